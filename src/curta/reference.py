@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 
 from curta.config.model import ModelConfig
 from curta.programs.machine.machine import Machine, Windows, cells_of
-from curta.programs.machine.table import WindowIndex, distinct
+from curta.programs.machine.recording import WindowIndex, distinct
 from curta.programs.machine.writing import write
 
 TOGETHER = 4096

@@ -19,10 +19,9 @@ from curta.programs import PROGRAMS
 from curta.programs.machine import Given, Program, finding
 from curta.programs.machine.machine import Machine, Windows
 from curta.programs.machine.paper import Vocabulary
-from curta.programs.machine.recording import Recording, recorded_windows
+from curta.programs.machine.recording import Recording, WindowTable, recorded_windows
 from curta.programs.machine.sampling import drawn, refused
 from curta.programs.machine.survey import machine_of
-from curta.programs.machine.table import WindowTable
 from curta.programs.user import registry
 
 TRAINING = {

@@ -14,9 +14,8 @@ from curta.layouts.texts import layout_of
 from curta.model import recipes
 from curta.problems.sizes import Sizes
 from curta.programs.machine import drawing, store
-from curta.programs.machine.recording import Recording, recorded_windows
+from curta.programs.machine.recording import Recording, WindowTable, recorded_windows
 from curta.programs.machine.sampling import drawn
-from curta.programs.machine.table import WindowTable
 
 from . import sample
 

@@ -32,8 +32,7 @@ from curta.evaluation.scoring import Models
 from curta.layouts.program import ProgramLayout
 from curta.problems.problem import Problem
 from curta.programs.machine.machine import neighbour_name
-from curta.programs.machine.recording import Recording, recorded_windows
-from curta.programs.machine.table import WindowIndex
+from curta.programs.machine.recording import Recording, WindowIndex, recorded_windows
 from curta.training.windows import TrainingWindows
 
 SHOWN = 20

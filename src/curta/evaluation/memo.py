@@ -16,7 +16,7 @@ from jaxtyping import Array, Float, Int
 
 from curta.model.transformer import Transformer
 from curta.model.windows import logits_of_windows
-from curta.programs.machine.table import WindowIndex, distinct
+from curta.programs.machine.recording import WindowIndex, distinct
 
 BLOCKS = (64, 4096)
 """Windows of one pass: few sizes, so that few programs are compiled."""

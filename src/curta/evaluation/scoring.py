@@ -26,8 +26,7 @@ from curta.model.positions.window import WindowEncoding
 from curta.model.transformer import Transformer
 from curta.problems.problem import Problem, answer_text, widths
 from curta.programs.machine.machine import cells_of
-from curta.programs.machine.recording import Recording, recorded_windows
-from curta.programs.machine.table import WindowTable
+from curta.programs.machine.recording import Recording, WindowTable, recorded_windows
 from curta.training import processes
 from curta.training.records import padded_texts
 from curta.training.trainer import mesh_for, shard

@@ -18,9 +18,8 @@ from curta.model.recipes import check_named
 from curta.problems.operations import operation_named
 from curta.problems.tasks import RANDOM, as_size
 from curta.programs.machine.machine import cells_of
-from curta.programs.machine.recording import Recording, recorded_windows
+from curta.programs.machine.recording import Recording, WindowTable, recorded_windows
 from curta.programs.machine.survey import Recorder
-from curta.programs.machine.table import WindowTable
 from curta.training import estimate
 
 LONG = 60.0

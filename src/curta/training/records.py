@@ -25,9 +25,8 @@ from curta.problems import task_sizes, tasks
 from curta.problems.problem import Problem
 from curta.programs.machine.machine import cells_of
 from curta.programs.machine.program import Text as Recorded
-from curta.programs.machine.recording import Recording, recorded_windows
+from curta.programs.machine.recording import Recording, WindowTable, recorded_windows
 from curta.programs.machine.sampling import drawn
-from curta.programs.machine.table import WindowTable
 from curta.training import background
 from curta.training.windows import NEVER, TrainingWindows
 

@@ -21,9 +21,8 @@ from curta.config import files
 from curta.config.errors import UserError
 from curta.problems.problem import Problem
 from curta.programs.machine.machine import Machine, Windows
-from curta.programs.machine.recording import Recording, recorded_windows
+from curta.programs.machine.recording import Recording, WindowIndex, WindowTable, recorded_windows
 from curta.programs.machine.survey import Recorder
-from curta.programs.machine.table import WindowIndex, WindowTable
 
 FILE = "shown.safetensors"
 

@@ -2,8 +2,7 @@
 
 from curta.programs.machine import Answer, Given, Paper, Sign, program
 from curta.programs.machine.finding import displacements, find
-from curta.programs.machine.recording import recorded_windows
-from curta.programs.machine.table import WindowTable
+from curta.programs.machine.recording import WindowTable, recorded_windows
 from tests.programs.machine.made_up import following, random_operands, recorded
 
 

@@ -3,8 +3,7 @@
 import pytest
 
 from curta.programs.machine import Paper, ProgramError
-from curta.programs.machine.paper import Vocabulary
-from curta.programs.machine.tokens import END, HOME
+from curta.programs.machine.paper import END, HOME, Vocabulary
 
 
 def paper(limit: int = 100) -> tuple[Paper, Vocabulary]:

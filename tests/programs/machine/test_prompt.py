@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from curta.programs.machine import Answer, Given, Sign
-from curta.programs.machine.paper import token_of
+from curta.programs.machine.paper import HOME, Token, token_of
 from curta.programs.machine.prompt import Format, Part
-from curta.programs.machine.tokens import HOME, Token
 
 
 def form(*parts: Part, axes: tuple[str, ...] = ("place",), **answer: Any) -> Format:

@@ -4,8 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curta.programs.machine.recording import RecordedWindows
-from curta.programs.machine.table import WindowTable
+from curta.programs.machine.recording import RecordedWindows, WindowTable
 
 
 def windows(*rows: tuple[int, int, int], text: list[int] | None = None) -> RecordedWindows:

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from curta.config.table import counted
-from curta.programs.machine.check import Checked
-from curta.programs.machine.conflicts import Cell, Explained
+from curta.programs.machine.check import Cell, Checked, Explained
 from curta.programs.user.kept import plain
 
 MANY = 60_000

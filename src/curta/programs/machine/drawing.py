@@ -14,9 +14,9 @@ import numpy as np
 
 from curta.programs.machine.machine import Machine, Neighbour, Windows
 from curta.programs.machine.machine import neighbour_name as neighbour_name
+from curta.programs.machine.paper import arrow
 from curta.programs.machine.prompt import Given
 from curta.programs.machine.recording import Recording, recorded_windows
-from curta.programs.machine.tokens import arrow
 
 EVERYWHERE = "all"
 """The margin of an axis, for what is found from everywhere on it."""

@@ -19,8 +19,8 @@ from jaxtyping import Bool, Float, Int
 from curta.problems.operations import Answer as TrueAnswer
 from curta.problems.problem import Problem
 from curta.problems.sizes import OperandLimits
+from curta.programs.machine.paper import HOME, Token
 from curta.programs.machine.prompt import Format
-from curta.programs.machine.tokens import HOME, Token
 
 Displacement = tuple[int, ...]
 Neighbour = tuple[str, Displacement]

@@ -11,8 +11,7 @@ from typing import Any
 
 from curta.problems.numerals import DIGITS, to_digits, to_number
 from curta.problems.sizes import OperandLimits
-from curta.programs.machine.paper import Key
-from curta.programs.machine.tokens import HOME, Token
+from curta.programs.machine.paper import HOME, Key, Token
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,10 @@ from typing import Any
 from curta.config import files
 from curta.config.errors import UserError, quoted
 from curta.programs.machine.machine import Machine, Role, Windows
-from curta.programs.machine.paper import Key, Vocabulary
+from curta.programs.machine.paper import HOME, Key, Token, Vocabulary
 from curta.programs.machine.program import Program
 from curta.programs.machine.prompt import Answer, Format, Given, Part, Sign
 from curta.programs.machine.survey import Recorder
-from curta.programs.machine.tokens import HOME, Token
 
 FORMAT = 1
 """Version of the file; a newer one is refused."""

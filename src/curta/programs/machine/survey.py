@@ -12,12 +12,11 @@ from typing import Any
 from curta.problems.sizes import Sizes
 from curta.programs.machine import finding
 from curta.programs.machine.machine import Machine, Role, Windows, joined
-from curta.programs.machine.paper import Key, ProgramError, Vocabulary, token_of
+from curta.programs.machine.paper import HOME, Key, ProgramError, Token, Vocabulary, token_of
 from curta.programs.machine.program import Program, Text
 from curta.programs.machine.prompt import Format, Part, Sign
 from curta.programs.machine.recording import Recording
 from curta.programs.machine.sampling import drawn
-from curta.programs.machine.tokens import HOME, Token
 
 FACTORS = (1, 2, 4)
 """How many times the sizes of training a survey goes to."""

@@ -15,14 +15,12 @@ from typing import NamedTuple
 import numpy as np
 
 from curta.problems.sizes import Sizes
-from curta.programs.machine.draws import Digits, Drawer
 from curta.programs.machine.machine import Machine, Windows, cells_of
 from curta.programs.machine.paper import ProgramError, Vocabulary
 from curta.programs.machine.program import Program, Text
-from curta.programs.machine.recording import Recording, recorded_windows
-from curta.programs.machine.sampling import refused
+from curta.programs.machine.recording import Recording, WindowTable, recorded_windows
+from curta.programs.machine.sampling import Digits, Drawer, refused
 from curta.programs.machine.survey import FACTORS
-from curta.programs.machine.table import WindowTable
 
 BATCH = 16_000
 """Tokens that are recorded before one looks for what is new."""

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from curta.programs.machine.machine import Windows, cells_of
-from curta.programs.machine.table import WindowTable, distinct
+from curta.programs.machine.recording import WindowTable, distinct
 from curta.programs.proof.prompts import Paper, UnprovableError
 from curta.programs.proof.words import BLANK, PEN, Column, Mask, RowNumbers, Rows, Words
 
