@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from curta.probes.inside.interventions import Intervention
     from curta.programs.machine import Answer, Given, Paper, Program, Sign
     from curta.programs.machine.program import program, written
-    from curta.programs.user.checking import check
-    from curta.programs.user.registry import register
+    from curta.programs.user.registry import check, register
 
 __all__ = [
     "Activations",
@@ -68,7 +67,7 @@ _HOMES |= {
     "Activations": "probes.inside.activations",
     "Intervention": "probes.inside.interventions",
 }
-_HOMES |= {"check": "programs.user.checking", "register": "programs.user.registry"}
+_HOMES |= {"check": "programs.user.registry", "register": "programs.user.registry"}
 _HOMES |= {"UserError": "config.errors", "Run": "frontends.run", "Comparison": "frontends.run"}
 
 

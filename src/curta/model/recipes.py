@@ -21,7 +21,7 @@ from curta.model.positions import encoding, user
 from curta.problems import problem
 from curta.problems.operations import operation_named
 from curta.problems.sizes import OperandLimits
-from curta.programs.user import generic, registry, userfiles
+from curta.programs.user import registry, userfiles
 
 if TYPE_CHECKING:
     from curta.layouts import Layout, ShapeBounds
@@ -68,13 +68,13 @@ def read(name: str) -> dict[str, Any]:
     check_path(name)
     path = Path(name)
     if path.suffix == ".py":
-        return generic.fields(userfiles.load(path).programs, [name])
+        return registry.recipe_fields(userfiles.load(path).programs, [name])
     if path.suffix == ".toml":
         text = files.read_text(path, f"recipe {str(path)!r}")
         return _beside(recipe.tables(text, f"recipe {name!r}"), path.parent)
     if name not in recipe.shipped_names():
         if programs := registry.known(name):
-            return generic.fields(programs, [name])
+            return registry.recipe_fields(programs, [name])
         raise unknown("recipe", name, [*recipe.shipped_names(), *registry.names()], "curta recipes")
     return recipe.shipped(name)
 

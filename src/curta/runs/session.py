@@ -26,7 +26,7 @@ from curta.problems.operations import Answer
 from curta.problems.problem import Problem, parse
 from curta.programs import PROGRAMS
 from curta.programs.machine.recording import RecordedWindows
-from curta.programs.user import kept
+from curta.programs.user import run_snapshot
 from curta.runs import (
     checkpoints,
     evaluations,
@@ -180,7 +180,7 @@ class Session:
     def code_known(self) -> bool:
         """Whether what its programs write is known here for all problems."""
         known = self.layout.recorder if isinstance(self.layout, ProgramLayout) else None
-        return not isinstance(known, kept.StoredTexts)
+        return not isinstance(known, run_snapshot.StoredTexts)
 
     def _trackers(
         self, names: Sequence[str], step: int
@@ -235,7 +235,7 @@ class Session:
 
     def _make_known(self) -> None:
         """Its own operators: another run may have others of the same name."""
-        kept.make_known(self._code)
+        run_snapshot.make_known(self._code)
 
     def accept(self, problems: Iterable[str | Problem]) -> list[Problem]:
         """Return the problems, read and checked; UserError for one that this run cannot answer.

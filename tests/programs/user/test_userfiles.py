@@ -28,7 +28,7 @@ from curta.programs import BUILT_IN
 from curta.programs.machine import Answer, Given, Program, Sign, check, survey, written
 from curta.programs.machine.paper import ProgramError
 from curta.programs.machine.survey import Recorder
-from curta.programs.user import guarding, kept, registry, userfiles
+from curta.programs.user import registry, run_snapshot, userfiles
 from curta.runs import folders
 
 EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
@@ -215,7 +215,7 @@ BEGIN = (
 def test_mistakes_are_told_with_their_line(
     text: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guarding, "SECONDS", 0.5)
+    monkeypatch.setattr(userfiles, "SECONDS", 0.5)
     path = written_file(tmp_path, text, "mistaken.py")
     with pytest.raises(UserError, match=says):
         curta.check(path)
@@ -358,7 +358,7 @@ def test_what_a_program_cannot_do_stays_what_it_is(tmp_path: Path) -> None:
     """Whoever lists windows passes over a text that cannot be recorded."""
     with (
         pytest.raises(ProgramError, match=r"own.py line 2: no such token"),
-        guarding.watched(tmp_path / "own.py"),
+        userfiles.watched(tmp_path / "own.py"),
     ):
         raise_from(tmp_path / "own.py", "ProgramError('no such token')")
 
@@ -539,7 +539,7 @@ def test_mistakes_in_a_probe_are_told_in_one_line(
 
 def test_problems_that_are_kept_are_those_of_the_evaluation(marked: tuple[Path, Path]) -> None:
     run = curta.train(str(marked[0]), overrides=SHORT | {"training.steps": 2}, evaluate=False)
-    rows = kept.stored(run.folder.path)
+    rows = run_snapshot.stored(run.folder.path)
     assert {(row.size, row.slice_name) for row in rows} == {("4", "random"), ("8", "random")}
     assert all(row.truth == Problem("digitsum", row.operands).truth for row in rows)
 
@@ -553,16 +553,16 @@ class Written(Recorder):
 
 def test_answers_of_every_kind_are_kept(tmp_path: Path) -> None:
     problems = [parse(text) for text in ("3.75+12.5", "0.5+0.5", "1<2", "12-34", "sort 3,1")]
-    kept.save(tmp_path, [("2", "random", one) for one in problems], Written({}, {}))
-    found = [row.truth for row in kept.stored(tmp_path)]
+    run_snapshot.save(tmp_path, [("2", "random", one) for one in problems], Written({}, {}))
+    found = [row.truth for row in run_snapshot.stored(tmp_path)]
     assert found == [one.truth for one in problems]
     assert [type(one) for one in found] == [Fraction, Fraction, bool, int, tuple]
 
 
 def test_problems_that_json_cannot_hold_are_not_kept(tmp_path: Path) -> None:
     problems = [Problem("+", (10**5000, 1)), Problem("-", (12, 3))]
-    kept.save(tmp_path, [("5000", "random", one) for one in problems], Written({}, {}))
-    assert [row.operands for row in kept.stored(tmp_path)] == [(12, 3)]
+    run_snapshot.save(tmp_path, [("5000", "random", one) for one in problems], Written({}, {}))
+    assert [row.operands for row in run_snapshot.stored(tmp_path)] == [(12, 3)]
 
 
 HEX = """

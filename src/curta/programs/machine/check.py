@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from curta.config.errors import QUOTED, UserError, shortened
-from curta.problems.numerals import to_text
+from curta.problems.numerals import plain_answer, to_text
 from curta.problems.problem import answer_text
 from curta.problems.sizes import Sizes
 from curta.programs.machine.finding import decides, find, places
@@ -267,8 +267,37 @@ class Checked:
     def learnable(self) -> bool:
         return not (self.wrongs or self.conflicts or self.unstable)
 
+    @property
+    def table(self) -> dict[str, Any]:
+        """The same as JSON has it."""
+        return {
+            "program": self.program.name,
+            "operator": self.program.operator,
+            "learnable": self.learnable,
+            "tokens": len(self.machine.tokens),
+            "roles": [role.name for role in self.machine.roles],
+            "moves": sorted({token.move for token in self.machine.tokens}),
+            "windows": self.windows,
+            "distinct_windows": self.distinct,
+            "expected_windows": self.expected,
+            "windows_of_role": self.by_role,
+            "sizes": [vars(size) for size in self.sizes],
+            "tokens_per_second": self.tokens_per_second,
+            "wrong": self.wrongs,
+            "wrong_examples": [
+                vars(one) | {"written": plain_answer(one.written), "truth": plain_answer(one.truth)}
+                for one in self.wrong
+            ],
+            "conflicts": [
+                vars(conflict) | {"window": [cell._asdict() for cell in conflict.window]}
+                for conflict in self.conflicts
+            ],
+            "growing": [vars(growing) for growing in self.growing],
+            "unstable": self.unstable,
+        }
 
-def check(program: Program, sizes: Sizes) -> Checked:
+
+def check_program(program: Program, sizes: Sizes) -> Checked:
     """Record problems up to FACTORS times these sizes, and look at what was written."""
     vocabulary = _prompts(program)
     drawn = [_draw(program, sizes.times(factor), vocabulary) for factor in FACTORS]
