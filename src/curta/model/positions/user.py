@@ -30,7 +30,7 @@ def made(positions: UserEncoding) -> Any:
     return settings_class(file)(**positions.settings)
 
 
-def build(positions: UserEncoding, shape: "Shape") -> "Encoding":
+def build_user(positions: UserEncoding, shape: "Shape") -> "Encoding":
     from curta.model.positions.base import Encoding
 
     built = made(positions).build(shape)

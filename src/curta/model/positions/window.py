@@ -25,7 +25,7 @@ from curta.model.positions.base import HIDDEN, Encoding, Keys, Queries, Shape, V
 from curta.programs.machine.machine import cells_of
 
 
-def build(settings: Window, shape: Shape) -> Encoding:
+def build_window(settings: Window, shape: Shape) -> Encoding:
     layout = shape.layout
     if not isinstance(layout, ProgramLayout):
         raise UserError(f"positions 'window' need a program; {layout.name!r} is a layout")

@@ -12,7 +12,7 @@ from curta.export.html.assembled import MODULES as WINDOWED
 from curta.export.html.scripts import PACKAGE
 from curta.export.html.whole.assembled import MODULES, POSITIONS, reason
 from curta.export.html.whole.weights import PARAMETERS
-from curta.model.positions import MODULES as ENCODINGS
+from curta.model.positions import BUILDERS as ENCODINGS
 from curta.model.transformer import parameters
 from curta.report.document import own
 from tests import tiny
