@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from curta.config.errors import UserError
     from curta.frontends.api import compare, extend, load, probe, sweep, train, verify
     from curta.frontends.run import Comparison, Run
-    from curta.model.deferred_init import normal
     from curta.model.positions.base import Encoding
+    from curta.model.weights import normal
     from curta.probes.base import Finding, Probe, option
     from curta.probes.inside.activations import Activations
     from curta.probes.inside.interventions import Intervention
@@ -61,7 +61,7 @@ _HOMES = dict.fromkeys(
 _HOMES |= dict.fromkeys(
     ("Answer", "Given", "Paper", "Program", "Sign", "program", "written"), "programs.machine"
 )
-_HOMES |= {"Encoding": "model.positions.base", "normal": "model.deferred_init"}
+_HOMES |= {"Encoding": "model.positions.base", "normal": "model.weights"}
 _HOMES |= dict.fromkeys(("Finding", "Probe", "option"), "probes.base")
 _HOMES |= {
     "Activations": "probes.inside.activations",

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from curta.model.deferred_init import Normal, constant, draw, normal
+from curta.model.weights import Normal, constant, draw, normal
 from tests import tiny
 
 TREE = {"a": normal(40, 50, scale=2.0), "b": (jnp.arange(3), normal(2000, scale=0.1)), "c": None}

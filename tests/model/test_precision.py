@@ -10,9 +10,9 @@ import pytest
 from curta.config.model import ModelConfig
 from curta.config.recipe import Recipe
 from curta.layouts.texts import layout_of
-from curta.model import layers, precision
+from curta.model import layers, weights
+from curta.model.decoding import logits_of_windows
 from curta.model.transformer import Transformer
-from curta.model.windows import logits_of_windows
 from curta.training import records
 from tests import tiny
 
@@ -42,7 +42,7 @@ def logits(recipe: Recipe, model: Transformer) -> jax.Array:
 
 
 def mean(model: Transformer, recipe: Recipe, chosen: Any) -> tuple[jax.Array, jax.Array]:
-    found = logits(recipe, precision.cast(model, chosen))
+    found = logits(recipe, weights.cast(model, chosen))
     return jnp.mean(jnp.square(found)), found
 
 
@@ -70,12 +70,12 @@ def test_logits_are_nearly_those_of_float32_and_gradients_are_float32(
 
 def test_off_it_is_the_model_itself() -> None:
     model = tiny.drawn(tiny.recipe(), layout_of(tiny.recipe()))
-    assert precision.cast(model, "float32") is model
+    assert weights.cast(model, "float32") is model
 
 
 def test_matrices_are_cast_and_what_encodings_norms_and_head_have_is_not() -> None:
     recipe = tiny.with_encoding("learned")
-    model = precision.cast(tiny.drawn(recipe, layout_of(recipe)), "bfloat16")
+    model = weights.cast(tiny.drawn(recipe, layout_of(recipe)), "bfloat16")
     leaves = jax.tree_util.tree_leaves_with_path(model)
     kept = {jax.tree_util.keystr(path) for path, leaf in leaves if leaf.dtype == jnp.float32}
     assert kept == {".positions.table", ".attention.gain", ".mlp.gain", ".gain", ".head"}
@@ -94,7 +94,7 @@ def test_a_norm_of_bfloat16_is_rounded_once() -> None:
 @pytest.mark.parametrize("name", ["rope", "alibi", "window"])
 def test_scores_and_their_softmax_are_float32(name: str) -> None:
     recipe = tiny.with_encoding(name)
-    model = precision.cast(tiny.drawn(recipe, layout_of(recipe)), "bfloat16")
+    model = weights.cast(tiny.drawn(recipe, layout_of(recipe)), "bfloat16")
     traced = str(jax.make_jaxpr(lambda: logits(recipe, model))())
     exponentials = [line for line in traced.splitlines() if " exp " in line]
     assert exponentials

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from curta.model.sharing import turned, unshared
 from curta.model.transformer import Transformer, parameters
+from curta.model.weights import turned, unshared
 from tests import tiny
 from tests.model.test_transformer import LAYOUT, TEXT, logits
 

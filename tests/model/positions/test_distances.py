@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from curta.config.errors import UserError
 from curta.config.positions import FIRE, T5, ALiBi, Positions, Randomised, Sinusoidal
 from curta.layouts import TokenPositions, layout_named
-from curta.model import deferred_init
+from curta.model import weights
 from curta.model.positions import build
 from curta.model.positions.base import Encoding, Shape
 from tests import tiny
@@ -24,7 +24,7 @@ LAYOUT = layout_named("reversed")
 
 def built(settings: Positions, heads: int = HEADS) -> Encoding:
     encoding = build(settings, Shape(LAYOUT, WIDTH, heads, BLOCKS))
-    return deferred_init.draw((encoding, deferred_init.normal(1, scale=1.0)), jax.random.key(0))[0]
+    return weights.draw((encoding, weights.normal(1, scale=1.0)), jax.random.key(0))[0]
 
 
 def at(*indices: int, texts: int = 1) -> TokenPositions:

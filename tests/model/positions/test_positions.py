@@ -27,7 +27,7 @@ from curta.config.positions import (
     RoPE,
 )
 from curta.layouts import Layout, TokenPositions, layout_named
-from curta.model import deferred_init
+from curta.model import weights
 from curta.model.positions import base, build
 from curta.model.positions.base import Encoding, Shape
 from curta.problems.problem import Problem
@@ -39,7 +39,7 @@ WIDTH, HEADS = 8, 2
 def built(settings: Positions, layout: str | Layout = "reversed") -> Encoding:
     chosen = layout_named(layout) if isinstance(layout, str) else layout
     encoding = build(settings, Shape(chosen, WIDTH, HEADS, num_attention_layers=1))
-    return deferred_init.draw((encoding, deferred_init.normal(1, scale=1.0)), jax.random.key(0))[0]
+    return weights.draw((encoding, weights.normal(1, scale=1.0)), jax.random.key(0))[0]
 
 
 def where_of(line: str, layout: str = "reversed", room: int = 0) -> TokenPositions:

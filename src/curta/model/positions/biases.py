@@ -11,9 +11,9 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from curta.config.positions import FIRE, T5, ALiBi
 from curta.layouts import ShapeBounds, TokenPositions
-from curta.model.deferred_init import Weight, constant, normal
 from curta.model.positions.base import Encoding, Shape, VisibleKeys, distances, one_for_all
 from curta.model.positions.vectors import check_subset, subset
+from curta.model.weights import Weight, constant, normal
 
 
 def build_alibi(settings: ALiBi, shape: Shape) -> Encoding:

@@ -19,8 +19,8 @@ from curta.config.positions import (
     Sinusoidal,
 )
 from curta.layouts import Layout, ShapeBounds, TokenPositions
-from curta.model.deferred_init import Weight, normal
 from curta.model.positions.base import Encoding, Heads, Shape, is_digit
+from curta.model.weights import Weight, normal
 
 
 def build_learned(settings: Learned, shape: Shape) -> Encoding:
@@ -232,8 +232,8 @@ class AbacusEncoding(Encoding):
 
     In training one offset, uniform in 0..max_offset, is drawn for the whole batch, or for each
     text; afterwards it is `evaluation_offset`. The i-th digit is the i-th in the text, so the
-    layout should put the least significant first. Rows begin with deviation 1, as those of the authors'
-    own `abacus.py`; their runs begin them, and the tokens' vectors, with width^-1/2, and
+    layout should put the least significant first. Rows begin with deviation 1, as those of the
+    authors' own `abacus.py`; their runs begin them, and the tokens' vectors, with width^-1/2, and
     normalise the sum of both before the first layer. Here nothing is normalised there: the norm
     before each sub-layer is of its input alone, not of the residual.
 

@@ -20,8 +20,8 @@ from curta.config.errors import UserError
 from curta.config.positions import Window
 from curta.layouts import Layout, ShapeBounds, TokenPositions
 from curta.layouts.program import ProgramLayout
-from curta.model.deferred_init import Weight, normal
 from curta.model.positions.base import HIDDEN, Encoding, Keys, Queries, Shape, VisibleKeys
+from curta.model.weights import Weight, normal
 from curta.programs.machine.machine import cells_of
 
 
