@@ -165,8 +165,3 @@ def key_of(token: Token) -> tuple[Any, ...]:
     """What was written, as a paper keeps it."""
     symbol = token.symbol if token.value is None else token.value
     return (symbol, token.role, token.carry, token.move)
-
-
-def joined(axes: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """The axes of several programs, each once."""
-    return tuple(dict.fromkeys(axis for mine in axes for axis in mine))
