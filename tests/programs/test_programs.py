@@ -174,16 +174,6 @@ def test_windows_of_short_problems_decide_long_ones(name: str) -> None:
     assert max(map(len, windows.values())) <= 6
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["multiplication", "sorting", "carried", "binary", "luhn"])
-def test_long_problems_show_hardly_a_window_that_short_ones_do_not(name: str) -> None:
-    machine, windows, small, large = surveyed(name)
-    table = WindowTable(1 + max(map(len, windows.values())))
-    table.add(recorded_windows(machine, small, windows))
-    fresh = table.find(recorded_windows(machine, large, windows).rows) < 0
-    assert fresh.mean() < 0.1
-
-
 TEXTS = {
     "addition": ((12, 39), "21+93=15$"),
     "sums": ((12, 39, 50), "21+93+05=1¹5|10¹1$"),
@@ -223,14 +213,6 @@ def test_every_program_is_found_by_its_name() -> None:
         assert program.summary
     with pytest.raises(UserError, match="unknown program 'adition': did you mean 'addition'"):
         registry.programs_of("adition")
-
-
-def test_a_program_in_base_ten_is_the_program() -> None:
-    for program in PROGRAMS.values():
-        if program.in_base:
-            same = program.in_base(10)
-            assert (same.name, same.base) == (program.name, 10)
-            assert program.in_base(7).base == 7
 
 
 @settings(deadline=None)
