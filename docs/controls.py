@@ -30,7 +30,7 @@ from curta.layouts.texts import layout_of
 from curta.problems.problem import Problem
 from curta.problems.tasks import RANDOM, problems
 from curta.programs.machine.finding import displacements
-from curta.programs.machine.recording import Recording, Squares, recorded_windows
+from curta.programs.machine.recording import Around, Recording, Squares, recorded_windows
 from curta.training import devices, records, trainer
 from docs.evidence import RESULTS, Results, arguments
 from docs.shared import markdown, prepared, recipe_fields, scratch_runs
@@ -151,7 +151,7 @@ def widened(recipe: Recipe, layout: ProgramLayout) -> dict[str, Any]:
     found = {}
     for role, near in layout.windows.items():
         number = next(n for n, r in enumerate(machine.roles) if r.name == role)
-        around = squares.around(query[roles == number])
+        around = Around(squares, query[roles == number])
         more = [
             (other.name, moved)
             for moved in displacements(len(machine.axes), 1)

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Int
 
 from curta.programs.machine.machine import Displacement, Machine, Neighbour, Windows
-from curta.programs.machine.recording import Queries, Recording, Squares
+from curta.programs.machine.recording import Around, Queries, Recording, Squares
 
 MOST = 6
 """Most neighbours of a role."""
@@ -94,7 +94,7 @@ def _select(squares: Squares, query: Queries, reach: int) -> tuple[Neighbour, ..
 
 def _candidates(squares: Squares, query: Queries, reach: int) -> Iterator[Candidate]:
     """Every neighbour within reach that is not the same everywhere, the nearest first."""
-    machine, around = squares.machine, squares.around(query)
+    machine, around = squares.machine, Around(squares, query)
     for role, displacement in places(machine, reach):
         found = around.find(role, displacement)
         if (found != found[0]).any():
@@ -109,7 +109,7 @@ def _undecided(
     Windows a, b, a followed by 1, 2, 3: the first and the last.
     """
     machine = squares.machine
-    tokens, around = squares.recording.tokens, squares.around(query)
+    tokens, around = squares.recording.tokens, Around(squares, query)
     found = [around.find(machine.role_numbers[other], moved) for other, moved in near]
     chosen = [Candidate(one, *_classes(values)) for one, values in zip(near, found, strict=True)]
     code = _code(_classes(tokens[query])[0], chosen)
