@@ -22,7 +22,7 @@ SPARE = 4
 """Squares on each side by which a table grows, at least."""
 
 ENTRIES = 1 << 26
-"""Squares of one table, at most."""
+"""Squares of a table that is laid out in memory, at most."""
 
 NOTHING, WASTE = 0, 1
 """Addresses in a row of a table: always empty, and of tokens that no window shows."""
@@ -93,8 +93,7 @@ def complete(
 ) -> Completions:
     """Return what follows each prompt, the end token included unless the limit comes first.
 
-    Texts whose squares do not fit into one table are written in two halves. A single text that
-    does not fit, which no program here writes, is given up.
+    Texts whose squares do not fit into one table are written in two halves.
     """
     flat, lengths = prompts
     count, last = len(lengths), np.cumsum(lengths) - 1
@@ -103,6 +102,8 @@ def complete(
     history = [Entry(np.repeat(np.arange(count), lengths), flat, squares)]
     going = Entry(np.arange(count), flat[last], squares[last])
     low, high = squares.min(axis=0), squares.max(axis=0)
+    edge = SPARE * (high > low)  # none on axes that are not in use
+    low, high = low - edge, 2 * high - low + edge
     table = SquareTable.of(machine, windows, history, going.texts, low, high)
     for step in range(int(limits.max())):
         below, above = going.position.min(axis=0) < low, going.position.max(axis=0) > high
@@ -112,13 +113,10 @@ def complete(
             low = np.where(below, np.minimum(going.position.min(axis=0), low - more), low)
             high = np.where(above, np.maximum(going.position.max(axis=0), high + more), high)
             table = SquareTable.of(machine, windows, history, going.texts, low, high)
-        elif step:
-            assert table is not None
+        elif step and table is not None:
             table.enter(going)
-        if table is None and count > 1:
-            return _in_halves(machine, windows, next_tokens, prompts, limit)
         if table is None:
-            break
+            return _in_halves(machine, windows, next_tokens, prompts, limit)
         tokens = next_tokens(table.windows(going), going.texts)
         written = Entry(going.texts, tokens, machine.advance(going.position, tokens))
         history.append(written)
@@ -152,6 +150,20 @@ def _in_halves(
     return Completions(np.concatenate(rows), np.concatenate([part.counts for part in halves]))
 
 
+class SparseSquares:
+    """Squares of a single text that goes very far, of which few are in use."""
+
+    def __init__(self, none: int) -> None:
+        self.none, self.tokens = none, dict[int, int]()
+
+    def __setitem__(self, address: Int[np.ndarray, " n"], tokens: Int[np.ndarray, " n"]) -> None:
+        self.tokens.update(zip(address.tolist(), tokens.tolist(), strict=True))
+
+    def take(self, address: Int[np.ndarray, "n cells"]) -> Int[np.ndarray, "n cells"]:
+        rows = [[self.tokens.get(at, self.none) for at in row] for row in address.tolist()]
+        return np.array(rows, np.int32).reshape(address.shape)
+
+
 class SquareTable:
     """The newest token of each role on every square of some texts.
 
@@ -166,7 +178,11 @@ class SquareTable:
         self.machine, self.size = machine, blocks.size
         begins, strides = np.where(visible, blocks.begins, WASTE), blocks.strides * visible[:, None]
         self.blocks = Blocks(begins, strides, blocks.size)
-        self.tokens = np.full(count * blocks.size, len(machine.tokens), np.int32)
+        self.tokens: Int[np.ndarray, " squares"] | SparseSquares
+        if count * blocks.size <= ENTRIES:
+            self.tokens = np.full(count * blocks.size, len(machine.tokens), np.int32)
+        else:
+            self.tokens = SparseSquares(len(machine.tokens))
         # Addresses of neighbours: begins + position · strides, by role and cell.
         shape = (len(machine.roles), cells_of(windows) - 1)
         self.near_begins = np.full(shape, NOTHING)
@@ -188,7 +204,7 @@ class SquareTable:
     ) -> "SquareTable | None":
         """Return a table of squares from low to high with what was written in texts that go on.
 
-        None if it has more than ENTRIES squares.
+        None if several texts have more than ENTRIES squares.
         """
         reach = np.zeros(machine.broadcast_mask.shape, np.int64)  # roles axes
         visible = np.zeros(len(machine.roles), bool)
@@ -196,7 +212,7 @@ class SquareTable:
             reach[role], visible[role] = np.maximum(reach[role], np.abs(moved)), True
         sizes = np.where(machine.broadcast_mask, 1, high - low + 1 + 2 * reach)
         count = len(np.unique(history[0].texts))
-        if count * (sizes.astype(float).prod(axis=1) * visible).sum() > ENTRIES:
+        if count > 1 and count * (sizes.astype(float).prod(axis=1) * visible).sum() > ENTRIES:
             return None
         blocks = Blocks.of(low - reach, sizes, visible, first=WASTE + 1)
         table, goes_on = cls(machine, windows, blocks, visible, count), np.zeros(count, bool)
@@ -219,4 +235,7 @@ class SquareTable:
         address = self.near_begins[role] + (newest.texts * self.size)[:, None]  # texts neighbours
         for axis, strides in enumerate(self.near_strides):
             address += newest.position[:, axis, None] * strides[role]
-        return np.concatenate([newest.tokens[:, None], self.tokens.take(address)], axis=1)
+        rows = np.empty((len(role), 1 + address.shape[1]), np.int32)
+        rows[:, 0] = newest.tokens
+        rows[:, 1:] = self.tokens.take(address)
+        return rows
