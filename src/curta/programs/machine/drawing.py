@@ -122,7 +122,8 @@ def steps(machine: Machine, windows: Windows, tokens: Sequence[int], prompt: int
     shown = recorded_windows(machine, Recording.of([(tokens, prompt)]), windows)
     rows, table = dict(enumerate(shown.rows.tolist(), prompt - 1)), list[Step]()
     for index, (number, at) in enumerate(zip(tokens, places(machine, tokens), strict=True)):
-        token, sees = machine.tokens[number], None
+        token = machine.tokens[number]
+        sees: tuple[tuple[str, str], ...] | None = None
         if index in rows:
             near = windows.get(token.role, ())
             names = [neighbour_name(machine.axes, neighbour) for neighbour in near]

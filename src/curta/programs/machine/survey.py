@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from typing import Any
 
 from curta.problems.sizes import Sizes
 from curta.programs.machine import finding
@@ -171,7 +172,9 @@ def _join(names: Sequence[str], surveys: Sequence[Survey]) -> Survey:
                 else replace(p, role=rename(p.name))
                 for p in form.parts
             )
-            roles_of_answer = {r: rename(getattr(form.answer, r)) for r in ANSWER_ROLES}
+            roles_of_answer: dict[str, Any] = {
+                r: rename(getattr(form.answer, r)) for r in ANSWER_ROLES
+            }
             formats[operator] = Format(axes, prompt, replace(form.answer, **roles_of_answer))
     joined = Machine(axes, tuple(token_of(*key) for key in keys), tuple(roles.values()), formats)
     vocabularies = {
