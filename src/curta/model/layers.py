@@ -152,8 +152,8 @@ def halves(key: PRNGKeyArray, shape: tuple[int, ...]) -> Int[Array, "..."]:
     """Random numbers below 2^16 of that shape: two of each word, 9 and 7 of 0x00070009."""
     count = prod(shape)
     words = jax.random.bits(key, (-(-count // 2),))
-    found = jax.lax.bitcast_convert_type(words, jnp.uint16)
-    return found.reshape(-1)[:count].reshape(shape).astype(jnp.int32)
+    values = jax.lax.bitcast_convert_type(words, jnp.uint16)
+    return values.reshape(-1)[:count].reshape(shape).astype(jnp.int32)
 
 
 _NUMBER: dict[DropoutSite, int] = {"embedding": 0, "output": 1, "attention": 2, "mlp": 3}
@@ -253,9 +253,9 @@ def _gains(config: ModelConfig, count: int) -> tuple[Gains, Gains]:
 
 def _norm_biases(config: ModelConfig, count: int) -> dict[str, Any]:
     """The same of their biases."""
-    found = bias(config, "norms", count, config.width)
+    zeros = bias(config, "norms", count, config.width)
     before, after = config.norms_before, config.norms_after
-    return {"gain_bias": found if before else None, "after_bias": found if after else None}
+    return {"gain_bias": zeros if before else None, "after_bias": zeros if after else None}
 
 
 def linear(

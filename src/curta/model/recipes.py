@@ -107,8 +107,8 @@ def check_kept(fields: Mapping[str, Any], where: str) -> None:
     named = [fields.get("program")]
     named += [positions.get("name")] if isinstance(positions, Mapping) else []
     named += [evaluation.get("layouts")] if isinstance(evaluation, Mapping) else []
-    for one in named:
-        for name in one if isinstance(one, list | tuple) else [one]:
+    for names in named:
+        for name in names if isinstance(names, list | tuple) else [names]:
             if isinstance(name, str) and name.endswith(".py"):
                 raise UserError(f"{where} names the file {name!r}, as no recipe of a run does")
 

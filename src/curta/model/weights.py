@@ -130,12 +130,12 @@ def _torch_encoder(config: ModelConfig, name: str, leaf: Any) -> Any:
     """Xavier of a packed matrix of width x 3 width: its deviation is the root of 2 / (4 width)."""
     if name.startswith(".attention") and name.endswith("_bias"):
         return leaf
-    found = _torch(config, name, leaf)
-    if not is_normal(found) or not name.startswith((".attention", ".mlp")):
-        return found
+    described = _torch(config, name, leaf)
+    if not is_normal(described) or not name.startswith((".attention", ".mlp")):
+        return described
     if name in (".attention.query", ".attention.key", ".attention.value"):
-        found = replace(found, scale=(2 * config.width) ** -0.5)
-    return replace(found, alike=True)
+        described = replace(described, scale=(2 * config.width) ** -0.5)
+    return replace(described, alike=True)
 
 
 def _ladder(config: ModelConfig, name: str, leaf: Any) -> Any:

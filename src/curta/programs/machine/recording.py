@@ -112,10 +112,10 @@ class Blocks(NamedTuple):
 
     def address(self, role: Column, position: Int[np.ndarray, "n axes"], text: Column) -> Column:
         """Addresses of squares within their role's block; those outside are others' or none."""
-        found = self.begins[role] + text * self.size
+        address = self.begins[role] + text * self.size
         for axis, strides in enumerate(self.strides.T):
-            found += position[:, axis] * strides[role]
-        return found
+            address += position[:, axis] * strides[role]
+        return address
 
 
 class Squares:
@@ -255,9 +255,9 @@ class WindowIndex:
             return np.full(len(rows), -1)
         codes = fingerprint(rows)
         place = np.minimum(np.searchsorted(self._codes, codes), len(self) - 1)
-        number, known = self._order[place], self._codes[place] == codes
-        assert np.array_equal(self.rows[number[known]], rows[known]), "two windows with one hash"
-        return np.where(known, number, -1)
+        number, same = self._order[place], self._codes[place] == codes
+        assert np.array_equal(self.rows[number[same]], rows[same]), "two windows with one hash"
+        return np.where(same, number, -1)
 
     def enter(self, rows: Int[np.ndarray, "windows cells"]) -> None:
         """Enters windows that are not here yet, each once."""

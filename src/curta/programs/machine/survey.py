@@ -79,18 +79,18 @@ def _survey_family(
         texts += [text for _, text in pairs]
 
     # Roles as they came, then digits, carries and moves in order.
-    found = vocabulary.tokens
-    roles = {role: number for number, role in enumerate(dict.fromkeys(t.role for t in found))}
+    tokens = vocabulary.tokens
+    roles = {role: number for number, role in enumerate(dict.fromkeys(t.role for t in tokens))}
     order = lambda t: (
         roles[t.role], -1 if t.value is None else t.value, t.carry, t.symbol, t.move
     )  # fmt: skip
-    machine = machine_of(programs, sorted(found, key=order), others)
+    machine = machine_of(programs, sorted(tokens, key=order), others)
     number = [machine.numbers[key] for key in vocabulary.numbers]
     recording = Recording.of([([number[t] for t in text], prompt) for text, prompt in texts])
     with programs[0].locating() if len(programs) == 1 else nullcontext():
         windows = finding.find(machine, recording, max(program.reach for program in programs))
-    known = Vocabulary(machine.numbers)
-    recorder = Recorder({p.operator: p for p in programs}, {p.operator: known for p in programs})
+    numbered = Vocabulary(machine.numbers)
+    recorder = Recorder({p.operator: p for p in programs}, {p.operator: numbered for p in programs})
     return Survey(machine, windows, recorder)
 
 

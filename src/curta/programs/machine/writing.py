@@ -100,30 +100,30 @@ def complete(
     limits = np.array([limit or limit_of(length) for length in lengths.tolist()])
     squares = machine.positions(flat)
     history = [Entry(np.repeat(np.arange(count), lengths), flat, squares)]
-    going = Entry(np.arange(count), flat[last], squares[last])
+    active = Entry(np.arange(count), flat[last], squares[last])
     low, high = squares.min(axis=0), squares.max(axis=0)
     edge = SPARE * (high > low)  # none on axes that are not in use
     low, high = low - edge, 2 * high - low + edge
-    table = SquareTable.of(machine, windows, history, going.texts, low, high)
+    table = SquareTable.of(machine, windows, history, active.texts, low, high)
     for step in range(int(limits.max())):
-        below, above = going.position.min(axis=0) < low, going.position.max(axis=0) > high
+        below, above = active.position.min(axis=0) < low, active.position.max(axis=0) > high
         if below.any() or above.any():
             # Twice as wide on each side that a pen has left, so tables are laid out seldom.
             more = high - low + SPARE
-            low = np.where(below, np.minimum(going.position.min(axis=0), low - more), low)
-            high = np.where(above, np.maximum(going.position.max(axis=0), high + more), high)
-            table = SquareTable.of(machine, windows, history, going.texts, low, high)
+            low = np.where(below, np.minimum(active.position.min(axis=0), low - more), low)
+            high = np.where(above, np.maximum(active.position.max(axis=0), high + more), high)
+            table = SquareTable.of(machine, windows, history, active.texts, low, high)
         elif step and table is not None:
-            table.enter(going)
+            table.enter(active)
         if table is None:
             return _in_halves(machine, windows, next_tokens, prompts, limit)
-        tokens = next_tokens(table.windows(going), going.texts)
-        written = Entry(going.texts, tokens, machine.advance(going.position, tokens))
-        history.append(written)
-        goes_on = (tokens != machine.end) & (limits[going.texts] > step + 1)
+        tokens = next_tokens(table.windows(active), active.texts)
+        newest = Entry(active.texts, tokens, machine.advance(active.position, tokens))
+        history.append(newest)
+        goes_on = (tokens != machine.end) & (limits[active.texts] > step + 1)
         if not goes_on.any():
             break
-        going = written if goes_on.all() else Entry(*(column[goes_on] for column in written))
+        active = newest if goes_on.all() else Entry(*(column[goes_on] for column in newest))
     steps = history[1:]
     rows, counts = np.zeros((count, len(steps)), np.int32), np.zeros(count, int)
     for step, entry in enumerate(steps):
@@ -198,7 +198,7 @@ class SquareTable:
         machine: Machine,
         windows: Windows,
         history: Sequence[Entry],
-        going: Int[np.ndarray, " texts"],
+        active: Int[np.ndarray, " texts"],
         low: Int[np.ndarray, " axes"],
         high: Int[np.ndarray, " axes"],
     ) -> "SquareTable | None":
@@ -216,7 +216,7 @@ class SquareTable:
             return None
         blocks = Blocks.of(low - reach, sizes, visible, first=WASTE + 1)
         table, goes_on = cls(machine, windows, blocks, visible, count), np.zeros(count, bool)
-        goes_on[going] = True
+        goes_on[active] = True
         for entry in history:
             table.enter(Entry(*(column[goes_on[entry.texts]] for column in entry)))
         return table

@@ -55,22 +55,22 @@ class RunCode:
 
 def tags(recipe: Recipe) -> dict[str, str]:
     """The user's files that a recipe names, and what each is called in a run folder."""
-    own = filter(userfiles.is_tag, recipe.programs)
-    found = {name: f"program{i or ''}.py" for i, name in enumerate(own)}
+    own_tags = filter(userfiles.is_tag, recipe.programs)
+    names = {name: f"program{i or ''}.py" for i, name in enumerate(own_tags)}
     if isinstance(recipe.positions, UserEncoding):
-        found[recipe.positions.file] = "positions.py"
-    return found
+        names[recipe.positions.file] = "positions.py"
+    return names
 
 
 def keep(path: Path, recipe: Recipe) -> tuple[KeptFile, ...]:
     """Copies the user's files into a run folder; what run.json says of them."""
-    found = []
+    copies = []
     for tag, name in tags(recipe).items():
         file = userfiles.known(tag)
         if file is not None:
             files.write(path / name, file.content)
-            found.append(KeptFile(name, file.name, file.sha256))
-    return tuple(found)
+            copies.append(KeptFile(name, file.name, file.sha256))
+    return tuple(copies)
 
 
 def make_known(run: RunCode) -> None:
@@ -79,12 +79,12 @@ def make_known(run: RunCode) -> None:
     Executes only files that were executed on this machine before.
     """
     userfiles.remembered(run.path, run.files)
-    own = [symbol for symbol in run.operators if symbol not in BUILT_IN]
-    if not own:
+    symbols = [symbol for symbol in run.operators if symbol not in BUILT_IN]
+    if not symbols:
         return
     programs = {p.operator: p for name in run.programs for p in registry.known(name)}
     machine, _ = store.read(run.path / "machine.json", run.path.name)
-    for symbol in own:
+    for symbol in symbols:
         if symbol in programs:
             registry.adopt(programs[symbol])
         elif symbol in machine.formats:
@@ -105,12 +105,14 @@ def formats_known(machine: Machine) -> None:
 
 def refusal(run: RunCode) -> UserError:
     """What is said where the code of a run's program would be needed."""
-    kept = [one for one in run.files if one.file != "positions.py"]
+    program_files = [file for file in run.files if file.file != "positions.py"]
     names = ", ".join(map(userfiles.shown, run.programs)) or "its program"
-    if not kept:
+    if not program_files:
         return UserError(f"the code of {names} is not known here: register the program first")
-    mine = ", ".join(f"{one.file} of this run (sha256 {one.sha256[:12]})" for one in kept)
-    return UserError(f"the code of {names} was not run: add --trust to run {mine}")
+    copies = ", ".join(
+        f"{file.file} of this run (sha256 {file.sha256[:12]})" for file in program_files
+    )
+    return UserError(f"the code of {names} was not run: add --trust to run {copies}")
 
 
 @dataclass(frozen=True)
@@ -182,7 +184,7 @@ class StoredTexts(Recorder):
 def save(path: Path, problems: Sequence[tuple[str, str, Problem]], record: Recorder) -> None:
     """Keeps problems with their right texts, each with its size and slice."""
     rows = []
-    for _, group in itertools.groupby(problems, lambda one: (one[2].operator, *one[:2])):
+    for _, group in itertools.groupby(problems, lambda row: (row[2].operator, *row[:2])):
         spare = TOKENS
         for size, slice_name, problem in itertools.islice(group, COUNT):
             if sum(widths(problem)) > DIGITS:
