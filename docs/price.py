@@ -267,11 +267,11 @@ class Shape:
     def _right_after_windows(self, stacked: Any, problems: list[Any]) -> float:
         """Each token after the true ones before it; [ok, ok], [ok, wrong] is 0.5."""
         from curta.evaluation import memo
-        from curta.programs.machine.recording import Recording, seen
+        from curta.programs.machine.recording import Recording, recorded_windows
 
         of: Any = self.layout
         texts = Recording.of([of.tokens_of(problem) for problem in problems])
-        found = seen(of.machine, texts, of.windows)
+        found = recorded_windows(of.machine, texts, of.windows)
         token = memo.calculate(stacked, found.rows, found.targets).token[0]
         wrong = token != found.targets
         return float((np.bincount(found.text, weights=wrong, minlength=len(problems)) == 0).mean())

@@ -28,9 +28,9 @@ from curta.export import EXPORTERS
 from curta.export.html.assembled import Carried, render_page
 from curta.layouts import ShapeBounds, Text
 from curta.layouts.batches import padded
-from curta.model import precision
+from curta.model import weights
+from curta.model.decoding import logits_of_windows
 from curta.model.inspection import recorded
-from curta.model.windows import logits_of_windows
 from curta.programs.machine.writing import write
 from curta.reference import WindowModel
 from tests.designs import DESIGNS, Design, design
@@ -100,7 +100,7 @@ def training_pass(of: Design, tools: Tools) -> Found:
 
     @jax.jit
     def passed(model: Any) -> jax.Array:
-        model = precision.cast(model, of.recipe.training.precision)
+        model = weights.cast(model, of.recipe.training.precision)
         batch = padded(text, of.layout.where(text), bounds, causal=of.causal)
         return model(batch.tokens, batch.where, batch.queries, bounds)
 

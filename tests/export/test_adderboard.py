@@ -20,7 +20,7 @@ from curta.export.base import Exported
 from curta.frontends import api
 from curta.frontends.cli import main
 from curta.model.transformer import Transformer, parameters
-from curta.programs.machine.writing import write_one
+from curta.programs.machine.writing import write
 from tests import adder, tiny
 
 from .made import SPELLED, begun, drawn, logits, rows
@@ -122,7 +122,7 @@ def test_sums_are_what_the_model_writes(tmp_path: Path) -> None:
     memo = Memo(jax.tree.map(lambda leaf: leaf[None], model), 1, model.positions.cells)
     for problem, theirs in zip(sums, found["sums"], strict=True):
         given = layout.prompt_tokens(problem)
-        text = write_one(layout.machine, layout.windows, memo.look(0), given, 12)
+        text = write(layout.machine, layout.windows, memo.look(0), [given], 12)[0]
         answer = layout.answer(problem, text)
         assert theirs == (-1 if answer is None else answer)
 

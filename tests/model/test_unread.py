@@ -104,12 +104,6 @@ def test_shipped_recipes_have_nothing_without_effect(name: str) -> None:
     recipes.resolve(name, {}, name)
 
 
-def test_what_an_override_makes_useless_is_left_out() -> None:
-    found = recipes.resolve(WINDOW, {"layout": "plain", "positions.name": "rope"}, WINDOW)
-    assert not found.model.compositional_embeddings
-    assert found.training.problems == Training().problems
-
-
 def test_what_a_file_has_without_effect_is_refused_whatever_else_is_changed(tmp_path: Any) -> None:
     file = tmp_path / "mine.toml"
     file.write_text('program = "addition"\n[training]\nstop_after = 3\n')
@@ -120,19 +114,6 @@ def test_what_a_file_has_without_effect_is_refused_whatever_else_is_changed(tmp_
 def test_sizes_of_an_operator_that_a_recipe_does_not_have_are_refused() -> None:
     with pytest.raises(UserError, match=r"evaluation\.digits: unknown operator of this recipe '-'"):
         recipes.resolve(WINDOW, {"evaluation.digits": {"-": [3]}}, WINDOW)
-
-
-def test_a_numeric_loss_needs_a_layout() -> None:
-    changes = {"training.loss": "numeric", "positions.name": "rope"}
-    with pytest.raises(UserError, match=r"training\.loss 'numeric' needs a layout"):
-        recipes.resolve(WINDOW, changes, WINDOW)
-
-
-def test_a_numeric_loss_needs_digits() -> None:
-    """Tokens of residues stand for 0 to 96, of which ten would count as digits."""
-    changes = {"layout": "residues-97", "task.operator": "+ mod 97", "training.loss": "numeric"}
-    with pytest.raises(UserError, match="needs digits: layout 'residues-97' has others"):
-        recipes.resolve("grokking-97", changes, "grokking-97")
 
 
 def test_a_data_set_takes_no_field_of_the_model() -> None:

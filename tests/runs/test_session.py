@@ -23,7 +23,7 @@ from curta.evaluation import scoring
 from curta.evaluation.generation import completions
 from curta.frontends import api
 from curta.frontends.run import Run
-from curta.model.windows import logits_of_windows
+from curta.model.decoding import logits_of_windows
 from curta.problems import tasks
 from curta.problems.problem import parse
 from curta.runs import checkpoints, life, loop, session

@@ -13,7 +13,7 @@ from jaxtyping import Array
 from curta.config.sections import Training
 from curta.layouts import layout_named
 from curta.layouts.batches import padded
-from curta.model.states import States
+from curta.model.layers import States
 from curta.model.transformer import Transformer
 from curta.training import trainer
 from curta.training.recurrence_loss import loss_terms

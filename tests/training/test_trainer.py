@@ -16,7 +16,7 @@ from curta.config.errors import UserError
 from curta.config.recipe import Recipe
 from curta.layouts.batches import padded
 from curta.layouts.texts import layout_of
-from curta.model.windows import logits_of_windows
+from curta.model.decoding import logits_of_windows
 from curta.problems import task_sizes, tasks
 from curta.runs import checkpoints
 from curta.training import records, trainer

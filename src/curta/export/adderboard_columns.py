@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from curta.config.positions import CoupledSinusoidal
-from curta.model.positions.coupled_sinusoidal import CoupledSinusoidalEncoding
+from curta.model.positions.vectors import CoupledSinusoidalEncoding
 from curta.model.transformer import Transformer
 
 TEMPLATE = "standalone_columns.py"

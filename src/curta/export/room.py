@@ -23,7 +23,7 @@ from curta.problems.tasks import as_size
 from curta.programs.machine.sampling import RefusedError, draw, refused
 from curta.programs.machine.survey import Recorder
 from curta.programs.machine.writing import limit_of
-from curta.programs.user.kept import StoredTexts, stored
+from curta.programs.user.run_snapshot import StoredTexts, stored
 
 DIGITS = 1_000
 """The most digits of an operand."""

@@ -153,7 +153,7 @@ def extend(run: str, steps: int, trust: bool = False) -> "Run":
     Raises UserError for a run that cannot be trained on, or not here.
     """
     found, steps = load(run, trust=trust), operator.index(steps)
-    from curta.programs.user.kept import refusal
+    from curta.programs.user.run_snapshot import refusal
     from curta.runs import extension
     from curta.training import estimate, trainer
 

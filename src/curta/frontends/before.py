@@ -18,9 +18,8 @@ from curta.model.recipes import check_named
 from curta.problems.operations import operation_named
 from curta.problems.tasks import RANDOM, as_size
 from curta.programs.machine.machine import cells_of
-from curta.programs.machine.recording import Recording, seen
+from curta.programs.machine.recording import Recording, WindowTable, recorded_windows
 from curta.programs.machine.survey import Recorder
-from curta.programs.machine.table import WindowTable
 from curta.training import estimate
 
 LONG = 60.0
@@ -64,7 +63,7 @@ def _unwritable(recipe: Recipe, layout: Layout, operator: str, size: int | str) 
     try:
         for problem in drawn(layout, operator, RANDOM, size, TRIED, recipe.evaluation.seed):
             recording = Recording.of([right_text(layout, problem)])
-            table.add(seen(layout.machine, recording, layout.windows))
+            table.add(recorded_windows(layout.machine, recording, layout.windows))
     except UserError as error:
         return f"{problem}: {error}" if problem else str(error)
     if table.conflicts and isinstance(recipe.positions, Window):

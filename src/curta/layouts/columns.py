@@ -19,7 +19,7 @@ from curta.problems.arithmetic import ARITHMETIC
 from curta.problems.digits import Numbers
 from curta.problems.numerals import to_text
 from curta.problems.problem import Problem
-from curta.programs.machine.tokens import HOME
+from curta.programs.machine.paper import HOME
 
 DIGITS = 10
 WRITTEN = DIGITS + 2

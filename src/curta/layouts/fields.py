@@ -19,7 +19,7 @@ from curta.problems.digits import Numbers
 from curta.problems.numerals import to_int, to_text
 from curta.problems.operations import Answer
 from curta.problems.problem import Problem
-from curta.programs.machine.tokens import HOME
+from curta.programs.machine.paper import HOME
 
 WIDTH, GROUPS = 3, 6
 PROMPT, COMPLETION = 2 * WIDTH + 3, 1 + 3 * GROUPS

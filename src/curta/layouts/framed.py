@@ -18,7 +18,7 @@ from curta.problems.digits import Numbers
 from curta.problems.numerals import to_text
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem
-from curta.programs.machine.tokens import HOME
+from curta.programs.machine.paper import HOME
 
 FILL = "_"
 LEAST, STEP = 20, 10

@@ -28,7 +28,7 @@ from curta.problems.digits import Numbers, places
 from curta.problems.numerals import to_text
 from curta.problems.operations import OPERATIONS, Answer
 from curta.problems.problem import Problem
-from curta.programs.machine.tokens import HOME
+from curta.programs.machine.paper import HOME
 
 LETTERS = string.ascii_lowercase
 NUMBER, COLON, LABEL, COMMA, LETTER, FINISH = range(6)

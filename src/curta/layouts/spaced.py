@@ -12,7 +12,7 @@ from curta.layouts.direct import DirectLayout, SumLayout
 from curta.problems.digits import Numbers, places
 from curta.problems.numerals import to_text
 from curta.problems.problem import Problem
-from curta.programs.machine.tokens import HOME
+from curta.programs.machine.paper import HOME
 
 BLANK = len(DirectLayout.roles)
 

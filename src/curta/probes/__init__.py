@@ -13,7 +13,7 @@ from curta.config.registry import Registry
 from curta.config.task import Task
 from curta.probes.settings import SETTINGS, Options
 from curta.programs.user import userfiles
-from curta.programs.user.guarding import watched
+from curta.programs.user.userfiles import watched
 
 if TYPE_CHECKING:
     from curta.probes.base import Finding, Probe

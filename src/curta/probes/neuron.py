@@ -24,8 +24,8 @@ from curta.config.errors import UserError, unknown
 from curta.evaluation import certificate, memo, results
 from curta.evaluation.scoring import Models
 from curta.layouts.program import ProgramLayout
+from curta.model.decoding import logits_of_windows
 from curta.model.transformer import Transformer
-from curta.model.windows import logits_of_windows
 from curta.probes import settings
 from curta.probes.base import Finding, Probe, Row
 from curta.probes.inside.factors import (

@@ -4,7 +4,7 @@ from statistics import median
 from typing import NamedTuple
 
 from curta.evaluation.results import FirstError, SliceResult, WrongAnswer
-from curta.programs.machine.tokens import CARRIES
+from curta.programs.machine.paper import CARRIES
 from curta.report.run_folder import Run
 from curta.report.summary import by_operator, size_name
 

@@ -25,7 +25,7 @@ from curta.layouts.texts import layout_of
 from curta.model import recipes
 from curta.model.positions import user
 from curta.problems.tasks import as_size
-from curta.programs.user import kept, userfiles
+from curta.programs.user import run_snapshot, userfiles
 from curta.programs.user.userfiles import KeptFile
 from curta.runs import folders, metrics, ownership
 from curta.runs.comparison_spec import ComparisonSpec, Row
@@ -293,7 +293,7 @@ def _fits(path: Path, spec: ComparisonSpec) -> bool:
 
 def _code(spec: ComparisonSpec) -> tuple[KeptFile, ...]:
     """The user's files that the recipes of a specification name, each once, by their tags."""
-    tags = sorted({tag for row in spec.rows for tag in kept.tags(row.recipe)})
+    tags = sorted({tag for row in spec.rows for tag in run_snapshot.tags(row.recipe)})
     found = filter(None, map(userfiles.known, tags))
     return tuple(KeptFile(one.tag, one.name, one.sha256) for one in found)
 

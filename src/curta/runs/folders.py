@@ -37,8 +37,8 @@ from curta.model import recipes
 from curta.model.positions import user
 from curta.problems.problem import Problem
 from curta.programs.machine import store
-from curta.programs.user import kept, registry, userfiles
-from curta.programs.user.kept import RunCode
+from curta.programs.user import registry, run_snapshot, userfiles
+from curta.programs.user.run_snapshot import RunCode
 from curta.runs import evaluations, metrics, ownership, provenance
 from curta.runs.info import AS_USUAL, STAGES, Metric, RunInfo, Stage, Tracking
 from curta.training import windows
@@ -99,12 +99,12 @@ class Folder:
 
     def read_recipe(self) -> Recipe:
         """Its operators are made known, by the formats of its machine if need be."""
-        kept.make_known(self.read_code())
+        run_snapshot.make_known(self.read_code())
         return recipes.parse(self.read_recipe_fields(), f"recipe {str(self.recipe)!r}")
 
     def state_recipe(self) -> Recipe:
         """As `read_recipe`, every field checked by itself alone: that needs no JAX."""
-        kept.make_known(self.read_code())
+        run_snapshot.make_known(self.read_code())
         return recipes.stated(self.read_recipe_fields(), f"recipe {str(self.recipe)!r}")
 
     def read_recipe_fields(self) -> dict[str, Any]:
@@ -182,7 +182,7 @@ def layout_in(folder: Folder) -> "Layout":
     where = f"run {folder.name!r}"
     found = texts.stored(recipe, *store.read(folder.machine, folder.name), where)
     if found.recorder is None:
-        found.recorder = kept.StoredTexts(folder.read_code())
+        found.recorder = run_snapshot.StoredTexts.of(folder.read_code())
     return found
 
 
@@ -285,7 +285,7 @@ def _fill(folder: Folder, recipe: Recipe, layout: "Layout", info: RunInfo) -> No
     if isinstance(layout, ProgramLayout):
         machine = store.dump(layout.machine, layout.windows)
         files.write(folder.machine, json.dumps(machine, ensure_ascii=False) + "\n")
-    folder.save_info(dataclasses.replace(info, files=kept.keep(folder.path, recipe)))
+    folder.save_info(dataclasses.replace(info, files=run_snapshot.keep(folder.path, recipe)))
 
 
 def address(path: Path) -> str:

@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 
 from curta.config import sections, typed
 from curta.config.errors import UserError, quoted
@@ -24,8 +25,8 @@ from curta.model.transformer import Transformer, parameters
 from curta.problems.operations import Answer
 from curta.problems.problem import Problem, parse
 from curta.programs import PROGRAMS
-from curta.programs.machine.recall import Recall
-from curta.programs.user import kept
+from curta.programs.machine.recording import RecordedWindows
+from curta.programs.user import run_snapshot
 from curta.runs import (
     checkpoints,
     evaluations,
@@ -179,7 +180,7 @@ class Session:
     def code_known(self) -> bool:
         """Whether what its programs write is known here for all problems."""
         known = self.layout.recorder if isinstance(self.layout, ProgramLayout) else None
-        return not isinstance(known, kept.StoredTexts)
+        return not isinstance(known, run_snapshot.StoredTexts)
 
     def _trackers(
         self, names: Sequence[str], step: int
@@ -234,7 +235,7 @@ class Session:
 
     def _make_known(self) -> None:
         """Its own operators: another run may have others of the same name."""
-        kept.make_known(self._code)
+        run_snapshot.make_known(self._code)
 
     def accept(self, problems: Iterable[str | Problem]) -> list[Problem]:
         """Return the problems, read and checked; UserError for one that this run cannot answer.
@@ -324,7 +325,8 @@ class Session:
         """What is found of all members, or of one."""
         listed = windows.read(self.folder.path) if models.memo is not None else None
         if listed is not None:
-            models.recall.know(listed.rows, listed.targets)
+            text = np.zeros(len(listed.rows), np.int64)
+            models.true_windows.add(RecordedWindows(listed.rows, listed.targets, text))
         with expected.compiling() as compiled:
             pace = self._pace(models, settings, compiled)
             say = interrupts.checked(pace.added(progress))
@@ -332,7 +334,7 @@ class Session:
                 found = suite.evaluate(self.recipe, models, settings, say, keep, drop, show_grid)
             finally:
                 if listed is not None and member is None:
-                    self._join(listed, models.recall)
+                    self._join(listed, models)
         found = replace(found, num_recurrences=self.num_recurrences)
         if not settings.named:
             return found
@@ -341,11 +343,11 @@ class Session:
         before = before if member is None else before.only(member)
         return replace(found, named=tuple(named(settings.named, before, models)))
 
-    def _join(self, listed: TrainingWindows, recall: Recall) -> None:
+    def _join(self, listed: TrainingWindows, models: scoring.Models) -> None:
         """Add the windows that an evaluation met to the run's list."""
-        new = [number for number in sorted(recall.met) if number >= len(listed.rows)]
+        new = [number for number in sorted(models.examples) if number >= len(listed.rows)]
         if new:
-            table, examples = recall.table, [recall.met[number] for number in new]
+            table, examples = models.true_windows, [models.examples[number] for number in new]
             self.windows = listed.joined(table.rows[new], table.targets[new], examples)
             windows.save(self.folder.path, self.windows)
 

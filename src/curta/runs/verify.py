@@ -18,7 +18,7 @@ from curta.config.errors import UserError, unknown
 from curta.evaluation.results import CERTIFICATE, WINDOWS, read_windows
 from curta.model import recipes
 from curta.programs.machine import store
-from curta.programs.user import kept
+from curta.programs.user import run_snapshot
 from curta.programs.user.userfiles import KeptFile
 from curta.runs import (
     checkpoints,
@@ -143,7 +143,9 @@ def _run(folder: Folder, read_probe: Read) -> Iterator[Part]:
     yield from _probes(folder, read_probe)
     yield from _code(path, info.files if info else ())
     problems = f"{COPY}; it is needed where the run's code is not trusted"
-    yield from _file(path, kept.PROBLEMS, lambda _: kept.stored(path), problems, False)
+    yield from _file(
+        path, run_snapshot.PROBLEMS, lambda _: run_snapshot.stored(path), problems, False
+    )
     torn = "nothing: what is torn is evaluated again"
     yield from _file(path, evaluating.FILE, _evaluating, torn, False)
     known = {one.file for one in info.files} if info else set()
@@ -152,8 +154,8 @@ def _run(folder: Folder, read_probe: Read) -> Iterator[Part]:
 
 OWN = {
     "run.json", "recipe.toml", "machine.json", "metrics.jsonl", "evaluation.json", CERTIFICATE,
-    WINDOWS, "check_certificate.py", windows.FILE, summaries.FILE, kept.PROBLEMS, evaluating.FILE,
-    evaluations.FOLDER, "checkpoints", "history", "probes",
+    WINDOWS, "check_certificate.py", windows.FILE, summaries.FILE, run_snapshot.PROBLEMS,
+    evaluating.FILE, evaluations.FOLDER, "checkpoints", "history", "probes",
 }  # fmt: skip
 """What has lines of its own."""
 

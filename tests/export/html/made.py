@@ -18,8 +18,8 @@ from curta.export.base import weights_of
 from curta.export.html.assembled import Carried, render_page
 from curta.layouts.program import ProgramLayout
 from curta.model import recipes
+from curta.model.decoding import logits_of_windows
 from curta.model.transformer import Transformer
-from curta.model.windows import logits_of_windows
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import parse
 from curta.problems.sizes import Sizes

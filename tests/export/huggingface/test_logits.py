@@ -9,7 +9,7 @@ import pytest
 
 from curta.config.recipe import Recipe
 from curta.evaluation.memo import Memo
-from curta.programs.machine.writing import write_one
+from curta.programs.machine.writing import write
 from tests import tiny
 
 from ..made import PRODUCTS, SPELLED, asked, drawn, logits, rows
@@ -148,7 +148,7 @@ def test_programs_are_asked_without_curta(tmp_path: Path, changes: dict[str, Any
         given = there.prompt(operator, *problem.operands)
         assert given.tolist() == [layout.prompt_tokens(problem)]
         text = there.generate(given, max_new_tokens=12)[0]
-        written = write_one(layout.machine, layout.windows, memo.look(0), given[0].tolist(), 12)
+        written = write(layout.machine, layout.windows, memo.look(0), [given[0].tolist()], 12)[0]
         assert text[given.shape[1] :].tolist() == written
         answer = there.answer(operator, text, given.shape[1])
         assert answer == layout.answer(problem, written)

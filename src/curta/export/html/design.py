@@ -8,7 +8,8 @@ from curta.problems.numerals import DIGITS as SYMBOLS
 from curta.problems.numerals import written
 from curta.problems.operations import OPERATIONS
 from curta.problems.task_sizes import span
-from curta.programs.machine import Given, Sign, compound, store
+from curta.programs.declared import compound_text
+from curta.programs.machine import Given, Sign, store
 from curta.programs.machine.machine import Machine
 from curta.programs.machine.prompt import Format
 from curta.runs import folders
@@ -67,7 +68,7 @@ def example(operator: str, form: Format) -> str:
     count = len(givens) + (givens[-1].many is not None)
     values = [_value(part.base, n) for n, part in enumerate([*givens, givens[-1]][:count])]
     if form.compound:
-        return compound.text(form, operator, values)
+        return compound_text(form, operator, values)
     if operator.isalpha() or count == 1 or not any(isinstance(p, Sign) for p in form.parts):
         return f"{operator}({', '.join(values)})"
     return operator.join(values)

@@ -13,7 +13,7 @@ from curta.evaluation.results import read_windows
 from curta.problems.problem import Problem, answer_text
 from curta.programs import PROGRAMS
 from curta.programs.machine.machine import Machine
-from curta.programs.user.kept import stored
+from curta.programs.user.run_snapshot import stored
 from curta.runs.folders import Folder
 
 CHARACTERS = 1_000_000

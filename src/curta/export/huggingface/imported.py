@@ -20,7 +20,7 @@ from curta.layouts.texts import stored
 from curta.model import recipes
 from curta.model.transformer import Transformer
 from curta.programs.machine import store
-from curta.programs.user.kept import formats_known
+from curta.programs.user.run_snapshot import formats_known
 from curta.training import trainer
 
 FORMAT = 1

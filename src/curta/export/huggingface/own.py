@@ -16,8 +16,7 @@ from curta.export.base import layout_table, parts_of, weights_of
 from curta.export.huggingface.base import Family, bare, first
 from curta.export.huggingface.parts import Part, Parts
 from curta.layouts.program import ProgramLayout
-from curta.model.positions.fire import THRESHOLD
-from curta.model.positions.t5 import buckets
+from curta.model.positions.biases import THRESHOLD, buckets
 from curta.model.transformer import Transformer
 
 MODULE = "modeling_curta"

@@ -14,8 +14,7 @@ from curta.layouts import Layout, ShapeBounds, TokenPositions
 from curta.layouts.automaton import Automaton
 from curta.layouts.program import ProgramLayout
 from curta.model.inspection import all_logits
-from curta.model.layers import Flat
-from curta.model.states import KVHeads, Logits, Tokens
+from curta.model.layers import Flat, KVHeads, Logits, Tokens
 from curta.model.transformer import BlockContext, Transformer
 
 UNBOUNDED = ShapeBounds(0, 0, ())

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from curta.config.table import counted
-from curta.programs.machine.check import Checked
-from curta.programs.machine.conflicts import Cell, Explained
-from curta.programs.user.kept import plain
+from curta.problems.numerals import plain_answer
+from curta.programs.machine.check import Cell, Checked, Explained
 
 MANY = 60_000
 """Windows above which a program is hard to learn at default settings."""
@@ -93,9 +92,11 @@ def _truth(found: Checked) -> Iterator[Text]:
     else:
         yield Text(f"  answers: {found.wrongs:,} of {problems:,} are wrong", style="red")
     for one in found.wrong:
-        wrote = "no answer can be read" if one.written is None else f"wrote {plain(one.written)}"
+        wrote = (
+            "no answer can be read" if one.written is None else f"wrote {plain_answer(one.written)}"
+        )
         problem = found.program.problem_text(one.operands)
-        yield Text(f"    {problem}: {wrote}, should be {plain(one.truth)}")
+        yield Text(f"    {problem}: {wrote}, should be {plain_answer(one.truth)}")
 
 
 def _windows(found: Checked) -> Iterator[Text]:

@@ -267,7 +267,7 @@ def certify(run: str, trust: bool, as_json: bool) -> int:
     from curta.config.typed import as_json as to_json
     from curta.frontends.api import load
     from curta.frontends.cli.display import Status, certificate, notice
-    from curta.programs.user.kept import refusal
+    from curta.programs.user.run_snapshot import refusal
 
     trained = load(run, trust=trust)
     if not trained.code_known:

@@ -19,16 +19,16 @@ def check(program: str, as_json: bool) -> int:
     """
     from curta.frontends.cli.checked import lines
     from curta.frontends.cli.display import console
-    from curta.programs.user import checking, registry, userfiles
+    from curta.programs.user import registry, userfiles
 
     train = program
     if userfiles.is_file(program) or registry.known(program):
-        found = checking.check(program)
+        found = registry.check(program)
     else:
         programs, train = _elsewhere(program)
-        found = [one for name in programs for one in checking.check(name)]
+        found = [one for name in programs for one in registry.check(name)]
     if as_json:
-        print(json.dumps([checking.table(one) for one in found]))
+        print(json.dumps([one.table for one in found]))
     else:
         for one in found:
             for line in lines(one, train):

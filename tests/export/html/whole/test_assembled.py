@@ -12,7 +12,7 @@ from curta.export.html.assembled import MODULES as WINDOWED
 from curta.export.html.scripts import PACKAGE
 from curta.export.html.whole.assembled import MODULES, POSITIONS, reason
 from curta.export.html.whole.weights import PARAMETERS
-from curta.model.positions import MODULES as ENCODINGS
+from curta.model.positions import BUILDERS as ENCODINGS
 from curta.model.transformer import parameters
 from curta.report.document import own
 from tests import tiny
@@ -52,7 +52,8 @@ def test_positions_of_a_users_own_are_refused_in_one_line() -> None:
 
 
 def test_every_encoding_is_in_the_page() -> None:
-    known = {name for name in ENCODINGS.values() if name not in ("user", "position_coupling")}
+    names = {builder.partition(".build_")[2] for builder in ENCODINGS.values()}
+    known = names - {"user", "position_coupling"}
     assert set(POSITIONS) == known | {"base", "registry"}
 
 

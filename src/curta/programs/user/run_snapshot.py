@@ -9,10 +9,9 @@ So a run is asked, evaluated and shown without executing what came with it.
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 from pydantic import Field
 
@@ -20,7 +19,7 @@ from curta.config import files, typed
 from curta.config.errors import UserError
 from curta.config.positions import UserEncoding
 from curta.config.recipe import Recipe
-from curta.problems.numerals import of_exact, to_exact
+from curta.problems.numerals import of_exact, plain_answer
 from curta.problems.operations import OPERATIONS, Answer
 from curta.problems.problem import Problem, widths
 from curta.programs import BUILT_IN
@@ -56,22 +55,22 @@ class RunCode:
 
 def tags(recipe: Recipe) -> dict[str, str]:
     """The user's files that a recipe names, and what each is called in a run folder."""
-    own = filter(userfiles.is_tag, recipe.programs)
-    found = {name: f"program{i or ''}.py" for i, name in enumerate(own)}
+    own_tags = filter(userfiles.is_tag, recipe.programs)
+    names = {name: f"program{i or ''}.py" for i, name in enumerate(own_tags)}
     if isinstance(recipe.positions, UserEncoding):
-        found[recipe.positions.file] = "positions.py"
-    return found
+        names[recipe.positions.file] = "positions.py"
+    return names
 
 
 def keep(path: Path, recipe: Recipe) -> tuple[KeptFile, ...]:
     """Copies the user's files into a run folder; what run.json says of them."""
-    found = []
+    copies = []
     for tag, name in tags(recipe).items():
         file = userfiles.known(tag)
         if file is not None:
             files.write(path / name, file.content)
-            found.append(KeptFile(name, file.name, file.sha256))
-    return tuple(found)
+            copies.append(KeptFile(name, file.name, file.sha256))
+    return tuple(copies)
 
 
 def make_known(run: RunCode) -> None:
@@ -80,17 +79,17 @@ def make_known(run: RunCode) -> None:
     Executes only files that were executed on this machine before.
     """
     userfiles.remembered(run.path, run.files)
-    own = [symbol for symbol in run.operators if symbol not in BUILT_IN]
-    if not own:
+    symbols = [symbol for symbol in run.operators if symbol not in BUILT_IN]
+    if not symbols:
         return
     programs = {p.operator: p for name in run.programs for p in registry.known(name)}
     machine, _ = store.read(run.path / "machine.json", run.path.name)
-    for symbol in own:
+    for symbol in symbols:
         if symbol in programs:
             registry.adopt(programs[symbol])
         elif symbol in machine.formats:
             form = machine.formats[symbol]
-            OPERATIONS[symbol] = Declared(symbol, form, None, partial(_answer, run, symbol))
+            OPERATIONS[symbol] = Declared(symbol, form, None, partial(_truth, run, symbol))
 
 
 def formats_known(machine: Machine) -> None:
@@ -106,12 +105,14 @@ def formats_known(machine: Machine) -> None:
 
 def refusal(run: RunCode) -> UserError:
     """What is said where the code of a run's program would be needed."""
-    kept = [one for one in run.files if one.file != "positions.py"]
+    program_files = [file for file in run.files if file.file != "positions.py"]
     names = ", ".join(map(userfiles.shown, run.programs)) or "its program"
-    if not kept:
+    if not program_files:
         return UserError(f"the code of {names} is not known here: register the program first")
-    mine = ", ".join(f"{one.file} of this run (sha256 {one.sha256[:12]})" for one in kept)
-    return UserError(f"the code of {names} was not run: add --trust to run {mine}")
+    copies = ", ".join(
+        f"{file.file} of this run (sha256 {file.sha256[:12]})" for file in program_files
+    )
+    return UserError(f"the code of {names} was not run: add --trust to run {copies}")
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ class Stored:
     slice_name: Annotated[str, Field(alias="slice")]
     operands: tuple[int, ...]
     answer: bool | int | str | tuple[int, ...]
-    """As `plain` makes it."""
+    """As `plain_answer` makes it."""
     tokens: list[int]
     prompt: int
 
@@ -133,60 +134,57 @@ class Stored:
 
 
 def _find(run: RunCode, operator: str, operands: Sequence[int]) -> Stored:
-    """A kept problem; UserError for any other."""
-    for one in stored(run.path):
-        if (one.operator, one.operands) == (operator, tuple(operands)):
-            return one
+    """Return a kept problem; UserError for any other."""
+    for problem in stored(run.path):
+        if (problem.operator, problem.operands) == (operator, tuple(operands)):
+            return problem
     raise refusal(run)
 
 
-def _answer(run: RunCode, operator: str, operands: tuple[int, ...]) -> Answer:
-    """The truth of a problem that a run has kept."""
+def _truth(run: RunCode, operator: str, operands: tuple[int, ...]) -> Answer:
+    """Return the truth of a problem that a run has kept."""
     return _find(run, operator, operands).truth
 
 
+@dataclass(frozen=True, eq=False)
 class StoredTexts(Recorder):
     """In place of a program's code: the texts that its run has kept."""
 
-    def __init__(self, run: RunCode) -> None:
-        super().__init__(_Absent(run), {})
-        object.__setattr__(self, "run", run)
-
     run: RunCode
 
+    @classmethod
+    def of(cls, run: RunCode) -> "StoredTexts":
+        """Return the texts of a run; looking a program of it up says that its code is missing."""
+
+        class Refusing(dict[str, Program]):
+            def __missing__(self, operator: str) -> NoReturn:
+                raise refusal(run)
+
+        return cls(Refusing(), {}, run)
+
     def record(self, operator: str, operands: Sequence[int]) -> Text:
-        """A kept text; UserError for any other."""
-        found = _find(self.run, operator, operands)
-        return found.tokens, found.prompt
+        """Return a kept text; UserError for any other."""
+        problem = _find(self.run, operator, operands)
+        return problem.tokens, problem.prompt
 
     def problems(
         self, operator: str, size: int | str, slice_name: str, count: int
     ) -> list[Problem]:
         """Kept problems of one size and slice; UserError if there are none of the size."""
-        mine = [one for one in stored(self.run.path) if one.operator == operator]
-        sized = [one for one in mine if one.size == str(size)]
-        if not sized:
-            there = ", ".join(dict.fromkeys(one.size for one in mine if one.size)) or "no size"
+        of_operator = [row for row in stored(self.run.path) if row.operator == operator]
+        of_size = [row for row in of_operator if row.size == str(size)]
+        if not of_size:
+            sizes = ", ".join(dict.fromkeys(r.size for r in of_operator if r.size)) or "no size"
             refused = refusal(self.run)
-            raise UserError(f"problems of {there} digits are kept, not of {size}; {refused}")
-        found = [one for one in sized if one.slice_name == slice_name]
-        return [Problem(one.operator, one.operands) for one in found[:count]]
-
-
-class _Absent(dict[str, Program]):
-    """Programs that are not known: asking for one says so."""
-
-    def __init__(self, run: RunCode) -> None:
-        self.run = run
-
-    def __missing__(self, operator: str) -> NoReturn:
-        raise refusal(self.run)
+            raise UserError(f"problems of {sizes} digits are kept, not of {size}; {refused}")
+        rows = [row for row in of_size if row.slice_name == slice_name]
+        return [Problem(row.operator, row.operands) for row in rows[:count]]
 
 
 def save(path: Path, problems: Sequence[tuple[str, str, Problem]], record: Recorder) -> None:
     """Keeps problems with their right texts, each with its size and slice."""
     rows = []
-    for _, group in itertools.groupby(problems, lambda one: (one[2].operator, *one[:2])):
+    for _, group in itertools.groupby(problems, lambda row: (row[2].operator, *row[:2])):
         spare = TOKENS
         for size, slice_name, problem in itertools.islice(group, COUNT):
             if sum(widths(problem)) > DIGITS:
@@ -195,8 +193,8 @@ def save(path: Path, problems: Sequence[tuple[str, str, Problem]], record: Recor
             if spare < TOKENS and len(tokens) > spare:
                 break
             spare -= len(tokens)
-            operator, operands, answer = problem.operator, problem.operands, plain(problem.truth)
-            rows.append(Stored(operator, size, slice_name, operands, answer, tokens, prompt))
+            row = (problem.operator, size, slice_name, problem.operands)
+            rows.append(Stored(*row, plain_answer(problem.truth), tokens, prompt))
     files.write(path / PROBLEMS, typed.lines(rows))
 
 
@@ -211,8 +209,3 @@ def _read(file: Path, changed: int) -> tuple[Stored, ...]:
     where = f"run {file.parent.name!r}"
     rows = files.read_own(file, where).splitlines()
     return tuple(typed.parse(Stored, row, where, PROBLEMS) for row in rows)
-
-
-def plain(answer: Any) -> Any:
-    """An answer as JSON has it: a fraction is text."""
-    return to_exact(answer) if isinstance(answer, Fraction) else answer

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curta.programs import PROGRAMS
-from curta.programs.machine import Answer, Given, Sign, compound
+from curta.programs.declared import complete_compound, compound_text, read_compound
+from curta.programs.machine import Answer, Given, Sign
 from curta.programs.machine.prompt import Format, Part
 from tests import tiny
 
@@ -44,7 +45,7 @@ operands = st.tuples(*[tiny.ints(12)] * 4).map(lambda values: tuple(map(str, val
 
 @given(texts=operands)
 def test_what_is_written_is_read_again(texts: tuple[str, ...]) -> None:
-    assert compound.read(SUM, "+.", compound.text(SUM, "+.", texts)) == list(texts)
+    assert read_compound(SUM, "+.", compound_text(SUM, "+.", texts)) == list(texts)
 
 
 @given(a=digits, b=digits, c=digits, d=digits, blanks=st.tuples(blank, blank))
@@ -52,7 +53,7 @@ def test_digits_after_a_point_are_read_backward(
     a: str, b: str, c: str, d: str, blanks: tuple[str, str]
 ) -> None:
     line = f"{a}.{b}{blanks[0]}+{blanks[1]}{c}.{d}"
-    assert compound.read(SUM, "+.", line) == [b[::-1], a, d[::-1], c]
+    assert read_compound(SUM, "+.", line) == [b[::-1], a, d[::-1], c]
 
 
 @given(texts=operands)
@@ -60,14 +61,14 @@ def test_paper_reversed_is_what_people_write(texts: tuple[str, ...]) -> None:
     """But for the zeros that fill fractions up: Python's decimals do not count them either."""
     symbols = "".join(str(key[0]) for key in SUM.write(tuple(map(int, texts))))
     numbers = [Decimal(number[::-1]) for number in symbols.removesuffix("=").split("+")]
-    assert numbers == list(map(Decimal, compound.text(SUM, "+.", texts).split("+")))
+    assert numbers == list(map(Decimal, compound_text(SUM, "+.", texts).split("+")))
 
 
 def test_the_last_operand_says_which_way_round_a_number_is() -> None:
-    assert compound.text(CLOCK, "!", ("59", "30", "12")) == "12'30:59"
-    assert compound.read(CLOCK, "!", "12'30:59") == ["59", "30", "12"]
-    assert compound.text(TURNED, "round", ("12", "57")) == "round 21.57"
-    assert compound.read(TURNED, "round", "round 21.57") == ["12", "57"]
+    assert compound_text(CLOCK, "!", ("59", "30", "12")) == "12'30:59"
+    assert read_compound(CLOCK, "!", "12'30:59") == ["59", "30", "12"]
+    assert compound_text(TURNED, "round", ("12", "57")) == "round 21.57"
+    assert read_compound(TURNED, "round", "round 21.57") == ["12", "57"]
 
 
 @pytest.mark.parametrize(
@@ -87,18 +88,18 @@ def test_the_last_operand_says_which_way_round_a_number_is() -> None:
 def test_a_line_is_completed_where_all_numbers_have_a_digit_and_one_its_point(
     line: str, whole: str | None
 ) -> None:
-    assert compound.completed(SUM, "+.", line) == whole
+    assert complete_compound(SUM, "+.", line) == whole
 
 
 @pytest.mark.parametrize("line", ["3+12.5", "3.5+.5", "3. 5+1.5", "a.5+1.5", "3.5+1.5=", "1.5"])
 def test_other_lines_are_no_problem(line: str) -> None:
-    assert compound.read(SUM, "+.", line) is None
+    assert read_compound(SUM, "+.", line) is None
 
 
 @pytest.mark.parametrize("tail", ["x", "+", ".5x", ".5+1.x", " x"])
 def test_long_lines_that_are_no_problem_are_refused_at_once(tail: str) -> None:
     line = "1" * 20_000
     begun = time.process_time()
-    assert compound.read(SUM, "+.", line + tail) is None
-    assert compound.completed(SUM, "+.", f"{line}.5+{line}{tail}") is None
+    assert read_compound(SUM, "+.", line + tail) is None
+    assert complete_compound(SUM, "+.", f"{line}.5+{line}{tail}") is None
     assert time.process_time() - begun < 30  # hours, if every way to divide the digits were tried

@@ -1,4 +1,4 @@
-"""Mixed precision: what is bfloat16 in a step, and what is float32 all the same."""
+"""Weights: drawn as described, shared, and cast for a training step."""
 
 from typing import Any
 
@@ -10,11 +10,80 @@ import pytest
 from curta.config.model import ModelConfig
 from curta.config.recipe import Recipe
 from curta.layouts.texts import layout_of
-from curta.model import layers, precision
-from curta.model.transformer import Transformer
-from curta.model.windows import logits_of_windows
+from curta.model import layers, weights
+from curta.model.decoding import logits_of_windows
+from curta.model.transformer import Transformer, parameters
+from curta.model.weights import draw, normal, unshared
 from curta.training import records
 from tests import tiny
+from tests.model.test_transformer import LAYOUT, TEXT, logits
+
+TREE = {"a": normal(40, 50, scale=2.0), "b": (jnp.arange(3), normal(2000, scale=0.1)), "c": None}
+
+
+def test_weights_have_the_described_shapes_and_deviations_and_the_rest_is_untouched() -> None:
+    drawn = draw(TREE, jax.random.key(0))
+    assert drawn["a"].shape == (40, 50)
+    np.testing.assert_allclose([drawn["a"].std(), drawn["b"][1].std()], [2.0, 0.1], rtol=0.1)
+    np.testing.assert_allclose([drawn["a"].mean(), drawn["b"][1].mean()], 0.0, atol=0.2)
+    np.testing.assert_array_equal(drawn["b"][0], jnp.arange(3))
+    assert drawn["c"] is None
+
+
+def test_equal_keys_draw_equal_weights_and_others_others() -> None:
+    one, again, other = (draw(TREE, jax.random.key(seed)) for seed in (0, 0, 1))
+    assert tiny.same(one, again)
+    assert not np.array_equal(one["a"], other["a"])
+
+
+def test_no_two_weights_are_the_same_draw() -> None:
+    twins = draw((normal(100, scale=1.0), normal(100, scale=1.0)), jax.random.key(0))
+    assert len(np.unique(np.concatenate(twins))) == 200
+
+
+SHARED: dict[str, tuple[str, ...]] = {
+    "turned": ("key-query",),
+    "values": ("value-key",),
+    "out": ("out-query",),
+    "negative": ("out-value",),
+    "norms": ("norms",),
+    "all": ("key-query", "value-key", "out-query", "norms"),
+    "all, negative": ("key-query", "value-key", "out-value", "norms"),
+}
+every = pytest.mark.parametrize("shared", SHARED.values(), ids=SHARED)
+SIZE = {"model__num_layers": 3, "model__num_attention_layers": 2}
+
+
+def made(shared: tuple[str, ...], **changes: Any) -> Transformer:
+    recipe = tiny.with_encoding("nope", model__weight_sharing=list(shared), **SIZE, **changes)
+    return tiny.drawn(recipe, LAYOUT)
+
+
+@every
+def test_written_out_it_is_the_same_function_without_anything_shared(
+    shared: tuple[str, ...],
+) -> None:
+    model = made(shared)
+    other = unshared(model)
+    assert other.config.weight_sharing == ()
+    assert jax.tree.structure(other) == jax.tree.structure(made(()))
+    tiny.assert_close(logits(model, TEXT), logits(other, TEXT))
+
+
+def test_as_many_weights_are_saved_as_are_shared() -> None:
+    """Two attention layers of width 16, three MLPs, five norms before them and the last."""
+    whole = parameters(made(()))
+    square, all_norms = 2 * 16 * 16, 5 * 16
+    both = 3 * square - 2 + all_norms
+    saved = [whole - parameters(made(shared)) for shared in SHARED.values()]
+    assert saved == [square - 2, square, square, square, all_norms, both, both]
+
+
+@every
+def test_what_is_shared_learns_from_every_use(shared: tuple[str, ...]) -> None:
+    slopes = jax.grad(lambda m: jnp.sum(logits(m, TEXT)[..., 0]))(made(shared))
+    assert all((np.abs(leaf) > 0).any() for leaf in jax.tree.leaves(slopes))
+
 
 DESIGN = {
     "model__num_kv_heads": 1,
@@ -30,7 +99,7 @@ ARC = {
 }  # fmt: skip
 
 
-def logits(recipe: Recipe, model: Transformer) -> jax.Array:
+def half_logits(recipe: Recipe, model: Transformer) -> jax.Array:
     """Of windows, or of all tokens of two texts."""
     layout = layout_of(recipe)
     if recipe.positions.name == "window":
@@ -42,7 +111,7 @@ def logits(recipe: Recipe, model: Transformer) -> jax.Array:
 
 
 def mean(model: Transformer, recipe: Recipe, chosen: Any) -> tuple[jax.Array, jax.Array]:
-    found = logits(recipe, precision.cast(model, chosen))
+    found = half_logits(recipe, weights.cast(model, chosen))
     return jnp.mean(jnp.square(found)), found
 
 
@@ -70,12 +139,12 @@ def test_logits_are_nearly_those_of_float32_and_gradients_are_float32(
 
 def test_off_it_is_the_model_itself() -> None:
     model = tiny.drawn(tiny.recipe(), layout_of(tiny.recipe()))
-    assert precision.cast(model, "float32") is model
+    assert weights.cast(model, "float32") is model
 
 
 def test_matrices_are_cast_and_what_encodings_norms_and_head_have_is_not() -> None:
     recipe = tiny.with_encoding("learned")
-    model = precision.cast(tiny.drawn(recipe, layout_of(recipe)), "bfloat16")
+    model = weights.cast(tiny.drawn(recipe, layout_of(recipe)), "bfloat16")
     leaves = jax.tree_util.tree_leaves_with_path(model)
     kept = {jax.tree_util.keystr(path) for path, leaf in leaves if leaf.dtype == jnp.float32}
     assert kept == {".positions.table", ".attention.gain", ".mlp.gain", ".gain", ".head"}
@@ -94,8 +163,8 @@ def test_a_norm_of_bfloat16_is_rounded_once() -> None:
 @pytest.mark.parametrize("name", ["rope", "alibi", "window"])
 def test_scores_and_their_softmax_are_float32(name: str) -> None:
     recipe = tiny.with_encoding(name)
-    model = precision.cast(tiny.drawn(recipe, layout_of(recipe)), "bfloat16")
-    traced = str(jax.make_jaxpr(lambda: logits(recipe, model))())
+    model = weights.cast(tiny.drawn(recipe, layout_of(recipe)), "bfloat16")
+    traced = str(jax.make_jaxpr(lambda: half_logits(recipe, model))())
     exponentials = [line for line in traced.splitlines() if " exp " in line]
     assert exponentials
     assert all(":f32[" in line for line in exponentials)
