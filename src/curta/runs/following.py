@@ -11,7 +11,7 @@ from curta.config.sections import Evaluation
 from curta.evaluation import suite
 from curta.runs import interrupts
 from curta.runs.folders import Folder
-from curta.runs.parts import Part
+from curta.runs.partial_evaluation import EvaluatedPart
 from curta.runs.record import NoRecord
 from curta.runs.session import Session
 from curta.runs.team import Link, Message
@@ -49,7 +49,7 @@ def _evaluate(link: Link, message: Message) -> None:
     settings = typed.parse(Evaluation, message["settings"], "process 0", "the evaluation")
     finds = suite.parts(session.recipe, models, settings)
     while (name := link.receive()["part"]) is not None:
-        link.send(part=typed.text(Part("", name, finds[name]())))
+        link.send(part=typed.text(EvaluatedPart("", name, finds[name]())))
 
 
 def _session(message: Message) -> Session:
