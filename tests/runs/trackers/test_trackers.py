@@ -10,7 +10,6 @@ import pytest
 
 import curta
 from curta.config.errors import UserError
-from curta.config.registry import optional_module
 from curta.evaluation.results import Evaluation
 from curta.frontends import api
 from curta.frontends.cli import main
@@ -61,10 +60,6 @@ READERS: dict[str, Callable[[Run], Kept]] = {
     "wandb": in_wandb,
     "trackio": in_trackio,
 }
-
-
-def test_every_tracker_is_tested() -> None:
-    assert set(READERS) == set(trackers.TRACKERS)
 
 
 @pytest.mark.slow
@@ -166,24 +161,6 @@ def test_a_resumed_run_goes_on_with_its_trackers(heard: list[Any]) -> None:
     assert heard == [begun, [(10, 0)], "closed", went_on, [(20, 0)], "closed"]
 
 
-def test_trackers_are_closed_where_a_later_one_cannot_begin(
-    heard: list[Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    class Refusing(Remembering):
-        def __init__(self, run: trackers.Tracked) -> None:
-            raise OSError("nobody there")
-
-    monkeypatch.setitem(trackers.TRACKERS, "refusing", Refusing)
-    settings = {"model": {"width": 16}}
-    run = trackers.Tracked("tracked", "today", tmp_path, [0], settings, step=0)
-    with (
-        pytest.raises(OSError, match="nobody there"),
-        trackers.opened(["remembering", "refusing"], run),
-    ):
-        pytest.fail("the second cannot begin")
-    assert heard == [("tracked", 0, 16), "closed"]
-
-
 def test_names_of_findings_have_no_sign_that_boards_do_not_know() -> None:
     names = ("random", "held out", "held out, plain")
     lengths = [sample.length("+", "10", "random", 2) | {"slice": name} for name in names]
@@ -222,12 +199,3 @@ def test_a_mistake_in_the_names_is_one_line(
     assert main(["train", "addition", "--track", names]) == 2
     assert capsys.readouterr().err == f"curta: {says}\n"
     assert not runs_folder.exists()
-
-
-def test_a_library_that_is_there_but_broken_keeps_its_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "half_installed.py").write_text("import something_it_needs\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(ModuleNotFoundError, match="something_it_needs"):
-        optional_module("half_installed", "data")
