@@ -12,7 +12,6 @@ from curta.evaluation import suite
 from curta.runs import interrupts
 from curta.runs.folders import Folder
 from curta.runs.partial_evaluation import EvaluatedPart
-from curta.runs.record import NoRecord
 from curta.runs.session import Session
 from curta.runs.team import Link, Message
 
@@ -39,7 +38,7 @@ def _train(link: Link, message: Message) -> None:
     state, call, data, _ = session.begun(message["step"])
     with interrupts.deferred() as noted:
         step = message["step"]
-        session.loop(call, data, step, NoRecord(), noted).run(state, step, 0.0)
+        session.loop(call, data, step, None, noted).run(state, step, 0.0)
 
 
 def _evaluate(link: Link, message: Message) -> None:

@@ -1,7 +1,7 @@
 """The loop over compiled chunks of steps: metrics, validation, checkpoints, and when to end.
 
 Several processes that train one run all go through it, and come to the same decisions, since all
-that these depend on is fetched by all; process 0 alone has a `Record` that keeps anything.
+that these depend on is fetched by all; process 0 alone has a `Record`.
 """
 
 import time
@@ -23,7 +23,7 @@ from curta.runs import embedding_history
 from curta.runs.info import Metric, NamedAnswer, RunInfo
 from curta.runs.interrupts import Noted
 from curta.runs.life import Ending
-from curta.runs.record import NoRecord, Progress, Validated
+from curta.runs.record import Progress, Record, Validated
 from curta.runs.repair import Repair
 from curta.training import optimizers, processes, records, trainer
 from curta.training.records import Data
@@ -44,7 +44,7 @@ class Loop:
         call: Callable[..., tuple[Member, Metrics]],
         data: Data,
         repair: Repair | None,
-        record: NoRecord,
+        record: Record | None,
         interrupted: Noted,
     ) -> None:
         self.recipe, self.settings, self.layout = recipe, recipe.training, layout
@@ -64,7 +64,7 @@ class Loop:
         self.stopped = {member: at for member, at in self.stopped.items() if at < step}
         if self.repair is not None and step > self.end:
             self._enter_round(step)
-        status = self._status(step)
+        status, repair = self._status(step), ""
         if not step:
             self._keep_vectors(state, step, status)
         if status == "done":
@@ -79,7 +79,8 @@ class Loop:
             rows = _rows(metrics, step, seconds, self.stopped | self._resting)
             step += count
             state, rows, validated = self._measure(state, step, rows)
-            self.record.rows(rows)
+            if self.record:
+                self.record.rows(rows)
             loss, exact_match = (column[:, -BUCKET:].mean(axis=1).tolist() for column in metrics)
             progress = Progress(
                 step=step,
@@ -93,6 +94,7 @@ class Loop:
                 ),
                 named={row.member: row.named for row in rows if row.named},
                 validated=validated,
+                repair=repair,
             )
             status = self._status(step)
             ends = status == "done"
@@ -101,13 +103,15 @@ class Loop:
             self._keep_vectors(state, step, status)
             if status is not None or ends or self._is_due(step, self.settings.checkpoint_every):
                 host_state = processes.fetch(state)
-                self.record.checkpoint(step, host_state, seconds, self.stopped)
+                if self.record:
+                    self.record.checkpoint(step, host_state, seconds, self.stopped)
                 if status is not None:
                     self.final = step, host_state
-            self.record.progress(progress)  # what it shows is saved
+            if self.record:
+                self.record.show(progress)  # what it shows is saved
             if ends and status is None:
                 assert self.repair is not None
-                self.record.round(self.repair.described(step))
+                repair = self.repair.described(step)
         return status
 
     def _next_round(self, state: Member, step: int) -> tuple[Member, Ending | None]:
@@ -153,7 +157,9 @@ class Loop:
         """Keep the characters' vectors at their steps and at the end, but for an interrupt's."""
         every = self.settings.history_every
         if every and (self._is_due(step, every) or status in ("done", "stopped")):
-            self.record.moment(step, embedding_history.vectors(state.model))
+            vectors = embedding_history.vectors(state.model)
+            if self.record:
+                embedding_history.save(self.record.folder.history, step, vectors)
 
     def _measure(
         self, state: Member, step: int, rows: list[Metric]
@@ -175,7 +181,8 @@ class Loop:
             )
             if enough and step >= settings.stop_after:
                 self.end = step
-                self.record.end(step)
+                if self.record:
+                    self.record.folder.update(ended=step)
             by_tokens = settings.keep == "best-tokens"
             score = validated.token_accuracy if by_tokens else validated.exact_match
             state = trainer.improved(

@@ -41,7 +41,7 @@ from curta.runs import (
 from curta.runs.folders import Folder
 from curta.runs.info import RunInfo, Stage
 from curta.runs.loop import Loop
-from curta.runs.record import NoRecord, Record, Show
+from curta.runs.record import Record, Show
 from curta.runs.repair import Repair
 from curta.runs.trackers import Findings, Tracked, Tracker, findings
 from curta.training import background, devices, records, trainer, windows
@@ -172,9 +172,8 @@ class Session:
             device=devices.description(),  # a run may be begun elsewhere than it is trained
         )
         with interrupts.deferred() as noted, self._trackers(tracker_names, first) as tracking:
-            loop = self.loop(
-                call, data, first, Record(self.folder, self.recipe, tracking, show), noted
-            )
+            record = Record(self.folder, self.recipe, tracking, show)
+            loop = self.loop(call, data, first, record, noted)
             status = loop.run(state, first, seconds)
         if loop.final is not None:
             self._step, final_state = loop.final
@@ -200,7 +199,7 @@ class Session:
         call: Callable[..., Any],
         data: Data,
         step: int,
-        record: NoRecord,
+        record: Record | None,
         interrupted: interrupts.Noted,
     ) -> Loop:
         """Return the training from a step on, to be run in every process of the run."""
@@ -208,7 +207,8 @@ class Session:
         if self.recipe.round_steps:
             mesh = trainer.training_mesh(self.recipe, len(self.seeds))
             place = partial(trainer.placed, mesh=mesh)
-            repair = Repair(self.recipe, self.windows, step, place, record.shown)
+            save = partial(windows.save, self.folder.path) if record else lambda rounds: None
+            repair = Repair(self.recipe, self.windows, step, place, save)
         info = self.folder.read_info()
         return Loop(info, self.recipe, self.layout, call, data, repair, record, interrupted)
 
@@ -336,7 +336,12 @@ class Session:
         if step is None or step == self._step:
             step = self._step
         else:
-            states.check_kept(self.folder, step)
+            steps = checkpoints.steps(self.folder.checkpoints)
+            if step not in steps:
+                raise UserError(
+                    f"run {self.name!r} has no checkpoint of step {step:,}: there are"
+                    f" {', '.join(f'{there:,}' for there in steps)}, as training.checkpoints says"
+                )
             models = self.at(step)
         settings = suite.settings_of(self.recipe, self.layout, changes)
         self.accept(settings.named)

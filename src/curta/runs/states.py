@@ -63,16 +63,6 @@ def newest(folder: Folder) -> int:
     return step
 
 
-def check_kept(folder: Folder, step: int) -> None:
-    """Raise UserError if there is no checkpoint of that step."""
-    steps = checkpoints.steps(folder.checkpoints)
-    if step not in steps:
-        raise UserError(
-            f"run {folder.name!r} has no checkpoint of step {step:,}: there are"
-            f" {', '.join(f'{kept:,}' for kept in steps)}, as training.checkpoints says"
-        )
-
-
 def going_on(folder: Folder) -> tuple[int, float]:
     """Return the step to train on from, and the seconds until then; drop what is of later steps.
 
