@@ -262,7 +262,7 @@ def _row(row: Row, path: Path, evaluation_name: str) -> ComparisonRow:
         stopped=info.stopped,
         loss=summary_statistics([loss.get(member) for member in members]),
         exact_match=summary_statistics([exact_match.get(member) for member in members]),
-        lengths=[slice_summary(slice) for slice in evaluation.lengths] if evaluation else [],
+        lengths=[slice_summary(line) for line in evaluation.lengths] if evaluation else [],
         unevaluated=evaluation.unevaluated if evaluation else (),
     )
 

@@ -78,24 +78,21 @@ def _claimed(folder: Path) -> _Held:
         raise UserError(f"cannot write {str(path)!r}: {error.strerror}") from None
     if handle is None:
         try:  # such as: process 12 on mill (curta train addition, since 12:00:00)
-            owner = json.loads(files.read_bytes(path, 1 << 16))
-            words = " ".join(map(str, owner["command"]))
-            about = f"{owner['process']} on {owner['on']} ({words}, since {owner['at']})"
+            about = json.loads(files.read_bytes(path, 1 << 16))
+            command = f"({' '.join(map(str, about['command']))}, since {about['at']})"
+            owner = printable(f"process {about['process']} on {about['on']} {command}", 200)
         except (OSError, ValueError, KeyError, TypeError):
-            about = "another process"
-        raise UserError(
-            f"run {folder.name!r} is in use by process {printable(about, 200)}: wait until it has"
-            " ended"
-        )
+            owner = "another process"
+        raise UserError(f"run {folder.name!r} is in use by {owner}: wait until it has ended")
     if os.fstat(handle).st_nlink == 1:  # of a copy by hard links, the other's stays as it is
         words = [*(Path(word).name for word in system.command()), *sys.argv[1:]]
-        about_me = {
+        about = {
             "process": os.getpid(),
             "on": socket.gethostname(),
             "command": words[:6],
             "at": time.strftime("%H:%M:%S"),
         }
         with suppress(OSError):  # a full disk: it is for the next one's information only
-            path.write_text(json.dumps(about_me), "utf-8")
+            path.write_text(json.dumps(about), "utf-8")
     files.sweep(folder, LOCK)
     return _Held(handle)

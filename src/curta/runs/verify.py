@@ -16,6 +16,7 @@ from typing import Literal, TypeVar
 
 from curta.config import files, system, typed
 from curta.config.errors import UserError, unknown
+from curta.config.recipe import Recipe
 from curta.evaluation.results import CERTIFICATE, WINDOWS, read_windows
 from curta.model import recipes
 from curta.programs.machine import store
@@ -175,7 +176,7 @@ def _run(folder: Folder, read_probe: Read) -> Iterator[Part]:
     yield from _foreign(path, CHECKED | {file.file for file in (info.files if info else ())})
 
 
-def _recipe(folder: Folder) -> recipes.Recipe:
+def _recipe(folder: Folder) -> Recipe:
     return recipes.stated(folder.read_recipe_fields(), "recipe.toml")
 
 
