@@ -60,14 +60,6 @@ def test_members_survive_bit_for_bit(tmp_path: Path) -> None:
     assert tiny.same(loaded, members)
 
 
-@pytest.mark.parametrize("share", [0.0, 0.5, 0.99])
-def test_a_truncated_file_is_noticed(saved: Path, share: float) -> None:
-    path = saved / "00000005.safetensors"
-    data = path.read_bytes()
-    path.write_bytes(data[: int(len(data) * share)])
-    refused(saved, 5, state(), "damaged")
-
-
 @pytest.mark.parametrize("place", [0, 20, -1])
 def test_a_flipped_byte_is_noticed(saved: Path, place: int) -> None:
     path = saved / "00000005.safetensors"

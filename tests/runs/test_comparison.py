@@ -165,18 +165,6 @@ def test_interrupted_twice_it_goes_on_where_it_was(done: Comparison, runs_folder
 
 
 @pytest.mark.slow
-def test_a_run_whose_folder_is_gone_is_trained_anew_alone(
-    done: Comparison, runs_folder: Path
-) -> None:
-    folder = copied(done, runs_folder)
-    shutil.rmtree(folder / "window")
-    trained = Trained()
-    assert Comparison.load("two").run_comparison(trained)
-    assert trained.names == ["window"]
-    assert weights(folder) == weights(done.path)
-
-
-@pytest.mark.slow
 def test_a_comparison_may_grow_even_by_an_entry_that_fails(
     done: Comparison, runs_folder: Path
 ) -> None:

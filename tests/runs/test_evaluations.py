@@ -92,28 +92,6 @@ def test_what_is_damaged_is_refused_in_a_line(evaluated: Run) -> None:
     assert (damaged.name, damaged.state) == ("evaluations/digits-6.count-2.json", "damaged")
 
 
-@pytest.mark.slow
-def test_one_that_is_interrupted_goes_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from curta.evaluation import exact_match
-
-    lengths, calls = exact_match.lengths, []
-
-    def breaking(*given: object) -> object:
-        calls.append(given[2])
-        if len(calls) == 2:
-            raise KeyboardInterrupt
-        return lengths(*given)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(exact_match, "lengths", breaking)
-    with pytest.raises(KeyboardInterrupt):
-        run.evaluate(digits=(2, 3), count=2)
-    assert run.folder.read_info().status == "finished"
-    found = curta.load("run").evaluate(digits=(2, 3), count=2)
-    assert calls == [2, 3, 3]
-    assert {row.size for row in found.lengths} == {"2", "3"}
-    assert not list(run.folder.evaluations.glob("*.jsonl"))
-
-
 def test_sizes_that_were_left_out_are_named_everywhere(run: Run) -> None:
     found = run.evaluate(digits=(9, 4, 1000), count=2, generated=1)
     assert {row.size for row in found.lengths} == {"4"}

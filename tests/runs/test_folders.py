@@ -1,7 +1,6 @@
 """Run folders: self-describing, and told in one line when something is wrong with them."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from curta.config.errors import UserError
 from curta.layouts.texts import layout_of
 from curta.runs import folders, metrics, removal, states, verify
 from curta.runs.folders import Folder
-from curta.runs.info import Metric, RunInfo
+from curta.runs.info import Metric
 from tests import tiny
 
 
@@ -102,33 +101,6 @@ def test_a_folder_with_only_a_recipe_is_incomplete() -> None:
     assert created(None).name == "addition"
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", "3", "\xff"])
-def test_a_damaged_run_json_is_told(content: str) -> None:
-    folder = created()
-    (folder.path / "run.json").write_bytes(content.encode("latin-1"))
-    refused("mine", "run 'mine' is damaged: run.json")
-
-
-@pytest.mark.parametrize(
-    ("changes", "complaint"),
-    [
-        ({"seeds": "0"}, "run.json is wrong at 'seeds'"),
-        ({"stopped": {"x": 1}}, "run.json is wrong at 'stopped.x"),
-        ({"note": 1}, "run.json has no field 'note'"),
-    ],
-)
-def test_a_field_that_is_not_as_it_was_written_is_named(
-    changes: dict[str, Any], complaint: str
-) -> None:
-    change(created().path / "run.json", **changes)
-    refused("mine", f"run 'mine' is damaged: {complaint}")
-
-
-def test_a_run_of_a_newer_version_is_told() -> None:
-    change(created().path / "run.json", format=RunInfo.FORMAT + 1)
-    refused("mine", f"made by a newer version .format {RunInfo.FORMAT + 1}.: update curta")
-
-
 def test_a_run_without_its_recipe_is_told() -> None:
     (created().path / "recipe.toml").unlink()
     refused("mine", r"run 'mine' is incomplete: recipe\.toml is missing")
@@ -137,19 +109,6 @@ def test_a_run_without_its_recipe_is_told() -> None:
 def test_a_run_without_a_checkpoint_is_told_how_to_get_one() -> None:
     with pytest.raises(UserError, match="has no checkpoint yet: `curta resume mine`"):
         curta.load(created().name).load_models()
-
-
-def test_an_update_changes_only_its_fields() -> None:
-    folder = created()
-    before = folder.read_info()
-    folder.update(status="finished", device="Größe")
-    assert folder.read_info() == replace(before, status="finished", device="Größe")
-
-
-def test_a_run_of_programs_has_their_machine_and_one_of_a_layout_has_none() -> None:
-    assert created().machine.exists()
-    dense = tiny.dense()
-    assert not folders.create(dense, layout_of(dense), "plain", [0], "plain").machine.exists()
 
 
 def test_a_run_of_programs_without_its_machine_is_told() -> None:

@@ -154,17 +154,6 @@ def test_a_process_that_ends_after_its_last_checkpoint_has_trained() -> None:
     assert "training" not in curta.load("run").missing()
 
 
-def test_who_stopped_is_kept_with_the_checkpoint() -> None:
-    run = trained(seeds=1, optimizer__learning_rate=1e20)
-    before = run.folder.read_info()
-    run.folder.update(checkpoint=0, stopped={}, status="interrupted")
-    curta.load("run").train()
-    assert (run.folder.read_info().stopped, run.folder.read_info().status) == (
-        before.stopped,
-        "stopped",
-    )
-
-
 # Validation.
 
 

@@ -162,18 +162,6 @@ def test_what_is_no_file_is_told_and_not_followed(mine: Path, name: str, kind: s
     assert {*found} == {name} | others
 
 
-@pytest.mark.parametrize("kind", STRANGE)
-@pytest.mark.parametrize("name", ["checkpoints", "history", "probes"])
-def test_a_folder_that_is_none_is_told(mine: Path, name: str, kind: str) -> None:
-    if kind == "a folder":
-        return
-    shutil.rmtree(mine / name)
-    STRANGE[kind](mine / name)
-    found = bad()
-    assert found.pop(name).state == "foreign"
-    assert [*found] == (["checkpoints/00000020"] if name == "checkpoints" else [])
-
-
 def test_a_damaged_checkpoint_is_told(mine: Path) -> None:
     path = mine / "checkpoints" / "00000020.safetensors"
     content = path.read_bytes()
