@@ -34,11 +34,10 @@ def follow(link: Link) -> NoReturn:
 
 def _train(link: Link, message: Message) -> None:
     """The same steps as process 0."""
-    session = _session(message)
-    state, call, data, _ = session.begun(message["step"])
+    session, step = _session(message), message["step"]
     with interrupts.deferred() as noted:
-        step = message["step"]
-        session.loop(call, data, step, None, noted).run(state, step, 0.0)
+        loop, state, _ = session.loop(step, None, noted)
+        loop.run(state, step, 0.0)
 
 
 def _evaluate(link: Link, message: Message) -> None:

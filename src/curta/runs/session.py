@@ -45,7 +45,6 @@ from curta.runs.record import Record, Show
 from curta.runs.repair import Repair
 from curta.runs.trackers import Findings, Tracked, Tracker, findings
 from curta.training import background, devices, records, trainer, windows
-from curta.training.records import Data
 from curta.training.trainer import Member
 from curta.training.windows import TrainingWindows
 
@@ -164,16 +163,15 @@ class Session:
             self.windows = records.training_windows(self.recipe, self.program, self.seeds, listed)
             windows.save(self.folder.path, self.windows)
         self._tell("training", step=first)
-        state, call, data, compiling = self.begun(first)
-        self.folder.update(
-            steps=self.recipe.training.steps,
-            parameters=parameters(state.model) // len(self.seeds),
-            compile_seconds=round(compiling, 3),
-            device=devices.description(),  # a run may be begun elsewhere than it is trained
-        )
         with interrupts.deferred() as noted, self._trackers(tracker_names, first) as tracking:
             record = Record(self.folder, self.recipe, tracking, show)
-            loop = self.loop(call, data, first, record, noted)
+            loop, state, compile_seconds = self.loop(first, record, noted)
+            self.folder.update(
+                steps=self.recipe.training.steps,
+                parameters=parameters(state.model) // len(self.seeds),
+                compile_seconds=round(compile_seconds, 3),
+                device=devices.description(),  # a run may be begun elsewhere than it is trained
+            )
             status = loop.run(state, first, seconds)
         if loop.final is not None:
             self._step, final_state = loop.final
@@ -182,35 +180,32 @@ class Session:
             evaluation_set.keep(self.folder.path, self.recipe, self.layout)
         return status
 
-    def begun(self, step: int) -> tuple[Member, Callable[..., Any], Data, float]:
-        """Return the members at a step on the devices that train them, the compiled chunk of
-        steps, its data, and the seconds that compiling took; in every process of the run."""
+    def loop(
+        self, step: int, record: Record | None, interrupted: interrupts.Noted
+    ) -> tuple[Loop, Member, float]:
+        """Return the training from a step on, to be run in every process of the run.
+
+        With it come the members at that step, on the devices that train them, and the seconds that
+        compiling took.
+        """
         mesh = trainer.training_mesh(self.recipe, len(self.seeds))
+        place = partial(trainer.placed, mesh=mesh)
         state = trainer.shard(self._state(step), mesh)
         shown = self.windows if isinstance(self.recipe.positions, Window) else None
         data, bounds = records.recorded(self.recipe, self.layout, self.seeds, shown, step)
-        data, begun = trainer.placed(data, mesh), time.perf_counter()
+        data, begun = place(data), time.perf_counter()
         program: Any = trainer.compiled(self.recipe, trainer.Written(self.layout, bounds), mesh)
-        compiled = program.lower(state, data, jnp.int32(0), jnp.int32(0)).compile()
-        return state, compiled, data, time.perf_counter() - begun
-
-    def loop(
-        self,
-        call: Callable[..., Any],
-        data: Data,
-        step: int,
-        record: Record | None,
-        interrupted: interrupts.Noted,
-    ) -> Loop:
-        """Return the training from a step on, to be run in every process of the run."""
+        call = program.lower(state, data, jnp.int32(0), jnp.int32(0)).compile()
+        compile_seconds = time.perf_counter() - begun
         repair = None
         if self.recipe.round_steps:
-            mesh = trainer.training_mesh(self.recipe, len(self.seeds))
-            place = partial(trainer.placed, mesh=mesh)
-            save = partial(windows.save, self.folder.path) if record else lambda rounds: None
+            save: Callable[[TrainingWindows], None] = lambda rounds: None
+            if record:
+                save = partial(windows.save, self.folder.path)
             repair = Repair(self.recipe, self.windows, step, place, save)
         info = self.folder.read_info()
-        return Loop(info, self.recipe, self.layout, call, data, repair, record, interrupted)
+        loop = Loop(info, self.recipe, self.layout, call, data, repair, record, interrupted)
+        return loop, state, compile_seconds
 
     def _tell(self, do: str, **more: Any) -> None:
         """Begin a stage in the other processes of this run, at the step of its weights."""
@@ -226,8 +221,7 @@ class Session:
         info, training = self.folder.read_info(), self.recipe.training
         if info.over:
             extended = bool(training.extended_at) and info.checkpoint < training.steps
-            newest = checkpoints.newest_whole(self.folder.checkpoints)
-            if extended or newest != info.checkpoint:
+            if extended or checkpoints.newest_whole(self.folder.checkpoints) != info.checkpoint:
                 info = replace(info, done=())
         return life.missing(self.folder, info)
 
