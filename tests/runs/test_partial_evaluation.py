@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from curta.evaluation.suite import Found
+from curta.evaluation.suite import PartResult
 from curta.runs import evaluations
 from curta.runs.partial_evaluation import KeptParts, kept_parts
 
 
-def never() -> Found:
+def never() -> PartResult:
     pytest.fail("it is known")
 
 

@@ -325,6 +325,3 @@ def test_asking_before_the_first_checkpoint_is_refused() -> None:
 
 
 # Chunks end at the same steps however a run is cut up.
-
-
-# Kills, in a process of its own.

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curta.config.optimizer import SGD, AdamW, Common, Muon
+from curta.config.optimizer import SGD, AdamW, Muon, OptimizerSettings
 from curta.layouts import layout_named
 from curta.model.transformer import Transformer
 from curta.training.optimizers import HyperParams, schedule, transformation
@@ -30,7 +30,9 @@ def gradients(seed: int) -> Transformer:
     return jax.tree.map(lambda leaf: jax.random.normal(next(keys), leaf.shape), MODEL)
 
 
-def updates(settings: Common, rate: float, decay: float, *given: Transformer) -> list[Any]:
+def updates(
+    settings: OptimizerSettings, rate: float, decay: float, *given: Transformer
+) -> list[Any]:
     """The updates that follow from these gradients, one after the other."""
 
     @jax.jit
@@ -54,7 +56,7 @@ def close(found: Any, expected: Any) -> None:
 # The learning rate over time.
 
 
-def factor(settings: Common, step: int, steps: int) -> float:
+def factor(settings: OptimizerSettings, step: int, steps: int) -> float:
     return float(schedule(settings, jnp.int32(step), steps))
 
 

@@ -14,7 +14,7 @@ from curta.layouts import layout_named
 from curta.layouts.batches import padded
 from curta.model.transformer import Transformer
 from curta.training import trainer
-from curta.training.keys import Keys, step_keys
+from curta.training.trainer import Keys, step_keys
 from tests import textbook, tiny
 
 LAYOUT = layout_named("coupled")

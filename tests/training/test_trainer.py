@@ -19,9 +19,14 @@ from curta.model.windows import logits_of_windows
 from curta.problems import task_sizes, tasks
 from curta.runs import checkpoints
 from curta.training import records, trainer
-from curta.training.keys import OTHERS, step_keys
 from curta.training.records import Data
-from curta.training.trainer import Member, Metrics, Written
+from curta.training.trainer import (
+    OTHERS,
+    Member,
+    Metrics,
+    TaskLayout,
+    step_keys,
+)
 from tests import tiny
 
 RECIPE = tiny.recipe()
@@ -58,10 +63,10 @@ def program(
     return run
 
 
-def written(recipe: Recipe) -> Written:
+def written(recipe: Recipe) -> TaskLayout:
     """How problems are written, with room for those of training."""
     _, bounds = records.recorded(recipe, layout_of(recipe), [0])
-    return Written(layout_of(recipe), bounds)
+    return TaskLayout(layout_of(recipe), bounds)
 
 
 def begun(recipe: Recipe, *seeds: int) -> Member:

@@ -15,7 +15,7 @@ import numpy as np
 
 from curta.config.recipe import Recipe
 from curta.config.sections import Training
-from curta.evaluation import during, sampling, scoring
+from curta.evaluation import gap, scoring, writing
 from curta.layouts import Layout
 from curta.problems import tasks
 from curta.problems.problem import Problem, answer_text, parse
@@ -199,15 +199,15 @@ class Loop:
                     },
                 }
         if settings.evaluate_every and step % settings.evaluate_every == 0:
-            watched = during.exact_match(self._models_at(state), self._watched)
+            watched = gap.watched_exact_match(self._models_at(state), self._watched)
             for member in trained:
                 added[member]["evaluated"] = {name: each[member] for name, each in watched.items()}
         due = self._is_due(step, settings.checkpoint_every) or step >= self.end
         if settings.named_at_checkpoints and due:
             models = self._models_at(state)
             problems = [parse(text) for text in self.recipe.evaluation.named]
-            answers = sampling.answers_of_all(models, problems)
-            perplexities = sampling.perplexities(models, problems)
+            answers = writing.answers_of_all(models, problems)
+            perplexities = writing.perplexities(models, problems)
             truths = [answer_text(problem.truth, problem.answer_base) for problem in problems]
             for member in trained:
                 answered = zip(problems, truths, answers, perplexities, strict=True)
@@ -263,7 +263,7 @@ class Loop:
 
     @cached_property
     def _watched(self) -> dict[str, list[list[Problem]]]:
-        return during.asked(self.recipe, self.layout, self.seeds)
+        return gap.watched_problems(self.recipe, self.layout, self.seeds)
 
 
 def _until_boundary(step: int, settings: Training, end: int = 0) -> int:

@@ -19,7 +19,7 @@ from curta.config import files, typed
 from curta.config.errors import UserError
 from curta.evaluation.exact_match import Cells
 from curta.evaluation.results import Gap, SliceResult
-from curta.evaluation.suite import Find, Found
+from curta.evaluation.suite import Find, PartResult
 from curta.runs import interrupts
 from curta.runs.team import Message, Team
 
@@ -42,11 +42,11 @@ class KeptParts:
     def __init__(self, path: Path, owner: str) -> None:
         self.path, self.owner = path, owner
         own_parts = [part for part in _read(path) if part.of == owner]
-        self.results: dict[str, Found] = {part.name: part.rows for part in own_parts}
+        self.results: dict[str, PartResult] = {part.name: part.rows for part in own_parts}
         if path.exists():  # without a torn line, to which the next one would be added
             files.write(path, typed.lines(own_parts))
 
-    def __call__(self, name: str, find: Find) -> Found:
+    def __call__(self, name: str, find: Find) -> PartResult:
         if name not in self.results:
             self.results[name] = find()
             self.path.parent.mkdir(exist_ok=True)
@@ -90,13 +90,13 @@ class Shares:
     def __init__(self, team: Team, names: Iterable[str]) -> None:
         """Give each of the others, which know of the evaluation already, its first part."""
         self._team, self._waiting = team, deque(names)
-        self._results: dict[str, Future[Found]] = {}
+        self._results: dict[str, Future[PartResult]] = {}
         self._guard = threading.Lock()
         team.answered = self._answered
         for index in team.connections:
             self._give(index)
 
-    def find(self, name: str, find: Find) -> Found:
+    def find(self, name: str, find: Find) -> PartResult:
         """Return a part's results: by this process, unless another has begun it."""
         if self.take(name):
             return find()

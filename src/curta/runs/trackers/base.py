@@ -8,8 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from curta.evaluation.results import SummaryStatistics
-from curta.evaluation.watched import parted
+from curta.evaluation.results import SummaryStatistics, operator_and_curve
 from curta.problems.operations import OPERATIONS
 from curta.runs.info import Metric, Tracking
 
@@ -81,7 +80,7 @@ def values(row: Metric) -> dict[str, float]:
     for symbol, share in row.validation_by_operator.items():
         metrics[f"validation/{OPERATIONS[symbol].name}"] = share
     for watched, share in row.evaluated.items():
-        operator, problems = parted(watched)
+        operator, problems = operator_and_curve(watched)
         metrics[f"evaluated/{OPERATIONS[operator].name}/{cleaned(problems)}"] = share
     return metrics
 
