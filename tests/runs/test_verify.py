@@ -83,7 +83,7 @@ def test_a_whole_run_is_whole(mine: Path, capsys: pytest.CaptureFixture[str]) ->
     assert names == [
         "run.json", "recipe.toml", "machine.json", "metrics.jsonl", "checkpoints/00000010",
         "checkpoints/00000020", "history/00000010.safetensors",
-        "evaluation.json", "summary.json", "certificate.json", "windows.safetensors",
+        "evaluation.json", "certificate.json", "windows.safetensors",
         "shown.safetensors", "probes/tokens.json", "program.py", "evaluating.jsonl", "report.html",
     ]  # fmt: skip
     assert everything(mine) == before
@@ -92,19 +92,8 @@ def test_a_whole_run_is_whole(mine: Path, capsys: pytest.CaptureFixture[str]) ->
     assert lines == [f"whole   {name}" for name in names]
 
 
-def test_a_run_is_verified_by_its_path(
-    mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CURTA_RUNS", str(tmp_path / "elsewhere"))
-    assert bad(str(mine)) == {}
-    monkeypatch.chdir(mine.parent)
-    assert bad("mine") == {}
-    with pytest.raises(UserError, match="unknown run 'yours'"):
-        curta.verify("yours")
-
-
 NEEDED = [
-    "run.json", "recipe.toml", "machine.json", "metrics.jsonl", "evaluation.json", "summary.json",
+    "run.json", "recipe.toml", "machine.json", "metrics.jsonl", "evaluation.json",
     "certificate.json", "windows.safetensors", "program.py", "report.html",
 ]  # fmt: skip
 
@@ -173,26 +162,6 @@ def test_what_is_no_file_is_told_and_not_followed(mine: Path, name: str, kind: s
     assert {*found} == {name} | others
 
 
-@pytest.mark.parametrize("kind", STRANGE)
-@pytest.mark.parametrize("name", ["checkpoints", "history", "probes"])
-def test_a_folder_that_is_none_is_told(mine: Path, name: str, kind: str) -> None:
-    if kind == "a folder":
-        return
-    shutil.rmtree(mine / name)
-    STRANGE[kind](mine / name)
-    found = bad()
-    assert found.pop(name).state == "foreign"
-    assert [*found] == (["checkpoints/00000020"] if name == "checkpoints" else [])
-
-
-def test_a_linked_folder_is_not_read(mine: Path, tmp_path: Path) -> None:
-    (mine / "checkpoints").rename(tmp_path / "elsewhere")
-    (mine / "checkpoints").symlink_to(tmp_path / "elsewhere")
-    found = bad()
-    assert found["checkpoints"].state == "foreign"
-    assert found["checkpoints/00000020"].state == "missing"
-
-
 def test_a_damaged_checkpoint_is_told(mine: Path) -> None:
     path = mine / "checkpoints" / "00000020.safetensors"
     content = path.read_bytes()
@@ -207,37 +176,11 @@ def test_a_damaged_checkpoint_is_told(mine: Path) -> None:
     assert only("checkpoints/00000020").state == "foreign"
 
 
-def test_a_checkpoint_that_nothing_vouches_for_is_told(mine: Path) -> None:
-    path = mine / "checkpoints" / "00000020.json"
-    for content in ('{"sha256": 5}', "[" * 9_000, "[" * 100_000, ""):
-        path.write_text(content)
-        assert only("checkpoints/00000020").state == "damaged"
-    path.unlink()
-    assert "its .json is not there: remove it" in only("checkpoints/00000020").about
-
-
 def test_a_checkpoint_of_another_run_is_told(mine: Path) -> None:
     change(mine / "run.json", seeds=[7])
     found = bad()
     assert [*found] == ["checkpoints/00000010", "checkpoints/00000020"]
     assert all("of another recipe or of other seeds" in part.about for part in found.values())
-
-
-def test_lost_checkpoints_are_told(mine: Path) -> None:
-    shutil.rmtree(mine / "checkpoints")
-    assert only("checkpoints/00000020").state == "missing"
-
-
-def test_a_damaged_moment_of_the_history_is_told(mine: Path) -> None:
-    path = sorted((mine / "history").iterdir())[0]
-    path.write_bytes(path.read_bytes()[:-3])
-    assert only(f"history/{path.name}").state == "damaged"
-
-
-def test_a_torn_line_of_the_metrics_is_told(mine: Path) -> None:
-    with (mine / "metrics.jsonl").open("a") as file:
-        file.write('{"step": 2')
-    assert "its last line is torn" in only("metrics.jsonl").about
 
 
 def test_changed_code_is_told_and_never_executed(mine: Path) -> None:
@@ -285,27 +228,6 @@ def test_foreign_things_are_told(mine: Path, place: str, kind: str) -> None:
     found = bad()
     assert [*found] == [name]
     assert found[name].state == "foreign"
-
-
-def test_things_that_are_made_of_a_run_are_no_strangers(mine: Path) -> None:
-    for name in ("page-0.html", "adderboard-1.py", "model-0.onnx", "learning.png"):
-        (mine / name).write_text("")
-    for name in ("tensorboard", "huggingface-0", "wandb"):
-        (mine / name).mkdir()
-    assert bad() == {}
-
-
-def test_a_run_that_is_not_yet_trained_lacks_nothing(runs_folder: Path) -> None:
-    from curta.frontends import api
-
-    api.begin("addition", 1, "new", tiny.overrides(), evaluate=True)
-    assert bad("new") == {}
-
-
-def test_a_folder_of_nothing_is_told(runs_folder: Path) -> None:
-    (runs_folder / "empty").mkdir(parents=True)
-    found = bad("empty")
-    assert found["run.json"].state == found["recipe.toml"].state == "missing"
 
 
 def test_the_command_says_what_to_do_in_letters(

@@ -39,15 +39,25 @@ def write(run: "Session", to: str, out: Path | None = None, member: int = 0) -> 
     """
     EXPORTERS.check(to)
     from curta.export.base import Exported
-    from curta.runs.summary import summary
+    from curta.runs import metrics
+    from curta.runs.summary import slice_summary
 
     exporter = EXPORTERS[to]
     reason = exporter.refuse(run.recipe)
     if reason:
         raise UserError(f"{to} cannot express run {run.name!r}: {reason}")
     model, path = run.model(member), out or run.folder.path / exporter.file.format(member=member)
-    about = summary(run.folder)
-    exported = Exported(run.name, run.seeds[member], run.recipe, model, member, about)
+    evaluation = run.folder.read_evaluation()
+    last_rows = metrics.read_last(run.folder.metrics, len(run.seeds))
+    exported = Exported(
+        run.name,
+        run.seeds[member],
+        run.recipe,
+        model,
+        member,
+        steps=max((row.step for row in last_rows), default=0),
+        rows=[slice_summary(row) for row in evaluation.lengths] if evaluation else [],
+    )
     with ownership.owned(run.folder.path) if out is None else nullcontext():
         exporter.write(exported, path)
     return path

@@ -87,7 +87,8 @@ def begin(
     if evaluate:
         before.check_evaluation(resolved, layout)
     wanted = life.after_training(resolved) if evaluate else ()
-    return Run(folders.create(resolved, layout, recipe, chosen, name, wanted, names, tracking))
+    folder = folders.create(resolved, layout, recipe, chosen, name, wanted, names, tracking)
+    return Run(folder, recipe=resolved, layout=layout)
 
 
 def _configure() -> None:

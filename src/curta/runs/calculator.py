@@ -39,10 +39,10 @@ class Calculator:
 
     def accept(self, problems: Iterable[str | Problem]) -> list[Problem]:
         """Return the problems, read and checked; UserError for one that this run cannot answer."""
-        asked = [parse(problem, self.machine.formats) for problem in problems]
-        for problem in asked:
+        parsed = [parse(problem, self.machine.formats) for problem in problems]
+        for problem in parsed:
             check_limits(problem, self.machine.limits, f"run {self.name!r}")
-        return asked
+        return parsed
 
     def write(self, problems: Sequence[Problem]) -> list[list[int]]:
         """Return the tokens that the model writes after each problem."""

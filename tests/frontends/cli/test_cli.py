@@ -144,7 +144,7 @@ def test_an_interrupted_command_says_so(
 def test_training_writes_a_whole_run_folder(trained: Path) -> None:
     names = {path.name for path in trained.iterdir()}
     assert names >= {"recipe.toml", "run.json", "metrics.jsonl", "checkpoints", "evaluation.json"}
-    assert names >= {"report.html", "learning.png", "lengths.png", "summary.json"}
+    assert names >= {"report.html", "learning.png", "lengths.png"}
     assert json.loads((trained / "run.json").read_text())["status"] == "finished"
 
 

@@ -30,7 +30,7 @@ LICENSE = "apache-2.0"
 
 def card(member: Exported, family: Family, parts: Parts, config: Mapping[str, Any]) -> str:
     """README.md: a header for the Hub, then text."""
-    recipe, layout, summary = member.recipe, member.model.layout, member.summary
+    recipe, layout = member.recipe, member.model.layout
     operators = [task.operator for task in recipe.tasks]
     program, asked = isinstance(layout, ProgramLayout), _asked(recipe.tasks[0], layout)
     return render_text(
@@ -52,9 +52,9 @@ def card(member: Exported, family: Family, parts: Parts, config: Mapping[str, An
         index=_index(member),
         structure=structure(recipe),
         windows=isinstance(recipe.positions, Window),
-        steps=summary.training.steps if summary else 0,
+        steps=member.steps,
         trained=[_trained(task) for task in recipe.tasks],
-        rows=summary.results.lengths if summary else [],
+        rows=member.rows,
         constants=any(isinstance(part, Constant) for part in parts),
     )
 
@@ -95,8 +95,7 @@ def _within(task: Task, place: int, base: int) -> int:
 
 def _index(member: Exported) -> list[str]:
     """The evaluation's results as the Hub reads them, each as JSON."""
-    rows = member.summary.results.lengths if member.summary else []
-    known = [(row, row.exact_match.members[member.number]) for row in rows]
+    known = [(row, row.exact_match.members[member.number]) for row in member.rows]
     return [json.dumps(_result(row, share)) for row, share in known if share is not None]
 
 
