@@ -15,7 +15,7 @@ from playwright.sync_api import Page
 from curta.config.recipe import Recipe, with_overrides
 from curta.config.task import Task
 from curta.export.base import weights_of
-from curta.export.html.assembled import Carried, render_page
+from curta.export.html.page import Carried, render_page
 from curta.layouts.program import ProgramLayout
 from curta.model import recipes
 from curta.model.transformer import Transformer
