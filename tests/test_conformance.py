@@ -260,9 +260,7 @@ def page(of: Design, tools: Tools) -> Found:
     tools.tab.goto(path.as_uri())
     texts, problems = [tokens for tokens, _ in of.texts], list(map(str, of.problems))
     look = "(text) => curta.sites(text).logits.map((row) => [...row])"
-    logits = [
-        np.array(rows) for rows in evaluated(tools.tab, f"{json.dumps(texts)}.map({look})")
-    ]
+    logits = [np.array(rows) for rows in evaluated(tools.tab, f"{json.dumps(texts)}.map({look})")]
     most = of.most if of.causal else room(of).total  # all of an answer at once
     write = f"(problem) => curta.write(problem, {most})"
     written = evaluated(tools.tab, f"{json.dumps(problems)}.map({write})")

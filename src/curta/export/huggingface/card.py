@@ -11,8 +11,7 @@ from curta.config.positions import Window
 from curta.config.task import Span, Task
 from curta.evaluation.results import SliceSummary
 from curta.export.base import Exported
-from curta.export.huggingface.base import Family
-from curta.export.huggingface.parts import Constant, Parts
+from curta.export.huggingface.family import ConstantTensor, Family, FileTensors
 from curta.export.huggingface.tokenizer import texts
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
@@ -28,7 +27,7 @@ LICENSE = "apache-2.0"
 """Curta's own, which its code in the folder has; by the Hub's name."""
 
 
-def card(member: Exported, family: Family, parts: Parts, config: Mapping[str, Any]) -> str:
+def card(member: Exported, family: Family, tensors: FileTensors, config: Mapping[str, Any]) -> str:
     """README.md: a header for the Hub, then text."""
     recipe, layout, summary = member.recipe, member.model.layout, member.summary
     operators = [task.operator for task in recipe.tasks]
@@ -40,7 +39,7 @@ def card(member: Exported, family: Family, parts: Parts, config: Mapping[str, An
         layout=layout,
         family=family,
         config=config,
-        own=bool(family.code(member.model)),
+        own=bool(family.code()),
         parameters=parameters(member.model),
         version=versions()["curta"],
         operators=operators,
@@ -55,7 +54,7 @@ def card(member: Exported, family: Family, parts: Parts, config: Mapping[str, An
         steps=summary.training.steps if summary else 0,
         trained=[_trained(task) for task in recipe.tasks],
         rows=summary.results.lengths if summary else [],
-        constants=any(isinstance(part, Constant) for part in parts),
+        constants=any(isinstance(each, ConstantTensor) for each in tensors),
     )
 
 
