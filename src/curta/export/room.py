@@ -5,7 +5,6 @@ at any length, so its export stops at `DIGITS` digits, or where texts become too
 """
 
 import random
-import re
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -18,6 +17,7 @@ from curta.layouts.program import ProgramLayout
 from curta.model.transformer import Transformer
 from curta.problems import task_sizes
 from curta.problems.operations import OPERATIONS
+from curta.problems.problem import Problem
 from curta.problems.sizes import Sizes
 from curta.problems.tasks import as_size
 from curta.programs.machine.sampling import RefusedError, draw, refused
@@ -136,30 +136,18 @@ def _longest_stored(layout: ProgramLayout, operator: str, digits: int) -> int:
 def prompt_rules(layout: Layout, rooms: dict[str, Room]) -> dict[str, str]:
     """What the prompts of a layout look like, by regular expression: a sentence for each.
 
-    There are rules where a layout says its prompts as data. Numbers have no zeros ahead; those
-    that are filled up are as wide as one another, where it takes few patterns to say so.
+    A program's prompts are checked as operands, and have none.
     """
-    if isinstance(layout, ProgramLayout) or type(layout).prompt is not Layout.prompt:
-        return {}
     from curta.export.huggingface.asking_curta import takes  # its package imports this module
 
     rules: dict[str, str] = {}
+    if isinstance(layout, ProgramLayout):
+        return rules
     for operator, room in rooms.items():
-        form, least = layout.prompt_format(operator), OPERATIONS[operator].least
-        before, between, after = map(re.escape, (form.before, form.between, form.after))
-        more = f"{{{least - 1},{room.operands - 1}}}"
-        if form.fill:
-            low, high = 1 + form.ahead, room.digits + form.ahead
-            widths = [f"{w}" for w in range(low, high + 1)] if high <= 64 else [f"{low},{high}"]
-            filled = (f"[{re.escape(form.fill)}0-9]{{{width}}}" for width in widths)
-            numbers = "|".join(f"{number}(?:{between}{number}){more}" for number in filled)
-        else:
-            rest = f"[0-9]{{0,{room.digits - 1}}}"
-            first, other = (
-                f"(?:0|{rest}[1-9])" if turned else f"(?:0|[1-9]{rest})" for turned in form.turned
-            )
-            numbers = f"{first}(?:{between}{other}){more}"
-        sentence = takes(operator, [10] * least, room.operands, room.digits)
-        example = form.write([12, 34, 56, 78][:least])
-        rules[f"{before}(?:{numbers}){after}"] = f"{sentence}, such as {example}"
+        pattern = layout.prompt_pattern(operator, room.digits, room.operands)
+        if pattern is not None:
+            least = OPERATIONS[operator].least
+            example = layout.prompt(Problem(operator, (12, 34, 56, 78)[:least]))
+            sentence = takes(operator, [10] * least, room.operands, room.digits)
+            rules[pattern] = f"{sentence}, such as {example}"
     return rules

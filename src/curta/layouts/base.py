@@ -8,6 +8,7 @@ stands (its coordinates); since it sees only what came before, roles and coordin
 causal by construction. A `RuledLayout` says the same by a `rule`, one character at a time.
 """
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from curta.config.errors import UserError
 from curta.layouts.automaton import Automaton, Entry, State, tabulated
-from curta.layouts.forms import AnswerPattern, PromptFormat
+from curta.layouts.forms import AnswerPattern, PromptFormat, number_pattern
 from curta.problems.arithmetic.digits import Numbers
 from curta.problems.operations import OPERATIONS, Answer, Operation
 from curta.problems.problem import Problem, widths
@@ -136,6 +137,25 @@ class Layout(ABC):
     def prompt(self, problem: Problem) -> str:
         """The part of the text that is given to the model."""
         return self.prompt_format(problem.operator).write(problem.operands)
+
+    def prompt_pattern(self, operator: str, digits: int, operands: int) -> str | None:
+        """A regular expression of the prompts of at most so many operands and digits.
+
+        It keeps to what Python, JavaScript and Oniguruma share. Numbers have no zeros ahead; those
+        that are filled up are as wide as one another, where it takes few patterns to say so. None
+        for a layout whose prompts are not described.
+        """
+        form, least = self.prompt_format(operator), OPERATIONS[operator].least
+        before, between, after = map(re.escape, (form.before, form.between, form.after))
+        more = f"{{{least - 1},{operands - 1}}}"
+        if not form.fill:
+            first, other = (number_pattern(digits, turned) for turned in form.turned)
+            return f"{before}(?:{first}(?:{between}{other}){more}){after}"
+        low, high = 1 + form.ahead, digits + form.ahead
+        widths = [f"{w}" for w in range(low, high + 1)] if high <= 64 else [f"{low},{high}"]
+        filled = (f"[{re.escape(form.fill)}0-9]{{{width}}}" for width in widths)
+        numbers = "|".join(f"{number}(?:{between}{number}){more}" for number in filled)
+        return f"{before}(?:{numbers}){after}"
 
     @abstractmethod
     def completion(self, problem: Problem) -> str:

@@ -49,6 +49,9 @@ class FilledLeft(Filled):
     def prompt(self, problem: Problem) -> str:
         return super().prompt(problem).rjust(PROMPT, FILL)
 
+    def prompt_pattern(self, operator: str, digits: int, operands: int) -> str:
+        return f"(?=[\\s\\S]{{{PROMPT}}}(?![\\s\\S])){FILL}*{super().prompt_pattern(operator, digits, operands)}"
+
     def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
         self.accept(operator, digits)
         return super().bounds(operator, (WIDTH, WIDTH))

@@ -62,3 +62,9 @@ class AnswerPattern(NamedTuple):
 def ordered(text: str, turned: bool) -> str:
     """The text, or the same from its other end."""
     return text[::-1] if turned else text
+
+
+def number_pattern(digits: int, turned: bool = False) -> str:
+    """A regular expression of the numbers of at most so many digits, without zeros ahead."""
+    others = f"[0-9]{{0,{digits - 1}}}"
+    return f"(?:0|{others}[1-9])" if turned else f"(?:0|[1-9]{others})"

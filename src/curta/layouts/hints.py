@@ -11,6 +11,7 @@ Source: index hints of Zhou et al., arXiv 2310.16028, as in Cho et al.'s code (a
 2405.20671, `AdditionDatasetWithIndexHints`).
 """
 
+import re
 import string
 from collections.abc import Sequence
 
@@ -49,6 +50,14 @@ class Hints(MarkedLayout):
         width = max(len(to_text(value)) for value in problem.operands) + self.ahead
         texts = [self._text(value, width, self.reverse_operands) for value in problem.operands]
         return f"{problem.operation.mark.join(texts)}="
+
+    def prompt_pattern(self, operator: str, digits: int, operands: int) -> str:
+        number = ""
+        for hint in HINTS[digits:0:-1]:  # b[0-9](?:c[0-9](?:d[0-9])?)?
+            number = f"{hint}[0-9]" + (f"(?:{number})?" if number else "")
+        number = f"{HINTS[0]}0{number}"
+        mark, least = re.escape(OPERATIONS[operator].mark), OPERATIONS[operator].least
+        return f"{number}(?:{mark}{number}){{{least - 1},{operands - 1}}}="
 
     def read(self, operator: str, completion: str) -> Answer | None:
         answer, end, _ = completion.partition(END)

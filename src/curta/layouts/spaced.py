@@ -5,6 +5,7 @@ An answer may be written with any spaces: they are left out before it is read.
 Source: a Hugging Face stack for sums of four digits.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -14,7 +15,7 @@ from jaxtyping import Array, Int
 from curta.layouts.automaton import Entry, State
 from curta.layouts.base import END, Piece, Role, ShapeBounds, flipped, number
 from curta.layouts.direct import DirectLayout
-from curta.layouts.forms import AnswerPattern
+from curta.layouts.forms import AnswerPattern, number_pattern
 from curta.problems.arithmetic.digits import Numbers
 from curta.problems.decimals import to_text
 from curta.problems.problem import Problem
@@ -40,6 +41,12 @@ class Spaced(DirectLayout):
     def prompt(self, problem: Problem) -> str:
         first, second = (self._apart(to_text(value)) for value in problem.operands)
         return f"{first}{self.signs[0]}{second}{self.signs[1]}"
+
+    def prompt_pattern(self, operator: str, digits: int, operands: int) -> str:
+        number = number_pattern(digits)
+        if self.within:
+            number = f"(?:0{self.within}|[1-9]{self.within}[0-9]{{0,{digits - 1}}})"
+        return "".join(number + re.escape(signs) for signs in self.signs)
 
     def answer_pattern(self, operator: str) -> AnswerPattern:
         """As its source: without spaces it is the sum to the letter, without a zero before it."""

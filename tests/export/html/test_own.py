@@ -64,7 +64,7 @@ def test_what_is_right_follows_from_the_certificate(opened: Page) -> None:
     assert found == [right(problem) for problem in problems]
     opened.evaluate(CERTIFIED)
     calculate(opened, "digitsum 9182736")
-    expect(opened.get_by_role("status")).to_have_text("It wrote 6, which is right.")
+    expect(opened.locator("#status")).to_have_text("It wrote 6, which is right.")
     expect(opened.locator(".token.wrong")).to_have_count(0)
 
 
@@ -80,7 +80,7 @@ def test_a_wrong_token_is_marked_and_the_right_one_named(opened: Page) -> None:
     said = (
         r"^It wrote 8, which is wrong\. Right is 6\. Token 1 is the first that is wrong: 5 so far,"
     )
-    expect(opened.get_by_role("status")).to_have_text(re.compile(said + r".*; right is 3 so far, "))
+    expect(opened.locator("#status")).to_have_text(re.compile(said + r".*; right is 3 so far, "))
     wrong = opened.locator(".token.wrong")
     expect(wrong).to_have_count(1)
     expect(wrong).to_have_accessible_name(re.compile("wrong, right is 3 so far"))
@@ -96,7 +96,9 @@ def test_recorded_problems_are_offered_and_marked_right_or_wrong(run: Run, opene
         assert told in label
         assert label.endswith("right") == (str(run.ask(problem)) == right(problem))
     buttons.first.click()
-    expect(opened.get_by_role("textbox", name="Problem")).to_have_value(problem_of(opened))
+    expect(opened.get_by_role("textbox", name="Problem", exact=True)).to_have_value(
+        problem_of(opened)
+    )
 
 
 def problem_of(tab: Page) -> str:

@@ -173,7 +173,7 @@ def test_a_changed_token_is_gone_on_from_and_an_end_sign_ends(paper: Page) -> No
     for key in ("Home", "ArrowRight", "$"):
         paper.keyboard.press(key)
     said = "It wrote 8, which is wrong. Right is 46."
-    expect(paper.get_by_role("status")).to_have_text(said)
+    expect(paper.locator("#status")).to_have_text(said)
     expect(text(paper)).to_have_text("21+43=8$")
     expect(paper.locator("#work")).to_have_attribute("data-right", "false")
     expect(paper.locator("#pause")).to_be_disabled()
@@ -188,7 +188,7 @@ def test_an_operator_of_ones_own_has_no_verdict(paper: Page) -> None:
     text(paper).get_by_role("button").last.focus()
     paper.keyboard.press("$")
     said = r"^(It wrote \d+|What it wrote is no answer)\. What is right is not known here\."
-    expect(paper.get_by_role("status")).to_have_text(re.compile(said))
+    expect(paper.locator("#status")).to_have_text(re.compile(said))
 
 
 def test_the_likeliest_alternative_is_what_is_written_and_any_can_be_chosen(paper: Page) -> None:
@@ -443,6 +443,7 @@ def test_a_long_sum_ends_with_its_low_digits_in_view(tab: Page, paper: Page) -> 
     longer(paper, 300)
     expect(paper.locator("#pause")).to_be_disabled()
     expect(paper.locator("#status")).to_have_text(re.compile("^Stopped after 302 tokens without"))
+    paper.locator("#board").scroll_into_view_if_needed()
     first = text(paper).get_by_role("listitem").first  # the lowest digit stands first
     expect(first).to_be_in_viewport(ratio=0.99)
 

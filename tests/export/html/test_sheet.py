@@ -20,7 +20,7 @@ def calculated(tab: Page, problem: str) -> list[list[float]]:
     """Each token of a problem and of what was written, with the edges of its square."""
     tab.evaluate("curta.design.tokens = 80")
     tab.get_by_label("Speed").select_option("at once")
-    tab.get_by_role("textbox", name="Problem").fill(problem)
+    tab.get_by_role("textbox", name="Problem", exact=True).fill(problem)
     tab.get_by_role("button", name="Calculate").click()
     expect(tab.locator("#pause")).to_be_disabled()
     found: list[list[float]] = numbers(tab, PLACED)

@@ -13,7 +13,7 @@ from functools import partial, reduce
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int, PRNGKeyArray
+from jaxtyping import Array, PRNGKeyArray, UInt
 
 from curta.config.errors import UserError
 from curta.config.recipe import Recipe
@@ -123,7 +123,7 @@ class Source:
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def _draw(task: Task, size: int, key: PRNGKeyArray) -> tuple[Numbers, Int[Array, " batch"]]:
+def _draw(task: Task, size: int, key: PRNGKeyArray) -> tuple[Numbers, UInt[Array, " batch"]]:
     numbers = tasks.draw(task, key, size)
     return numbers, fingerprint(numbers) % BUCKETS
 

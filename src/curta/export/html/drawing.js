@@ -109,11 +109,11 @@ function shareOf(share) {
 
 /** Answers below each other, `[name, text]`: what differs from the right one is marked. */
 export function answerRows(right, others) {
-  const rowOf = (name, text, verdict) =>
+  const line = (name, text, verdict) =>
     make("tr", [make("th", name, { scope: "row" }), make("td", text), make("td", verdict)]);
   const rows = others.map(([name, text]) =>
-    rowOf(name, text === null ? "no answer" : marked(text, right), right === null ? "" : text === right ? "right" : "wrong"));
-  return right === null ? rows : [rowOf("right is", right, ""), ...rows];
+    line(name, text === null ? "no answer" : marked(text, right), right === null ? "" : text === right ? "right" : "wrong"));
+  return right === null ? rows : [line("right is", right, ""), ...rows];
 }
 
 /** A text with marks where a number's digits, from the last on, are others. */

@@ -94,8 +94,9 @@ def _refusal(
     for ending in {
         re.escape(layout.prompt_format(name).after) for name in layout.operators if known
     }:
-        unended = "|".join(pattern.removesuffix(ending) for pattern in prompts)
-        refused += [f"(?!(?:{known})\\z)[\\s\\S]*{ending}", unended] if ending else []
+        if ending:
+            refused.append(f"(?!(?:{known})\\z)[\\s\\S]*{ending}")
+            refused += [p.removesuffix(ending) for p in prompts if p.endswith(ending)]
     if not refused:
         return None
     pattern = {"Regex": f"\\A(?:{'|'.join(refused)})\\z"}
