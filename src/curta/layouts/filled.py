@@ -50,7 +50,8 @@ class FilledLeft(Filled):
         return super().prompt(problem).rjust(PROMPT, FILL)
 
     def prompt_pattern(self, operator: str, digits: int, operands: int) -> str:
-        return f"(?=[\\s\\S]{{{PROMPT}}}(?![\\s\\S])){FILL}*{super().prompt_pattern(operator, digits, operands)}"
+        filled = super().prompt_pattern(operator, digits, operands)
+        return f"(?=[\\s\\S]{{{PROMPT}}}(?![\\s\\S])){FILL}*{filled}"
 
     def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
         self.accept(operator, digits)
