@@ -154,7 +154,9 @@ def _program_template() -> str:
 
 def _columns_template() -> str:
     """The file for columns, with the check of its operands."""
-    code = "\n\n".join(map(inspect.getsource, (asking_curta.checked, asking_curta.takes)))
+    code = "\n\n".join(
+        inspect.getsource(part) for part in (asking_curta.checked, asking_curta.takes)
+    )
     imports = "from collections.abc import Sequence\nfrom numbers import Integral\n"
     return _written_out("standalone_columns.py", code, imports)
 

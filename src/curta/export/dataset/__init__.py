@@ -150,11 +150,12 @@ class Columns:
             "operator": problem.operator,
             "operands": list(map(number, problem.operands)),
         }
-        if isinstance(truth, Fraction):
+        if isinstance(truth, tuple):
+            row["answer"] = list(map(number, truth))
+        elif isinstance(truth, Fraction):
             row["answer"] = answer_text(truth)
         else:
-            several = isinstance(truth, tuple)
-            row["answer"] = list(map(number, truth)) if several else number(int(truth))
+            row["answer"] = number(int(truth))
         if self.program:
             machine = self.program.machine
             roles = [machine.roles[role].name for role in machine.role[tokens]]

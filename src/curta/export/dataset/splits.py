@@ -8,7 +8,7 @@ every draw of it lands there, in this export and in any other.
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -108,8 +108,10 @@ class Source:
                 operands = list(itertools.islice(every, size))
                 yield operands, np.asarray(fingerprint(tasks.as_numbers(operands)) % BUCKETS)
         for number in itertools.count():
-            keys = [jax.random.key(0), number, self.seed, SPLITS.index(self.split)]
-            numbers, bucket = _draw(task, size, reduce(jax.random.fold_in, keys))
+            key = jax.random.key(0)
+            for part in (number, self.seed, SPLITS.index(self.split)):
+                key = jax.random.fold_in(key, part)
+            numbers, bucket = _draw(task, size, key)
             digits, lengths = map(np.asarray, numbers)
             operands = [
                 tuple(
