@@ -13,7 +13,7 @@ Row = dict[str, Any]
 """A problem as it is written, by column."""
 
 
-class Format(NamedTuple):
+class FileFormat(NamedTuple):
     suffix: str
     summary: str
     line: Callable[[Row], str] | None = None
@@ -21,13 +21,13 @@ class Format(NamedTuple):
 
 
 FORMATS = {
-    "parquet": Format("parquet", "Parquet, compressed with zstd"),
-    "jsonl": Format(
+    "parquet": FileFormat("parquet", "Parquet, compressed with zstd"),
+    "jsonl": FileFormat(
         "jsonl",
         "JSON lines, one problem each",
         lambda row: json.dumps(row, ensure_ascii=False) + "\n",
     ),
-    "text": Format(
+    "text": FileFormat(
         "txt",
         "text, one written problem a line: the prompt and its completion",
         lambda row: f"{row['prompt']}{row['completion']}\n",
@@ -35,7 +35,7 @@ FORMATS = {
 }
 
 
-def format_named(name: str) -> Format:
+def format_named(name: str) -> FileFormat:
     """The format of that name; a UserError with the nearest one otherwise."""
     if name not in FORMATS:
         raise unknown("format", name, FORMATS)
@@ -44,7 +44,7 @@ def format_named(name: str) -> Format:
 
 @contextmanager
 def row_writer(
-    form: Format, path: Path, columns: Mapping[str, str]
+    form: FileFormat, path: Path, columns: Mapping[str, str]
 ) -> Iterator[Callable[[Sequence[Row]], Any]]:
     """Open a new file; yields what appends rows to it.
 

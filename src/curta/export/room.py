@@ -5,6 +5,7 @@ at any length, so its export stops at `DIGITS` digits, or where texts become too
 """
 
 import random
+from bisect import bisect_left
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -60,14 +61,19 @@ def _room(recipe: Recipe, model: Transformer, task: Task, most: int) -> Room:
     ]
     count, evaluated = max(map(len, sizes)), min(most, max(max(size) for size in sizes))
     if not isinstance(layout, ProgramLayout):
-        digits = _bisected(model, operator, count, 0, most + 1)
+        digits = _most_digits(model, operator, count, most)
         return Room(digits, count, _completion(model, operator, count, digits) or 0)
     if layout.recorder is None or isinstance(layout.recorder, StoredTexts):
-        longest_kept = _longest_stored(layout, operator, evaluated * count)
-        return Room(evaluated, count, 2 * SPARE * longest_kept)  # of few problems, not the largest
+        tokens = limit_of(evaluated * count)
+        if isinstance(layout.recorder, StoredTexts):
+            records = [
+                each for each in stored(layout.recorder.run.path) if each.operator == operator
+            ]
+            tokens = max((len(each.tokens) - each.prompt for each in records), default=tokens)
+        return Room(evaluated, count, 2 * SPARE * tokens)  # of few problems, not the largest
     digits, tokens = evaluated, _completion(model, operator, count, evaluated)
     if tokens is None:
-        digits = _bisected(model, operator, count, 0, evaluated)
+        digits = _most_digits(model, operator, count, evaluated - 1)
         return Room(digits, count, SPARE * (_completion(model, operator, count, digits) or 0))
     while digits < most and tokens <= TOKENS:
         longer = _completion(model, operator, count, min(2 * digits, most))
@@ -77,15 +83,13 @@ def _room(recipe: Recipe, model: Transformer, task: Task, most: int) -> Room:
     return Room(digits, count, SPARE * tokens)
 
 
-def _bisected(model: Transformer, operator: str, count: int, fits: int, beyond: int) -> int:
-    """The most digits for which there are positions, between a count that fits and one beyond."""
-    while beyond - fits > 1:
-        middle = (fits + beyond) // 2
-        if _completion(model, operator, count, middle) is None:
-            beyond = middle
-        else:
-            fits = middle
-    return fits
+def _most_digits(model: Transformer, operator: str, count: int, most: int) -> int:
+    """The most digits for which there are positions, up to a number."""
+
+    def too_long(digits: int) -> bool:
+        return _completion(model, operator, count, digits) is None
+
+    return bisect_left(range(1, most + 1), True, key=too_long)
 
 
 def _completion(model: Transformer, operator: str, count: int, digits: int) -> int | None:
@@ -123,14 +127,6 @@ def longest(recorder: Recorder, operator: str, size: tuple[int, ...]) -> int:
     accepted = [operands for operands in problems if not refused(program, operands)]
     texts = [recorder.record(operator, operands) for operands in accepted]
     return max((len(tokens) - prompt for tokens, prompt in texts), default=0)
-
-
-def _longest_stored(layout: ProgramLayout, operator: str, digits: int) -> int:
-    """Tokens of the longest completion that a run has kept; without any, Curta's own limit."""
-    if not isinstance(layout.recorder, StoredTexts):
-        return limit_of(digits)
-    texts = [one for one in stored(layout.recorder.run.path) if one.operator == operator]
-    return max((len(one.tokens) - one.prompt for one in texts), default=limit_of(digits))
 
 
 def prompt_rules(layout: Layout, rooms: dict[str, Room]) -> dict[str, str]:

@@ -200,7 +200,7 @@ def test_a_program_has_its_tokens_with_their_roles_and_squares(name: str, operat
     """Every text is followed token by token, as a pen moves."""
     layout = layout_of(api.resolve(name, {}))
     assert isinstance(layout, ProgramLayout)
-    columns = dataset.Columns(decimal=False, several=False, program=layout)
+    columns = dataset.DataColumns(decimal=False, several=False, program=layout)
     source = Source(Task(operator, digits=(1, 3)), layout, "train", 300)
     for problem in next(source.batches())[:50]:
         row = columns.row(problem, layout)
@@ -219,7 +219,7 @@ def test_answers_with_a_point_are_strings() -> None:
     layout = paper.layout(
         tiny.recipe(program="fractions", task__operator="+.", task__digits=[1, 2])
     )
-    row = dataset.Columns(decimal=True, several=False).row(parse("12.5+3.75"), layout)
+    row = dataset.DataColumns(decimal=True, several=False).row(parse("12.5+3.75"), layout)
     assert (row["operands"], row["answer"]) == (["5", "12", "57", "3"], "16.25")
     assert (row["prompt"], row["completion"]) == ("05.21+57.3=", "52.\u00b961$")
 

@@ -14,7 +14,7 @@ import pytest
 from curta.config.errors import UserError
 from curta.evaluation.results import Evaluation, Generated, SliceResult
 from curta.export import import_run
-from curta.export.huggingface import FAMILIES, HuggingFace
+from curta.export.huggingface import CLASSES, HuggingFace
 from curta.export.huggingface.asking_curta import prompt
 from curta.export.room import SPARE, longest
 from curta.frontends import api
@@ -315,7 +315,7 @@ KINDS = {
 def test_the_class_of_each_shipped_recipe() -> None:
     for name, kind in KINDS.items():
         recipe = recipes.load(name)
-        able = [each for each, family in FAMILIES.items() if family.lacks(recipe) is None]
+        able = [each for each, each_class in CLASSES.items() if each_class.lacks(recipe) is None]
         assert (able[0] if able else None) == kind
         assert bool(HuggingFace().refuse(recipe)) == (kind is None)
 

@@ -90,7 +90,7 @@ class Summary:
 
 
 @dataclass(frozen=True)
-class Columns:
+class DataColumns:
     """What the columns of a data set are.
 
     `decimal` numbers are strings; `several` is whether answers are lists of numbers. Texts of
@@ -102,8 +102,8 @@ class Columns:
     program: ProgramLayout | None = None
 
     @classmethod
-    def of(cls, recipe: Recipe, layout: Layout) -> "Columns":
-        """Columns that hold every number of the recipe's splits."""
+    def of(cls, recipe: Recipe, layout: Layout) -> "DataColumns":
+        """DataColumns that hold every number of the recipe's splits."""
         decimal, several = False, False
         for task in recipe.tasks:
             operation, base = OPERATIONS[task.operator], layout.base(task.operator)
@@ -178,7 +178,7 @@ def write(
     UserError if it exists, if pyarrow is missing, or if there are not so many problems.
     """
     kind, layout = format_named(form), layout_of(recipe)
-    columns, summary = Columns.of(recipe, layout), Summary()
+    columns, summary = DataColumns.of(recipe, layout), Summary()
     if kind.line is None:
         module("pyarrow", "data")
     if rows < len(recipe.tasks):

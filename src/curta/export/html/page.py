@@ -42,7 +42,7 @@ A member of that many is 2.7 MB of a page, and writes a sum of ten digits in les
 """
 
 
-class Paper(NamedTuple):
+class MachineLayout(NamedTuple):
     """What a page under a window needs of a program's layout, which takes JAX to import."""
 
     machine: Machine
@@ -54,7 +54,7 @@ class Carried(NamedTuple):
 
     name: str
     recipe: Recipe
-    layout: "Layout | Paper"
+    layout: "Layout | MachineLayout"
     members: Sequence[Mapping[str, np.ndarray]]
     folder: Folder | None = None
     """Where the run has what is right of a user's program."""
@@ -75,7 +75,7 @@ class Carried(NamedTuple):
         of tokens that are sums of parts or lie on an arc, and the matrix of a tied head.
         """
         config, layout = self.recipe.model, self.layout
-        parts = layout.machine.parts if isinstance(layout, Paper) else layout.parts()
+        parts = layout.machine.parts if isinstance(layout, MachineLayout) else layout.parts()
         tensors = reference.unshared(config, self.members[member])
         characters = reference.character_vectors(config, tensors, parts)
         head = reference.head_matrix(config, tensors, characters)
@@ -102,7 +102,7 @@ def carried(folder: Folder) -> Carried:
     recipe = folder.state_recipe()
     weights = states.member_weights(folder, recipe)
     if isinstance(recipe.positions, Window):
-        paper = Paper(*store.read(folder.machine, folder.name))
+        paper = MachineLayout(*store.read(folder.machine, folder.name))
         return Carried(folder.name, recipe, paper, weights, folder)
     return Carried(folder.name, folder.read_recipe(), layout_in(folder), weights, folder)
 

@@ -14,20 +14,22 @@ from curta.config.recipe import Recipe, as_table, dump
 from curta.export.base import Exported, Exporter, Importer, machine_data
 from curta.export.huggingface import tokenizer
 from curta.export.huggingface.card import card
-from curta.export.huggingface.family import (
-    ConstantTensor,
-    Family,
-    former_weights,
-    write_tensors,
-)
 from curta.export.huggingface.gpt2 import GPT2
 from curta.export.huggingface.imported import FORMAT, read
 from curta.export.huggingface.llama import Llama
+from curta.export.huggingface.model_class import (
+    ConstantTensor,
+    ModelClass,
+    former_weights,
+    write_tensors,
+)
 from curta.export.huggingface.own import Own
 from curta.export.onnx.graph import limits
 from curta.export.room import prompt_rules, rooms
 
-FAMILIES: dict[str, Family] = {family.kind: family for family in (GPT2(), Llama(), Own())}
+CLASSES: dict[str, ModelClass] = {
+    model_class.kind: model_class for model_class in (GPT2(), Llama(), Own())
+}
 """By `model_type`; the first that lacks nothing is taken."""
 
 
@@ -37,31 +39,31 @@ class HuggingFace(Exporter, Importer):
     file = "huggingface-{member}"
 
     def refuse(self, recipe: Recipe) -> str | None:
-        reasons = [family.lacks(recipe) for family in FAMILIES.values()]
+        reasons = [model_class.lacks(recipe) for model_class in CLASSES.values()]
         return None if None in reasons else reasons[-1]
 
     def write(self, member: Exported, out: Path) -> None:
-        family = next(each for each in FAMILIES.values() if each.lacks(member.recipe) is None)
-        write_as(family, member, out)
+        model_class = next(each for each in CLASSES.values() if each.lacks(member.recipe) is None)
+        write_as(model_class, member, out)
 
     def read(self, folder: Path) -> Exported:
-        return read(folder, FAMILIES)
+        return read(folder, CLASSES)
 
 
-def write_as(family: Family, member: Exported, out: Path) -> None:
+def write_as(model_class: ModelClass, member: Exported, out: Path) -> None:
     """Write the folder with this class, which must lack nothing of the recipe."""
     recipe, model = member.recipe, member.model
-    layout, tensors, code = model.layout, family.tensors(model), family.code()
+    layout, tensors, code = model.layout, model_class.tensors(model), model_class.code()
     held = rooms(recipe, model)
     ends = {"bos_token_id": None, "eos_token_id": layout.end, "pad_token_id": layout.end}
     config = {
-        "model_type": family.kind,
-        "architectures": [family.architecture],
+        "model_type": model_class.kind,
+        "architectures": [model_class.architecture],
         "dtype": "float32",
         "vocab_size": len(layout.characters),
         "tie_word_embeddings": model.config.tie_embeddings,
         **ends,
-        **family.config(recipe, model),
+        **model_class.config(recipe, model),
         "curta": {  # where the model comes from, by which it comes back
             "format": FORMAT,
             "run": member.run,
@@ -81,7 +83,7 @@ def write_as(family: Family, member: Exported, out: Path) -> None:
             ends | {"do_sample": False, "max_new_tokens": longest}
         ),
         "recipe.toml": dump(recipe),
-        "README.md": card(member, family, tensors, config),
+        "README.md": card(member, model_class, tensors, config),
         **tokenizer.written(
             layout,
             limits(model).get("longest_text"),

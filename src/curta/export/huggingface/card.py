@@ -11,7 +11,7 @@ from curta.config.positions import Window
 from curta.config.task import Span, Task
 from curta.evaluation.results import SliceSummary
 from curta.export.base import Exported
-from curta.export.huggingface.family import ConstantTensor, Family, FileTensors
+from curta.export.huggingface.model_class import ConstantTensor, FileTensors, ModelClass
 from curta.export.huggingface.tokenizer import texts
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
@@ -27,7 +27,9 @@ LICENSE = "apache-2.0"
 """Curta's own, which its code in the folder has; by the Hub's name."""
 
 
-def card(member: Exported, family: Family, tensors: FileTensors, config: Mapping[str, Any]) -> str:
+def card(
+    member: Exported, model_class: ModelClass, tensors: FileTensors, config: Mapping[str, Any]
+) -> str:
     """README.md: a header for the Hub, then text."""
     recipe, layout, summary = member.recipe, member.model.layout, member.summary
     operators = [task.operator for task in recipe.tasks]
@@ -37,9 +39,9 @@ def card(member: Exported, family: Family, tensors: FileTensors, config: Mapping
         member=member,
         recipe=recipe,
         layout=layout,
-        family=family,
+        model_class=model_class,
         config=config,
-        own=bool(family.code()),
+        own=bool(model_class.code()),
         parameters=parameters(member.model),
         version=versions()["curta"],
         operators=operators,

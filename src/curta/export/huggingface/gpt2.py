@@ -9,10 +9,10 @@ from typing import Any
 from curta.config.positions import Learned, Randomised
 from curta.config.recipe import Recipe
 from curta.export.base import weights_of
-from curta.export.huggingface.family import (
+from curta.export.huggingface.model_class import (
     ConstantTensor,
-    Family,
     FileTensors,
+    ModelClass,
     WeightTensor,
     first,
     lacking_in_library,
@@ -24,7 +24,7 @@ ACTIVATIONS = {"gelu": "gelu_new", "gelu_erf": "gelu"}
 """Names of the library that are not ours."""
 
 
-class GPT2(Family):
+class GPT2(ModelClass):
     kind = "gpt2"
     architecture = "GPT2LMHeadModel"
 

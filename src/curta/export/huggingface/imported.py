@@ -13,7 +13,7 @@ from curta.config import files
 from curta.config.errors import UserError
 from curta.config.recipe import Recipe
 from curta.export.base import Exported
-from curta.export.huggingface.family import Family, read_tensors
+from curta.export.huggingface.model_class import ModelClass, read_tensors
 from curta.layouts import Layout, layout_named
 from curta.layouts.texts import stored
 from curta.model import recipes
@@ -28,7 +28,7 @@ TIED = ("lm_head.weight", "head.weight")
 """What may be written a second time where the head is tied."""
 
 
-def read(folder: Path, families: Mapping[str, Family]) -> Exported:
+def read(folder: Path, classes: Mapping[str, ModelClass]) -> Exported:
     """The member that lies in a folder; UserError if none does, or it can be none any more."""
     place = repr(str(folder))
     # the cache of the Hugging Face Hub has links to its files
@@ -37,8 +37,8 @@ def read(folder: Path, families: Mapping[str, Family]) -> Exported:
     if not isinstance(about, dict):
         raise UserError(f"{place} was not exported by Curta: config.json says no recipe")
     kind = str(config.get("model_type"))
-    if kind not in families:
-        raise UserError(f"model_type {kind!r} is none that Curta writes: {', '.join(families)}")
+    if kind not in classes:
+        raise UserError(f"model_type {kind!r} is none that Curta writes: {', '.join(classes)}")
     fields = {"format": int, "run": str, "seed": int, "recipe": dict, "former": dict}
     for name, expected in fields.items():
         if not isinstance(about.get(name), expected):
@@ -58,7 +58,7 @@ def read(folder: Path, families: Mapping[str, Family]) -> Exported:
         }
     except (OSError, safetensors.SafetensorError) as error:
         raise UserError(f"cannot read {str(path)!r}: {error}") from None
-    tensors = families[kind].tensors(blank)
+    tensors = classes[kind].tensors(blank)
     if blank.config.tie_embeddings:
         values = {name: value for name, value in values.items() if name not in TIED}
     try:

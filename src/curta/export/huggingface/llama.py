@@ -10,10 +10,10 @@ from typing import Any
 
 from curta.config.positions import RoPE
 from curta.config.recipe import Recipe
-from curta.export.huggingface.family import (
+from curta.export.huggingface.model_class import (
     ConstantTensor,
-    Family,
     FileTensors,
+    ModelClass,
     WeightTensor,
     first,
     lacking_in_library,
@@ -26,7 +26,7 @@ ACTIVATIONS = {"gelu": "gelu_pytorch_tanh", "gelu_erf": "gelu"}
 """Names of the library that are not ours."""
 
 
-class Llama(Family):
+class Llama(ModelClass):
     kind = "llama"
     architecture = "LlamaForCausalLM"
 

@@ -13,9 +13,9 @@ import numpy as np
 
 from curta.config.recipe import Recipe
 from curta.export.base import layout_table, parts_of, weights_of
-from curta.export.huggingface.family import (
-    Family,
+from curta.export.huggingface.model_class import (
     FileTensors,
+    ModelClass,
     WeightTensor,
     first,
     lacking_everywhere,
@@ -49,7 +49,7 @@ POSITIONS: dict[str, Callable[[Any], dict[str, Any]]] = {
 """The encodings that the class has, and what it must be told of them besides their settings."""
 
 
-class Own(Family):
+class Own(ModelClass):
     kind = "curta"
     architecture = "CurtaForCausalLM"
 

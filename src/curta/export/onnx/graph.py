@@ -6,6 +6,7 @@ tokens or to the logits, and the node's name is what there is to say.
 """
 
 import logging
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -136,16 +137,17 @@ def limits(model: Transformer) -> dict[str, int]:
     }
     most = {}
     for name, of_size in bounds.items():
-        least, beyond = 0, MOST + 1
-        while beyond - least > 1:
-            middle = (least + beyond) // 2
+
+        def too_large(size: int, of_size: Callable[[int], ShapeBounds] = of_size) -> bool:
             try:
-                model.positions.check(of_size(middle))
-                least = middle
+                model.positions.check(of_size(size))
             except UserError:
-                beyond = middle
-        if least < MOST:
-            most[name] = least
+                return True
+            return False
+
+        size = bisect_left(range(1, MOST + 1), True, key=too_large)
+        if size < MOST:
+            most[name] = size
     return most
 
 

@@ -125,8 +125,8 @@ def former_weights(tensors: FileTensors, model: Transformer) -> dict[str, list[f
     }
 
 
-class Family(ABC):
-    """One class that `AutoModelForCausalLM` opens. Stateless; registered in `FAMILIES`."""
+class ModelClass(ABC):
+    """One class that `AutoModelForCausalLM` opens. Stateless; registered in `CLASSES`."""
 
     kind: str
     """Its `model_type`."""
