@@ -219,7 +219,9 @@ def test_answers_with_a_point_are_strings() -> None:
     layout = paper.layout(
         tiny.recipe(program="fractions", task__operator="+.", task__digits=[1, 2])
     )
-    row = dataset.DataColumns(decimal=True, several=False).row(parse("12.5+3.75"), layout)
+    row = dataset.DataColumns(decimal=True, several=False, program=layout).row(
+        parse("12.5+3.75"), layout
+    )
     assert (row["operands"], row["answer"]) == (["5", "12", "57", "3"], "16.25")
     assert (row["prompt"], row["completion"]) == ("05.21+57.3=", "52.\u00b961$")
 

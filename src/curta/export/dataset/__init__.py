@@ -142,11 +142,15 @@ class DataColumns:
         def number(value: int) -> int | str:
             return answer_text(value) if self.decimal else value
 
-        tokens, prompt = right_text(layout, problem)
+        if self.program:
+            tokens, prompt = right_text(layout, problem)
+            texts = layout.decode(tokens[:prompt]), layout.decode(tokens[prompt:])
+        else:
+            texts = layout.prompt(problem), layout.completion(problem) + layout.end_sign
         truth = problem.truth
         row: Row = {
-            "prompt": layout.decode(tokens[:prompt]),
-            "completion": layout.decode(tokens[prompt:]),
+            "prompt": texts[0],
+            "completion": texts[1],
             "operator": problem.operator,
             "operands": list(map(number, problem.operands)),
         }
