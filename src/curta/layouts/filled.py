@@ -50,8 +50,8 @@ class FilledLeft(Filled):
         return super().prompt(problem).rjust(PROMPT, FILL)
 
     def prompt_pattern(self, operator: str, digits: int, operands: int) -> str:
-        filled = super().prompt_pattern(operator, digits, operands)
-        return f"(?=[\\s\\S]{{{PROMPT}}}(?![\\s\\S])){FILL}*{filled}"
+        """With any padding: a tokenizer takes it for end signs, and looks at the others alone."""
+        return f"{FILL}*{super().prompt_pattern(operator, digits, operands)}"
 
     def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
         self.accept(operator, digits)
