@@ -19,9 +19,8 @@ from typing import Any
 import numpy as np
 
 from curta.config import files
-from curta.config.changed import short
 from curta.config.positions import CoupledSinusoidal, Window
-from curta.config.recipe import Recipe
+from curta.config.recipe import Recipe, short
 from curta.config.table import spanned
 from curta.export.base import Exported, Exporter, machine_data, parts_of, weights_of
 from curta.export.huggingface import asking_curta

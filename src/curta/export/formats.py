@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from curta.config.errors import unknown
-from curta.config.optional import module
+from curta.config.registry import optional_module
 
 Row = dict[str, Any]
 """A problem as it is written, by column."""
@@ -55,7 +55,7 @@ def row_writer(
         with path.open("w", encoding="utf-8", newline="\n") as file:
             yield lambda rows: file.writelines(map(line, rows))
         return
-    arrow, parquet = module("pyarrow", "data"), module("pyarrow.parquet", "data")
+    arrow, parquet = optional_module("pyarrow", "data"), optional_module("pyarrow.parquet", "data")
 
     def typed(kind: str) -> Any:
         return arrow.list_(typed(kind[5:])) if kind.startswith("list ") else getattr(arrow, kind)()

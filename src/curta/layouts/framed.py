@@ -13,11 +13,10 @@ from collections.abc import Sequence
 import jax.numpy as jnp
 
 from curta.layouts.automaton import Entry, State
-from curta.layouts.base import END, Piece, Role, ShapeBounds, number
+from curta.layouts.base import END, Piece, PromptFormat, Role, ShapeBounds, number, number_pattern
 from curta.layouts.direct import ANSWER, EQUALS, FINISH, FIRST, OPERATOR, SECOND, DirectLayout
-from curta.layouts.forms import PromptFormat, number_pattern
-from curta.problems.arithmetic.digits import Numbers
-from curta.problems.decimals import to_text
+from curta.problems.digits import Numbers
+from curta.problems.numerals import to_text
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem
 from curta.programs.machine.tokens import HOME
@@ -34,7 +33,6 @@ class Framed(DirectLayout):
     roles = (*DirectLayout.roles[:FILLING], Role("filling"))
     operators = ("+", "*")
     most = 2
-    axes = ("index",)
 
     def prompt_format(self, operator: str) -> PromptFormat:
         return super().prompt_format(operator)._replace(before="=", after=FILL)

@@ -14,6 +14,7 @@ from curta.layouts.automaton import Entry, State
 from curta.layouts.base import (
     END,
     Piece,
+    PromptFormat,
     Role,
     RuledLayout,
     ShapeBounds,
@@ -21,12 +22,12 @@ from curta.layouts.base import (
     flipped,
     join,
     number,
+    number_pattern,
     sign,
 )
-from curta.layouts.forms import PromptFormat, number_pattern
 from curta.problems.arithmetic import ARITHMETIC
-from curta.problems.arithmetic.digits import Numbers, places
-from curta.problems.decimals import to_text
+from curta.problems.digits import Numbers, places
+from curta.problems.numerals import to_text
 from curta.problems.operations import OPERATIONS, Answer
 from curta.problems.problem import Problem
 from curta.programs.machine.tokens import HOME

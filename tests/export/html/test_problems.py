@@ -9,7 +9,7 @@ from playwright.sync_api import Page
 
 from curta.export.html.design import DIGITS, TOKENS
 from curta.layouts import LAYOUTS
-from curta.problems.notation import written
+from curta.problems.numerals import written
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem, answer_text, parse
 

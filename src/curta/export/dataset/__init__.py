@@ -18,8 +18,8 @@ import numpy as np
 
 from curta.config import files
 from curta.config.errors import UserError
-from curta.config.optional import module
 from curta.config.recipe import Recipe, dump
+from curta.config.registry import optional_module
 from curta.evaluation.scoring import right_text
 from curta.export.dataset.splits import (
     BUCKETS,
@@ -184,7 +184,7 @@ def write(
     kind, layout = format_named(form), layout_of(recipe)
     columns, summary = DataColumns.of(recipe, layout), Summary()
     if kind.line is None:
-        module("pyarrow", "data")
+        optional_module("pyarrow", "data")
     if rows < len(recipe.tasks):
         raise UserError(f"--rows must be at least {len(recipe.tasks)}, not {rows}")
     by_split = sources(recipe, layout, rows, *seeds_of([seed]))

@@ -23,10 +23,10 @@ from curta.evaluation.evaluation_set import drawn, slices
 from curta.layouts import Layout, layout_named
 from curta.layouts.program import ProgramLayout
 from curta.problems import task_sizes, tasks
-from curta.problems.arithmetic.digits import Numbers
-from curta.problems.decimals import to_int
-from curta.problems.fingerprint import fingerprint
+from curta.problems.digits import Numbers
+from curta.problems.numerals import to_int
 from curta.problems.problem import Problem, widths
+from curta.problems.problem_table import fingerprint
 from curta.programs.machine import sampling
 
 SPLITS = TRAIN, VALIDATION, TEST_ID, TEST_OOD = "train", "validation", "test_id", "test_ood"

@@ -8,8 +8,8 @@ import numpy as np
 
 from curta.config.task import Task
 from curta.evaluation.results import read_windows
-from curta.problems.notation import DIGITS as SYMBOLS
-from curta.problems.notation import written
+from curta.problems.numerals import DIGITS as SYMBOLS
+from curta.problems.numerals import written
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem, answer_text
 from curta.problems.task_sizes import span

@@ -18,8 +18,8 @@ import jax
 import jax.numpy as jnp
 
 from curta.config import files
-from curta.config.optional import module
 from curta.config.recipe import Recipe, dump
+from curta.config.registry import optional_module
 from curta.export.base import Exported, Exporter, machine_data
 from curta.export.onnx.decoding import decode, forward
 from curta.export.onnx.graph import Axes, converted, limits, refuse
@@ -56,7 +56,7 @@ class Onnx(Exporter):
             "recipe": dump(member.recipe),
             **{name: str(most) for name, most in bounds.items()},
         }
-        module("onnx.helper", extra="onnx").set_model_props(graph, about)
+        optional_module("onnx.helper", extra="onnx").set_model_props(graph, about)
         files.write(out, graph.SerializeToString())
 
 

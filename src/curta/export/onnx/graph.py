@@ -18,7 +18,7 @@ import numpy as np
 from jax.extend.core import jaxpr_as_fun
 
 from curta.config.errors import UserError
-from curta.config.optional import module
+from curta.config.registry import optional_module
 from curta.layouts import ShapeBounds
 from curta.model.transformer import Transformer
 
@@ -51,7 +51,7 @@ def converted(
 
     `inputs` have a shape and a type each, `outputs` a shape.
     """
-    converter = module("jax2onnx", extra="onnx")
+    converter = optional_module("jax2onnx", extra="onnx")
     scope = jax.export.SymbolicScope()  # a name is the same size in all inputs
     arguments = [
         jax.ShapeDtypeStruct(
@@ -153,7 +153,10 @@ def limits(model: Transformer) -> dict[str, int]:
 
 def refuse(graph: Any, tokens: int, limits: Mapping[str, int]) -> None:
     """Let a graph of `tokens` to `logits` and `present_places` refuse what it is not made for."""
-    helper, arrays = module("onnx.helper", extra="onnx"), module("onnx.numpy_helper", extra="onnx")
+    helper, arrays = (
+        optional_module("onnx.helper", extra="onnx"),
+        optional_module("onnx.numpy_helper", extra="onnx"),
+    )
     added: list[Any] = []
 
     def node(kind: str, *inputs: str, name: str = "", output: str = "", **attributes: Any) -> str:
