@@ -215,6 +215,11 @@ class Made:
         prompts = [self.layout.prompt_tokens(problem) for problem in problems]
         bounds = _room([(prompt, len(prompt)) for prompt in prompts], COMPLETION)
         found = completions(self.model, self.layout, problems, bounds)
+        if (
+            self.causal and not self.layout.end_sign
+        ):  # a completion has one length, by which it ends
+            operator = problems[0].operator
+            return [text[: self.layout.bounds(operator, (1, 1)).completion] for text in found]
         if self.causal:
             return found
         return [one[: len(prompt)] for one, prompt in zip(found, prompts, strict=True)]
