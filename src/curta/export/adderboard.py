@@ -27,7 +27,7 @@ from curta.export.huggingface import asking_curta
 from curta.export.room import rooms
 from curta.layouts.columns import Columns
 from curta.model.positions.coupled_sinusoidal import CoupledSinusoidalEncoding
-from curta.model.transformer import Transformer, parameters
+from curta.model.transformer import parameters
 from curta.problems import task_sizes
 
 DIGITS = 100
@@ -62,6 +62,24 @@ COLUMNS_NEEDED: dict[str, tuple[Any, ...]] = {
     "role_embeddings": (False,),
 }
 """Settings of the model that `standalone_columns.py` knows."""
+
+TENSORS = {
+    "tokens": "tokens",
+    "roles": "roles",
+    "biases": "positions.biases",
+    "query": "attention.query",
+    "key": "attention.key",
+    "value": "attention.value",
+    "out": "attention.out",
+    "turn": "attention.turn",
+    "attention_gain": "attention.gain",
+    "up": "mlp.up",
+    "down": "mlp.down",
+    "mlp_gain": "mlp.gain",
+    "gain": "gain",
+    "head": "head",
+}
+"""Names in the file, and the weights that they are; each that a model has is there once."""
 
 SHARED = {
     "key-query": "keys' matrix is that of queries, turned by one angle",
@@ -103,16 +121,24 @@ class AdderBoard(Exporter):
             "squared": config.activation == "relu2",
             "scale": config.head_dim**-0.5 if config.attention_scale else 1.0,
         }
+        weights = weights_of(model)
+        tensors = {name: weights[path] for name, path in TENSORS.items() if path in weights}
         if of_columns:
-            settings |= _columns_settings(model)
-            source, tensors = _columns_template(), _columns_tensors(model)
+            assert isinstance(model.positions, CoupledSinusoidalEncoding)
+            settings |= {
+                "period": model.positions.period,
+                "subtracts": "out-value" in config.weight_sharing,
+            }
+            stacked = {name for name, path in TENSORS.items() if "." in path}  # of the one block
+            tensors = {name: t[0] if name in stacked else t for name, t in tensors.items()}
+            source = _columns_template()
         else:
             settings |= {
                 "num_attention_layers": config.num_attention_layers,
                 "num_layers": config.num_layers,
                 "parts": parts_of(model.layout) if config.compositional_embeddings else None,
             }
-            source, tensors = _program_template(), _program_tensors(model)
+            source = _program_template()
         numbers = np.concatenate([tensor.ravel() for tensor in tensors.values()])
         text = base64.b64encode(numbers.astype("<f4").tobytes()).decode()
         constants = {
@@ -158,53 +184,6 @@ def _columns_template() -> str:
     )
     imports = "from collections.abc import Sequence\nfrom numbers import Integral\n"
     return _written_out("standalone_columns.py", code, imports)
-
-
-def _program_tensors(model: Transformer) -> dict[str, np.ndarray]:
-    """Each learned weight once, without those that the design leaves out."""
-    names = {
-        "tokens": "tokens",
-        "roles": "roles",
-        "biases": "positions.biases",
-        "query": "attention.query",
-        "key": "attention.key",
-        "value": "attention.value",
-        "out": "attention.out",
-        "attention_gain": "attention.gain",
-        "up": "mlp.up",
-        "down": "mlp.down",
-        "mlp_gain": "mlp.gain",
-        "gain": "gain",
-        "head": "head",
-    }
-    weights = weights_of(model)
-    return {name: weights[path] for name, path in names.items() if path in weights}
-
-
-def _columns_tensors(model: Transformer) -> dict[str, np.ndarray]:
-    """Each learned weight once; the one block is not stacked."""
-    blocks = {
-        "query": "attention.query",
-        "key": "attention.key",
-        "value": "attention.value",
-        "out": "attention.out",
-        "turn": "attention.turn",
-        "up": "mlp.up",
-        "down": "mlp.down",
-    }
-    weights = weights_of(model)
-    tensors = {name: weights[path][0] for name, path in blocks.items() if path in weights}
-    ends = {name: weights[name] for name in ("head",) if name in weights}
-    return {"tokens": weights["tokens"], **tensors, **ends}
-
-
-def _columns_settings(model: Transformer) -> dict[str, Any]:
-    positions = model.positions
-    assert isinstance(positions, CoupledSinusoidalEncoding)
-    return {
-        "period": positions.period,
-        "subtracts": "out-value" in model.config.weight_sharing,
-    }
 
 
 def _metadata(member: Exported) -> dict[str, Any]:
