@@ -25,7 +25,7 @@ from curta.config.table import spanned
 from curta.export.base import Exported, Exporter, machine_data, parts_of, weights_of
 from curta.export.huggingface import asking_curta
 from curta.export.room import rooms
-from curta.layouts.columns import Columns
+from curta.layouts.columns import ColumnsLayout
 from curta.model.positions.coupled_sinusoidal import CoupledSinusoidalEncoding
 from curta.model.transformer import parameters
 from curta.problems import task_sizes
@@ -96,7 +96,7 @@ class AdderBoard(Exporter):
     file = "adderboard-{member}.py"
 
     def refuse(self, recipe: Recipe) -> str | None:
-        if recipe.layout not in (None, Columns.name):
+        if recipe.layout not in (None, ColumnsLayout.name):
             return f"layout {recipe.layout!r} (it knows programs, and 'columns')"
         if "+" not in [task.operator for task in recipe.tasks]:
             return "it does not add"
@@ -115,7 +115,7 @@ class AdderBoard(Exporter):
 
     def write(self, member: Exported, out: Path) -> None:
         model, config = member.model, member.model.config
-        of_columns = isinstance(model.layout, Columns)
+        of_columns = isinstance(model.layout, ColumnsLayout)
         settings: dict[str, Any] = {
             "heads": config.heads,
             "squared": config.activation == "relu2",
@@ -194,7 +194,7 @@ def _metadata(member: Exported) -> dict[str, Any]:
     )
     how = ", ".join(map(short, recipe.programs))
     trained = f"sums of {sums}" + (f", as program {how} writes them" if how else "")
-    if isinstance(model.layout, Columns):
+    if isinstance(model.layout, ColumnsLayout):
         tricks = [
             "fixed sines and cosines of a digit's place, shared by both operands and the answer",
             "queries and keys are made of positions alone",
