@@ -64,13 +64,12 @@ def _room(recipe: Recipe, model: Transformer, task: Task, most: int) -> Room:
         digits = _most_digits(model, operator, count, most)
         return Room(digits, count, _completion(model, operator, count, digits) or 0)
     if layout.recorder is None or isinstance(layout.recorder, StoredTexts):
-        tokens = limit_of(evaluated * count)
+        stored_tokens = limit_of(evaluated * count)
         if isinstance(layout.recorder, StoredTexts):
-            records = [
-                each for each in stored(layout.recorder.run.path) if each.operator == operator
-            ]
-            tokens = max((len(each.tokens) - each.prompt for each in records), default=tokens)
-        return Room(evaluated, count, 2 * SPARE * tokens)  # of few problems, not the largest
+            records = stored(layout.recorder.run.path)
+            own = [len(each.tokens) - each.prompt for each in records if each.operator == operator]
+            stored_tokens = max(own, default=stored_tokens)
+        return Room(evaluated, count, 2 * SPARE * stored_tokens)  # of few problems, not the largest
     digits, tokens = evaluated, _completion(model, operator, count, evaluated)
     if tokens is None:
         digits = _most_digits(model, operator, count, evaluated - 1)
