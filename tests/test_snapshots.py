@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from curta.export.html.assembled import Carried, render_page
+from curta.export.html.page import Carried, render_page
 from curta.frontends import api
 from curta.frontends.cli import main
 from tests.designs import design

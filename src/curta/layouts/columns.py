@@ -41,6 +41,9 @@ class ColumnsLayout(SumLayout):
         numbers = (to_text(value)[::-1].ljust(WRITTEN - 1, "0") for value in problem.operands)
         return "".join(f"0{number}" for number in numbers) + "0"
 
+    def prompt_pattern(self, operator: str, digits: int, operands: int) -> str:
+        return f"(?:0[0-9]{{{DIGITS}}}0){{2}}0"
+
     def completion(self, problem: Problem) -> str:
         assert isinstance(problem.truth, int)
         return to_text(problem.truth)[::-1].ljust(DIGITS + 1, "0")

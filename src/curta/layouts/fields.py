@@ -7,6 +7,7 @@ for every other operation. Texts end where the fields do. Source: a decoder for 
 of three digits.
 """
 
+import re
 from collections.abc import Sequence
 
 import jax.numpy as jnp
@@ -50,6 +51,10 @@ class Fields(RuledLayout):
         texts = [to_text(value) for value in problem.operands]
         first, second = (text.rjust(WIDTH) for text in texts)
         return f"{first}{problem.operator:<2}{second}="
+
+    def prompt_pattern(self, operator: str, digits: int, operands: int) -> str:
+        number = "(?:  [0-9]| [1-9][0-9]|[1-9][0-9]{2})"
+        return f"{number}{re.escape(f'{operator:<2}')}{number}="
 
     def completion(self, problem: Problem) -> str:
         answer = problem.truth

@@ -177,7 +177,11 @@ def watched(plots: Mapping[str, Markup]) -> tuple[Markup, Markup] | None:
 
 def moving(body: Markup) -> list[Part]:
     """The scripts of what can be looked into and played, where there is any of it."""
-    return [Part(script=own(f"{name}.js")) for name in MOVING if f'class="{name}"' in body]
+    return [
+        Part(script=own("moving.js") + own(f"{name}.js"))
+        for name in MOVING
+        if f'class="{name}"' in body
+    ]
 
 
 def _inlined(plots: Mapping[str, Figure], prefix: str) -> dict[str, Markup]:

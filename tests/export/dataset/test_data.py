@@ -10,13 +10,17 @@ import pytest
 
 from curta.config.errors import UserError
 from curta.config.recipe import Recipe
+from curta.config.task import Task
 from curta.export import dataset
 from curta.export.dataset import SPLITS, splits
 from curta.export.dataset.splits import Source
+from curta.frontends import api
 from curta.frontends.cli import main
+from curta.layouts import LAYOUTS
+from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
-from curta.problems.problem import Problem
-from tests import tiny
+from curta.problems.problem import Problem, parse
+from tests import paper, tiny
 
 pyarrow = pytest.importorskip(
     "pyarrow", reason="pyarrow is not installed: pip install 'curta[data]'"
@@ -84,8 +88,8 @@ def test_no_problem_stands_in_two_splits(tmp_path: Path, form: dict[str, Any]) -
 def test_an_overlap_would_be_counted_and_nothing_be_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Source, "_mine", lambda self, bucket, number: np.ones(len(bucket), bool))
-    with pytest.raises(RuntimeError, match="problems of test_id are in validation too"):
+    monkeypatch.setattr(dataset, "key", lambda problem: "the same of all")
+    with pytest.raises(RuntimeError, match="30 problems of test_id are in validation too"):
         dataset.write(written(task__digits=[1, 1]), ROWS, tmp_path / "set")
     assert list(tmp_path.iterdir()) == []
 
@@ -189,3 +193,39 @@ def test_datasets_reads_the_folder_with_its_splits(
     tokens, _ = layout_of(written()).tokens_of(problem(row))
     assert row["tokens"] == tokens
     assert row["prompt"] + row["completion"] == layout_of(written()).decode(tokens)
+
+
+@pytest.mark.parametrize(("name", "operator"), [("addition", "+"), ("multiplication", "*")])
+def test_a_program_has_its_tokens_with_their_roles_and_squares(name: str, operator: str) -> None:
+    """Every text is followed token by token, as a pen moves."""
+    layout = layout_of(api.resolve(name, {}))
+    assert isinstance(layout, ProgramLayout)
+    columns = dataset.DataColumns(decimal=False, several=False, program=layout)
+    source = Source(Task(operator, digits=(1, 3)), layout, "train", 300)
+    for problem in next(source.batches())[:50]:
+        row = columns.row(problem, layout)
+        assert set(row) == set(columns.types)
+        tokens, prompt = layout.tokens_of(problem)
+        assert (row["tokens"], row["prompt_tokens"]) == (tokens, prompt)
+        assert row["prompt"] + row["completion"] == layout.decode(tokens)
+        assert row["roles"] == [layout.machine.tokens[token].role for token in tokens]
+        at = np.zeros(len(layout.axes), int)
+        for place, token in enumerate(tokens):
+            at = layout.machine.advance(at, np.array(token))
+            assert [row[f"square_{axis}"][place] for axis in layout.axes] == at.tolist()
+
+
+def test_answers_with_a_point_are_strings() -> None:
+    layout = paper.layout(
+        tiny.recipe(program="fractions", task__operator="+.", task__digits=[1, 2])
+    )
+    row = dataset.DataColumns(decimal=True, several=False, program=layout).row(
+        parse("12.5+3.75"), layout
+    )
+    assert (row["operands"], row["answer"]) == (["5", "12", "57", "3"], "16.25")
+    assert (row["prompt"], row["completion"]) == ("05.21+57.3=", "52.\u00b961$")
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=lambda layout: layout.name)
+def test_a_text_is_one_line(layout: Any) -> None:
+    assert "".join(layout.characters).isprintable()

@@ -186,7 +186,7 @@ def test_a_page_of_a_run_calculates_and_reaches_nothing_else(
 ) -> None:
     tab.goto(f"{server.address}runs/small/page-1.html")
     assert len(tab.evaluate("curta.write('12+34', 1)")) == 1
-    expect(tab.get_by_role("textbox", name="Problem")).to_be_focused()
+    expect(tab.get_by_role("textbox", name="Problem", exact=True)).to_be_focused()
     tab.keyboard.type("12+34")
     tab.keyboard.press("Enter")
     expect(tab.locator("#work")).to_be_visible()

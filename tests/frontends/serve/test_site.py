@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curta.config import typed
-from curta.export.html.whole.weights import PARAMETERS
+from curta.export.html.page import PARAMETERS
 from curta.frontends.api import begin_comparison, compare
 from curta.frontends.serve import known, live
 from curta.frontends.serve import made as serving
@@ -143,11 +143,11 @@ def test_there_is_no_link_to_a_page_that_cannot_be(small: Path, young: Path) -> 
     assert client.get(calculating[0]).status_code == 200
 
 
-def test_a_window_without_norms_calculates_as_whole_texts_do() -> None:
-    recipe: dict[str, Any] = {"positions": {"name": "window"}, "model": {"norm": "none"}}
+def test_a_model_under_a_window_calculates_whatever_its_size() -> None:
+    recipe: dict[str, Any] = {"positions": {"name": "rope"}}
     assert known._calculates(recipe, PARAMETERS)
     assert not known._calculates(recipe, PARAMETERS + 1)
-    recipe["model"]["norm"] = "rms"
+    recipe["positions"]["name"] = "window"
     assert known._calculates(recipe, PARAMETERS + 1)
 
 

@@ -9,7 +9,7 @@ from statistics import median
 from typing import Any
 
 from curta.config.errors import UserError
-from curta.export.html import whole
+from curta.export.html import page_refusal
 from curta.runs import folders, metrics
 from curta.runs.folders import Folder
 from curta.runs.info import STAGES, RunInfo
@@ -141,12 +141,8 @@ def _recipe(path: Path, written: Version) -> dict[str, Any]:
 def _calculates(recipe: dict[str, Any], parameters: int) -> bool:
     """Whether a page can calculate models of the recipe, of so many parameters."""
     match recipe:
-        case {"positions": {"name": "window"}, "model": {"norm": "none"}}:
-            return whole.reason("window", parameters) is None
-        case {"positions": {"name": "window"}}:
-            return True
         case {"positions": {"name": str(name)}}:
-            return whole.reason(name, parameters) is None
+            return page_refusal(name, parameters) is None
     return False
 
 

@@ -13,9 +13,9 @@ from curta.problems.problem import parse
 from tests import tiny
 from tests.export.made import begun
 
-from .. import made
-from ..tabs import numbers
-from .test_changes import DENSE, HEAD
+from . import made
+from .tabs import numbers
+from .test_engine import DENSE, HEAD
 from .test_page import calculate, over, part, show
 
 pytestmark = pytest.mark.slow

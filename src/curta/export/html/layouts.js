@@ -1,50 +1,27 @@
 // How problems are put and answers read: by a published layout, or by a program's machine. Most
 // layouts are data, as in `layouts/base.py`; those that need more have functions here.
 
-import { machineOf } from "../machine.js";
-import { Mistake, prompt, read } from "../problems.js";
+import { Mistake, prompt, read } from "./problems.js";
 
 const FIELD = 3, GROUPS = 6, COLUMN = 11, PADDED = 8, FRAME = 20;
 
-/** The layout of a design: `prompt` of a problem as tokens, `answer` in what was written after it. */
-export function layoutOf(design) {
-  return design.layout.forms ? new Published(design.layout) : new OfMachine(machineOf(design.machine));
+/** The tokens that the model is given. */
+export function promptOf(problem, { layout, machine }) {
+  const { operator, operands } = problem, form = layout.forms?.[operator];
+  if (!form) return prompt(problem, machine);
+  const text = (PROMPTS[familyOf(layout)] ?? declared)(operands.map(String), form, layout, operator);
+  return symbolsOf(text, layout).map((symbol) => layout.characters.indexOf(symbol));
 }
 
-class OfMachine {
-  constructor(machine) {
-    this.machine = machine;
-  }
-
-  prompt(problem) {
-    return prompt(problem, this.machine);
-  }
-
-  answer({ operator }, tokens) {
-    return read(operator, tokens.map(({ token }) => token), tokens.map(({ coordinates }) => coordinates), this.machine);
-  }
-}
-
-class Published {
-  constructor(layout) {
-    this.layout = layout;
-  }
-
-  prompt({ operator, operands }) {
-    const { layout } = this, form = layout.forms[operator];
-    const text = (PROMPTS[familyOf(layout)] ?? declared)(operands.map(String), form, layout, operator);
-    return symbolsOf(text, layout).map((symbol) => layout.characters.indexOf(symbol));
-  }
-
-  /** The answer; null if what was written is none. */
-  answer({ operator }, tokens) {
-    const { layout } = this, { answer } = layout.forms[operator];
-    const written = tokens.map(({ token }) => layout.characters[token]).join("");
-    const end = layout.end < 0 ? written.length : written.indexOf(layout.characters[layout.end]);
-    if (end < 0) return null;
-    const numbers = (READS[familyOf(layout)] ?? numbersBy)(written.slice(0, end), answer, layout);
-    return numbers && valueOfNumbers(operator, numbers);
-  }
+/** The answer in tokens that followed a prompt; null if they are none. */
+export function answerOf({ operator }, tokens, { layout, machine }) {
+  const form = layout.forms?.[operator];
+  if (!form) return read(operator, tokens.map(({ token }) => token), tokens.map(({ coordinates }) => coordinates), machine);
+  const written = tokens.map(({ token }) => layout.characters[token]).join("");
+  const end = layout.end < 0 ? written.length : written.indexOf(layout.characters[layout.end]);
+  if (end < 0) return null;
+  const numbers = (READS[familyOf(layout)] ?? numbersBy)(written.slice(0, end), form.answer, layout);
+  return numbers && valueOfNumbers(operator, numbers);
 }
 
 /** The name of a layout without the number in which it may end: `residues` of `residues-97`. */
