@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import pytest
 from annotated_types import BaseMetadata, Ge, Gt, Le, Lt, MaxLen
+from curta.probes.settings import SETTINGS
 from pydantic import StringConstraints
 
 from curta.config import limits
@@ -19,7 +20,6 @@ from curta.config.positions import Positions, UserEncoding
 from curta.config.recipe import Recipe, changed_evaluation, field_paths
 from curta.config.sections import Evaluation, Training
 from curta.config.task import Task
-from curta.probes.settings import SETTINGS
 from curta.runs.comparison_spec import Draft, Entry, resolve, sweep
 from tests import tiny
 

@@ -6,6 +6,13 @@ from statistics import median
 
 import numpy as np
 import pytest
+from curta.probes.carries import CarryChains, chained
+from curta.probes.commutativity import Commutativity
+from curta.probes.longer import Longer, size
+from curta.probes.patterns import Patterns
+from curta.probes.recurrences import Recurrences
+from curta.probes.single_digits import SingleDigits, table
+from curta.probes.values import OperandRange, edge, first_unknown
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,13 +22,6 @@ from curta.evaluation.scoring import exact_match
 from curta.frontends.api import load
 from curta.frontends.run import Run
 from curta.probes import examine
-from curta.probes.carries import CarryChains, chained
-from curta.probes.commutativity import Commutativity
-from curta.probes.longer import Longer, size
-from curta.probes.patterns import Patterns
-from curta.probes.recurrences import Recurrences
-from curta.probes.single_digits import SingleDigits, table
-from curta.probes.values import OperandRange, edge, first_unknown
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem
 from curta.problems.tasks import RANDOM, problems

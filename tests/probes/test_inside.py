@@ -6,6 +6,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from curta.probes.pca import principal
+from curta.probes.top import Top
 
 from curta.config.errors import UserError
 from curta.frontends import api
@@ -18,9 +20,7 @@ from curta.model.transformer import Transformer
 from curta.probes import attention
 from curta.probes.attention import SOURCES, Attention
 from curta.probes.counterfactual import at_random, effects, followed, other_carry
-from curta.probes.pca import principal
 from curta.probes.tokens import Tokens
-from curta.probes.top import Top
 from curta.problems.problem import Problem, parse
 from curta.runs import embedding_history
 from tests import tiny

@@ -6,14 +6,14 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from curta.probes.direct import BIASES, DirectLogits, contributions
+from curta.probes.inside.answers import Digits
+from curta.probes.lens import LogitLens
 
 from curta.config.task import Task
 from curta.evaluation.scoring import Models
 from curta.frontends.run import Run
-from curta.probes.direct import BIASES, DirectLogits, contributions
-from curta.probes.inside.answers import Digits
 from curta.probes.inside.question import Question
-from curta.probes.lens import LogitLens
 from curta.problems import task_sizes
 from curta.problems.problem import parse
 from curta.problems.tasks import RANDOM, problems

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from curta.probes.inside.answers import Digits
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,7 +14,6 @@ from curta.config.errors import UserError
 from curta.config.task import Task
 from curta.frontends.run import Run
 from curta.layouts import layout_named
-from curta.probes.inside.answers import Digits
 from curta.probes.inside.question import Question
 from curta.probes.linear import Linear, carry_into, digit_positions, inputs
 from curta.problems.problem import Problem, parse

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from curta.probes.settings import SETTINGS, Options
 
 from curta.probes import PROBES
-from curta.probes.settings import SETTINGS, Options
 
 AT_ONCE = (
     "import sys; from curta.frontends.cli import main; code = main(sys.argv[1:]);"

@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
+from curta.probes.inside.logistic import Scale, fitted, penalised, told
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from curta.probes.inside.logistic import Scale, fitted, penalised, told
 
 
 def drawn(seed: int, examples: int, features: int) -> tuple[np.ndarray, np.ndarray]:

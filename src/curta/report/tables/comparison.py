@@ -61,8 +61,8 @@ def _range(found: Range | str) -> str:
     """Median over members, and below it the range unless all are the same."""
     if isinstance(found, str):
         return found
-    same = found.least == found.most
-    ends = "" if same else f"\n{decimal(found.least, 2)}..{decimal(found.most, 2)}"
+    same = found.min == found.max
+    ends = "" if same else f"\n{decimal(found.min, 2)}..{decimal(found.max, 2)}"
     return f"{cell(found.median)}{ends}"
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from statistics import median
+from typing import NamedTuple
 
 from curta.config.printable import printable
 from curta.config.table import Cells, Column, Table, cell
@@ -14,10 +15,8 @@ from curta.evaluation.results import (
     WholeTable,
     Written,
 )
-from curta.report.gaps import Row
-from curta.report.gaps import rows as gap_rows
 from curta.report.summary import counted as count_of
-from curta.report.summary import perplexity
+from curta.report.summary import perplexity, range_of
 
 RED = "bold red"
 
@@ -181,25 +180,38 @@ def short(digits: str) -> str:
     return f"{digits[:12]}...{digits[-12:]} ({len(digits):,} digits)"
 
 
+class GapRow(NamedTuple):
+    """A kind of problems, how many, and exact match of every member; of the gap, the difference."""
+
+    name: str
+    problems: int | None
+    values: list[float]
+
+
+def gap_rows(gap: Gap) -> list[GapRow]:
+    """Return trained, held out, the gap; last those held out whose mirrored pair is in training."""
+    shares = {"trained": gap.trained, "held out": gap.held_out}
+    rows = [GapRow(name, one.count, one.exact_match) for name, one in shares.items()]
+    rows.append(GapRow("gap", None, gap.gap))
+    if gap.twins is not None:
+        rows.append(GapRow("held out, twin in training", gap.twins.count, gap.twins.exact_match))
+    return rows
+
+
 def trained_and_held_out(gaps: Sequence[Gap], seeds: Sequence[int]) -> Table:
     """For each operator exact match on trained and on held-out problems, and the gap."""
     columns = [
         Column("op", "operator", printable, words=True, once=True),
         Column("problems", words=True, once=True),
         Column("slice", words=True, fold=True),
-        Column("count", text=_or_nothing),
+        Column("count", text=lambda count: "" if count is None else f"{count:,}"),
         *(Column(name) for name in ("median", "min", "max")),
         *(Column(f"seed {seed}", shown=False) for seed in seeds),
     ]
     title = f"trained and held-out problems, exact match, {count_of(len(seeds), 'seed')}"
-    rows = [[gap.operator, gap.problems, *_gap_row(row)] for gap in gaps for row in gap_rows(gap)]
+    rows = [
+        [gap.operator, gap.problems, row.name, row.problems, *range_of(row.values), *row.values]
+        for gap in gaps
+        for row in gap_rows(gap)
+    ]
     return Table(title, columns, rows)
-
-
-def _gap_row(row: Row) -> Cells:
-    ends = median(row.values), min(row.values), max(row.values)
-    return [row.name, row.problems, *map(float, ends), *row.values]
-
-
-def _or_nothing(count: int | None) -> str:
-    return "" if count is None else f"{count:,}"
