@@ -13,7 +13,6 @@ Each draws groups of problems, evaluates every member on them, and has a row for
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
@@ -49,36 +48,17 @@ if TYPE_CHECKING:
 TEN = range(10)
 
 
-class Group(NamedTuple):
-    """Problems that are counted together, and the first cells of their row."""
-
-    cells: Row
-    problems: list[Problem]
+Group = tuple[Row, list[Problem]]
+"""The first cells of a row, and the problems that are counted together in it."""
 
 
-class ExactMatch(TaskProbe):
-    """A probe whose rows are groups of problems, with the exact match of each member."""
-
-    @abstractmethod
-    def groups(self, subject: Subject, task: Task) -> list[Group]:
-        """Return the groups of one task, in the order of their rows."""
-
-    @abstractmethod
-    def panels(self, subject: Subject, task: Task, rows: list[Row]) -> list[Panel]:
-        """Return what is drawn of these rows."""
-
-    def notes(self, subject: Subject, task: Task) -> tuple[str, ...]:
-        """Return lines that stand below the table."""
-        return ()
-
-    def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
-        groups = self.groups(subject, task)
-        shares = subject.shares([group.problems for group in groups])
-        rows = [
-            group.cells | {"problems": len(group.problems)} | summary_statistics(share)
-            for group, share in zip(groups, shares, strict=True)
-        ]
-        return TaskFinding(rows, self.panels(subject, task, rows), self.notes(subject, task))
+def exact_match_rows(subject: Subject, groups: Sequence[Group]) -> list[Row]:
+    """Return a row for each group of problems, with the exact match of each member."""
+    shares = subject.shares([problems for _, problems in groups])
+    return [
+        cells | {"problems": len(problems)} | summary_statistics(share)
+        for (cells, problems), share in zip(groups, shares, strict=True)
+    ]
 
 
 @dataclass(frozen=True)
@@ -220,10 +200,6 @@ class Patterns(TaskProbe):
         return TaskFinding(rows, [panel])
 
 
-Digits = tuple[int, int]
-"""A digit of the first operand, and the one of the second in the same place."""
-
-
 class Chains(NamedTuple):
     """How two digits begin a chain, and how they pass it on."""
 
@@ -244,7 +220,7 @@ LENGTHS = 12
 
 
 @dataclass(frozen=True)
-class CarryChains(ExactMatch):
+class CarryChains(TaskProbe):
     """Random problems hardly ever have long chains, so problems are built around one."""
 
     name: ClassVar[str] = "carry-chains"
@@ -263,25 +239,25 @@ class CarryChains(ExactMatch):
     def about(cls, task: Task) -> bool:
         return task.operator in CARRIES and task.base == 10
 
-    def groups(self, subject: Subject, task: Task) -> list[Group]:
-        groups = list[Group]()
+    def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
+        across = f"places in the longest {CARRIES[task.operator]} chain"
+        rows, panels = list[Row](), list[Panel]()
         for digits in in_and_beyond(task):
             most = digits if CHAINS[task.operator].whole else digits - 1
-            lengths = np.linspace(0, most, min(LENGTHS, most + 1)).round().astype(int)
-            for chain in lengths.tolist():
-                cells = {"operator": task.operator, "digits": digits, "chain": chain}
-                sample = chained(task.operator, digits, chain, self.count, self.seed)
-                groups.append(Group(cells, sample))
-        return groups
-
-    def panels(self, subject: Subject, task: Task, rows: list[Row]) -> list[Panel]:
-        across, panels = f"places in the longest {CARRIES[task.operator]} chain", list[Panel]()
-        for digits in in_and_beyond(task):
-            mine = [row for row in rows if row["digits"] == digits]
+            chains = np.linspace(0, most, min(LENGTHS, most + 1)).round().astype(int).tolist()
+            groups: list[Group] = [
+                (
+                    {"operator": task.operator, "digits": digits, "chain": chain},
+                    chained(task.operator, digits, chain, self.count, self.seed),
+                )
+                for chain in chains
+            ]
+            mine = exact_match_rows(subject, groups)
             room = "" if all(row["members"] for row in mine) else ": no room"
             title = f"{task.operator} with {digits} digits{room}"
             panels.append(lines(title, across, "chain", mine, len(subject.members)))
-        return panels
+            rows += mine
+        return TaskFinding(rows, panels)
 
 
 def chained(operator: str, digits: int, length: int, count: int, seed: int) -> list[Problem]:
@@ -320,7 +296,7 @@ Pair = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class OperandRange(ExactMatch):
+class OperandRange(TaskProbe):
     """Addition, or memory? Operands beyond a limit, where training had those below it.
 
     Source: the operand-range probe of a calculator trained on two numbers below 50, and asked
@@ -345,22 +321,36 @@ class OperandRange(ExactMatch):
         operation = operation_named(task.operator)
         return operation.takes(2) and task.base == 10 and not operation.modulus
 
-    def limits(self, task: Task) -> Pair:
-        """Return the limit of the first operand, and of the second."""
-        return (self.limit, self.limit) if self.limit else first_unknown(task)
-
-    def groups(self, subject: Subject, task: Task) -> list[Group]:
-        limits = self.limits(task)
+    def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
+        limits = (self.limit, self.limit) if self.limit else first_unknown(task)
         samples = {("below L", "none"): self.draw(task, limits, (0, 1), "none")}
         samples["at L", "one"] = at_limit(task, limits)
         for low, high in pairwise(STEPS):
             name = f"{'' if low == 1 else low}L to {high}L"
             for beyond in ("one", "both"):
                 samples[name, beyond] = self.draw(task, limits, (low, high), beyond)
-        return [
-            Group({"operator": task.operator, "range": name, "beyond": beyond}, sample)
+        groups: list[Group] = [
+            ({"operator": task.operator, "range": name, "beyond": beyond}, sample)
             for (name, beyond), sample in samples.items()
         ]
+        rows = exact_match_rows(subject, groups)
+        title = f"{task.operator}: range of the operands, and how many of the two lie in it"
+        names = [f"{row['range']}: {row['beyond']}" for row in rows]
+        panel = by_member(title, names, rows, subject.members)
+        panel["exact_match"] = True
+
+        texts = [to_text(limit) for limit in dict.fromkeys(limits)]
+        values = [
+            f"{int(text):,}" if len(text) <= 15 else f"10^{len(text) - 1} or more" for text in texts
+        ]
+        sums = "L with 1 ... 6 with L"
+        if max(map(len, texts)) <= 5:
+            sums = ", ".join(map(str, samples["at L", "one"]))
+        trained = f"the largest operand of training has {sized(task_sizes.widest(task)[0])}"
+        if task.values:
+            trained = f"training had operands of {task.values[0]} to {task.values[1]}"
+        note = f"{task.operator}: L is {', then '.join(values)}; {trained}. At L: {sums}."
+        return TaskFinding(rows, [panel], (note,))
 
     def draw(self, task: Task, limits: Pair, span: Pair, beyond: str) -> list[Problem]:
         """Return problems with one operand in the range and one below its limit, or both in it.
@@ -378,27 +368,6 @@ class OperandRange(ExactMatch):
             ]
             problems += answerable(task, [(operands[0], operands[1])])
         return problems
-
-    def panels(self, subject: Subject, task: Task, rows: list[Row]) -> list[Panel]:
-        title = f"{task.operator}: range of the operands, and how many of the two lie in it"
-        names = [f"{row['range']}: {row['beyond']}" for row in rows]
-        panel = by_member(title, names, rows, subject.members)
-        panel["exact_match"] = True
-        return [panel]
-
-    def notes(self, subject: Subject, task: Task) -> tuple[str, ...]:
-        limits, digits = self.limits(task), task_sizes.widest(task)[0]
-        texts = [to_text(limit) for limit in dict.fromkeys(limits)]
-        values = [
-            f"{int(text):,}" if len(text) <= 15 else f"10^{len(text) - 1} or more" for text in texts
-        ]
-        sums = "L with 1 ... 6 with L"
-        if max(map(len, texts)) <= 5:
-            sums = ", ".join(map(str, at_limit(task, limits)))
-        trained = f"the largest operand of training has {sized(digits)}"
-        if task.values:
-            trained = f"training had operands of {task.values[0]} to {task.values[1]}"
-        return (f"{task.operator}: L is {', then '.join(values)}; {trained}. At L: {sums}.",)
 
 
 def first_unknown(task: Task) -> Pair:
@@ -428,7 +397,7 @@ def answerable(task: Task, pairs: Sequence[Pair]) -> list[Problem]:
 
 
 @dataclass(frozen=True)
-class Longer(ExactMatch):
+class Longer(TaskProbe):
     name: ClassVar[str] = "longer"
     summary: ClassVar[str] = "exact match at each digit count beyond training"
     scope: ClassVar[str] = "operations that are not modulo a number"
@@ -446,22 +415,18 @@ class Longer(ExactMatch):
     def about(cls, task: Task) -> bool:
         return not operation_named(task.operator).modulus
 
-    def groups(self, subject: Subject, task: Task) -> list[Group]:
-        longest = task_sizes.widest(task)[0]
-        groups = list[Group]()
+    def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
+        longest, groups = task_sizes.widest(task)[0], list[Group]()
         for digits in (*range(longest, 2 * longest + 1), 3 * longest):
             first, *others = in_proportion(task, digits)
-            cells = {"operator": task.operator, "digits": first, "others": others}
             sample = subject.sample(task, self.count, self.seed, (first, *others))
-            groups.append(Group(cells, sample))
-        return groups
-
-    def panels(self, subject: Subject, task: Task, rows: list[Row]) -> list[Panel]:
-        title = f"{task.operator} (trained on up to {sized(task_sizes.widest(task)[0])})"
+            groups.append(({"operator": task.operator, "digits": first, "others": others}, sample))
+        rows = exact_match_rows(subject, groups)
+        title = f"{task.operator} (trained on up to {sized(longest)})"
         members = len(subject.members)
         panel = lines(title, "digits of the first operand", "digits", rows, members)
         panel["inside"] = 1
-        return [panel]
+        return TaskFinding(rows, [panel])
 
 
 def in_proportion(task: Task, digits: int) -> tuple[int, ...]:

@@ -191,7 +191,7 @@ def standardised(
 
 
 def fit_weights(features: Features, labels: Labels) -> Weights:
-    """Return the weights w of logistic regression, by Newton's method in double precision.
+    """Return the weights w of logistic regression, in double precision.
 
     They minimise the sum of log(1 + exp(-x w)) over the true examples x, and of log(1 + exp(x w))
     over the others, plus half the penalty times the squares of w: a convex problem.
@@ -201,21 +201,13 @@ def fit_weights(features: Features, labels: Labels) -> Weights:
 
     signs = np.where(labels, -1.0, 1.0)
 
-    def loss(weights: Weights) -> float:
-        penalty = PENALTY / 2 * float(weights @ weights)
-        return float(np.logaddexp(0, signs * (features @ weights)).sum()) + penalty
+    def loss_and_slope(weights: Weights) -> tuple[float, Weights]:
+        score = features @ weights
+        loss = float(np.logaddexp(0, signs * score).sum() + PENALTY / 2 * weights @ weights)
+        return loss, features.T @ (expit(score) - labels) + PENALTY * weights
 
-    def slope(weights: Weights) -> Weights:
-        return features.T @ (expit(features @ weights) - labels) + PENALTY * weights
-
-    def curvature(weights: Weights) -> np.ndarray:
-        chances = expit(features @ weights)
-        square = (features.T * (chances * (1 - chances))) @ features
-        return square + PENALTY * np.eye(len(weights))
-
-    start, close = np.zeros(features.shape[1]), 1e-6 * len(labels)
-    best = minimize(loss, start, method="trust-exact", jac=slope, hess=curvature,
-                    options={"gtol": close})  # fmt: skip
+    start, stop = np.zeros(features.shape[1]), {"gtol": 1e-6 * len(labels), "ftol": 0.0}
+    best = minimize(loss_and_slope, start, method="L-BFGS-B", jac=True, options=stop)
     weights: Weights = best.x
     return weights
 

@@ -6,22 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from curta.probes.pictures import Heat, Lines, Panel, Paths, Picture, Stems
-from curta.report.figures import (
-    ALERT,
-    BANDS,
-    END,
-    INK,
-    MEDIAN,
-    MEMBER,
-    MUTED,
-    WIDTH,
-    band,
-    draw_median,
-    draw_member,
-    legend,
-    percent_axis,
-    style,
-)
+from curta.report import figures
 from curta.report.summary import percent
 
 if TYPE_CHECKING:
@@ -31,7 +16,7 @@ if TYPE_CHECKING:
 ON_LIGHT, ON_DARK = "#101418", "#ffffff"
 """Text in the cells of a heat map, whose colours are the same on every page."""
 
-MEMBERS = (MEDIAN, ALERT, END, MEMBER, MUTED)
+MEMBERS = (figures.MEDIAN, figures.ALERT, figures.END, figures.MEMBER, figures.MUTED)
 """Colours of members where each has its own; a sixth has the first one's again."""
 
 TICKS = 12
@@ -52,8 +37,8 @@ def draw(picture: Picture) -> Figure:
             heights.append(2.5 if panel["form"] == "paths" else 1.9)
     across = 2 if len(panels) > 1 and all(small) else 1
     rows = [max(heights[i : i + across]) for i in range(0, len(panels), across)]
-    with style():
-        figure = Figure(figsize=(WIDTH, sum(rows) + 0.4), layout="constrained")
+    with figures.style():
+        figure = Figure(figsize=(figures.WIDTH, sum(rows) + 0.4), layout="constrained")
         grid = figure.subplots(len(rows), across, squeeze=False, height_ratios=rows).ravel()
         for axes, panel in zip(grid, panels, strict=False):
             axes.set_title(panel["title"], parse_math=False)
@@ -89,13 +74,17 @@ def _draw_heat(axes: Axes, panel: Heat) -> None:
     """Draw cells with rules between them, where they are large enough, names, and texts."""
     from matplotlib.colors import Colormap, LinearSegmentedColormap, ListedColormap
 
-    colours, columns, rows = [colour for *_, colour in BANDS], panel["columns"], panel["rows"]
+    colours, columns, rows = (
+        [colour for *_, colour in figures.BANDS],
+        panel["columns"],
+        panel["rows"],
+    )
     values = [[math.nan if v is None else v for v in row] for row in panel["values"]]
     cells = values
     ramp: Colormap = LinearSegmentedColormap.from_list("share", colours)
     if panel.get("exact_match", False):
-        last, ramp = len(BANDS) - 1, ListedColormap(colours)
-        cells = [[v if math.isnan(v) else band(v) / last for v in row] for row in values]
+        last, ramp = len(figures.BANDS) - 1, ListedColormap(colours)
+        cells = [[v if math.isnan(v) else figures.band(v) / last for v in row] for row in values]
     axes.grid(visible=False)
     axes.imshow(cells, cmap=ramp, vmin=0, vmax=1, aspect="auto", interpolation="none")
     if max(len(columns), len(rows)) <= 40:
@@ -115,7 +104,7 @@ def _draw_heat(axes: Axes, panel: Heat) -> None:
     for row, texts in enumerate(panel.get("texts", [])):
         for place, text in enumerate(texts):
             value = values[row][place]
-            colour = ON_DARK if value > 0.6 else INK if math.isnan(value) else ON_LIGHT
+            colour = ON_DARK if value > 0.6 else figures.INK if math.isnan(value) else ON_LIGHT
             axes.text(
                 place, row, text, color=colour, ha="center", va="center", fontsize=7.5,
                 parse_math=False,
@@ -128,13 +117,13 @@ def _draw_lines(axes: Axes, panel: Lines) -> None:
         for curve in panel["curves"]
     ]
     for curve in members if len(members) > 1 else ():
-        draw_member(axes, curve, marker="o")
+        figures.draw_member(axes, curve, marker="o")
     if members and members[0]:
-        draw_median(axes, members, panel.get("measure", "exact match"))
+        figures.draw_median(axes, members, panel.get("measure", "exact match"))
     if inside := panel.get("inside", 0):
         label = "as in training"
-        axes.axvspan(-0.5, inside - 0.5, color=MUTED, alpha=0.18, linewidth=1, label=label)
-    percent_axis(axes)
+        axes.axvspan(-0.5, inside - 0.5, color=figures.MUTED, alpha=0.18, linewidth=1, label=label)
+    figures.percent_axis(axes)
     _name_points(axes, panel)
 
 
@@ -163,10 +152,10 @@ def _draw_paths(axes: Axes, panel: Paths) -> None:
     """Draw thin lines; a red circle at each start, a green diamond and the name at each end."""
     for name, path in zip(panel["names"], panel["paths"], strict=True):
         across, up = zip(*path, strict=True)
-        axes.plot(across, up, color=MUTED, linewidth=0.8, alpha=0.8)
+        axes.plot(across, up, color=figures.MUTED, linewidth=0.8, alpha=0.8)
         if len(path) > 1:
-            axes.plot(*path[0], "o", color=ALERT, markersize=3.5, label="start")
-        axes.plot(*path[-1], "D", color=END, markersize=4, label="end")
+            axes.plot(*path[0], "o", color=figures.ALERT, markersize=3.5, label="start")
+        axes.plot(*path[-1], "D", color=figures.END, markersize=4, label="end")
         axes.annotate(
             name, (across[-1], up[-1]), (4, 4), textcoords="offset points", fontsize=9,
             parse_math=False,
@@ -182,14 +171,14 @@ def _explain(figure: Figure, grid: list[Axes], first: Panel) -> None:
     from matplotlib.patches import Patch
 
     if first["form"] != "heat":
-        legend(figure, grid[0])
+        figures.legend(figure, grid[0])
     elif first.get("exact_match", False):
         patches = [
-            Patch(facecolor=colour, edgecolor=MUTED, linewidth=0.5, label=name)
-            for _, name, colour in BANDS
+            Patch(facecolor=colour, edgecolor=figures.MUTED, linewidth=0.5, label=name)
+            for _, name, colour in figures.BANDS
         ]
         figure.legend(
-            handles=patches, loc="outside upper left", ncols=len(BANDS), fontsize=8,
+            handles=patches, loc="outside upper left", ncols=len(figures.BANDS), fontsize=8,
             handlelength=1, handletextpad=0.4, columnspacing=1,
         )  # fmt: skip
     else:

@@ -13,30 +13,8 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from curta.report import figures
 from curta.report.compared import Compared, RangeCurve, asked, by_digits, by_step
-from curta.report.figures import (
-    ALERT,
-    BANDS,
-    END,
-    INK,
-    MEDIAN,
-    MEMBER,
-    MUTED,
-    ORANGE,
-    PURPLE,
-    WIDTH,
-    Measured,
-    band,
-    column,
-    curves,
-    draw_bands,
-    legend,
-    length_axis,
-    name_bands,
-    percent_axis,
-    shade,
-    style,
-)
 from curta.report.summary import range_of
 from curta.runs.results import ComparisonRow
 
@@ -47,7 +25,10 @@ if TYPE_CHECKING:
 PANELS = 24
 """Most entries that are drawn one by one."""
 
-SERIES = ((MEDIAN, "o"), (ALERT, "s"), (END, "^"), (PURPLE, "D"), (ORANGE, "v"))
+SERIES = (
+    (figures.MEDIAN, "o"), (figures.ALERT, "s"), (figures.END, "^"), (figures.PURPLE, "D"),
+    (figures.ORANGE, "v"),
+)  # fmt: skip
 """Colour and mark of each series of runs; the colours are seen on white and on black."""
 
 MAP_LINES = 30
@@ -61,25 +42,25 @@ Value = Callable[[ComparisonRow], Any]
 
 def draw_all(compared: Compared) -> dict[str, Figure]:
     """Return the figures for which there is data, by the names of their files."""
-    figures, swept = dict[str, Any](), compared.results.swept
+    drawn, swept = dict[str, Any](), compared.results.swept
     evaluated = any(row.lengths for row in compared.rows)
     if swept and evaluated:
         phases = phase_map(compared)
-        figures |= {} if phases is None else {"map": draw_map(phases)}
+        drawn |= {} if phases is None else {"map": draw_map(phases)}
         if len({row.entry for row in compared.rows}) <= len(SERIES):
             # Where a single value changes the models' size, a figure against the size would show
             # its curves once more.
             if sum(not _weightless(compared, path) for path in swept) >= 2:
-                figures["by-parameters"] = by_size(compared)
-            figures |= {f"by-{path}": by_value(compared, path) for path in swept}
+                drawn["by-parameters"] = by_size(compared)
+            drawn |= {f"by-{path}": by_value(compared, path) for path in swept}
     if len(compared.rows) > PANELS:
-        return figures
+        return drawn
     for number, operator in enumerate(compared.sizes if evaluated else (), 1):
         name = "lengths" if len(compared.sizes) == 1 else f"lengths-{number}"
-        figures[name] = lengths(compared, operator)
+        drawn[name] = lengths(compared, operator)
     if any(run.metrics for run in compared.runs.values()):
-        figures["learning"] = learning(compared)
-    return figures
+        drawn["learning"] = learning(compared)
+    return drawn
 
 
 # Entries side by side.
@@ -88,11 +69,13 @@ def draw_all(compared: Compared) -> dict[str, Figure]:
 def learning(compared: Compared) -> Figure:
     """Draw loss and exact match on training problems by step, a row of panels for each entry."""
 
-    def by_entry(key: Measured) -> dict[str, RangeCurve]:
-        return {name: by_step(curves(run.metrics, key)) for name, run in compared.runs.items()}
+    def by_entry(key: figures.Measured) -> dict[str, RangeCurve]:
+        return {
+            name: by_step(figures.curves(run.metrics, key)) for name, run in compared.runs.items()
+        }
 
     loss, exact_match = by_entry("loss"), by_entry("exact_match")
-    with style():
+    with figures.style():
         figure, panels = _two_columns(2 * len(loss), sharey="col")
         for row, name in enumerate(loss):
             left, right = panels[2 * row : 2 * row + 2]
@@ -100,13 +83,13 @@ def learning(compared: Compared) -> Figure:
             _draw_entry(right, name, exact_match, compared.several)
             left.set_title(name, fontweight="bold", parse_math=False)
         for panel, title in zip(panels, ("loss", "exact match"), strict=False):
-            panel.set_title(title, loc="right", color=MUTED)
+            panel.set_title(title, loc="right", color=figures.MUTED)
         panels[0].set_yscale("log", nonpositive="clip")
-        percent_axis(panels[1])
+        figures.percent_axis(panels[1])
         panels[0].set_xlim(left=0)
         for panel in panels[-2:]:
             panel.set(xlabel="training step")
-        legend(figure, panels[0], columns=3)
+        figures.legend(figure, panels[0], columns=3)
     return figure
 
 
@@ -121,27 +104,27 @@ def lengths(compared: Compared, operator: str) -> Figure:
     spans = {row.name: compared.lengths(row, operator) for row in rows}
     digits = {one.digits for row in rows for one in asked(row) if one.operator == operator}
     trained = {span[1] for span in spans.values() if span}
-    with style():
+    with figures.style():
         figure, panels = _two_columns(len(rows), sharey="all")
         for panel, row in zip(panels, rows, strict=False):
             _draw_entry(panel, row.name, by_entry, compared.several, marker="o")
             unplaced = sorted({one.digits for one in row.unplaced if one.operator == operator})
             if unplaced:
-                crosses: Any = {"color": ALERT, "markeredgewidth": 1.8, "clip_on": False}
+                crosses: Any = {"color": figures.ALERT, "markeredgewidth": 1.8, "clip_on": False}
                 panel.plot(unplaced, [0] * len(unplaced), "x", label="no positions", **crosses)
-            shade(panel, spans[row.name])
+            figures.shade(panel, spans[row.name])
             panel.set_title(row.name, fontweight="bold", parse_math=False)
-        percent_axis(panels[0])
+        figures.percent_axis(panels[0])
         ends = min(digits | trained) / 1.4, max(digits | trained) * 1.15
         for panel in panels[: len(rows)]:
-            length_axis(panel, digits, trained, WIDTH / 2 - 0.7)
+            figures.length_axis(panel, digits, trained, figures.WIDTH / 2 - 0.7)
             panel.set(xlabel="", xlim=ends)
         for panel in panels[: len(rows)][-2:]:
             panel.tick_params(labelbottom=True)
         for panel in panels[len(rows) :]:
             panel.remove()
         figure.supxlabel("digits of the longest operand", fontsize="medium")
-        legend(figure, *panels[: len(rows)], columns=3)
+        figures.legend(figure, *panels[: len(rows)], columns=3)
     return figure
 
 
@@ -156,16 +139,24 @@ def _draw_entry(
     for other, curve in by_entry.items():
         if other != name:
             middle = [ends.median for ends in curve.values()]
-            axes.plot(list(curve), middle, color=MUTED, linewidth=0.7, alpha=0.6, label=others)
+            axes.plot(
+                list(curve), middle, color=figures.MUTED, linewidth=0.7, alpha=0.6, label=others
+            )
     places, ranges = list(by_entry[name]), list(by_entry[name].values())
     if several:
         low, high = [ends.min for ends in ranges], [ends.max for ends in ranges]
         axes.fill_between(
-            places, low, high, color=MEMBER, alpha=0.4, linewidth=0, label="least to greatest"
+            places,
+            low,
+            high,
+            color=figures.MEMBER,
+            alpha=0.4,
+            linewidth=0,
+            label="least to greatest",
         )
     axes.plot(
-        places, [ends.median for ends in ranges], marker=marker, color=MEDIAN, linewidth=1.8,
-        markersize=4, label="median" if several else "this entry",
+        places, [ends.median for ends in ranges], marker=marker, color=figures.MEDIAN,
+        linewidth=1.8, markersize=4, label="median" if several else "this entry",
     )  # fmt: skip
 
 
@@ -174,7 +165,7 @@ def _two_columns(count: int, sharey: Literal["all", "col"]) -> tuple[Figure, lis
     from matplotlib.figure import Figure
 
     rows = math.ceil(count / 2)
-    figure = Figure(figsize=(WIDTH, 1.1 + 1.3 * rows), layout="constrained")
+    figure = Figure(figsize=(figures.WIDTH, 1.1 + 1.3 * rows), layout="constrained")
     axes = figure.subplots(rows, 2, sharex=True, sharey=sharey, squeeze=False)
     return figure, list(axes.flat)
 
@@ -208,8 +199,8 @@ def _against(compared: Compared, label: str, value: Value, apart: Sequence[str])
     }
     measures = {title: measure for title, measure in measures.items() if any(map(measure, rows))}
     series, axis = _series(rows, apart), SweptAxis(map(value, rows))
-    with style():
-        figure, panels = column(len(measures), height=1.1 + 1.5 * len(measures))
+    with figures.style():
+        figure, panels = figures.column(len(measures), height=1.1 + 1.5 * len(measures))
         for axes, (title, measure) in zip(panels, measures.items(), strict=True):
             for number, ((name, mine), (colour, mark)) in enumerate(
                 zip(series.items(), SERIES, strict=False)
@@ -237,10 +228,10 @@ def _against(compared: Compared, label: str, value: Value, apart: Sequence[str])
                     markersize=5, label=name or "median",
                 )  # fmt: skip
             axes.set_title(title)
-            axes.set_yscale("log") if title == LOSS else percent_axis(axes)
+            axes.set_yscale("log") if title == LOSS else figures.percent_axis(axes)
         axis.set(panels[-1], label)
         if len(series) > 1 or compared.several:
-            legend(figure, panels[0], columns=2)
+            figures.legend(figure, panels[0], columns=2)
     return figure
 
 
@@ -364,23 +355,24 @@ def draw_map(phases: PhaseMap) -> Figure:
 
     upwards = phases.cells[::-1]
     bands = [
-        [band(range_of(cell).median) if cell else math.nan for cell in line] for line in upwards
+        [figures.band(range_of(cell).median) if cell else math.nan for cell in line]
+        for line in upwards
     ]
-    with style():
+    with figures.style():
         names = 0.065 * max(map(len, phases.lines))  # inches
         size = 2.0 + names + 0.31 * len(phases.columns), 1.2 + 0.3 * len(phases.lines)
         figure = Figure(figsize=size, layout="constrained")
         axes = figure.subplots()
-        image = draw_bands(axes, bands)
+        image = figures.draw_bands(axes, bands)
         for y, line in enumerate(upwards):
             for x, members in enumerate(line):
                 if len(members) > 1:
-                    colour = "white" if bands[y][x] >= len(BANDS) - 2 else INK
+                    colour = "white" if bands[y][x] >= len(figures.BANDS) - 2 else figures.INK
                     count = str(sum(value == 1 for value in members))
                     axes.text(x, y, count, ha="center", va="center", color=colour, fontsize=8)
         axes.set_xticks(range(len(phases.columns)), phases.columns, parse_math=False)
         axes.tick_params(axis="x", rotation=60 if len(phases.columns) > 8 else 0)
         axes.set_yticks(range(len(phases.lines)), phases.lines[::-1], parse_math=False)
         axes.set_xlabel(phases.label, parse_math=False)
-        name_bands(figure, image, "exact match out-of-distribution, median", 1.0)
+        figures.name_bands(figure, image, "exact match out-of-distribution, median", 1.0)
     return figure

@@ -10,22 +10,7 @@ from typing import TYPE_CHECKING
 
 from curta.config.table import sized
 from curta.evaluation.watched import HELD_OUT, TRAINED, parted
-from curta.report.figures import (
-    ALERT,
-    END,
-    MARKED,
-    MEDIAN,
-    MEMBER,
-    ORANGE,
-    PURPLE,
-    Curve,
-    column,
-    legend,
-    medians,
-    percent_axis,
-    style,
-    xy,
-)
+from curta.report import figures
 from curta.runs.folders import Folder
 from curta.runs.info import Metric
 
@@ -35,7 +20,7 @@ if TYPE_CHECKING:
 GENERALISED = 0.99
 """Exact match from which on problems count as learned."""
 
-Members = dict[int, Curve]
+Members = dict[int, figures.Curve]
 """The curve of every member."""
 
 
@@ -51,24 +36,24 @@ def watched_curves(
     by_operator = by_measure([line for line in alive if line.evaluated])
     if not by_operator:
         return None
-    with style():
-        figure, panels = column(len(by_operator), height=1.2 + 1.9 * len(by_operator))
+    with figures.style():
+        figure, panels = figures.column(len(by_operator), height=1.2 + 1.9 * len(by_operator))
         for axes, (operator, measures) in zip(panels, by_operator.items(), strict=True):
-            further = cycle((ALERT, PURPLE, ORANGE, MEMBER))
+            further = cycle((figures.ALERT, figures.PURPLE, figures.ORANGE, figures.MEMBER))
             for name, members in measures.items():
-                colour = {TRAINED: MEDIAN, HELD_OUT: END}.get(name) or next(further)
+                colour = {TRAINED: figures.MEDIAN, HELD_OUT: figures.END}.get(name) or next(further)
                 for curve in members.values() if len(members) > 1 else ():
-                    axes.plot(*xy(curve), color=colour, linewidth=0.7, alpha=0.5)
-                middle, line = medians(members), "--" if name == HELD_OUT else "-"
+                    axes.plot(*figures.xy(curve), color=colour, linewidth=0.7, alpha=0.5)
+                middle, line = figures.medians(members), "--" if name == HELD_OUT else "-"
                 axes.plot(
-                    *xy(middle), line, color=colour, marker="o" if len(middle) <= MARKED else "",
-                    markersize=3, linewidth=1.8, label=name,
+                    *figures.xy(middle), line, color=colour, markersize=3, linewidth=1.8,
+                    marker="o" if len(middle) <= figures.MARKED else "", label=name,
                 )  # fmt: skip
-            percent_axis(axes)
+            figures.percent_axis(axes)
             axes.set_title(operator, parse_math=False)
         panels[-1].set(xlabel="training step")
         panels[-1].set(**({"xscale": "log"} if log else {"xlim": (0, None)}))
-        legend(figure, *panels)
+        figures.legend(figure, *panels)
     return figure
 
 
@@ -110,7 +95,7 @@ def generalisation(folder: Folder) -> list[str]:
                 sides[1].setdefault(line.member, {})[line.step] = line.validation_exact_match
         sides_of = {"": sides} if sides[1] else {}
 
-    def since(curve: Curve) -> str:
+    def since(curve: figures.Curve) -> str:
         step = min((step for step, share in curve.items() if share >= GENERALISED), default=None)
         if step is None:
             return f"not within {max(curve):,} steps"
