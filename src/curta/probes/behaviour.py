@@ -37,8 +37,9 @@ from curta.probes.base import (
 )
 from curta.probes.pictures import Heat, Panel, by_member, lines
 from curta.problems import task_sizes
-from curta.problems.decimals import to_text
-from curta.problems.problem import Problem, answer_text, operation_named
+from curta.problems.numerals import to_text
+from curta.problems.operations import operation_named
+from curta.problems.problem import Problem, answer_text
 
 if TYPE_CHECKING:
     from curta.config.recipe import Recipe

@@ -35,7 +35,7 @@ from curta.probes.base import (
     summary_statistics,
 )
 from curta.probes.pictures import Panel, lines
-from curta.problems.decimals import to_text
+from curta.problems.numerals import to_text
 from curta.problems.problem import Problem
 
 if TYPE_CHECKING:

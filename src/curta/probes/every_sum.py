@@ -1,7 +1,7 @@
 """The proof that a member adds every two numbers of ten digits, or a sum that it gets wrong.
 
-It draws nothing at random: `evaluation/every_sum.py` says how all 10^20 pairs are gone through, and
-which models it knows.
+It draws nothing at random: `evaluation/adder_proof.py` says how all 10^20 pairs are gone through,
+and which models it knows.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class EverySum(Probe):
         `problem` is a wrong one, or the one in most doubt where the grade is open; `written` is
         the member's answer.
         """
-        from curta.evaluation.every_sum import every_sum
+        from curta.evaluation.adder_proof import every_sum
 
         rows = list[Row]()
         for member in subject.members:

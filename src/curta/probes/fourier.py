@@ -30,7 +30,8 @@ from jaxtyping import Float
 from curta.probes.base import Finding, Probe, Row, option
 from curta.probes.pictures import Panel
 from curta.problems import task_sizes
-from curta.problems.problem import Problem, operation_named
+from curta.problems.operations import operation_named
+from curta.problems.problem import Problem
 
 if TYPE_CHECKING:
     from curta.config.task import Task
