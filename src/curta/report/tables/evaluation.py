@@ -40,14 +40,14 @@ NOT_EVALUATED = "not evaluated"
 """Stands for the slices of a size that was left out."""
 
 
-def exact_match(found: Evaluation, seeds: Sequence[int]) -> Table:
+def exact_match(results: Evaluation, seeds: Sequence[int]) -> Table:
     """Exact match for each operator, size and slice: median, range, and every seed.
 
     It fits 80 columns unless seeds differ; generation is named only where it differs. Where
     not all is right, the medians of right tokens and of the right answer's perplexity stand
     in place of the speed. A size that was left out has a row without figures.
     """
-    rows = found.lengths
+    rows = results.lengths
     several, tokens = len(seeds) > 1, any(min(row.exact_match) < 1 for row in rows)
     agree = all(row.generated.agrees for row in rows)
     columns = [
@@ -65,16 +65,16 @@ def exact_match(found: Evaluation, seeds: Sequence[int]) -> Table:
     title = f"exact match, {count_of(len(seeds), 'seed')}"
     unmeasured = [None] * (len(columns) - 3)
     cells = [_row(row) for row in rows]
-    cells += [[one.operator, one.size, NOT_EVALUATED, *unmeasured] for one in found.unevaluated]
+    cells += [[one.operator, one.size, NOT_EVALUATED, *unmeasured] for one in results.unevaluated]
     order = {task: number for number, task in enumerate(dict.fromkeys(row[0] for row in cells))}
     cells.sort(key=lambda row: order[row[0]])
-    return Table(title, columns, cells, notes=left_out(found))
+    return Table(title, columns, cells, notes=left_out(results))
 
 
-def left_out(found: Evaluation) -> list[str]:
+def left_out(results: Evaluation) -> list[str]:
     """A sentence for each operator of which sizes were not evaluated: which, and why."""
     reasons = dict[tuple[str, str], list[str]]()
-    for one in found.unevaluated:
+    for one in results.unevaluated:
         reasons.setdefault((one.operator, one.reason), []).append(size(one.size))
     return [
         f"Not evaluated: {printable(operator)} at {'; '.join(sizes)} digits, since {reason}."
@@ -102,18 +102,18 @@ def _together(shares: Sequence[float] | None) -> str:
     return cell(shares)
 
 
-def grid(found: Grid, seeds: Sequence[int]) -> Table:
+def grid(result: Grid, seeds: Sequence[int]) -> Table:
     """Exact match of every seed by digits of the first and of the second operand."""
     columns = [
         Column("seed", text=str, once=True),
         Column("first", once=True),
-        *(Column(f"{digits}") for digits in found.digits),
+        *(Column(f"{digits}") for digits in result.digits),
     ]
-    title = f"exact match of {found.operator} by digits of both operands, {found.count} problems"
+    title = f"exact match of {result.operator} by digits of both operands, {result.count} problems"
     rows = [
         [seed, first, *cells]
-        for seed, member in zip(seeds, found.exact_match, strict=True)
-        for first, cells in zip(found.digits, member, strict=True)
+        for seed, member in zip(seeds, result.exact_match, strict=True)
+        for first, cells in zip(result.digits, member, strict=True)
     ]
     return Table(title, columns, rows)
 
