@@ -66,7 +66,7 @@ def svg_element(figure: Figure, name: str, label: str) -> Markup:
 
 def svg_file(element: Markup) -> bytes:
     """Return an `svg` element of a page as a file of its own, on white."""
-    start, rest = element.split(">", 1)
+    start, content = element.strip().split(">", 1)
     fonts = 'xmlns="http://www.w3.org/2000/svg" font-family="DejaVu Sans, sans-serif"'
     white = '<rect width="100%" height="100%" fill="white" />'
-    return f"{start} {fonts}>{white}{rest}".encode()
+    return f"{start} {fonts}>{white}{content}".encode()
