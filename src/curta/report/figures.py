@@ -18,8 +18,7 @@ from statistics import fmean, median
 from typing import TYPE_CHECKING, Any, Literal
 
 from curta.config.task import Span
-from curta.evaluation.results import SliceResult
-from curta.evaluation.watched import HELD_OUT
+from curta.evaluation.results import HELD_OUT, SliceResult
 from curta.problems.sizes import AnswerHistogram
 from curta.report.run_folder import Trained
 from curta.report.summary import by_operator, finite, hardest, size_name, trained_on

@@ -9,7 +9,7 @@ from itertools import cycle
 from typing import TYPE_CHECKING
 
 from curta.config.table import sized
-from curta.evaluation.watched import HELD_OUT, TRAINED, parted
+from curta.evaluation.results import HELD_OUT, TRAINED, operator_and_curve
 from curta.report import figures
 from curta.runs.folders import Folder
 from curta.runs.info import Metric
@@ -62,7 +62,7 @@ def by_measure(lines: Sequence[Metric]) -> dict[str, dict[str, Members]]:
     by_operator: dict[str, dict[str, Members]] = {}
     for line in lines:
         for name, value in line.evaluated.items():
-            operator, kind = parted(name)
+            operator, kind = operator_and_curve(name)
             kind = kind if kind in (TRAINED, HELD_OUT) else sized(kind)
             members = by_operator.setdefault(operator, {}).setdefault(kind, {})
             members.setdefault(line.member, {})[line.step] = value

@@ -84,7 +84,7 @@ def additive(values: NeuronValues, x: Factor, y: Factor) -> float:
     return _share(values, terms @ best, counts)
 
 
-def group_means(values: NeuronValues, codes: Codes, size: int = 0) -> tuple[Codes, NeuronValues]:
+def group_means(values: NeuronValues, codes: Codes, size: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Return how many windows each group has, and their mean; 0 of an empty group."""
     counts = np.bincount(codes, minlength=size)
     sums = np.bincount(codes, np.float64(values), minlength=size)
