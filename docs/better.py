@@ -90,10 +90,10 @@ def ladder(run: Any) -> Found:
 
 
 def range_probe(run: Any) -> Found:
-    from curta.probes.values import edge
+    from curta.probes.behaviour import at_limit
 
     (task,) = run.recipe.tasks
-    return {"fourteen sums with 50": _shares(run.load_models(), edge(task, (LIMIT, LIMIT)))}
+    return {"fourteen sums with 50": _shares(run.load_models(), at_limit(task, (LIMIT, LIMIT)))}
 
 
 MEASURED: dict[str, tuple[str, Callable[[Any], Found]]] = {

@@ -205,11 +205,11 @@ def of_range(run: Any) -> dict[str, Any]:
 def fourteen(run: Any) -> dict[str, Any]:
     """How many of the sums with 50 are trained on, either way round, and what is right of both."""
     from curta.evaluation.scoring import scores
-    from curta.probes.values import edge
+    from curta.probes.behaviour import at_limit
     from curta.problems import tasks
 
     (task,), models = run.recipe.tasks, run.load_models()
-    sums = edge(task, (LIMIT, LIMIT))
+    sums = at_limit(task, (LIMIT, LIMIT))
     trained = tasks.trained_problems(task, tasks.trained_count(task))
     known = {either for one in trained for either in (one.operands, one.operands[::-1])}
     right = scores(models, sums, run.layout.bounds_of(sums)).exact_match

@@ -30,11 +30,11 @@ def main() -> None:
 def measured() -> dict[str, Any]:
     """The cells of the comparison, trained as far as they are not."""
     from curta.frontends import api
-    from curta.report import phases
     from curta.report.compared import read_comparison
+    from curta.report.comparison_figures import phase_map
 
     made = api.compare(NAME, run=NAME)
-    found = phases.found(read_comparison(made.path))
+    found = phase_map(read_comparison(made.path))
     assert found is not None
     return found._asdict()
 

@@ -17,6 +17,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import matplotlib
+from matplotlib.figure import Figure
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
@@ -27,8 +29,8 @@ from curta.frontends import api
 from curta.probes import results as probes
 from curta.probes.pictures import Heat
 from curta.report import charts
-from curta.report.images import png
-from curta.report.phases import Map, draw
+from curta.report.comparison_figures import PhaseMap, draw_map
+from curta.report.images import SAVING
 from curta.runs import folders
 from docs import announced, ladder, plots, profiling
 from docs.evidence import RESULTS, ROOT
@@ -69,28 +71,45 @@ def told(recipe: Recipe) -> Recipe:
     return replace(recipe, summary="")
 
 
-def learning() -> bytes:
+def learning() -> bytes | None:
     return drawn(addition(), "learning")
 
 
-def lengths() -> bytes:
+def lengths() -> bytes | None:
     return drawn(addition(), "lengths")
 
 
-def grid() -> bytes:
+def grid() -> bytes | None:
     return drawn(addition(), "grid")
 
 
-def attention() -> bytes:
+def attention() -> bytes | None:
     """What the first member looks at while it writes one sum."""
     return probed(addition(), "attention", [0], problem="57+68")
 
 
-def drawn(of: curta.Run, name: str) -> bytes:
-    return of.find_pictures()[name].path.read_bytes()
+def drawn(of: curta.Run, name: str) -> bytes | None:
+    """A picture of the report, as Chromium draws it."""
+    from tests.export.html.browser import CHROMIUM, chromium
+
+    if not CHROMIUM:
+        print(f"{name} is left as it is: Chromium is not installed")
+        return None
+    with chromium() as browser:
+        tab = browser.new_page(viewport={"width": 520, "height": 900}, device_scale_factor=2)
+        tab.goto(of.find_pictures()[name].path.as_uri())
+        return tab.locator("svg").first.screenshot()
 
 
-def probed(of: curta.Run, name: str, members: list[int], **options: Any) -> bytes:
+def png(figure: Figure, dpi: int = 200) -> bytes:
+    """A figure on white, sharp enough for a printed page."""
+    buffer = io.BytesIO()
+    with matplotlib.rc_context(SAVING):
+        figure.savefig(buffer, format="png", dpi=dpi)
+    return buffer.getvalue()
+
+
+def probed(of: curta.Run, name: str, members: list[int], **options: Any) -> bytes | None:
     """The picture of a probe, which is put again only if it was not put in just this way."""
     known = probes.read(of.folder).get(name)
     same = known and all(known.options.get(key) == value for key, value in options.items())
@@ -136,9 +155,7 @@ def shown(value: float | None) -> str:
 def phases() -> bytes:
     """Structure by problems, from what `make results-phases` has kept."""
     known = RESULTS.read("phase-diagram")["phase-diagram"]
-    buffer = io.BytesIO()
-    draw(Map(*(known[name] for name in Map._fields))).savefig(buffer, format="png", dpi=110)
-    return buffer.getvalue()
+    return png(draw_map(PhaseMap(*(known[name] for name in PhaseMap._fields))), dpi=110)
 
 
 def grokking() -> bytes | None:

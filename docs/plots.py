@@ -17,7 +17,9 @@ from curta.report.figures import (
     MEDIAN,
     MUTED,
     WIDTH,
+    answer_histogram,
     band,
+    bar_chart,
     column,
     draw_bands,
     legend,
@@ -26,7 +28,6 @@ from curta.report.figures import (
     percent_axis,
     style,
 )
-from curta.report.splits import answer_histogram, bar_chart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -19,7 +19,7 @@ from curta.config.positions import Positions, UserEncoding
 from curta.config.recipe import Recipe, changed_evaluation, field_paths
 from curta.config.sections import Evaluation, Training
 from curta.config.task import Task
-from curta.probes.settings import SETTINGS
+from curta.probes import PROBES
 from curta.runs.comparison_spec import Draft, Entry, resolve, sweep
 from tests import tiny
 
@@ -91,14 +91,14 @@ def test_a_size_beyond_all_bounds_is_refused(size: int | str) -> None:
         Evaluation(digits=(size,))
 
 
-@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("name", PROBES)
 def test_options_of_probes_are_bounded(name: str) -> None:
-    for field in dataclasses.fields(SETTINGS[name]):
+    for field in dataclasses.fields(PROBES[name]):
         if field.metadata["kind"] is int:
             with pytest.raises(UserError, match="at most"):
-                SETTINGS[name](**{field.name: 10**30})
+                PROBES[name](**{field.name: 10**30})
             with pytest.raises(UserError, match="at least"):
-                SETTINGS[name](**{field.name: -1})
+                PROBES[name](**{field.name: -1})
 
 
 def test_seeds_are_counted_before_they_are_listed() -> None:

@@ -25,7 +25,7 @@ from curta.model.positions.window import WindowEncoding
 from curta.model.transformer import Transformer
 from tests import tiny
 
-from .asked import alone
+from .helpers import alone
 
 RECIPE = tiny.recipe(
     model__width=8, model__heads=2, model__num_layers=1, model__norm="none", model__mlp_ratio=1,

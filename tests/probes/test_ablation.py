@@ -10,12 +10,12 @@ import pytest
 from curta.config.task import Task
 from curta.frontends.run import Run
 from curta.model.transformer import Transformer
-from curta.probes.ablation import NONE, Ablation
+from curta.probes.ablation import NOTHING, Ablation
 from curta.problems import task_sizes
 from curta.problems.tasks import RANDOM, problems
 from tests import adder, tiny
 
-from .asked import alone, found, only
+from .helpers import alone, found, only, rows_of
 
 
 def without(model: Transformer, part: str) -> Transformer:
@@ -57,7 +57,7 @@ def test_a_part_that_is_zero_is_one_without_weights(
     for member in (0, 1):
         model = jax.tree.map(jnp.asarray, run.load_models().member(member))
         for part in (part for part in parts if not part.startswith("neighbour")):
-            lacking = model if part == NONE else without(model, part)
+            lacking = model if part == NOTHING else without(model, part)
             expected = right_digits(lacking, run, 20)
             rows = only(finding, without=part)
             shares = {row["digit"]: row["members"][member] for row in rows}
@@ -66,20 +66,10 @@ def test_a_part_that_is_zero_is_one_without_weights(
 
 def test_an_adder_that_is_right_everywhere_needs_its_head_and_its_mlp() -> None:
     """35 weights, one head, one MLP: without either, sums are guesses."""
-    rows = Ablation(count=30).rows(alone(adder.solved()), Task("+", digits=(10, 10)))
+    rows = rows_of(Ablation(count=30), alone(adder.solved()), Task("+", digits=(10, 10)))
     shares = {part: [r["median"] for r in rows if r["without"] == part] for part in
               ("nothing", "layer 0 head 0", "layer 0 MLP")}  # fmt: skip
     assert set(shares["nothing"]) == {1.0}
     assert len(shares["nothing"]) == 11
     for part in ("layer 0 head 0", "layer 0 MLP"):
         assert np.mean(shares[part][:-1]) < 0.4
-
-
-def test_a_window_needs_the_neighbours_that_it_adds(windowed: Run) -> None:
-    finding = found(Ablation(count=40), windowed)
-
-    def mean(part: str) -> float:
-        return float(np.mean([row["median"] for row in only(finding, without=part)]))
-
-    for operand in ("a", "b"):
-        assert mean(f"neighbour {operand} place+1") < mean("nothing") - 0.1

@@ -14,7 +14,7 @@ from curta.probes.fourier import Fourier, of_logits, of_neurons, of_vectors
 from curta.problems.problem import Problem
 from curta.runs import embedding_history
 
-from .asked import found, only, subject
+from .helpers import found, only, subject
 
 MODULUS = 11
 
@@ -41,11 +41,6 @@ def test_norms_are_those_of_waves_one_by_one(count: int) -> None:
     assert waves.share.sum() == pytest.approx(1.0)
 
 
-def test_vectors_that_are_all_alike_have_no_frequency() -> None:
-    assert of_vectors(np.ones((7, 3))).share == pytest.approx([0, 0, 0])
-    assert of_logits(np.ones((7, 7, 7))) == pytest.approx([0, 0, 0])
-
-
 def logits(turned: str) -> np.ndarray:
     """cos(2 pi 3 (a + b - c) / p) and the like, by plain loops."""
     residues = range(MODULUS)
@@ -65,11 +60,6 @@ def test_logits_of_one_frequency_have_all_their_variance_in_it(turned: str) -> N
     assert of_logits(5.0 * logits(turned) + 3.0).round(9).tolist() == [0, 0, 1, 0, 0]
 
 
-def test_what_turns_by_two_frequencies_is_in_none() -> None:
-    assert of_logits(logits("two")).round(9).tolist() == [0, 0, 0, 0, 0]
-    assert of_logits(logits("sum") + logits("two")).round(9).tolist() == [0, 0, 0.5, 0, 0]
-
-
 def test_a_neuron_of_one_frequency_is_counted_and_one_of_two_is_not() -> None:
     """Of waves one by one, by plain loops: the share of 85 % is that of squares."""
     residues, turn = range(MODULUS), 2 * math.pi / MODULUS
@@ -83,11 +73,6 @@ def test_a_neuron_of_one_frequency_is_counted_and_one_of_two_is_not() -> None:
     ]
     inner = np.array([[[one(a, b) for one in neurons] for b in residues] for a in residues])
     assert of_neurons(inner) == pytest.approx([0, 0, 2 / 6, 0, 1 / 6])
-
-
-def test_a_constant_for_all_answers_of_a_problem_says_nothing() -> None:
-    more = np.random.default_rng(0).normal(size=(MODULUS, MODULUS, 1))
-    assert of_logits(logits("sum") + more) == pytest.approx(of_logits(logits("sum")))
 
 
 @pytest.fixture(scope="module")
@@ -113,13 +98,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 def test_shares_of_logits_are_those_of_asking_problem_by_problem(run: Run) -> None:
     """A member's own logits, one text at a time, over all 121 problems."""
     (row, _) = only(found(Fourier(top=2), run, 1), of=f"logits of + mod {MODULUS}")
-    asked, layout = subject(run, 1), run.layout
+    asked = subject(run, 1)
     every = np.zeros((MODULUS, MODULUS, MODULUS))
     for a in range(MODULUS):
         for b in range(MODULUS):
             problem = Problem(f"+ mod {MODULUS}", (a, b))
-            text, bounds = layout.tokens_of(problem), asked.bounds([problem])
-            every[a, b] = asked.logits([text], bounds)[0, 0, 3, :MODULUS]
+            question = asked.question([problem])
+            logits = question.values(question.whole, ["logits"])["logits"]
+            every[a, b] = logits[0, 0, 3, :MODULUS]
     share = of_logits(every)
     assert row["frequency"] == 1 + share.argmax()
     assert row["share"] == pytest.approx(share.max(), abs=1e-5)

@@ -11,21 +11,20 @@ from curta.config.errors import UserError
 from curta.frontends import api
 from curta.frontends.api import examine
 from curta.frontends.run import Run
-from curta.layouts import LAYOUTS, layout_named
+from curta.layouts import layout_named
 from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
 from curta.model.transformer import Transformer
 from curta.probes import attention
 from curta.probes.attention import SOURCES, Attention
 from curta.probes.counterfactual import at_random, effects, followed, other_carry
-from curta.probes.pca import principal
-from curta.probes.tokens import Tokens
-from curta.probes.top import Top
-from curta.problems.problem import Problem, parse
+from curta.probes.logits import Top
+from curta.probes.tokens import Tokens, trace_paths
+from curta.problems.problem import parse
 from curta.runs import embedding_history
 from tests import tiny
 
-from .asked import alone, found, only, subject
+from .helpers import found, only, subject
 
 
 def encoder() -> Run:
@@ -98,11 +97,6 @@ def test_an_encoders_chances_are_those_at_each_place_of_the_problem_alone() -> N
 # Attention.
 
 
-def test_a_sample_is_not_asked_for_beside_one_problem() -> None:
-    with pytest.raises(UserError, match="--count and --seed are of a sample"):
-        Attention(problem="1+2", count=3)
-
-
 @pytest.mark.parametrize("name", tiny.ENCODINGS)
 def test_weights_are_those_that_attention_uses(name: str) -> None:
     """Values that name their key come out of attention as the weights themselves."""
@@ -148,33 +142,6 @@ def test_what_a_key_is_to_a_query_by_its_definition() -> None:
         ("7", "below"), ("5", "same place"), ("9", "above"), ("+", "signs"),
         ("8", "below"), ("6", "same place"), ("=", "signs"), ("5", "own token"),
     ]  # fmt: skip
-
-
-def test_digits_of_every_place_are_a_source_of_their_own() -> None:
-    layout = layout_of(api.resolve("multiplication", {}))
-    text = tiny.text(layout, [parse("47*36")], 40)
-    where = layout.where(text)
-    found = attention.sources(
-        layout, np.asarray(where.role)[0], np.asarray(where.coordinates)[0, :, 0]
-    )
-    second = [layout.roles[role].name for role in np.asarray(where.role)[0]].index("b")
-    assert SOURCES[found[10, second]] == "every place"
-
-
-@pytest.mark.parametrize(
-    ("layout", "problem", "written"),
-    [("reversed", "57+68", "521"), ("coupled", "57+68", "521$")],
-)
-def test_what_has_no_place_of_its_own_is_no_token_to_look_for(
-    layout: str, problem: str, written: str
-) -> None:
-    """The end sign of most layouts has none, and no key is above it or farther."""
-    of = layout_named(layout)
-    tokens, prompt = of.tokens_of(parse(problem))
-    where = of.where(tiny.text(of, [parse(problem)], len(tokens)))
-    roles, places = np.asarray(where.role)[0], np.asarray(where.coordinates)[0, :, 0]
-    found = attention.queries(of, roles, places, prompt)
-    assert "".join(of.characters[tokens[query + 1]] for query in found) == written
 
 
 def test_a_window_of_one_place_looks_no_farther(windowed: Run) -> None:
@@ -242,15 +209,10 @@ def test_what_the_other_carry_implies_by_trying_both(name: str) -> None:
             assert int(layout.characters[change.implied]) == above % 10
 
 
-def test_nothing_is_implied_where_the_sum_is_not_written_so() -> None:
-    for name in ("plain", "hints"):
-        assert not list(other_carry(parse("60+61"), layout_named(name)))
-
-
 def test_effects_are_those_of_asking_text_by_text(dense: Run) -> None:
     asked, exam = subject(dense), tiny.random_sums(3, 3)
     changes = [c for problem in exam for c in at_random(problem, asked.layout, Random(1))]
-    seen = effects(asked, changes)
+    seen = effects(asked.question(exam), changes)
     for number, change in enumerate(changes):
         line, _ = asked.layout.tokens_of(change.problem)
         for member in (0, 1):
@@ -279,12 +241,15 @@ def written(model: Transformer, tokens: jax.Array, lengths: jax.Array) -> jax.Ar
 
 def test_a_model_that_adds_follows_what_is_implied(windowed: Run) -> None:
     """Where a member writes all that is true and implied by itself, it must be counted so."""
-    asked = subject(windowed)
-    changes = [c for p in tiny.random_sums(8, 3) for c in other_carry(p, asked.layout)]
-    after, before, other = followed(asked, changes)
-    for number, change in enumerate(changes):
-        line, _ = asked.layout.tokens_of(change.problem)
-        assert other[number] == (line[change.slot + 1] != change.implied)
+    asked, exam = subject(windowed), tiny.random_sums(8, 3)
+    changes = [c for p in exam for c in other_carry(p, asked.layout)]
+    cases = followed(asked.question(exam), changes)
+    lines = [asked.layout.tokens_of(change.problem)[0] for change in changes]
+    other = np.array([t[c.slot + 1] != c.implied for t, c in zip(lines, changes, strict=True)])
+    after = np.zeros((2, len(changes)), bool)
+    after[:, other], after[:, ~other] = cases["another digit"], cases["the same digit"]
+    before = cases["without change"]
+    for number, (change, line) in enumerate(zip(changes, lines, strict=True)):
         for member in (0, 1):
             model = member_of(windowed, member)
             follows = likeliest(model, change.text(asked.layout)[0])[change.slot]
@@ -293,49 +258,17 @@ def test_a_model_that_adds_follows_what_is_implied(windowed: Run) -> None:
             assert before[member, number] == (plain == line[change.slot + 1])
 
 
-def test_every_layout_can_be_changed_and_looked_at() -> None:
-    """With random weights: only that texts with another digit are followed at all."""
-    for layout in LAYOUTS.values():
-        operator = layout.operators[0]
-        problem = Problem(operator, (57, 68)[: 1 if operator == "copy" else 2])
-        changes = list(at_random(problem, layout, Random(0)))
-        tokens, prompt = layout.tokens_of(problem)
-        assert changes or layout.name == "labelled"  # whose answers are letters
-        for change in changes:
-            text, given = change.text(layout)
-            assert (len(text), given) == (len(tokens), prompt)
-            assert text[change.slot] != tokens[change.slot]
-
-
 # Token vectors.
 
 
 def test_a_plane_holds_what_the_largest_directions_hold() -> None:
     """Against the eigenvectors of the covariance."""
     table = np.random.default_rng(0).normal(size=(10, 6)) * [5, 3, 1, 0.5, 0.1, 0.1]
-    plane = principal(table.astype(np.float32))
+    traced = trace_paths(table[None].astype(np.float32), "principal")
     values, directions = np.linalg.eigh(np.cov(table.T))
-    points = plane.project(table.astype(np.float32))
     expected = (table - table.mean(0)) @ directions[:, [-1, -2]]
-    np.testing.assert_allclose(np.abs(points), np.abs(expected), atol=1e-4)
-    assert plane.share == pytest.approx(values[-2:].sum() / values.sum(), abs=1e-5)
-
-
-def test_vectors_of_width_one_lie_on_a_line_of_the_plane() -> None:
-    table = np.array([[1.0], [4.0], [10.0]], np.float32)
-    plane = principal(table)
-    assert plane.share == 1
-    assert np.abs(plane.project(table)).tolist() == [[4, 0], [1, 0], [5, 0]]
-
-
-def test_spelled_digits_differ_as_the_vectors_of_their_digits_do() -> None:
-    """The parts of a program's token are its digit or sign, its carry, its role and its move."""
-    layout = tiny.layout_for("window")
-    model = tiny.drawn(tiny.recipe(model__compositional_embeddings=True), layout)
-    found = embedding_history.vectors(alone(model).stacked)[0, layout.digits]
-    parts = layout.parts()[layout.digits]
-    own = parts[:, parts.sum(0) == 1] @ np.asarray(model.tokens)[parts.sum(0) == 1]
-    np.testing.assert_allclose(found - found[0], own - own[0], atol=1e-5)
+    np.testing.assert_allclose(np.abs(traced.paths[:, 0]), np.abs(expected), atol=1e-4)
+    assert traced.share == pytest.approx(values[-2:].sum() / values.sum(), abs=1e-5)
 
 
 def remembering(*steps: int) -> Run:
@@ -354,21 +287,8 @@ def test_paths_of_a_run_with_a_history_lead_over_its_moments() -> None:
     assert [row["step"] for row in only(finding, token="7")] == steps
     kept = (embedding_history.load(run.folder.history, step) for step in steps)
     moments = [moment[1, run.layout.digits] for moment in kept]
-    expected = [principal(moments[-1]).project(moment)[7] for moment in moments]
+    expected = trace_paths(np.stack(moments), "principal").paths[7]
     np.testing.assert_allclose(finding.picture["panels"][0]["paths"][7], expected, atol=1e-6)
-
-
-def test_of_a_layout_the_signs_of_its_problems_are_drawn_too(dense: Run) -> None:
-    finding = found(Tokens(), dense, 0)
-    first = [row["token"] for row in finding.rows if row["step"] == 0]
-    assert first == [*"0123456789", "+", "="]
-    assert len(finding.picture["panels"][0]["paths"]) == 12
-
-
-def test_a_long_history_is_thinned_between_its_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("curta.runs.embedding_history.MOMENTS", 4)
-    rows = only(found(Tokens(), remembering(*range(11)), 0), token="0")
-    assert [row["step"] for row in rows] == [0, 3, 7, 10]
 
 
 @pytest.mark.slow

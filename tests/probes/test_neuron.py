@@ -15,11 +15,12 @@ from curta.frontends.api import examine
 from curta.frontends.run import Run
 from curta.layouts.program import ProgramLayout
 from curta.probes.base import Finding
-from curta.probes.neuron import Neuron, windows
+from curta.probes.inside.windows import all_windows
+from curta.probes.neuron import Neuron
 from tests import tiny
 
 from . import by_hand
-from .asked import found
+from .helpers import found
 
 
 class Window(NamedTuple):
@@ -66,7 +67,7 @@ def rows() -> tuple[np.ndarray, np.ndarray]:
 
 
 def looked(**options: Any) -> Finding:
-    return Neuron(**options).found(by_hand.adder(), [0], *rows())
+    return Neuron(**options).examine_windows(by_hand.adder(), [0], *rows())
 
 
 def shares(finding: Finding) -> dict[str, float]:
@@ -112,25 +113,6 @@ def test_its_table_is_its_activation_in_every_window() -> None:
     assert "carry 1" in with_one["title"]
 
 
-def test_a_neuron_that_reads_the_carry_is_told_by_it() -> None:
-    """Its activation is 1 or 2 with a carry, so nearly all of it is the carry."""
-    finding = looked(neuron=1)
-    values = [float(max(w.a + w.b - w.s - 8, 0)) for w in EVERY]
-    expected = share(values, [w.carry for w in EVERY])
-    assert shares(finding)["carry"] == pytest.approx(expected, abs=1e-5)
-    assert expected > 0.75
-    assert "carry explains" in finding.notes[0]
-    without, with_one = finding.picture["panels"]
-    assert {value for row in without["values"] for value in row} == {0.0}
-    assert min(value for row in with_one["values"] for value in row) > 0.5
-
-
-def test_what_is_added_has_no_interaction() -> None:
-    finding = looked(neuron=2)
-    (pair,) = (row for row in finding.rows if row["explained by"] == "a place+1, b place+1")
-    assert pair["share"] == pair["additive"] == 1.0
-
-
 def test_the_costliest_neuron_is_the_one_that_writes() -> None:
     """What it writes is asked for: 1 after a carry, and 0 without one."""
     models, (windows_of_sums, _) = by_hand.adder(), rows()
@@ -138,14 +120,8 @@ def test_the_costliest_neuron_is_the_one_that_writes() -> None:
     head = jnp.zeros_like(models.stacked.head).at[:, 4, one].set(3.0)
     models = replace(models, stacked=replace(models.stacked, head=head))
     targets = np.array([one if w.carry else zero for w in EVERY], np.int32)
-    (note,) = Neuron().found(models, [0], windows_of_sums, targets).notes
+    (note,) = Neuron().examine_windows(models, [0], windows_of_sums, targets).notes
     assert note.startswith("member 0: layer 0, neuron 1;")
-
-
-def test_a_silent_neuron_is_said_to_be_one() -> None:
-    finding = looked(neuron=7)
-    assert set(shares(finding).values()) == {0.0}
-    assert finding.notes[0].endswith("it is 0 in every window")
 
 
 def test_cells_that_are_asked_for_are_drawn() -> None:
@@ -160,7 +136,7 @@ def test_windows_are_those_of_the_certificate(windowed: Run) -> None:
     listed = certificate.prepare(windowed.recipe, windowed.program).listed
     finding = found(Neuron(count=50), windowed)
     assert {row["member"] for row in finding.rows} == {0, 1}
-    assert np.array_equal(windows(windowed)[0], listed.rows)
+    assert np.array_equal(all_windows(windowed)[0], listed.rows)
     mine = windowed.program.machine.role[listed.rows[:, 0]]
     most = np.bincount(mine).max()
     assert f"in {most:,} windows of role sum" in finding.notes[0]

@@ -1,6 +1,6 @@
 """Recipes side by side: the fields in which they differ, and only those."""
 
-from curta.report.differences import fields
+from curta.report.comparison import recipe_fields
 
 RECIPE = """
 summary = "One"
@@ -20,7 +20,7 @@ width = 32
 
 
 def test_fields_are_named_by_their_paths_and_tasks_by_their_operators() -> None:
-    assert fields(RECIPE) == {
+    assert recipe_fields(RECIPE) == {
         "summary": "One",
         "layout": "coupled",
         "task +.operator": "+",

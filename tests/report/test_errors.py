@@ -8,7 +8,7 @@ import pytest
 from curta.config.typed import as_json
 from curta.evaluation.results import FirstError
 from curta.evaluation.writing import AROUND, first_error
-from curta.report import errors
+from curta.report import sections
 
 from . import sample
 from .parsed import Page, told, visible
@@ -61,10 +61,10 @@ def test_of_a_long_text_what_stands_around_is_kept() -> None:
     assert found.at == 500
     assert found.written == written[500 - AROUND : 500 + AROUND]
     assert found.written[500 - found.start] == "x"
-    place = errors.place_of(found)
-    assert place.before == f"…{right[500 - errors.AROUND : 500]}"
+    place = sections.place_of(found)
+    assert place.before == f"…{right[500 - sections.AROUND : 500]}"
     assert place.wrote == "x"
-    assert place.after == f"{right[501 : 501 + errors.AROUND]}…"
+    assert place.after == f"{right[501 : 501 + sections.AROUND]}…"
 
 
 def test_the_first_wrong_token_is_marked_and_named(tmp_path: Path) -> None:
@@ -77,12 +77,6 @@ def test_the_first_wrong_token_is_marked_and_named(tmp_path: Path) -> None:
     button = found.all("button")[0]
     assert (button["data-problem"], button["data-member"]) == ("95+17", "2")
     assert "hidden" in button
-
-
-def test_writing_that_stops_too_early_has_a_mark_as_well(tmp_path: Path) -> None:
-    found = page(tmp_path, [error("95+17", "21", "211$")])
-    assert "21<mark>∅</mark>" in found.source
-    assert "token 3: nothing instead of 1" in visible(found)
 
 
 def test_the_weakest_member_of_those_that_are_wrong_is_shown(tmp_path: Path) -> None:
@@ -99,24 +93,3 @@ def test_no_errors_are_told_too_but_not_without_an_evaluation(tmp_path: Path) ->
     )
     sample.write_young_run(tmp_path)
     assert 'id="part-errors"' not in told(tmp_path).source
-
-
-def test_what_was_written_is_text(tmp_path: Path) -> None:
-    evil = "<img src=x>"
-    found = page(tmp_path, [error(evil, evil, "2$")])
-    assert not found.all("img")
-    assert "<mark>&lt;</mark>" in found.source
-
-
-def test_a_symbol_is_marked_with_what_it_carries() -> None:
-    found = first_error([0, 1, 2], [0, 2, 2], ["4", "7¹", "7"])
-    assert found is not None
-    place = errors.place_of(found)
-    assert (place.before, place.wrote, place.token) == ("4", "7¹", 2)
-
-
-def test_a_token_that_differs_in_its_move_alone_is_named_so(tmp_path: Path) -> None:
-    found = first_error([0, 1], [0, 2], ["4", "7", "7"])
-    assert found is not None
-    one = error("1+1", "3$", "2$") | {"first_error": as_json(found)}
-    assert "token 2: a 7 with another role or move" in visible(page(tmp_path, [one]))

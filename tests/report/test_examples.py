@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from curta.report import examples
+from curta.report import sections
 
 from . import sample
 from .parsed import Page, told, visible
@@ -26,18 +26,6 @@ def test_writing_is_shown_where_the_answer_is_wrong(page: Page) -> None:
     assert "invalid what the model wrote 01==$".replace(" ", "") in text.replace(" ", "")
     assert "21a=201$" in text
     assert page.source.count("what the model wrote") == 3
-
-
-def test_long_writing_is_cut_and_says_so(tmp_path: Path) -> None:
-    sample.write_run(tmp_path)
-    one = {"problem": "1*1", "truth": "1", "answer": None, "text": "7" * 9_000, "member": 0,
-           "first_error": None}  # fmt: skip
-    data = sample.evaluation(3, 5) | {"examples": [one]}
-    sample.write_json(tmp_path / "evaluation.json", data)
-    page = told(tmp_path)
-    assert "7" * 4_000 in page.source
-    assert "7" * 4_001 not in page.source
-    assert "and 5,000 more" in visible(page)
 
 
 def test_examples_come_from_every_part_of_the_evaluation(tmp_path: Path) -> None:
@@ -82,6 +70,6 @@ def test_examples_come_from_every_part_of_the_evaluation(tmp_path: Path) -> None
 def test_answers_of_every_kind_are_compared(
     answer: str, truth: str, marked: str, verdict: str
 ) -> None:
-    pieces = examples.marked(answer, truth)
+    pieces = sections.marked(answer, truth)
     assert "".join(text if right else f"<mark>{text}</mark>" for text, right in pieces) == marked
-    assert examples.verdict(answer, truth) == verdict
+    assert sections.verdict(answer, truth) == verdict

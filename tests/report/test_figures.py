@@ -1,18 +1,15 @@
 """What the figures of a report show: every member, and no more than was measured."""
 
-import math
 from itertools import pairwise
 from statistics import median
 from typing import Any
 
-import matplotlib
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from curta.evaluation.results import Grid
 from curta.report import figures
 from curta.report.run_folder import Trained
 
@@ -51,14 +48,6 @@ def test_learning_curves_draw_every_member_and_a_single_one_once(members: int) -
         assert [y for _, y in drawn(axes, figures.MEDIAN)] == [middle]
 
 
-def test_loss_is_on_a_log_axis() -> None:
-    lines = sample.metrics(2, 100)
-    loss, exact = figures.learning_curves(sample.read_metrics(lines)).axes
-    assert (loss.get_yscale(), exact.get_yscale()) == ("log", "linear")
-    loss, exact = figures.learning_curves(sample.read_metrics(lines), log=False).axes
-    assert (loss.get_yscale(), exact.get_yscale()) == ("linear", "linear")
-
-
 def test_curve_of_stopped_member_ends_where_it_stopped() -> None:
     figure = figures.learning_curves(sample.read_metrics(sample.metrics(3, 200, {1: 95})), {1: 95})
     for axes in figure.axes:
@@ -67,11 +56,6 @@ def test_curve_of_stopped_member_ends_where_it_stopped() -> None:
         assert [x for x, _ in drawn(axes, figures.ALERT)] == [[90]]
         assert [text.get_text() for text in axes.texts] == ["1"]
     assert "stopped member" in legend(figure)
-
-
-def test_member_that_stopped_at_once_leaves_the_others() -> None:
-    figure = figures.learning_curves(sample.read_metrics(sample.metrics(2, 100, {0: 1})), {0: 1})
-    assert all(len(axes.lines) == len(drawn(axes, figures.MEDIAN)) == 1 for axes in figure.axes)
 
 
 def validated(members: int) -> list[dict[str, Any]]:
@@ -104,20 +88,6 @@ def test_validation_is_drawn_beside_training_for_every_member() -> None:
     assert figure.axes[1].get_title(loc="left") == "Exact match"
 
 
-def test_without_validation_nothing_is_said_of_it() -> None:
-    figure = figures.learning_curves(sample.read_metrics(sample.metrics(2, 100)))
-    assert not any(drawn(axes, figures.END) for axes in figure.axes)
-    assert "validation" not in legend(figure)
-    assert figure.axes[1].get_title(loc="left") == "Exact match on training problems"
-
-
-def test_losses_that_no_log_axis_can_show_are_survived() -> None:
-    lines = sample.metrics(3, 100)
-    for line in lines[3:]:
-        line["loss"] = (0.0, math.nan, None)[line["member"]]
-    figures.learning_curves(sample.read_metrics(lines)).draw_without_rendering()
-
-
 def test_run_without_a_single_finite_loss_is_survived() -> None:
     lines = sample.metrics(2, 100, {0: 1, 1: 1})
     figures.learning_curves(sample.read_metrics(lines), {0: 1, 1: 1}).draw_without_rendering()
@@ -132,17 +102,6 @@ def test_many_lines_are_averaged_not_dropped() -> None:
     assert len(curve) == figures.POINTS
     assert list(curve)[:2] == [10, 20]
     assert list(curve.values())[:2] == [5.5, 15.5]
-
-
-def test_one_line_more_than_the_limit_keeps_the_last_step() -> None:
-    steps = figures.POINTS + 1
-    lines: list[Any] = [
-        {"step": s, "member": 0, "loss": 1.0, "exact_match": 0.0, "seconds": 0.0}
-        for s in range(steps)
-    ]
-    (curve,) = figures.curves(sample.read_metrics(lines), "loss").values()
-    assert len(curve) <= figures.POINTS
-    assert max(curve) == steps - 1
 
 
 def test_lengths_draw_every_member_in_its_hardest_slice() -> None:
@@ -161,12 +120,6 @@ def test_lengths_draw_every_member_in_its_hardest_slice() -> None:
         assert axes.get_xscale() == "log"
 
 
-def test_lengths_of_a_single_member_are_drawn_once() -> None:
-    figure = figures.exact_match_by_length(sample.rows_of(sample.evaluation(1, 5)), TRAINED)
-    assert all(len(axes.lines) == 1 for axes in figure.axes)
-    assert legend(figure) == ["exact match", "trained lengths"]
-
-
 def test_a_single_length_that_is_trained_has_an_axis_of_some_width() -> None:
     """Matplotlib would warn, and the warning reach the terminal."""
     data = sample.evaluation(2, 5) | {"lengths": [sample.length("+", "10", "random", 2)]}
@@ -174,44 +127,6 @@ def test_a_single_length_that_is_trained_has_an_axis_of_some_width() -> None:
         sample.rows_of(data), {"+": Trained((10, 10), (10, 10), None)}
     ).axes
     assert axes.get_xlim() == (5, 20)
-
-
-def test_members_may_have_different_hardest_slices() -> None:
-    rows = [sample.length("+", "10", name, 2) for name in ("random", "carry")]
-    rows[0]["exact_match"], rows[1]["exact_match"] = [1.0, 0.5], [0.75, 1.0]
-    data = sample.evaluation(2, 5) | {"lengths": rows}
-    (axes,) = figures.exact_match_by_length(sample.rows_of(data), {}).axes
-    assert drawn(axes, figures.MEMBER) == [([10], [0.75]), ([10], [0.5])]
-    assert drawn(axes, figures.MEDIAN) == [([10], [0.625])]
-
-
-def test_sizes_that_digits_do_not_tell_are_named() -> None:
-    sizes = {"+": ("10", "5x20", "9x20"), "//": ("50/25",)}
-    sums, quotients = figures.exact_match_by_length(
-        sample.rows_of(sample.evaluation(2, 5, sizes)), TRAINED
-    ).axes
-    assert [text.get_text() for text in sums.texts] == ["5x20, 9x20"]
-    assert [x for x, _ in drawn(sums, figures.MEDIAN)] == [[10, 20]]
-    assert [text.get_text() for text in quotients.texts] == ["50/25"]
-
-
-def test_lengths_are_drawn_in_order_whatever_the_order_of_the_file() -> None:
-    data = sample.evaluation(2, 5)
-    data["lengths"].reverse()
-    quotients, sums = figures.exact_match_by_length(sample.rows_of(data), {}).axes
-    assert all(x == [6, 50] for x, _ in drawn(quotients, figures.MEMBER))
-    assert all(x == [10, 20, 100] for x, _ in drawn(sums, figures.MEMBER))
-
-
-def test_all_operators_have_room() -> None:
-    operators = ("+", "-", "*", "//", "%", "<", "sort", "copy", "reverse")
-    rows: Any = [sample.length(operator, "20", "random", 8) for operator in operators]
-    figure = figures.exact_match_by_length(
-        sample.rows_of(sample.evaluation(2, 5) | {"lengths": rows}), {}
-    )
-    figure.draw_without_rendering()
-    assert [axes.get_title(loc="left") for axes in figure.axes] == list(operators)
-    assert min(axes.bbox.height / figure.dpi for axes in figure.axes) > 0.7
 
 
 MANY = tuple(f"{step * 10**power}" for power in range(5) for step in (1, 2, 5))
@@ -242,48 +157,8 @@ def test_training_range_is_shaded_and_labelled(digits: tuple[int, int]) -> None:
     assert "trained lengths" in legend(figure)
 
 
-def test_unknown_training_range_is_not_shaded() -> None:
-    figure = figures.exact_match_by_length(sample.rows_of(sample.evaluation(2, 5)), {})
-    assert not any(axes.patches for axes in figure.axes)
-    assert "trained" not in " ".join(legend(figure))
-
-
-def test_grid_shows_the_band_of_the_median_with_first_operands_upwards() -> None:
-    cells = [[[1.0, 0.0], [1.0, 1.0]], [[1.0, 0.9], [1.0, 1.0]], [[1.0, 0.8], [0.0, 1.0]]]
-    axes = figures.grid(Grid("+", 2, [1, 2], 20, cells), {}).axes[0]
-    (image,) = axes.images
-    assert np.asarray(image.get_array()).tolist() == [[5, figures.band(0.8)], [5, 5]]
-    assert image.origin == "lower"
-    assert axes.get_ylabel() == "digits of the first operand"
-
-
 @pytest.mark.parametrize(
     ("share", "name"), [(0, "< 25%"), (0.25, "≥ 25%"), (0.9999, "≥ 90%"), (1, "100%")]
 )
 def test_only_perfect_cells_have_the_colour_of_perfect_cells(share: float, name: str) -> None:
     assert figures.BANDS[figures.band(share)][1] == name
-
-
-def test_grid_frames_the_cells_trained_on() -> None:
-    trained = {"+": Trained((3, 10), (2, 5), None), "//": Trained((1, 1), (1, 1), None)}
-    (frame,) = rectangles(figures.grid(sample.of(Grid, sample.grid(2, 12)), trained).axes[0])
-    assert (frame.get_x(), frame.get_width()) == (0.5, 4)
-    assert (frame.get_y(), frame.get_height()) == (1.5, 8)
-
-
-@pytest.mark.parametrize("others", [None, (50, 60)])
-def test_grid_without_trained_cells_has_no_frame(others: tuple[int, int] | None) -> None:
-    trained = {"+": Trained((1, 5), others, None)} if others else {}
-    assert not rectangles(figures.grid(sample.of(Grid, sample.grid(2, 12)), trained).axes[0])
-
-
-def test_grid_of_chosen_lengths_names_them() -> None:
-    data = Grid("+", 1000, [1, 10, 100, 1000], 5, [[[1.0] * 4] * 4])
-    axes = figures.grid(data, TRAINED).axes[0]
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["1", "10", "100", "1,000"]
-
-
-def test_figures_leave_the_global_style_alone() -> None:
-    before = matplotlib.rcParams["font.size"], matplotlib.rcParams["text.color"]
-    figures.exact_match_by_length(sample.rows_of(sample.evaluation(2, 5)), TRAINED)
-    assert (matplotlib.rcParams["font.size"], matplotlib.rcParams["text.color"]) == before

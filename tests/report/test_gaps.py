@@ -12,7 +12,7 @@ from curta.frontends.cli.screen import Screen
 from curta.report.tables.evaluation import trained_and_held_out
 
 from . import sample
-from .parsed import Page, told, visible
+from .parsed import Page, told
 
 GAP: dict[str, Any] = {
     "operator": "+",
@@ -42,11 +42,6 @@ def test_all_rows_are_in_the_report(tmp_path: Path, more: dict[str, Any]) -> Non
     ]
     twins = ["held out, twin in training", "800", "50.0", "37.5", "62.5", "62.5", "37.5"]
     assert (twins in rows) == bool(more)
-
-
-def test_where_nothing_is_known_there_is_no_such_section(tmp_path: Path) -> None:
-    sample.write_run(tmp_path)
-    assert "Trained and held-out" not in visible(told(tmp_path))
 
 
 @pytest.mark.parametrize("more", [{}, TWINS], ids=["together", "apart"])

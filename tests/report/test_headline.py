@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from curta.report.headline import Headline, Score, headlines
 from curta.report.run_folder import Trained, read_run
+from curta.report.sections import Headline, Score, headlines
 from curta.report.summary import percent
 
 from . import sample
@@ -75,10 +75,6 @@ def test_without_either_it_is_what_training_counted_and_says_so(tmp_path: Path) 
     assert said in visible(told(tmp_path))
 
 
-def test_a_side_that_was_not_evaluated_is_none(tmp_path: Path) -> None:
-    assert found(tmp_path, [row("10", 10)]).outside is None
-
-
 @pytest.mark.parametrize(
     ("size", "slice_name", "inside"),
     [("5", "random", True), ("6", "random", False), ("1", "random", False),
@@ -94,14 +90,3 @@ def test_sizes_of_training_are_in_distribution(size: str, slice_name: str, insid
 def test_the_other_operands_have_bounds_of_their_own(size: str, inside: bool) -> None:
     (one,) = sample.rows_of(sample.evaluation(1, 5) | {"lengths": [row(size, 6)]})
     assert Trained((1, 6), (1, 3), None).covers(one) == inside
-
-
-@pytest.mark.parametrize(
-    ("size", "operands", "inside"),
-    [("5", (3, 5), False), ("5", (2, 4), True), ("2x5", None, True), ("3x5", None, False)],
-)
-def test_a_size_without_a_count_has_as_many_operands_as_usual(
-    size: str, operands: tuple[int, int] | None, inside: bool
-) -> None:
-    (one,) = sample.rows_of(sample.evaluation(1, 5) | {"lengths": [row(size, 5)]})
-    assert Trained((1, 6), (1, 6), operands).covers(one) == inside

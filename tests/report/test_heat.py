@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 
 from curta.report import figures
-from curta.report.heat import LEFT, SIDE
+from curta.report.drawings import GRID_SIDE
 
 from . import sample
 from .parsed import Page, told
 
-RECTS = re.compile(r'<rect class="band-(\d)" x="(\d+)" y="(\d+)" width="(\d+)" height="1">')
+RECTS = re.compile(
+    r'<rect class="band-(\d)" fill="#\w+" x="(\d+)" y="(\d+)" width="(\d+)" height="1">'
+)
 
 
 def page(folder: Path, grid: Any) -> Page:
@@ -59,8 +61,8 @@ def test_counts_of_every_member_are_there_unrounded(tmp_path: Path, grid: Any) -
 
 def test_cells_that_were_trained_on_are_framed(tmp_path: Path, grid: Any) -> None:
     (frame,) = [a for a in page(tmp_path, grid).all("rect") if a.get("class") == "frame"]
-    assert float(str(frame["x"])) == LEFT
-    assert float(str(frame["width"])) == pytest.approx(10 / 12 * SIDE, abs=0.1)
+    assert float(str(frame["x"])) == 52
+    assert float(str(frame["width"])) == pytest.approx(10 / 12 * GRID_SIDE, abs=0.1)
     grid["operator"] = "*"
     assert not [a for a in page(tmp_path, grid).all("rect") if a.get("class") == "frame"]
 

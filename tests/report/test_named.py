@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from . import sample
-from .parsed import Page, told, visible
+from .parsed import Page, told
 
 
 def wrote(text: str, answer: str | None) -> dict[str, Any]:
@@ -36,15 +36,3 @@ def test_every_member_is_shown_with_its_verdict(tmp_path: Path) -> None:
     assert second[3] == "56what the model wrote65x$"
     assert "<mark>5</mark>6" in found.source
     assert not found.all("b")
-
-
-def test_long_malformed_writing_is_folded(tmp_path: Path) -> None:
-    long = [wrote("7" * 90, None)] * 2
-    found = page(tmp_path, before=long)
-    assert "7" * 90 in visible(found)
-    assert "77777777…77777777" in visible(found)
-
-
-def test_a_run_without_them_has_no_such_section(tmp_path: Path) -> None:
-    sample.write_run(tmp_path)
-    assert "Named problems" not in visible(told(tmp_path))

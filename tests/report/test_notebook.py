@@ -57,9 +57,8 @@ def test_a_run_shows_its_evaluation_its_pictures_and_its_probes(shared_runs: Sha
     assert {"learning", "lengths"} <= set(run.find_pictures())
     probed = curta.probe(run, "top-k", members=[1], problem="1+2", k=2)
     assert {row["member"] for row in probed} == {1}
-    png, size = run.find_pictures()["probes/top-k"]._repr_png_()
-    assert png == (run.folder.path / "probes" / "top-k.png").read_bytes()
-    assert set(size) == {"width"}
+    svg = run.find_pictures()["probes/top-k"]._repr_svg_()
+    assert svg == (run.folder.path / "probes" / "top-k.svg").read_text("utf-8")
     with pytest.raises(curta.UserError, match="did you mean 'top-k'"):
         curta.probe(run, "tpo-k")
 

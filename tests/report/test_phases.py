@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from matplotlib.colors import to_hex
 
-from curta.report import comparison, figures, phases
+from curta.report import comparison_figures as compare
+from curta.report import figures
 from curta.report.compared import Compared, read_comparison
 
 from . import sample
@@ -39,13 +40,15 @@ def problems(*entries: str) -> list[tuple[str, dict[str, Any]]]:
 
 
 @pytest.fixture
-def map_of_entries(tmp_path: Path) -> phases.Map:
-    found = phases.found(crossed(tmp_path, ["training.problems"], problems("all", "less")))
+def map_of_entries(tmp_path: Path) -> compare.PhaseMap:
+    found = compare.phase_map(crossed(tmp_path, ["training.problems"], problems("all", "less")))
     assert found is not None
     return found
 
 
-def test_lines_are_entries_and_columns_what_is_swept(map_of_entries: phases.Map) -> None:
+def test_lines_are_entries_and_columns_what_is_swept(
+    map_of_entries: compare.PhaseMap,
+) -> None:
     lines, columns, label, cells = map_of_entries
     assert (lines, columns, label) == (["all", "less"], ["30", "3,000"], "training.problems")
     assert cells == [MEMBERS[:2], [MEMBERS[2], []]]
@@ -54,7 +57,7 @@ def test_lines_are_entries_and_columns_what_is_swept(map_of_entries: phases.Map)
 def test_without_entries_the_first_field_makes_the_lines(tmp_path: Path) -> None:
     changes = [{"model.width": w, "optimizer.name": n} for w in (16, 32) for n in ("adam", "sgd")]
     paths = ["model.width", "optimizer.name"]
-    found = phases.found(crossed(tmp_path, paths, [("", change) for change in changes]))
+    found = compare.phase_map(crossed(tmp_path, paths, [("", change) for change in changes]))
     assert found is not None
     assert (found.lines, found.columns) == (["16", "32"], ["adam", "sgd"])
 
@@ -67,13 +70,13 @@ def test_without_entries_the_first_field_makes_the_lines(tmp_path: Path) -> None
 def test_there_is_no_map_of_one_thing(
     tmp_path: Path, swept: list[str], entries: tuple[str, ...]
 ) -> None:
-    assert phases.found(crossed(tmp_path, swept, problems(*entries))) is None
+    assert compare.phase_map(crossed(tmp_path, swept, problems(*entries))) is None
 
 
 def test_cells_have_the_colour_of_their_median_and_the_number_of_perfect_members(
-    map_of_entries: phases.Map,
+    map_of_entries: compare.PhaseMap,
 ) -> None:
-    axes, bar = phases.draw(map_of_entries).axes
+    axes, bar = compare.draw_map(map_of_entries).axes
     (image,) = axes.images
     colours = {(x, y): image.to_rgba(image.get_array())[y, x] for x in (0, 1) for y in (0, 1)}
     perfect, least = (figures.BANDS[number][2] for number in (-1, 0))
@@ -84,11 +87,3 @@ def test_cells_have_the_colour_of_their_median_and_the_number_of_perfect_members
     assert texts == {(0, 1): "2", (1, 1): "0", (0, 0): "3"}
     assert [tick.get_text() for tick in axes.get_yticklabels()] == ["less", "all"]
     assert bar.get_ylabel().startswith("exact match out-of-distribution")
-
-
-def test_the_page_shows_it_and_curves_of_as_many_entries_as_have_colours(tmp_path: Path) -> None:
-    few = crossed(tmp_path / "few", ["training.problems"], problems("all", "less"))
-    assert {"map", "by-training.problems"} <= set(comparison.draw(few))
-    many = crossed(tmp_path / "many", ["training.problems"], problems(*"abcdef"))
-    assert "map" in comparison.draw(many)
-    assert "by-training.problems" not in comparison.draw(many)

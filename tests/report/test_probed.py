@@ -10,7 +10,7 @@ from curta.probes.pictures import Heat, Lines, Paths, Picture, Stems
 from curta.report import charts, figures
 
 from . import sample
-from .parsed import Page, told, visible, written
+from .parsed import Page, visible, written
 from .test_figures import drawn, legend
 
 HEAT: Heat = {
@@ -67,15 +67,11 @@ def test_a_report_shows_what_every_probe_found(page: Page, tmp_path: Path) -> No
     assert ["+", "3", "0.900", "1.000 0.500 0.900"] in page.rows
     assert ["+", "9", "\N{EM DASH}", "\N{EM DASH}"] in page.rows
     for name in ("longer", "tables"):
-        assert (tmp_path / "probes" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert (tmp_path / "probes" / f"{name}.svg").is_file()
     labels = [attributes.get("aria-label") for attributes in page.all("svg")]
     assert {"Exact match by digits.", "what it shows"} <= set(labels)
     ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert len(ids) == len(set(ids))
-
-
-def test_without_probes_a_report_has_no_section_for_them(tmp_path: Path) -> None:
-    assert "Probes" not in visible(told(sample.write_run(tmp_path)))
 
 
 def test_a_heat_map_has_its_values_and_texts() -> None:
@@ -92,19 +88,6 @@ def test_a_heat_map_has_its_values_and_texts() -> None:
     assert np.ma.filled(axes.images[0].get_array(), 2).tolist() == [[1, 0.5, 2], [0.95, 0, 1]]
 
 
-def test_equal_cells_are_a_strip_that_says_so() -> None:
-    equal: Any = {key: value for key, value in HEAT.items() if key != "texts"}
-    equal["values"] = [[1.0] * 3] * 2
-    axes, *_ = charts.draw(picture(equal)).axes
-    assert np.asarray(axes.images[0].get_array()).shape == (1, 1)
-    assert [text.get_text() for text in axes.texts] == ["every one of 6 cells: 100.0%"]
-
-
-def test_a_single_line_is_drawn_once() -> None:
-    (axes,) = charts.draw(picture(LINES | {"curves": LINES["curves"][:1]})).axes
-    assert len(axes.lines) == 1
-
-
 def test_lines_show_every_member_and_the_median_of_what_is_known() -> None:
     figure = charts.draw(picture(LINES))
     (axes,) = figure.axes
@@ -114,12 +97,6 @@ def test_lines_show_every_member_and_the_median_of_what_is_known() -> None:
     assert drawn(axes, figures.MEDIAN) == [([0, 1], [0.9, 0.25])]
     assert [label.get_text() for label in axes.get_xticklabels()] == ["3", "4", "9"]
     assert legend(figure) == ["each member", "median", "as in training"]
-
-
-def test_a_single_line_has_the_name_of_what_it_measures() -> None:
-    one = LINES | {"curves": LINES["curves"][:1], "inside": 0}
-    assert legend(charts.draw(picture(one))) == ["exact match"]
-    assert legend(charts.draw(picture(one | {"measure": "share"}))) == ["share"]
 
 
 def test_stems_stand_beside_each_other_from_the_axis_to_the_value() -> None:
@@ -140,11 +117,6 @@ def test_paths_mark_start_and_end_of_each_name() -> None:
     figure = charts.draw(picture(PATHS, PATHS))
     axes = figure.axes[0]
     assert drawn(axes, figures.ALERT) == [([0.0], [0.0]), ([3.0], [1.0])]
-    assert drawn(axes, charts.END) == [([1.0], [2.0]), ([2.0], [2.0])]
+    assert drawn(axes, figures.END) == [([1.0], [2.0]), ([2.0], [2.0])]
     assert [text.get_text() for text in axes.texts] == ["0", "1"]
     assert legend(figure) == ["start", "end"]
-
-
-def test_the_stylesheet_knows_the_colour_of_an_end(page: Page) -> None:
-    assert f'[fill="{charts.END}"]' in page.source
-    assert f'[stroke="{charts.END}"]' in page.source

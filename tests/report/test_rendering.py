@@ -1,7 +1,6 @@
 """What all templates share: they escape what they are given, and know all names that they use."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,23 +8,12 @@ import pytest
 from jinja2 import UndefinedError
 from markupsafe import Markup
 
-from curta.report import rendering
 from curta.report.rendering import environment, render
 
 from . import sample
 from .parsed import Page, told, visible
 
 EVIL = "<script>alert(1)</script>"
-
-
-def templates() -> Iterator[str]:
-    folder = Path(rendering.__file__).parent / "templates"
-    return (path.relative_to(folder).as_posix() for path in folder.rglob("*.*"))
-
-
-@pytest.mark.parametrize("name", sorted(templates()))
-def test_every_template_is_found_and_can_be_read(name: str) -> None:
-    assert environment().get_template(name).name == name
 
 
 def test_text_is_escaped_and_what_is_rendered_is_not() -> None:

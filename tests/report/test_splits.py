@@ -24,6 +24,6 @@ def test_a_report_draws_the_answers_of_each_part_and_exact_match_of_each_spacing
     assert len({tuple(part.edges) for part in split.answers}) == 1
     page = run.report.read_text()
     for name in ("answers", "held-out", "learning", "learning-linear"):
-        assert Path(run.folder.path / f"{name}.png").stat().st_size > 5000
-        assert f"{name}.png" in page
+        assert Path(run.folder.path / f"{name}.svg").stat().st_size > 5000
+        assert f"{name}.svg" in page
     assert '<th scope="row">held out, spaced-apart</th><td>100</td>' in page

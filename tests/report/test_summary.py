@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from curta.report.run_folder import Trained
-from curta.report.summary import duration, listed, minute, percent, trained_on
+from curta.report.summary import duration, minute, percent, trained_on
 
 
 @pytest.mark.parametrize(
@@ -22,14 +22,6 @@ def test_percent_never_rounds_to_all_or_none(share: float, text: str) -> None:
 )
 def test_duration(seconds: float, text: str) -> None:
     assert duration(seconds) == text
-
-
-@pytest.mark.parametrize(
-    ("numbers", "text"),
-    [([0, 1, 2, 3], "0 to 3"), ([3, 1, 4], "3, 1, 4"), ([7, 8], "7, 8"), ([], "")],
-)
-def test_numbers_are_listed_in_short(numbers: list[int], text: str) -> None:
-    assert listed(numbers) == text
 
 
 @pytest.mark.parametrize(

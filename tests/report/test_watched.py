@@ -20,19 +20,11 @@ def lines(names: tuple[str, ...] = ("+ trained", "+ held out", "+ 20", "- 3")) -
 
 
 def test_curves_are_those_of_each_operator_and_member() -> None:
-    found = watched.curves(lines())
+    found = watched.by_measure(lines())
     assert {operator: list(own) for operator, own in found.items()} == {
         "+": ["trained", "held out", "20 digits"], "-": ["3 digits"],
     }  # fmt: skip
     assert found["-"]["3 digits"] == {m: {10: 0.25, 20: 0.5, 30: 0.75} for m in (0, 1)}
-
-
-def test_an_operator_may_have_blanks() -> None:
-    names = ("+ mod 97 trained", "+ mod 97 held out", "+ mod 97 2", "+ mod 89 held out")
-    found = watched.curves(lines(names))
-    assert {operator: list(own) for operator, own in found.items()} == {
-        "+ mod 97": ["trained", "held out", "2 digits"], "+ mod 89": ["held out"],
-    }  # fmt: skip
 
 
 @pytest.mark.parametrize("log", [False, True])

@@ -15,7 +15,7 @@ from curta.evaluation.results import Certificate, Evaluation
 from curta.evaluation.statistics import SliceStatistics
 from curta.export import html
 from curta.export.base import Exported
-from curta.probes.inside import activations, writing
+from curta.probes.inside import activations, question
 from curta.probes.inside.activations import Activations
 from curta.probes.inside.interventions import Intervention
 from curta.problems.operations import Answer
@@ -231,7 +231,7 @@ class Run(Session):
         None where what it wrote is no answer.
         """
         models, asked, _ = self._looked_into(problems, interventions, members)
-        written = writing.written(models, asked, interventions)
+        written = question.write_under(models, asked, interventions)
         return [
             [self.layout.answer(problem, text) for problem, text in zip(asked, mine, strict=True)]
             for mine in written

@@ -1,28 +1,41 @@
 """The contract of a probe: an examination of what the members of a run have learned.
 
-A probe is a frozen dataclass. Its fields are its options, on the command line and in
-Python; `about` says which tasks of a run it can examine, and `examine` hands back a
-`Finding`: a table, and a picture described by data, so that whoever has the finding can
-draw it. A probe never trains, and draws its problems by a seed that its table states.
+A probe is a frozen dataclass. Its fields are its options, on the command line and in Python;
+`about` and `unfit` say which runs and tasks it can examine; `examine` returns a `Finding`: a
+table, and a picture described as data. A probe never trains, and draws its problems by a seed
+that its table states. Modules of probes import no JAX, so that a list of them is printed at once:
+the `Subject` brings the models.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from statistics import median
-from typing import Any, NamedTuple
+from __future__ import annotations
 
-from curta.probes.pictures import Heat, Lines, Picture
-from curta.probes.settings import Options
-from curta.probes.settings import option as option
-from curta.probes.subject import Subject
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
+from statistics import median
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from curta.config.errors import UserError
+from curta.config.limits import INT32, PROBLEMS
+from curta.probes.pictures import Panel, Picture
+
+if TYPE_CHECKING:
+    from curta.config.recipe import Recipe
+    from curta.config.task import Task
+    from curta.probes.subject import Subject
 
 Row = dict[str, Any]
-"""A value for every column of a probe's own table."""
+"""A value for each column of a probe's table."""
+
+STATISTICS = ("median", "min", "max", "members")
+"""The columns of `summary_statistics`."""
+
+CARRIES = {"+": "carry", "-": "borrow"}
+"""What the digit positions of an operation hand on, by operator."""
 
 
 class Finding(NamedTuple):
-    """What a probe found; every row has a value for every column. Not all has a picture."""
+    """A probe's table and picture; every row has a value for each column."""
 
     columns: tuple[str, ...]
     rows: list[Row]
@@ -30,53 +43,87 @@ class Finding(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
+def option(default: Any, says: str, kind: type = int, least: int = 1, most: int = PROBLEMS) -> Any:
+    """Return a field that is an option: its default, a line for the help, and its bounds."""
+    about = {"says": says, "kind": kind, "least": least, "most": most}
+    return field(default=default, metadata=about)
+
+
+def seed_option(says: str = "seed of the problems") -> Any:
+    """Return an option for a seed."""
+    return option(1, says, least=0, most=INT32)
+
+
 @dataclass(frozen=True)
-class Probe(Options, ABC):
-    """One examination. Registered by name in `PROBES`."""
+class Probe(ABC):
+    """One examination. Raises UserError for an option that is too small, or too large."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    scope: ClassVar[str] = "any operation"
+    """What it can examine, for error messages."""
+    token_by_token: ClassVar[bool] = False
+    """Whether it needs predictions after tokens of the answer, which an encoder never sees."""
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            value, least = getattr(self, one.name), one.metadata["least"]
+            most = one.metadata["most"]
+            if isinstance(value, int) and value < least:
+                raise UserError(f"--{one.name} must be at least {least}, not {value}")
+            if isinstance(value, int) and value > most:
+                raise UserError(f"--{one.name} must be at most {most:,}, not {value:,}")
+
+    @classmethod
+    def about(cls, task: Task) -> bool:
+        """Return whether it can examine problems of this task."""
+        return True
+
+    @classmethod
+    def unfit(cls, recipe: Recipe) -> str | None:
+        """Return why it cannot examine models of this recipe; None if it can."""
+        if cls.token_by_token and not recipe.model.causal:
+            return "a model that writes all tokens at once"
+        return None
 
     @abstractmethod
     def examine(self, subject: Subject) -> Finding:
-        """Asks the members and counts."""
+        """Return what it finds in the members of a run."""
 
 
-STATISTICS = ("median", "min", "max", "members")
-"""The columns of `summary_statistics`."""
+class TaskFinding(NamedTuple):
+    """What a probe finds for one task."""
+
+    rows: list[Row]
+    panels: list[Panel]
+    notes: tuple[str, ...] = ()
+
+
+class TaskProbe(Probe):
+    """A probe that examines one task after the other, in the same columns."""
+
+    columns: ClassVar[tuple[str, ...]]
+    shows: ClassVar[str]
+    """The caption of its picture."""
+
+    @abstractmethod
+    def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
+        """Return what it finds for one task."""
+
+    def examine(self, subject: Subject) -> Finding:
+        by_task = [self.examine_task(subject, task) for task in subject.tasks]
+        rows = [row for one in by_task for row in one.rows]
+        panels = [panel for one in by_task for panel in one.panels]
+        notes = dict.fromkeys(note for one in by_task for note in one.notes)
+        return Finding(self.columns, rows, {"shows": self.shows, "panels": panels}, tuple(notes))
 
 
 def summary_statistics(values: Iterable[float] | None) -> Row:
-    """Median, lowest and highest of a figure over the members, and each member's own.
+    """Return median, minimum and maximum over the members, and the value of each.
 
-    None of them, if the model had no positions for what was to be asked.
+    All are None if the model has no positions for the problems.
     """
     if values is None:
         return dict.fromkeys(STATISTICS)
     every = [round(float(value), 6) for value in values]
     return {"median": median(every), "min": min(every), "max": max(every), "members": every}
-
-
-def lines(title: str, across: str, at: str, rows: Sequence[Row], members: int) -> Lines:
-    """Each member's figures as a curve, over what the rows have in their column `at`."""
-    return {
-        "form": "lines",
-        "title": title,
-        "across": across,
-        "points": [str(row[at]) for row in rows],
-        "curves": [
-            [row["members"] and row["members"][member] for row in rows] for member in range(members)
-        ],
-    }
-
-
-def by_member(title: str, names: list[str], rows: Sequence[Row], members: Sequence[int]) -> Heat:
-    """Rows below each other by their names, with each member's figure in a column."""
-    values = [row["members"] or [None] * len(members) for row in rows]
-    return {
-        "form": "heat",
-        "title": title,
-        "across": "member",
-        "down": "",
-        "columns": [str(member) for member in members],
-        "rows": names,
-        "values": values,
-        "texts": [["no room" if v is None else f"{v:.0%}" for v in row] for row in values],
-    }

@@ -1,45 +1,62 @@
-"""What if the model had written another digit: which of its next tokens would be others?
+"""What if the model had written another digit: which of its next tokens would change?
 
 In the text of each problem of a sample every digit that the model writes is replaced, one at
-a time, by another digit drawn at random; what else its token says (role, carry, move) stays.
-All that follows stays as it was; the model is asked for each of the later tokens before and
-after. A prediction is `changed` when its likeliest token is another one.
+a time, by another digit drawn at random; the rest of its token (role, carry, move) stays. All that
+follows stays as it was; the model predicts each of the later tokens before and after. A
+prediction is `changed` when its likeliest token is another one.
 
-For sums that are written as their digits alone, least significant first, it can be said
-what a changed digit implies. The digit s at a place, with the operands' digits a and b
-there, says which carry came in: c = s - a - b modulo 10, if that is 0 or 1. Then the next
-digit is that of the next place with the carry of a + b + c. So each digit is also replaced
-by the one which the other carry would have given; the next digit follows if it is the
-implied one.
+For sums that are written as their digits alone, least significant first, a changed digit implies
+the next one. The digit s at a place, with the operands' digits a and b there, says which carry
+came in: c = s - a - b modulo 10, if that is 0 or 1. Then the next digit is that of the next place
+with the carry of a + b + c. So each digit is also replaced by the one which the other carry would
+have given; the next digit follows if it is the implied one.
 """
+
+from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from random import Random
-from typing import NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Int
 
 from curta.config.errors import UserError
-from curta.config.task import Task
-from curta.layouts import Layout, ShapeBounds
-from curta.probes import samples, settings
-from curta.probes.base import STATISTICS, Finding, Probe, Row, lines, summary_statistics
-from curta.probes.pictures import Panel
-from curta.probes.subject import Subject
-from curta.problems import task_sizes
+from curta.probes.base import (
+    STATISTICS,
+    Finding,
+    Row,
+    TaskFinding,
+    TaskProbe,
+    option,
+    seed_option,
+    summary_statistics,
+)
+from curta.probes.pictures import Panel, lines
 from curta.problems.numerals import to_text
 from curta.problems.problem import Problem
-from curta.problems.tasks import RANDOM, problems
+
+if TYPE_CHECKING:
+    from curta.config.task import Task
+    from curta.layouts import Layout
+    from curta.probes.inside.question import Question
+    from curta.probes.subject import Subject
 
 FARTHEST = 12
 """Effects at more tokens or places than this are left out of the table."""
 
+IMPLIED = {
+    "another digit": "digits changed so that they imply another digit next",
+    "the same digit": "digits changed so that they still imply the same digit next",
+    "without change": "digits left as they are",
+}
+"""The cases in which the next digit is implied, and their descriptions."""
+
 
 class Change(NamedTuple):
-    """One token of a text replaced by another; what follows, if the change implies it."""
+    """One token of a text replaced by another; `implied` follows, if the change implies it."""
 
     problem: Problem
     slot: int
@@ -47,16 +64,16 @@ class Change(NamedTuple):
     implied: int = -1
 
     def text(self, layout: Layout) -> tuple[list[int], int]:
-        """The changed text, and how many of its tokens are the prompt's."""
+        """Return the changed text, and how many of its tokens are the prompt's."""
         tokens, prompt = layout.tokens_of(self.problem)
         return [*tokens[: self.slot], self.token, *tokens[self.slot + 1 :]], prompt
 
 
 class Effects(NamedTuple):
-    """For each change and each token of its text whether it is foretold otherwise than before.
+    """For each change and each token of its text whether its prediction changes.
 
     `moved` is how many tokens later than the changed one it stands, `places` how many places
-    further on the layout's first axis; `counts` and `placed` say where there is such a thing.
+    further on the layout's first axis; `counts` and `placed` say where there is such a distance.
     """
 
     changed: Bool[np.ndarray, "members changes time"]
@@ -67,214 +84,147 @@ class Effects(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Counterfactual(settings.Counterfactual, Probe):
+class Counterfactual(TaskProbe):
+    name: ClassVar[str] = "counterfactual"
+    summary: ClassVar[str] = "whether later tokens follow a digit that is changed"
+    scope: ClassVar[str] = "models that write token by token"
+    token_by_token: ClassVar[bool] = True
+    columns: ClassVar = ("operator", "effect", "at", "asked", *STATISTICS)
+    shows: ClassVar = (
+        "How often another token becomes the likeliest when a digit before it is changed, by"
+        " how many tokens, and by how many places, it stands from that digit."
+    )
+
+    count: int = option(10, "problems of the sample")
+    seed: int = seed_option("seed of the problems and of the digits")
+
     def examine(self, subject: Subject) -> Finding:
-        rows, panels, notes = [], [], []
-        for task in subject.tasks:
-            found = self._rows(subject, task)
-            rows += found
-            panels += _panels(task, subject.layout, found, len(subject.members))
-            implied = self._implied(subject, task)
-            rows += implied
-            notes += [_note(row) for row in implied]
-        if not rows:
+        finding = super().examine(subject)
+        if not finding.rows:
             raise UserError(
                 f"probe {self.name!r} does not apply: in {subject.layout.title} nothing that is"
                 " written follows a digit that is written"
             )
-        shows = (
-            "How often another token becomes the likeliest when a digit before it is changed, by"
-            " how many tokens, and by how many places, it stands from that digit."
-        )
-        columns = ("operator", "effect", "at", "asked", *STATISTICS)
-        return Finding(columns, rows, {"shows": shows, "panels": panels}, tuple(notes))
+        return finding
 
-    def _rows(self, subject: Subject, task: Task) -> list[Row]:
-        """Changes by tokens, from the next one on, and by places."""
-        sample = samples.sample(subject.layout, task, self.count, self.seed)
-        rng = Random(self.seed)
-        changes = [change for p in sample for change in at_random(p, subject.layout, rng)]
-        if not changes:
-            return []
-        seen = effects(subject, changes)
-        rows = [
-            _row(task, effect, distance, seen.changed[:, counts & (far == distance)])
-            for effect, far, counts in (
-                ("tokens", seen.moved, seen.counts),
-                (subject.layout.axes[0], seen.places, seen.placed),
-            )
-            for distance in range(-FARTHEST, FARTHEST + 1)
-        ]
-        return [row for row in rows if row["asked"]]
+    def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
+        layout, axis = subject.layout, subject.layout.axes[0]
+        rows, panels, notes = list[Row](), list[Panel](), list[str]()
 
-    def _implied(self, subject: Subject, task: Task) -> list[Row]:
-        """How often the next digit is the implied one, where that is another, or the same."""
-        if task.operator not in IMPLIED:
-            return []
-        sample = [
-            problem
-            for slice_name in (RANDOM, *IMPLIED_CASES)
-            for problem in problems(
-                task.operator, slice_name, task_sizes.widest(task), self.count, self.seed
-            )
-        ]
-        changes = [change for p in sample for change in IMPLIED[task.operator](p, subject.layout)]
-        if not changes:
-            return []
-        follows, before, other = followed(subject, changes)
-        return [
-            _row(task, "implied", name, right[:, mask])
-            for name, right, mask in (
-                ("another digit", follows, other),
-                ("the same digit", follows, ~other),
-                ("without change", before, np.ones_like(other)),
-            )
-            if mask.any()
-        ]
+        def add(effect: str, at: int | str, cases: Bool[np.ndarray, "members asked"]) -> None:
+            row: Row = {"operator": task.operator, "effect": effect, "at": at}
+            row["asked"] = cases.shape[1]
+            rows.append(row | summary_statistics(cases.mean(axis=1)))
+
+        sample, rng = subject.sample(task, self.count, self.seed), Random(self.seed)
+        changes = [change for p in sample for change in at_random(p, layout, rng)]
+        if changes:
+            seen = effects(subject.question(sample), changes)
+            title = f"{task.operator}: predictions that change"
+            for effect, distances, counts in (
+                ("tokens", seen.moved, seen.counts), (axis, seen.places, seen.placed)
+            ):  # fmt: skip
+                before = len(rows)
+                for distance in range(-FARTHEST, FARTHEST + 1):
+                    cases = seen.changed[:, counts & (distances == distance)]
+                    if cases.size:
+                        add(effect, distance, cases)
+                if mine := rows[before:]:
+                    across = f"{effect} after the changed digit"
+                    panels.append(lines(title, across, "at", mine, len(subject.members)))
+
+        if task.operator == "+" and task.base == 10:
+            # sums of nines beside random ones: there the carries matter
+            sample += subject.sample(task, self.count, self.seed, slice_name="carry")
+            changes = [change for problem in sample for change in other_carry(problem, layout)]
+            by_case = followed(subject.question(sample), changes) if changes else {}
+            for name, cases in by_case.items():
+                if cases.size:
+                    add("implied", name, cases)
+                    row = rows[-1]
+                    notes.append(
+                        f"{task.operator}: of {row['asked']:,} {IMPLIED[name]}, {row['median']:.1%}"
+                        f" are followed by what they imply (median of the members;"
+                        f" {row['min']:.1%} to {row['max']:.1%})."
+                    )
+        return TaskFinding(rows, panels, tuple(notes))
 
 
 def at_random(problem: Problem, layout: Layout, rng: Random) -> Iterator[Change]:
-    """Every digit that the model writes, replaced by another one."""
+    """Yield every digit that the model writes, replaced by another one."""
     tokens, prompt = layout.tokens_of(problem)
     for slot, token in enumerate(tokens[prompt:], prompt):
-        if others := [t for t in alike(layout, token) if t != token]:
+        # tokens that are the same but for their digit; none for a sign
+        alike = [layout.with_value(token, value) for value in range(len(layout.digits))]
+        if others := [other for other in alike if other is not None and other != token]:
             yield Change(problem, slot, rng.choice(others))
 
 
-def alike(layout: Layout, token: int) -> list[int]:
-    """Tokens that are the same but for their digit, itself among them; none for a sign."""
-    found = (layout.with_value(token, value) for value in range(len(layout.digits)))
-    return [other for other in found if other is not None]
-
-
 def other_carry(problem: Problem, layout: Layout) -> Iterator[Change]:
-    """Every digit of a sum but the highest, as the other carry would have it.
+    """Yield every digit of a sum but the highest, as the other carry would have it.
 
     Nothing, unless the layout writes the sum's digits alone, least significant first.
     """
-    if not _reverses(layout) or len(problem.operands) != 2:
+    alone = layout.completion(Problem("+", (57, 68))).rstrip("0") == "521"  # zeros may follow
+    if not alone or len(problem.operands) != 2:
         return
     tokens, prompt = layout.tokens_of(problem)
-    columns = list(zip(*_columns(problem), strict=True))
+    texts = [to_text(value)[::-1] for value in problem.operands]
+    width = max(map(len, texts))
+    columns = list(zip(*(map(int, text.ljust(width, "0")) for text in texts), strict=True))
     for place, ((a, b), (above_a, above_b)) in enumerate(pairwise(columns)):
         slot = prompt + place
         came = ((layout.value(tokens[slot]) or 0) - a - b) % 10
-        carries = (a + b + (1 - came)) // 10
-        digit, implied = (a + b + 1 - came) % 10, (above_a + above_b + carries) % 10
-        other, follows = (
-            layout.with_value(token, value)
-            for token, value in zip(tokens[slot : slot + 2], (digit, implied), strict=True)
-        )
-        if other is not None and follows is not None:
-            yield Change(problem, slot, other, follows)
+        digit = (a + b + 1 - came) % 10
+        implied = (above_a + above_b + (a + b + 1 - came) // 10) % 10
+        token = layout.with_value(tokens[slot], digit)
+        follows = layout.with_value(tokens[slot + 1], implied)
+        if token is not None and follows is not None:
+            yield Change(problem, slot, token, follows)
 
 
-IMPLIED = {"+": other_carry}
-"""By operator: changes of which it can be said what they imply."""
-
-IMPLIED_CASES = ("carry",)
-"""Special cases that are asked besides random problems: sums of nine make carries matter."""
-
-
-def effects(subject: Subject, changes: Sequence[Change]) -> Effects:
-    """What each change does to the tokens after it, with the text as it was otherwise."""
-    layout, sample = subject.layout, list(dict.fromkeys(change.problem for change in changes))
-    bounds, texts = subject.bounds(sample), [layout.tokens_of(problem) for problem in sample]
-    row = {problem: number for number, problem in enumerate(sample)}
+def effects(question: Question, changes: Sequence[Change]) -> Effects:
+    """Return what each change does to the tokens after it."""
+    layout, written = question.layout, question.written
+    row = {problem: number for number, problem in enumerate(question.problems)}
     mine = np.array([row[change.problem] for change in changes])
-    lengths = np.array([len(tokens) for tokens, _ in texts])[mine, None]
-    where = layout.where(subject.text(texts, bounds))
-    before = subject.likeliest(texts, bounds)[:, mine]
-    after = _after(subject, changes, bounds)
-    token = np.arange(1, bounds.total)  # after token i - 1 the model foretells token i
-    moved = token - np.array([change.slot for change in changes])[:, None]
+    slots = np.array([change.slot for change in changes])
+    lengths = np.array([len(tokens) for tokens, _ in written])[mine, None]
+    texts = question.texts(written)
+    before = question.likeliest(texts)[:, mine]
+    after = question.likeliest(question.texts([change.text(layout) for change in changes]))
+    token = np.arange(1, question.bounds.total)  # after token i - 1 the model predicts token i
+    moved = token - slots[:, None]
     counts = (moved > 0) & (token < lengths)
-    places = np.asarray(where.coordinates)[..., 0]
-    placed = _placed(layout, np.asarray(where.role))
-    here = places[mine, [change.slot for change in changes]][:, None]
+    places = texts.coordinates[..., 0]
+    digit = [role.digit and layout.axes[0] not in role.broadcast for role in layout.roles]
+    placed = np.array(digit)[texts.roles] & (texts.roles >= 0)
     return Effects(
         (before != after)[..., :-1],
         moved,
         counts,
-        places[mine, 1:] - here,
+        places[mine, 1:] - places[mine, slots][:, None],
         counts & placed[mine, 1:],
     )
 
 
 def followed(
-    subject: Subject, changes: Sequence[Change]
-) -> tuple[
-    Bool[np.ndarray, "members changes"],
-    Bool[np.ndarray, "members changes"],
-    Bool[np.ndarray, " changes"],
-]:
-    """Whether the next token is the implied one; whether, before the change, it was the true one;
-    and whether the implied one is another than the true one.
+    question: Question, changes: Sequence[Change]
+) -> dict[str, Bool[np.ndarray, "members changes"]]:
+    """Return for each of the cases `IMPLIED` whether the next token is the implied one.
+
+    Without change the implied token is the true one.
     """
-    layout = subject.layout
-    bounds = subject.bounds([change.problem for change in changes])
-    texts = [layout.tokens_of(change.problem)[0] for change in changes]
-    both = list(zip(changes, texts, strict=True))
-    true = np.array([tokens[change.slot + 1] for change, tokens in both])
-    unchanged = [change._replace(token=tokens[change.slot]) for change, tokens in both]
-    spot = np.arange(len(changes)), np.array([change.slot for change in changes])
-    after, before = (_after(subject, every, bounds)[:, *spot] for every in (changes, unchanged))
+    layout = question.layout
+    texts = [layout.tokens_of(change.problem) for change in changes]
+    slots = np.array([change.slot for change in changes])
+    true = np.array([tokens[slot + 1] for (tokens, _), slot in zip(texts, slots, strict=True)])
     implied = np.array([change.implied for change in changes])
-    return after == implied, before == true, implied != true
-
-
-def _after(
-    subject: Subject, changes: Sequence[Change], bounds: ShapeBounds
-) -> Int[np.ndarray, "members changes time"]:
-    return subject.likeliest([change.text(subject.layout) for change in changes], bounds)
-
-
-def _placed(layout: Layout, roles: Int[np.ndarray, "texts time"]) -> Bool[np.ndarray, "texts time"]:
-    """Which tokens are digits with a place of their own."""
-    own = np.array([role.digit and layout.axes[0] not in role.broadcast for role in layout.roles])
-    return own[roles] & (roles >= 0)
-
-
-def _columns(problem: Problem) -> list[list[int]]:
-    """Digits of each operand by place, as many as the longest has.
-
-    >>> _columns(Problem("+", (957, 68)))
-    [[7, 5, 9], [8, 6, 0]]
-    """
-    texts = [to_text(value)[::-1] for value in problem.operands]
-    width = max(map(len, texts))
-    return [[int(digit) for digit in text.ljust(width, "0")] for text in texts]
-
-
-def _reverses(layout: Layout) -> bool:
-    """Whether a sum's working is its digits alone, least significant first; zeros may follow."""
-    return layout.completion(Problem("+", (57, 68))).rstrip("0") == "521"
-
-
-def _row(task: Task, effect: str, at: int | str, found: Bool[np.ndarray, "members asked"]) -> Row:
-    """The share of each member's predictions of which it is true; none if none was asked."""
-    asked = {"operator": task.operator, "effect": effect, "at": at, "asked": found.shape[1]}
-    return asked | summary_statistics(found.mean(axis=1) if found.size else None)
-
-
-def _panels(task: Task, layout: Layout, rows: list[Row], members: int) -> list[Panel]:
-    title = f"{task.operator}: predictions that change"
-    return [
-        lines(title, f"{effect} after the changed digit", "at", mine, members)
-        for effect in ("tokens", layout.axes[0])
-        for mine in [[row for row in rows if row["effect"] == effect]]
-        if mine
-    ]
-
-
-def _note(row: Row) -> str:
-    said = {
-        "another digit": "digits changed so that they imply another digit next",
-        "the same digit": "digits changed so that they still imply the same digit next",
-        "without change": "digits left as they are",
-    }
-    return (
-        f"{row['operator']}: of {row['asked']:,} {said[row['at']]}, {row['median']:.1%} are"
-        f" followed by what they imply (median of the members; {row['min']:.1%} to"
-        f" {row['max']:.1%})."
+    changed = question.texts([change.text(layout) for change in changes])
+    at_slot = np.arange(len(changes)), slots
+    after, before = (
+        question.likeliest(given)[:, *at_slot] for given in (changed, question.texts(texts))
     )
+    other = implied != true
+    follows = after == implied
+    return dict(zip(IMPLIED, (follows[:, other], follows[:, ~other], before == true), strict=True))

@@ -4,30 +4,46 @@ Nothing is drawn at random: `evaluation/adder_proof.py` says how all 10^20 pairs
 for which models.
 """
 
-from dataclasses import dataclass
+from __future__ import annotations
 
-from curta.evaluation.adder_proof import every_sum
-from curta.probes import settings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
 from curta.probes.base import Finding, Probe, Row
-from curta.probes.subject import Subject
+
+if TYPE_CHECKING:
+    from curta.config.recipe import Recipe
+    from curta.probes.subject import Subject
 
 COLUMNS = ("member", "grade", "margin", "cases", "problem", "written")
 
 
 @dataclass(frozen=True)
-class EverySum(settings.EverySum, Probe):
+class EverySum(Probe):
+    name: ClassVar[str] = "every-sum"
+    summary: ClassVar[str] = "a proof for all sums of ten digits, or a sum that is wrong"
+    scope: ClassVar[str] = "models of layout 'columns' that attend by positions alone"
+
+    @classmethod
+    def unfit(cls, recipe: Recipe) -> str | None:
+        fits = recipe.layout == "columns" and recipe.model.qk_input == "positions"
+        return None if fits else "other texts, or attention that depends on digits"
+
     def examine(self, subject: Subject) -> Finding:
-        """Raises UserError for a model that the proof does not know, such as one with norms."""
-        rows = [_row(subject, member) for member in subject.members]
+        """Return a row for each member; UserError for a model that the proof does not know.
+
+        `problem` is a wrong one, or the one in most doubt where the grade is open; `written` is
+        the member's answer.
+        """
+        from curta.evaluation.adder_proof import every_sum
+
+        rows = list[Row]()
+        for member in subject.members:
+            proof = every_sum(subject.run.model(member))
+            answer = None if proof.problem is None else subject.run.ask(proof.problem, member)
+            margin = round(proof.margin, 6) if proof.grade == "proved" else None
+            values = (member, proof.grade, margin, proof.cases, proof.problem, answer)
+            rows.append(dict(zip(COLUMNS, values, strict=True)))
         proved = sum(row["grade"] == "proved" for row in rows)
         note = f"{proved} of {len(rows)} proved; a margin is in logits, the least over all sums"
         return Finding(COLUMNS, rows, None, (note,))
-
-
-def _row(subject: Subject, member: int) -> Row:
-    """`problem` is wrong, or where the grade is open in most doubt; `written` what is answered."""
-    found = every_sum(subject.run.model(member))
-    answer = None if found.problem is None else subject.run.ask(found.problem, member)
-    margin = round(found.margin, 6) if found.grade == "proved" else None
-    values = (member, found.grade, margin, found.cases, found.problem, answer)
-    return dict(zip(COLUMNS, values, strict=True))

@@ -1,9 +1,9 @@
 """Where the carry can be read off: linear probes of the state, with a control task.
 
-Where a model is asked for a digit of a sum, the carry into that digit is what the digits below
-decide. A logistic regression reads it from the state at that position, one for each state, digit
-and member; so it does the borrow of a difference, the larger number first. It is fitted on half of
-the problems and asked on the others.
+Where a model predicts a digit of a sum, the digits below decide the carry into that digit. A
+logistic regression reads it from the state at that position, one for each state, digit and
+member; likewise the borrow of a difference, the larger number first. It is fitted on half of the
+problems and evaluated on the others.
 
 What a probe reads may have been learned by the probe. So another function of the same three
 inputs, the two digits below and the carry into them, is drawn at random and read in the same
@@ -15,28 +15,35 @@ task gives each word a random label. Here a token is one of few, and states know
 such labels could be read.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from curta.config.errors import UserError
-from curta.config.task import Task
-from curta.evaluation.scoring import Models
-from curta.layouts import Layout
-from curta.model.inspection import kind
-from curta.probes import samples, settings
-from curta.probes.base import STATISTICS, Finding, Probe, Row, summary_statistics
-from curta.probes.inside.answers import Digits, numbers
-from curta.probes.inside.logistic import PENALTY, Scale, fitted, told
-from curta.probes.inside.parts import STATES, named
-from curta.probes.inside.question import Question
-from curta.probes.pictures import Heat, Panel
-from curta.probes.subject import Subject
+from curta.probes.base import (
+    CARRIES,
+    STATISTICS,
+    Finding,
+    Row,
+    TaskFinding,
+    TaskProbe,
+    option,
+    seed_option,
+    summary_statistics,
+)
+from curta.probes.pictures import Panel, by_two
 from curta.problems import task_sizes
-from curta.problems.problem import Problem
+
+if TYPE_CHECKING:
+    from curta.config.task import Task
+    from curta.probes.inside.question import Question
+    from curta.probes.subject import Subject
+    from curta.problems.problem import Problem
 
 CONTROLS = 5
 """Control tasks, whose accuracy is averaged: one alone depends on the draw."""
@@ -44,86 +51,108 @@ CONTROLS = 5
 TOGETHER = 128
 """Problems whose states are held at all positions at once."""
 
+PENALTY = 1.0
+"""Half of it times the squared weights is added to the loss: C = 1 in scikit-learn's words."""
+
+Features = Float[np.ndarray, "examples features"]
+Labels = Bool[np.ndarray, " examples"]
+Weights = Float[np.ndarray, " features"]
+
 
 @dataclass(frozen=True)
-class Linear(settings.Linear, Probe):
+class Linear(TaskProbe):
+    name: ClassVar[str] = "linear"
+    summary: ClassVar[str] = "from which state the carry can be read, by linear probes"
+    scope: ClassVar[str] = "sums and differences of two numbers"
+    columns: ClassVar = (
+        "operator", "state", "into", "asked", "majority", *STATISTICS, "control", "selectivity",
+    )  # fmt: skip
+    shows: ClassVar = (
+        "The carry into each digit, read by a linear probe from the state where the digit is"
+        " asked for: accuracy on other problems, and accuracy less that of the control task."
+        " Median of the members."
+    )
+
+    count: int = option(800, "problems, half of them to fit by", least=2)
+    seed: int = seed_option("seed of the problems and of the control task")
+
+    @classmethod
+    def about(cls, task: Task) -> bool:
+        return task.operator in CARRIES
+
     def examine(self, subject: Subject) -> Finding:
-        rows, panels = list[Row](), list[Panel]()
-        for task in subject.tasks:
-            found = self.rows(subject.load_models(), task)
-            panels += _panels(task, found)
-            rows += found
-        if not rows:
+        finding = super().examine(subject)
+        if not finding.rows:
             raise UserError("numbers this short have no carry that may be there or not")
-        shows = (
-            "The carry into each digit, read by a linear probe from the state where the digit is"
-            " asked for: accuracy on other problems, and accuracy less that of the control task."
-            " Median of the members."
-        )
         notes = (
             "into: the digit that the carry goes into, 0 the least significant; majority: the"
             " share of the commoner answer",
             f"logistic regression, features of deviation 1, half of {PENALTY:g} times the squared"
             f" weights; control: mean of {CONTROLS} random functions of the same digits",
         )
-        columns = ("operator", "state", "into", "asked", "majority", *STATISTICS)
-        return Finding(
-            (*columns, "control", "selectivity"), rows, {"shows": shows, "panels": panels}, notes
-        )
+        return finding._replace(notes=notes)
 
-    def rows(self, models: Models, task: Task) -> list[Row]:
+    def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
         """A row for each state and each digit that a carry may go into."""
-        sample = self.sample(models.layout, task)
-        asked = Question(models, sample)
-        digits, base = Digits.of(asked), models.layout.base(task.operator)
-        sites = [site for site in asked.shapes if kind(site) in STATES]
-        states, places = states_at(asked, digits, sites), digit_positions(asked, digits, base)
-        every, found = list(self.readable(sample, digits, places, base)), list[Row]()
+        from curta.probes.inside.question import STATES, part_name
+
+        sample = self.sample(subject, task)
+        question, base = subject.question(sample), subject.layout.base(task.operator)
+        sites, rows = question.sites(*STATES), list[Row]()
+        states = states_at(question, sites)
+        readings = list(self.readings(sample, question, digit_positions(question, base), base))
         for site in sites:
-            for readable in every:
-                row: Row = {"operator": task.operator, "state": named(site)}
-                found.append(row | readable.row(states[site]))
-        return found
+            for reading in readings:
+                row: Row = {"operator": task.operator, "state": part_name(site)}
+                rows.append(row | reading.row(states[site]))
+        title = f"{task.operator}: the {CARRIES[task.operator]} into a digit"
+        label, panels = "digit, 0 the least significant", list[Panel]()
+        for column, measure in (("median", "accuracy"), ("selectivity", "selectivity")):
+            if rows:
+                name = f"{title}, {measure}"
+                panels.append(by_two(name, rows, "state", "into", column, label))
+        return TaskFinding(rows, panels)
 
-    def sample(self, layout: Layout, task: Task) -> list[Problem]:
-        """Different problems of two operands, of the greatest size in training."""
+    def sample(self, subject: Subject, task: Task) -> list[Problem]:
+        """Return different problems of two operands, of the greatest size in training."""
         size = task_sizes.widest(task)[:2]
-        found = samples.sample(layout, task, self.count, self.seed, size)
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys(subject.sample(task, self.count, self.seed, size)))
 
-    def readable(
+    def readings(
         self,
         sample: Sequence[Problem],
-        digits: Digits,
+        question: Question,
         places: Int[np.ndarray, " digits"],
         base: int,
-    ) -> "Iterator[Readable]":
-        """For each digit position what is to be read there; none that is always the same."""
+    ) -> Iterator[Reading]:
+        """Yield what is to be read at each digit position; nothing that is always the same."""
+        problem = question.digits.problem
         for place in range(1, int(places.max(initial=0)) + 1):
             mine = np.flatnonzero(places == place)
-            fit = digits.problem[mine] < len(sample) // 2
-            below = np.array([inputs(sample[row], place - 1, base) for row in digits.problem[mine]])
-            carry = np.array([carry_into(sample[row], place, base) for row in digits.problem[mine]])
+            fit = problem[mine] < len(sample) // 2
+            below = np.array([inputs(sample[row], place - 1, base) for row in problem[mine]])
+            carry = np.array([carry_into(sample[row], place, base) for row in problem[mine]])
             share = carry[fit].mean() if fit.any() and not fit.all() else 0
             if 0 < share < 1:
                 rng = np.random.default_rng([self.seed, place])
-                drawn = rng.random((CONTROLS, base, base, 2)) < share
-                controls = drawn[:, *below.T]
-                yield Readable(place, mine, fit, np.stack([carry == 1, *controls]))
+                controls = rng.random((CONTROLS, base, base, 2)) < share
+                labels = np.stack([carry == 1, *controls[:, *below.T]])
+                yield Reading(place, mine, fit, labels)
 
 
-class Readable(NamedTuple):
+class Reading(NamedTuple):
     """What is read at one digit position: the carry first, then the control tasks."""
 
     place: int
-    mine: Int[np.ndarray, " examples"]
+    digits: Int[np.ndarray, " examples"]
     """Which of all digits these are."""
     fit: Bool[np.ndarray, " examples"]
     labels: Bool[np.ndarray, "tasks examples"]
 
     def row(self, states: Float[np.ndarray, "members digits width"]) -> Row:
-        found = np.array([self.accuracies(own) for own in states[:, self.mine]])
-        carry, control = found[:, 0], found[:, 1:].mean(axis=1)
+        """Return the accuracies on what was not fitted."""
+        table = np.array([self.accuracies(own) for own in states[:, self.digits]])
+        carry, control = table[:, 0], table[:, 1:].mean(axis=1)
         share = float(self.labels[0, ~self.fit].mean())
         return {
             "into": self.place,
@@ -135,18 +164,58 @@ class Readable(NamedTuple):
         }
 
     def accuracies(self, states: Float[np.ndarray, "examples width"]) -> list[float]:
-        """Of a member: the share that is read right of each task, on what was not fitted."""
-        scaled = Scale(states[self.fit])
-        known, asked = scaled(states[self.fit]), scaled(states[~self.fit])
+        """Return a member's accuracy in each task."""
+        features = standardised(states, self.fit)
         return [
-            float((told(asked, fitted(known, labels[self.fit])) == labels[~self.fit]).mean())
-            for labels in self.labels
+            float(((features[~self.fit] @ weights > 0) == own[~self.fit]).mean())
+            for own in self.labels
+            for weights in [fit_weights(features[self.fit], own[self.fit])]
         ]
 
 
-def carry_into(problem: Problem, place: int, base: int) -> int:
-    """The carry, or the borrow, into a digit position, by Python's ints; 0 is the lowest.
+def standardised(
+    states: Float[np.ndarray, "examples width"], fit: Labels
+) -> Float[np.ndarray, "examples width+1"]:
+    """Return features of mean 0 and deviation 1 over the fitted examples, and a last one of ones.
 
+    Features that never vary become 0. [1, 3] and [5, 5] over two examples:
+
+    >>> standardised(np.array([[1.0, 5], [3, 5]]), np.array([True, True])).tolist()
+    [[-1.0, 0.0, 1.0], [1.0, 0.0, 1.0]]
+    """
+    exact = np.asarray(states, np.float64)
+    mean, deviation = exact[fit].mean(axis=0), exact[fit].std(axis=0)
+    varies = deviation > 1e-6 * np.abs(exact[fit]).max(initial=0.0)
+    scaled = (exact - mean) * np.where(varies, 1 / np.where(varies, deviation, 1), 0)
+    return np.concatenate([scaled, np.ones((len(scaled), 1))], axis=1)
+
+
+def fit_weights(features: Features, labels: Labels) -> Weights:
+    """Return the weights w of logistic regression, in double precision.
+
+    They minimise the sum of log(1 + exp(-x w)) over the true examples x, and of log(1 + exp(x w))
+    over the others, plus half the penalty times the squares of w: a convex problem.
+    """
+    from scipy.optimize import minimize
+    from scipy.special import expit
+
+    signs = np.where(labels, -1.0, 1.0)
+
+    def loss_and_slope(weights: Weights) -> tuple[float, Weights]:
+        score = features @ weights
+        loss = float(np.logaddexp(0, signs * score).sum() + PENALTY / 2 * weights @ weights)
+        return loss, features.T @ (expit(score) - labels) + PENALTY * weights
+
+    start, stop = np.zeros(features.shape[1]), {"gtol": 1e-6 * len(labels), "ftol": 0.0}
+    best = minimize(loss_and_slope, start, method="L-BFGS-B", jac=True, options=stop)
+    weights: Weights = best.x
+    return weights
+
+
+def carry_into(problem: Problem, place: int, base: int) -> int:
+    """Return the carry, or the borrow, into a digit position, by Python's ints; 0 is the lowest.
+
+    >>> from curta.problems.problem import Problem
     >>> [carry_into(Problem("+", (957, 68)), place, 10) for place in range(4)]
     [0, 1, 1, 1]
     >>> [carry_into(Problem("-", (68, 957)), place, 10) for place in range(4)]
@@ -160,10 +229,11 @@ def carry_into(problem: Problem, place: int, base: int) -> int:
 
 
 def inputs(problem: Problem, place: int, base: int) -> tuple[int, int, int]:
-    """What decides the carry out of a digit position: the two digits there, the carry into it.
+    """Return what decides the carry out of a digit position: its two digits, the carry into it.
 
     Of a difference the borrow; the digit of the larger number stands first.
 
+    >>> from curta.problems.problem import Problem
     >>> inputs(Problem("+", (957, 68)), 1, 10), inputs(Problem("-", (68, 957)), 1, 10)
     ((5, 6, 1), (5, 6, 1))
     """
@@ -174,52 +244,34 @@ def inputs(problem: Problem, place: int, base: int) -> tuple[int, int, int]:
     return (*digits, carry_into(problem, place, base))
 
 
-def digit_positions(asked: Question, digits: Digits, base: int) -> Int[np.ndarray, " digits"]:
-    """The digit position of each digit, 0 the least significant, in whichever order they stand.
+def digit_positions(question: Question, base: int) -> Int[np.ndarray, " digits"]:
+    """Return the digit position of each digit of the answers, 0 the least significant.
 
-    Raises UserError for answers that are not written as the digits of one number.
+    Raises UserError for answers that are not written as the digits of one number, in order.
     """
-    counts = np.bincount(digits.problem, minlength=len(asked.problems))
-    truths = [abs(p.truth) for p in asked.problems if isinstance(p.truth, int)]
+    digits, value = question.digits, question.layout.value
+    values = [value(token) for token in digits.token.tolist()]
+    counts = np.bincount(digits.problem, minlength=len(question.problems))
+    truths = [abs(p.truth) for p in question.problems if isinstance(p.truth, int)]
     for places in (digits.number, counts[digits.problem] - 1 - digits.number):
-        if numbers(asked, digits, places, base) == truths:
+        # digits 5, 2, 1 at positions 0, 1, 2 are 125
+        numbers = [0] * len(question.problems)
+        for row, place, digit in zip(digits.problem, places.tolist(), values, strict=True):
+            numbers[row] += (digit or 0) * base**place
+        if None not in values and numbers == truths:
             return places
     raise UserError("answers are not written as the digits of one number, in order")
 
 
 def states_at(
-    asked: Question, digits: Digits, sites: Sequence[str]
+    question: Question, sites: Sequence[str]
 ) -> Mapping[str, Float[np.ndarray, "members digits width"]]:
-    """The values of sites where digits are asked for; at all tokens, those of a few problems."""
-    found: dict[str, list[np.ndarray]] = {site: [] for site in sites}
-    for start in range(0, len(asked.problems), TOGETHER):
-        rows = np.arange(start, min(start + TOGETHER, len(asked.problems)))
-        values = asked.values(asked.whole.part(rows), sites)
-        mine = digits.of_problems(start, len(rows))
+    """Return the values of sites where digits are predicted, a few problems at a time."""
+    parts: dict[str, list[np.ndarray]] = {site: [] for site in sites}
+    for start in range(0, len(question.problems), TOGETHER):
+        rows = np.arange(start, min(start + TOGETHER, len(question.problems)))
+        values = question.values(question.whole.rows(rows), sites)
+        digits = question.digits.of_problems(start, len(rows))
         for site in sites:
-            found[site].append(mine.at(values[site]))
-    return {site: np.concatenate(parts, axis=1) for site, parts in found.items()}
-
-
-def _panels(task: Task, rows: list[Row]) -> list[Heat]:
-    """States below each other, digit positions side by side: accuracy, and selectivity."""
-    what = f"{task.operator}: the {settings.CARRIES[task.operator]} into a digit"
-    titles = {"median": f"{what}, accuracy", "selectivity": f"{what}, selectivity"}
-    return [_panel(title, column, rows) for column, title in titles.items() if rows]
-
-
-def _panel(title: str, column: str, rows: list[Row]) -> Heat:
-    states = list(dict.fromkeys(row["state"] for row in rows))
-    places = list(dict.fromkeys(row["into"] for row in rows))
-    known = {(row["state"], row["into"]): row[column] for row in rows}
-    values = [[known[state, place] for place in places] for state in states]
-    return {
-        "form": "heat",
-        "title": title,
-        "across": "digit, 0 the least significant",
-        "down": "state",
-        "columns": [str(place) for place in places],
-        "rows": states,
-        "values": [[max(0.0, value) for value in row] for row in values],
-        "texts": [[f"{value:.0%}" for value in row] for row in values],
-    }
+            parts[site].append(digits.at(values[site]))
+    return {site: np.concatenate(values, axis=1) for site, values in parts.items()}

@@ -1,10 +1,11 @@
 """Pictures as data: a heat map, lines or stems over named points, or paths in a plane.
 
-Whoever examines a run hands back such a description; it is kept as JSON beside the
-figures it shows, and whoever has it can draw it (`charts.draw`).
+A probe returns such a description; it is kept as JSON beside the table, and whoever has it can
+draw it (`report.charts.draw`).
 """
 
-from typing import Literal, NotRequired
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -29,7 +30,7 @@ class Heat(TypedDict):
 class Lines(TypedDict):
     """One curve of shares for each member over named points; the first `inside` are shaded.
 
-    They are exact match, unless `measure` says of what.
+    They are exact match, unless `measure` names another share.
     """
 
     form: Literal["lines"]
@@ -69,3 +70,70 @@ class Picture(TypedDict):
 
     shows: str
     panels: list[Panel]
+
+
+def percent_texts(values: Sequence[Sequence[float | None]], none: str = "") -> list[list[str]]:
+    """Return shares as whole percentages, to be written into the cells of a heat map."""
+    return [[none if value is None else f"{value:.0%}" for value in row] for row in values]
+
+
+def lines(
+    title: str, across: str, at: str, rows: Sequence[Mapping[str, Any]], members: int
+) -> Lines:
+    """Return each member's values as a curve over what the rows have in their column `at`."""
+    return {
+        "form": "lines",
+        "title": title,
+        "across": across,
+        "points": [str(row[at]) for row in rows],
+        "curves": [
+            [row["members"] and row["members"][member] for row in rows] for member in range(members)
+        ],
+    }
+
+
+def by_member(
+    title: str, names: list[str], rows: Sequence[Mapping[str, Any]], members: Sequence[int]
+) -> Heat:
+    """Return rows below each other by their names, with each member's value in a column."""
+    values = [row["members"] or [None] * len(members) for row in rows]
+    return {
+        "form": "heat",
+        "title": title,
+        "across": "member",
+        "down": "",
+        "columns": [str(member) for member in members],
+        "rows": names,
+        "values": values,
+        "texts": percent_texts(values, "no room"),
+    }
+
+
+def by_two(
+    title: str,
+    rows: Sequence[Mapping[str, Any]],
+    down: str,
+    across: str,
+    value: str = "median",
+    label: str = "",
+) -> Heat:
+    """Return the values of one column by those of two others; `label` names the axis across."""
+    names = list(dict.fromkeys(row[down] for row in rows))
+    places = list(dict.fromkeys(row[across] for row in rows))
+    cells = {(row[down], row[across]): row[value] for row in rows}
+    values = [[cells[name, place] for place in places] for name in names]
+    return {
+        "form": "heat",
+        "title": title,
+        "across": label or across,
+        "down": down,
+        "columns": [str(place) for place in places],
+        "rows": names,
+        "values": [[min(1.0, max(0.0, share)) for share in row] for row in values],
+        "texts": percent_texts(values),
+    }
+
+
+def by_digit(title: str, down: str, rows: Sequence[Mapping[str, Any]]) -> Heat:
+    """Return medians by what the rows have in a column and the digits of the answer."""
+    return by_two(title, rows, down, "digit", label="digit of the answer, as written")

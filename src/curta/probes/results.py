@@ -1,4 +1,4 @@
-"""What a probe found, as a run keeps it: probes/NAME.json is a `ProbeTable` as JSON."""
+"""A probe's table as a run keeps it: probes/NAME.json is a `ProbeTable` as JSON."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -13,8 +13,7 @@ from curta.runs.folders import Folder
 class ProbeTable:
     """What one probe found, as a table and as a picture to be drawn.
 
-    `step` is that of the checkpoint that was asked. Columns are the probe's own: every row has a
-    value for each of them.
+    `step` is that of the checkpoint that was examined. Every row has a value for each column.
     """
 
     FORMAT: ClassVar[int] = 2
@@ -37,7 +36,7 @@ def save(folder: Folder, table: ProbeTable) -> None:
 
 
 def read(folder: Folder) -> dict[str, ProbeTable]:
-    """What was found in a run, by the names of the probes."""
+    """Return the tables of a run by the names of the probes."""
     paths = sorted(folder.probes.glob("*.json"))
     where = f"run {folder.name!r}"
     return {

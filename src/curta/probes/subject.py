@@ -1,21 +1,28 @@
-"""What a probe asks: some members of a run, and those of its tasks that it is about."""
+"""What a probe examines: some members of a run, on those of its tasks that it is about."""
 
-from collections.abc import Iterator, Sequence
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 
 from curta.config.errors import UserError
 from curta.config.task import Task
-from curta.evaluation.scoring import Models, exact_match, room_for
-from curta.layouts import Layout, ShapeBounds, Text
-from curta.probes.inside import passes
-from curta.probes.inside.texts import Texts, Tokens
-from curta.problems import task_sizes
+from curta.evaluation import evaluation_set, scoring
+from curta.evaluation.scoring import Models, Scores
+from curta.layouts import Layout
+from curta.probes.inside.question import Question
+from curta.problems import task_sizes, tasks
 from curta.problems.operations import Answer
 from curta.problems.problem import Problem
-from curta.runs.session import Session
-from curta.training.records import padded_texts
+from curta.runs import checkpoints, embedding_history
+
+if TYPE_CHECKING:
+    from curta.probes.inside.interventions import Intervention
+    from curta.runs.session import Session
 
 Shares = Float[np.ndarray, " members"]
 
@@ -25,91 +32,90 @@ class Subject:
 
     def __init__(self, run: Session, members: Sequence[int], tasks: Sequence[Task]) -> None:
         self.run, self.members, self.tasks = run, list(members), list(tasks)
-        self._models: Models | None = None
 
-    @property
+    @cached_property
+    def models(self) -> Models:
+        """The chosen members."""
+        return self.run.load_models().chosen(self.members)
+
+    @cached_property
     def layout(self) -> Layout:
         return self.run.layout
 
-    def load_models(self) -> Models:
-        """The chosen members as of the newest checkpoint; read once."""
-        if self._models is None:
-            self._models = self.of(self.run.load_models())
-        return self._models
-
-    def of(self, models: Models) -> Models:
-        """The chosen ones of all members."""
-        return models.chosen(self.members)
-
     def problem(self, text: str | None) -> Problem:
-        """The problem that was asked for; without one, an example of the first task."""
+        """Return the problem of a text; without one, an example of the first task."""
         return self.run.accept([text or task_sizes.operation(self.tasks[0]).example])[0]
 
+    def sample(
+        self,
+        task: Task,
+        count: int,
+        seed: int,
+        digits: Sequence[int] | None = None,
+        slice_name: str = tasks.RANDOM,
+    ) -> list[Problem]:
+        """Return problems with so many digits, by default the most in training."""
+        size = task_sizes.widest(task) if digits is None else digits
+        return evaluation_set.of_digits(self.layout, task.operator, slice_name, size, count, seed)
+
+    def question(
+        self, problems: Sequence[Problem], interventions: Sequence[Intervention] = ()
+    ) -> Question:
+        """Return the models with these problems, to look inside while they read them."""
+        return Question(self.models, problems, interventions)
+
     def fits(self, sample: Sequence[Problem]) -> bool:
-        """Whether the model has positions for texts of these problems."""
+        """Return whether the model has positions for texts of these problems."""
         try:
-            room_for(self.load_models(), sample)
+            scoring.room_for(self.models, sample)
         except UserError:
             return False
         return True
 
-    def bounds(self, sample: Sequence[Problem]) -> ShapeBounds:
-        """Room for whole texts of these problems; UserError if the model has no positions."""
-        return room_for(self.load_models(), sample) or self.layout.bounds_of(sample)
+    def scores(self, sample: Sequence[Problem], num_recurrences: int) -> Scores:
+        """Return the scores of each member when it is run over so many times."""
+        return scoring.scores(self.models.with_recurrences(num_recurrences), sample)
 
     def exact_match(self, sample: Sequence[Problem]) -> Bool[np.ndarray, "members problems"]:
-        """Whether each member writes each text without an error, working included."""
-        return exact_match(self.load_models(), sample)
+        """Return whether each member writes each text without an error, working included."""
+        return scoring.exact_match(self.models, sample)
 
     def shares(self, samples: Sequence[Sequence[Problem]]) -> list[Shares | None]:
-        """Exact match of each member on each sample; None if the model has no positions for it.
+        """Return exact match of each member on each sample; None without positions for it.
 
-        All together where that is possible, since few programs are then compiled.
+        All are scored together where that is possible, since few programs are compiled then.
         """
         every = [problem for sample in samples for problem in sample]
-        if not self.fits(every):
-            return [
-                self.exact_match(sample).mean(axis=1) if self.fits(sample) else None
-                for sample in samples
-            ]
-        ends = np.cumsum([len(sample) for sample in samples])[:-1]
-        return [part.mean(axis=1) for part in np.split(self.exact_match(every), ends, axis=1)]
+        if self.fits(every):
+            ends = np.cumsum([len(sample) for sample in samples])[:-1]
+            return [part.mean(axis=1) for part in np.split(self.exact_match(every), ends, axis=1)]
+        if len(samples) == 1:
+            return [None]
+        half = len(samples) // 2
+        return self.shares(samples[:half]) + self.shares(samples[half:])
 
     def answers(self, sample: Sequence[Problem]) -> list[list[Answer | None]]:
-        """What each member answers when it writes for itself; problems that fit, each alone."""
+        """Return what each member answers when it writes the text itself."""
         groups = [sample] if sample and self.fits(sample) else [[problem] for problem in sample]
         return [
-            [answer for group in groups for answer in self._answers(group, member)]
+            [
+                self.layout.answer(problem, text)
+                for group in groups
+                for problem, text in zip(group, self.run.write(group, member), strict=True)
+            ]
             for member in self.members
         ]
 
-    def _answers(self, sample: Sequence[Problem], member: int) -> list[Answer | None]:
-        texts = self.run.write(sample, member)
-        return [self.layout.answer(p, t) for p, t in zip(sample, texts, strict=True)]
+    def vectors(
+        self, tokens: Sequence[int]
+    ) -> tuple[list[int], Float[np.ndarray, "moments members tokens width"]]:
+        """Return the steps at which vectors of tokens are kept, and the vectors.
 
-    def text(self, texts: Sequence[Tokens], bounds: ShapeBounds) -> Text:
-        """Written texts as a batch."""
-        return padded_texts(texts, bounds.total, self.layout.end)
-
-    def logits(
-        self, texts: Sequence[Tokens], bounds: ShapeBounds
-    ) -> Float[np.ndarray, "members texts time vocabulary"]:
-        """Logits after every token of whole texts, right or wrong ones.
-
-        Of an encoder, which is shown the prompts only: those at every place of them.
+        They are those of the run's history, or else of its random start and its checkpoints.
         """
-        return np.concatenate([*self._logits(texts, bounds)], axis=1)
-
-    def likeliest(
-        self, texts: Sequence[Tokens], bounds: ShapeBounds
-    ) -> Int[np.ndarray, "members texts time"]:
-        """The token that each member would write after every token of whole texts."""
-        found = [part.argmax(axis=-1) for part in self._logits(texts, bounds)]
-        return np.concatenate(found, axis=1)
-
-    def _logits(self, texts: Sequence[Tokens], bounds: ShapeBounds) -> Iterator[np.ndarray]:
-        """Some texts after the other, as many at once as fit the caches."""
-        models, site = self.load_models(), "logits"
-        given = Texts.of(self.layout, models.stacked.config, texts, bounds)
-        for part in passes.pieces(models, given, bounds, frozenset({site}), {}):
-            yield part[site]
+        history = embedding_history.moments(self.run.folder.history, np.array(tokens))
+        if history is not None:
+            return history[0], history[1][:, self.members]
+        steps = [0, *checkpoints.steps(self.run.folder.checkpoints)]
+        models = (self.run.at(step).chosen(self.members).stacked for step in steps)
+        return steps, np.stack([embedding_history.vectors(one)[:, tokens] for one in models])

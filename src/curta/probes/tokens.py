@@ -11,37 +11,57 @@ are ten tokens of the answer that differ in their digit alone; where embeddings 
 differ just as the vectors of the digits themselves do.
 """
 
-from collections.abc import Iterable
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
-from curta.layouts import Layout
-from curta.layouts.program import ProgramLayout
-from curta.probes import settings
-from curta.probes.base import Finding, Probe, Row
-from curta.probes.pca import PLANES, ways
-from curta.probes.pictures import Panel
-from curta.probes.subject import Subject
+from curta.config.errors import UserError
+from curta.probes.base import Finding, Probe, Row, option
+from curta.probes.pictures import Panel, Paths
 from curta.problems.operations import OPERATIONS
-from curta.runs import checkpoints, embedding_history
 
-Tables = Float[np.ndarray, "moments members tokens width"]
+if TYPE_CHECKING:
+    from curta.layouts import Layout
+    from curta.probes.subject import Subject
+
+PLANES = {"dimensions": "dimensions 0 and 1", "principal": "principal components"}
+"""Planes in which paths are drawn, and their titles."""
+
+COLUMNS = ("member", "step", "token", "x", "y")
 
 
 @dataclass(frozen=True)
-class Tokens(settings.Tokens, Probe):
+class Tokens(Probe):
+    name: ClassVar[str] = "tokens"
+    summary: ClassVar[str] = "the vectors of digits and signs in a plane, and how they moved"
+
+    plane: str = option("dimensions", "dimensions (0 and 1), or principal (components)", kind=str)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.plane not in PLANES:
+            raise UserError(f"--plane must be dimensions or principal, not {self.plane!r}")
+
     def examine(self, subject: Subject) -> Finding:
-        drawn = shown(subject)
-        steps, tables = remembered(subject, drawn) or checkpointed(subject, drawn)
-        names = [subject.layout.characters[token] for token in drawn]
+        layout = subject.layout
+        tokens = layout.digits
+        if subject.run.recipe.layout is not None:
+            tokens = digits_and_signs(layout, [task.operator for task in subject.tasks])
+        names = [layout.characters[token] for token in tokens]
+        steps, tables = subject.vectors(tokens)
         rows, panels = list[Row](), list[Panel]()
         for number, member in enumerate(subject.members):
-            mine = ways(tables[:, number], self.plane)
-            rows += _rows(member, steps, names, mine.paths)
+            mine = trace_paths(tables[:, number], self.plane)
             panels.append(mine.panel(member, names))
-        of = "digits" if len(names) == len(subject.layout.digits) else "digits and signs"
+            for moment, step in enumerate(steps):
+                for token, (x, y) in zip(names, mine.paths[:, moment].tolist(), strict=True):
+                    rows.append({"member": member, "step": step, "token": token, "x": x, "y": y})
+        of = "digits" if len(names) == len(layout.digits) else "digits and signs"
         shows = (
             f"The vectors of the {of}, {PLANES[self.plane]}, each from its random start over"
             f" {len(steps) - 1:,} later moments of training."
@@ -49,44 +69,50 @@ class Tokens(settings.Tokens, Probe):
         return Finding(COLUMNS, rows, {"shows": shows, "panels": panels})
 
 
-COLUMNS = ("member", "step", "token", "x", "y")
-
-
-def shown(subject: Subject) -> list[int]:
-    """The tokens whose vectors are drawn."""
-    if isinstance(subject.layout, ProgramLayout):
-        return subject.layout.digits
-    return digits_and_signs(subject.layout, [task.operator for task in subject.tasks])
-
-
 def digits_and_signs(layout: Layout, operators: Iterable[str]) -> list[int]:
-    """The tokens of the digits, of these operators, and of `=`, where a layout has them."""
+    """Return the tokens of the digits, of these operators, and of `=`, where a layout has them."""
     marks = [OPERATIONS[operator].mark for operator in operators]
     signs = [sign for sign in dict.fromkeys((*marks, "=")) if sign in layout.characters]
     return layout.digits + [layout.code(sign) for sign in signs]
 
 
-def remembered(subject: Subject, drawn: list[int]) -> tuple[list[int], Tables] | None:
-    """Steps and vectors of the run's history; None if it has none."""
-    found = embedding_history.moments(subject.run.folder.history, np.array(drawn))
-    if found is None:
-        return None
-    steps, tables = found
-    return steps, tables[:, np.array(subject.members)]
+class VectorPaths(NamedTuple):
+    """The paths of a member's vectors in a plane, which holds `share` of the final variance."""
+
+    paths: Float[np.ndarray, "names moments two"]
+    plane: str
+    share: float
+
+    def title(self, member: int) -> str:
+        return f"member {member}, {PLANES[self.plane]}: {self.share:.0%} of variance"
+
+    def panel(self, member: int, names: Sequence[str]) -> Paths:
+        return {
+            "form": "paths",
+            "title": self.title(member),
+            "names": list(names),
+            "paths": self.paths.tolist(),
+        }
 
 
-def checkpointed(subject: Subject, drawn: list[int]) -> tuple[list[int], Tables]:
-    """Steps and vectors of the random start and of the checkpoints."""
-    steps = [0, *checkpoints.steps(subject.run.folder.checkpoints)]
-    models = (subject.of(subject.run.at(step)).stacked for step in steps)
-    return steps, np.stack([embedding_history.vectors(stacked)[:, drawn] for stacked in models])
+def trace_paths(
+    tables: Float[np.ndarray, "moments names width"], plane: str = "dimensions"
+) -> VectorPaths:
+    """Return the paths of vectors over training: in dimensions 0 and 1, or principal components.
 
+    Principal components are those of the last moment. The sign of an axis means nothing; of
+    vectors of width 1 the second direction is zero.
 
-def _rows(
-    member: int, steps: list[int], names: list[str], paths: Float[np.ndarray, "tokens steps two"]
-) -> list[Row]:
-    return [
-        {"member": member, "step": step, "token": token, "x": float(x), "y": float(y)}
-        for step, points in zip(steps, np.swapaxes(paths, 0, 1), strict=True)
-        for token, (x, y) in zip(names, points, strict=True)
-    ]
+    >>> tables = np.array([[[0.0, 0, 0], [4, 0, 0]], [[1, 0, 0], [4, 3, 4]]])
+    >>> trace_paths(tables).paths.tolist(), round(trace_paths(tables).share, 2)
+    ([[[0.0, 0.0], [1.0, 0.0]], [[4.0, 0.0], [4.0, 3.0]]], 0.53)
+    >>> trace_paths(tables, "principal").share
+    1.0
+    """
+    centre = tables[-1].mean(axis=0)
+    variance = ((tables[-1] - centre) ** 2).sum(axis=0)
+    if plane == "principal":
+        _, sizes, directions = np.linalg.svd(tables[-1] - centre, full_matrices=False)
+        tables, variance = (tables - centre) @ directions.T, sizes**2
+    two = np.pad(tables, ((0, 0), (0, 0), (0, 1)))[..., :2]
+    return VectorPaths(np.swapaxes(two, 0, 1), plane, float(variance[:2].sum() / variance.sum()))

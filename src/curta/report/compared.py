@@ -8,12 +8,12 @@ from pathlib import Path
 from statistics import fmean
 
 from curta.evaluation.results import SliceSummary, UnevaluatedSize
-from curta.report.run_folder import Run, read_run
+from curta.report.run_folder import Run, Trained, read_run
 from curta.report.summary import Range, finite, range_of
 from curta.runs import folders
 from curta.runs.results import ComparisonResults, ComparisonRow
 
-Curve = dict[int, Range]
+RangeCurve = dict[int, Range]
 """Ranges by training step, or by digits."""
 
 
@@ -47,10 +47,14 @@ class Compared:
                 sizes[one.operator].append(one.size)
         return sizes
 
+    def trained(self, row: ComparisonRow, operator: str) -> Trained | None:
+        """What an entry's run was trained on, if there is one."""
+        run = self.runs.get(row.name)
+        return run.trained.get(operator) if run else None
+
     def lengths(self, row: ComparisonRow, operator: str) -> tuple[int, int] | None:
         """Fewest and most digits in training."""
-        run = self.runs.get(row.name)
-        trained = run.trained.get(operator) if run else None
+        trained = self.trained(row, operator)
         return trained.lengths if trained else None
 
     def mean(self, row: ComparisonRow, inside: bool) -> list[float]:
@@ -60,18 +64,17 @@ class Compared:
         as 0 that were left out after a size at which all was wrong: without them the mean would be
         higher than that of an entry which is right there.
         """
-        side = [one for one in row.lengths if self._covers(row, one) == inside]
+        side = list[SliceSummary]()
+        for one in row.lengths:
+            trained = self.trained(row, one.operator)
+            if (trained is not None and trained.covers(one)) == inside:
+                side.append(one)
         slices = Counter((one.operator, one.size) for one in row.lengths)
         zeros = [0.0] * sum(
             max((n for (operator, _), n in slices.items() if operator == one.operator), default=1)
             for one in ([] if inside else row.unevaluated)
         )
-        return [fmean([*finite(values), *zeros]) for values in _members(side) if finite(values)]
-
-    def _covers(self, row: ComparisonRow, one: SliceSummary) -> bool:
-        run = self.runs.get(row.name)
-        trained = run.trained.get(one.operator) if run else None
-        return trained is not None and trained.covers(one)
+        return [fmean([*finite(values), *zeros]) for values in by_member(side) if finite(values)]
 
 
 def read_comparison(folder: Path) -> Compared:
@@ -111,10 +114,10 @@ def slices_of(row: ComparisonRow, operator: str, size: str) -> list[SliceSummary
 
 def hardest(slices: Iterable[SliceSummary]) -> Range:
     """Every member in its hardest slice; median, least and greatest of them."""
-    return range_of(min(finite(values)) for values in _members(slices) if finite(values))
+    return range_of(min(finite(values)) for values in by_member(slices) if finite(values))
 
 
-def by_digits(row: ComparisonRow, operator: str) -> Curve:
+def by_digits(row: ComparisonRow, operator: str) -> RangeCurve:
     """Hardest slice by digits of the longest operand."""
     groups: dict[int, list[SliceSummary]] = {}
     for one in sorted(row.lengths, key=lambda one: one.digits):
@@ -123,12 +126,12 @@ def by_digits(row: ComparisonRow, operator: str) -> Curve:
     return {digits: hardest(slices) for digits, slices in groups.items()}
 
 
-def by_step(members: Mapping[int, Mapping[int, float]]) -> Curve:
+def by_step(members: Mapping[int, Mapping[int, float]]) -> RangeCurve:
     """Members' learning curves as one of ranges; a member counts while it trains."""
     steps = sorted({step for curve in members.values() for step in curve})
     return {step: range_of(c[step] for c in members.values() if step in c) for step in steps}
 
 
-def _members(slices: Iterable[SliceSummary]) -> list[tuple[float | None, ...]]:
+def by_member(slices: Iterable[SliceSummary]) -> list[tuple[float | None, ...]]:
     """Exact match, member by member."""
     return list(zip(*(one.exact_match.members for one in slices), strict=True))

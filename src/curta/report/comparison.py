@@ -1,15 +1,15 @@
-"""The report of a comparison: one HTML page, and its figures as PNG and SVG files."""
+"""The report of a comparison: one HTML page, and its figures as SVG files."""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
 from curta.evaluation.results import Gap, SliceSummary
-from curta.report import bands, gaps, phases, swept
 from curta.report.compared import (
     Compared,
     compared_of,
@@ -18,29 +18,20 @@ from curta.report.compared import (
     slices_of,
     why_missing,
 )
-from curta.report.differences import differences
+from curta.report.comparison_figures import draw_all
+from curta.report.descriptions import DESCRIPTIONS
 from curta.report.document import Part, document
-from curta.report.images import inline_svg
-from curta.report.page import Section, Shown, moving, parts, show, write_page
+from curta.report.images import svg_element
+from curta.report.page import RunReport, Section, moving, report_run, write_page
 from curta.report.rendering import render
-from curta.report.run_folder import Run
-from curta.report.summary import MISSING, Range, counted, finite, listed, range_of
+from curta.report.summary import MISSING, Range, cell, counted, finite, listed, range_of
+from curta.report.tables.evaluation import gap_rows
 from curta.runs.results import ComparisonResults, ComparisonRow
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-DESCRIPTIONS = {
-    "map": "Heat map of the median exact match out-of-distribution by two things that were varied; "
-    "the number in a cell is how many members are right throughout.",
-    "by": "Loss at the end of training and exact match, in-distribution and out-of-distribution, "
-    "of every member, with their median as a line and their range as a band.",
-    "lengths": "Exact match in the hardest slice against operand length: a panel for each "
-    "entry, the median over members as a line and their range as a band.",
-    "learning": "Loss and exact match on training problems against training step: a row of "
-    "panels for each entry, the median over members as a line and their range as a band.",
-}
-"""What each kind of figure shows, for readers who cannot see it."""
+KINDS = {
+    "map": "map", "by": "by", "lengths": "compared lengths", "learning": "compared learning",
+}  # fmt: skip
+"""The kinds of figures, with the names of their descriptions."""
 
 STATES = (
     {name: name for name in ("interrupted", "failed", "stopped")}
@@ -54,7 +45,7 @@ STATES = (
 )
 """What stands for an evaluation that has not taken place."""
 
-Cell = Range | str
+RangeOrReason = Range | str
 """Exact match over members, or why there is none."""
 
 
@@ -63,11 +54,11 @@ class SliceRow(NamedTuple):
 
     name: str
     problems: int
-    cells: list[Cell]
+    cells: list[RangeOrReason]
 
 
-class GapRow(NamedTuple):
-    """An entry's problems of one operator, and what its members know of each kind."""
+class EntryGap(NamedTuple):
+    """An entry's problems of one operator, and the exact match of its members on each kind."""
 
     entry: str
     gap: Gap
@@ -81,15 +72,16 @@ class Slices(NamedTuple):
     tables: dict[str, dict[str, list[SliceRow]]]
 
 
-class Article(NamedTuple):
-    """All that the report of one run has, but for its figures as files."""
+class Differences(NamedTuple):
+    """For every field that is not the same everywhere, its value in each run; how many are."""
 
-    run: Run
-    parts: dict[str, Any]
+    names: list[str]
+    differing: dict[str, list[str]]
+    same: int
 
 
 def write_comparison(folder: Path) -> Path:
-    """Writes the report of a comparison into its folder."""
+    """Write the report of a comparison into its folder."""
     return _write(folder, read_comparison(folder), {}, Part())
 
 
@@ -100,113 +92,84 @@ def write_together(
     work: Part,
     evaluation: str = "",
 ) -> Path:
-    """Writes one report of runs that lie anywhere, and all that the report of each has.
+    """Write one report of runs that lie anywhere, with all that the report of each has.
 
     `folders` are those of its rows by their names, `work` is the models that calculate in the
     page. `evaluation` names one to show in place of the recipes'.
     """
     compared = compared_of(results, folders, evaluation)
-    shown = {name: show(folders[name], evaluation) for name in compared.runs}
-    return _write(folder, compared, shown, work)
+    reports = {
+        name: report_run(folders[name], evaluation, f"run-{number}-")
+        for number, name in enumerate(compared.runs)
+    }
+    return _write(folder, compared, reports, work)
 
 
-def _write(folder: Path, compared: Compared, runs: Mapping[str, Shown], work: Part) -> Path:
-    plots = draw(compared)
-    return write_page(folder, render_comparison(compared, plots, runs, work), plots)
+def _write(folder: Path, compared: Compared, reports: Mapping[str, RunReport], work: Part) -> Path:
+    drawn = draw_comparison(compared)
+    return write_page(folder, render_comparison(compared, drawn, reports, work), drawn)
 
 
-def draw(compared: Compared) -> dict[str, Figure]:
-    """The figures for which there is data, by the name of their file."""
-    evaluated = any(row.lengths for row in compared.rows)
-    plots = _swept(compared) if compared.results.swept and evaluated else {}
-    if len(compared.rows) > bands.PANELS:
-        return plots
-    if evaluated:
-        for number, operator in enumerate(compared.sizes, 1):
-            name = "lengths" if len(compared.sizes) == 1 else f"lengths-{number}"
-            plots[name] = bands.lengths(compared, operator)
-    if any(run.metrics for run in compared.runs.values()):
-        plots["learning"] = bands.learning(compared)
-    return plots
-
-
-def _swept(compared: Compared) -> dict[str, Figure]:
-    """A map where two things were varied, and curves, unless they are more than have colours."""
-    found = phases.found(compared)
-    plots = {} if found is None else {"map": phases.draw(found)}
-    entries = {row.entry for row in compared.rows}
-    return plots | ({} if len(entries) > len(swept.SERIES) else swept.draw(compared))
+def draw_comparison(compared: Compared) -> dict[str, Markup]:
+    """Return the figures for which there is data, by the names of their files."""
+    return {
+        name: svg_element(
+            figure, name.replace(".", "-"), DESCRIPTIONS[KINDS[name.partition("-")[0]]]
+        )
+        for name, figure in draw_all(compared).items()
+    }
 
 
 def render_comparison(
-    compared: Compared, plots: dict[str, Figure], runs: Mapping[str, Shown], work: Part
+    compared: Compared, drawn: Mapping[str, Markup], reports: Mapping[str, RunReport], work: Part
 ) -> str:
-    """The whole page as text."""
-    found = enumerate(_sections(compared, plots, runs, work))
-    known = [run.info for run in compared.runs.values()]
+    """Return the whole page as text."""
+    plots = {
+        kind: {name: plot for name, plot in drawn.items() if name.partition("-")[0] == kind}
+        for kind in KINDS
+    }
+    recipes = {} if reports else {name: run.recipe for name, run in compared.runs.items()}
+    columns = [(operator, size) for operator, sizes in compared.sizes.items() for size in sizes]
+    rows = [(row, [_exact_match(row, *one) for one in columns]) for row in compared.rows]
+    gaps = [
+        EntryGap(name, gap, {row.name: range_of(row.values) for row in gap_rows(gap)})
+        for name, run in compared.runs.items()
+        for gap in run.evaluation.gaps
+    ]
+    titled: list[tuple[str, str, Any]] = [
+        ("Results", "comparison/results.html", rows),
+        ("Let them calculate", "run/work.html", work.body),
+        ("Map", "comparison/map.html", plots["map"]),
+        ("Swept values", "comparison/swept.html", plots["by"]),
+        ("By length", "comparison/lengths.html", plots["lengths"]),
+        ("By slice", "comparison/slices.html", _slices(compared)),
+        ("Trained and held out", "comparison/gaps.html", gaps),
+        ("Learning", "comparison/learning.html", plots["learning"]),
+        ("Side by side", "comparison/differences.html", differences(compared)),
+        ("Recipes", "comparison/recipes.html", recipes),
+        *((name, "comparison/article.html", report) for name, report in reports.items()),
+    ]
+    infos = [run.info for run in compared.runs.values()]
+    members = f"{len(compared.seeds)} ({listed(compared.seeds)})"
+    if any(info.seeds != compared.seeds for info in infos):
+        counts = [len(info.seeds) for info in infos]
+        members = f"{min(counts)} to {max(counts)}"
     body = render(
         "comparison/page.html",
         results=compared.results,
         sizes=compared.sizes,
-        members=_members(compared),
+        members=members,
         several=compared.several,
-        devices=list(dict.fromkeys(info.device for info in known)),
-        sections=[Section(f"part-{number}", *one) for number, one in found if one[-1]],
+        devices=list(dict.fromkeys(info.device for info in infos)),
+        sections=[Section(f"part-{n}", *one) for n, one in enumerate(titled) if one[-1]],
         STATES=STATES,
     )
     title = f"{compared.results.title}: comparison"
     return document(title, [Part(body, work.style, work.script), *moving(body)])
 
 
-def _sections(
-    compared: Compared, plots: dict[str, Figure], runs: Mapping[str, Shown], work: Part
-) -> list[tuple[str, str, Any]]:
-    """The title of each section in the contents, its template, and its data if there is any."""
-    recipes = {} if runs else {name: run.recipe for name, run in compared.runs.items()}
-    drawn = {kind: _figures(plots, kind) for kind in DESCRIPTIONS}
-    return [
-        ("Results", "comparison/results.html", _results(compared)),
-        ("Let them calculate", "run/work.html", work.body),
-        ("Map", "comparison/map.html", drawn["map"]),
-        ("Swept values", "comparison/swept.html", drawn["by"]),
-        ("By length", "comparison/lengths.html", drawn["lengths"]),
-        ("By slice", "comparison/slices.html", _slices(compared)),
-        ("Trained and held out", "comparison/gaps.html", _gaps(compared)),
-        ("Learning", "comparison/learning.html", drawn["learning"]),
-        ("Side by side", "comparison/differences.html", differences(compared)),
-        ("Recipes", "comparison/recipes.html", recipes),
-        *(
-            (name, "comparison/article.html", Article(one.run, parts(one, f"run-{number}-")))
-            for number, (name, one) in enumerate(runs.items())
-        ),
-    ]
-
-
-def _figures(plots: dict[str, Figure], kind: str) -> dict[str, Markup]:
-    """The figures of one kind, as parts of the page."""
-    return {
-        name: inline_svg(plot, name.replace(".", "-"), DESCRIPTIONS[kind])
-        for name, plot in plots.items()
-        if name.partition("-")[0] == kind
-    }
-
-
-def _members(compared: Compared) -> str:
-    """How many there are and their seeds, or how few and how many where runs differ."""
-    seeds = [run.info.seeds for run in compared.runs.values()]
-    if all(mine == compared.seeds for mine in seeds):
-        return f"{len(compared.seeds)} ({listed(compared.seeds)})"
-    return f"{min(map(len, seeds))} to {max(map(len, seeds))}"
-
-
-def _results(compared: Compared) -> list[tuple[ComparisonRow, list[Cell]]]:
-    """Every entry with a cell for each size of each operator."""
-    columns = [(operator, size) for operator, sizes in compared.sizes.items() for size in sizes]
-    return [(row, [_exact_match(row, *one) for one in columns]) for row in compared.rows]
-
-
-def _exact_match(row: ComparisonRow, operator: str, size: str) -> Cell:
-    """In the hardest slice of a size."""
+def _exact_match(row: ComparisonRow, operator: str, size: str) -> RangeOrReason:
+    """Return exact match in the hardest slice of a size."""
     slices = slices_of(row, operator, size)
     if slices:
         return hardest(slices)
@@ -214,48 +177,59 @@ def _exact_match(row: ComparisonRow, operator: str, size: str) -> Cell:
     return reason or (MISSING if row.lengths else STATES[row.status])
 
 
-def _gaps(compared: Compared) -> list[GapRow]:
-    """A row for each entry and operator of which it is known what was trained on."""
-    return [
-        GapRow(name, gap, {row.name: range_of(row.values) for row in gaps.rows(gap)})
-        for name, run in compared.runs.items()
-        for gap in run.evaluation.gaps
-    ]
-
-
 def _slices(compared: Compared) -> Slices | None:
-    """Every slice, operator by operator; None where nothing was evaluated."""
+    """Return a row for each slice, or one for all of them where they are equal."""
     present = {one.slice_name for row in compared.rows for one in row.lengths}
     if not present:
         return None
-    tables = {
-        operator: {row.name: _slice_rows(row, operator, sizes) for row in compared.rows}
-        for operator, sizes in compared.sizes.items()
-    }
+    tables: dict[str, dict[str, list[SliceRow]]] = {}
+    for operator, sizes in compared.sizes.items():
+        tables[operator] = {}
+        for row in compared.rows:
+            slices: dict[str, dict[str, SliceSummary]] = {}
+            for one in row.lengths:
+                if one.operator == operator:
+                    slices.setdefault(one.slice_name, {})[one.size] = one
+            rows = list[SliceRow]()
+            for name, by_size in slices.items():
+                cells = list[RangeOrReason]()
+                for size in sizes:
+                    match = by_size[size].exact_match if size in by_size else None
+                    if match is None or match.median is None:
+                        cells.append(_exact_match(row, operator, size))
+                    else:
+                        cells.append(range_of(finite(match.members)))
+                rows.append(SliceRow(name, max(one.count for one in by_size.values()), cells))
+            if len(rows) > 1 and all(one.cells == rows[0].cells for one in rows):
+                name, problems = f"all {counted(len(rows), 'slice')}", sum(r.problems for r in rows)
+                rows = [SliceRow(name, problems, rows[0].cells)]
+            tables[operator][row.name] = rows
     return Slices(present, tables)
 
 
-def _slice_rows(row: ComparisonRow, operator: str, sizes: list[str]) -> list[SliceRow]:
-    """A row for each slice, or one for all of them where they are equal."""
-    found: dict[str, dict[str, SliceSummary]] = {}
-    for one in row.lengths:
-        if one.operator == operator:
-            found.setdefault(one.slice_name, {})[one.size] = one
-    rows = [
-        SliceRow(name, max(one.count for one in mine.values()),
-                 [_slice_cell(row, operator, size, mine) for size in sizes])
-        for name, mine in found.items()
-    ]  # fmt: skip
-    if len(rows) < 2 or any(one.cells != rows[0].cells for one in rows):
-        return rows
-    name = f"all {counted(len(rows), 'slice')}"
-    return [SliceRow(name, sum(one.problems for one in rows), rows[0].cells)]
+def differences(compared: Compared) -> Differences | None:
+    """Return in which fields the recipes differ; None for a single one."""
+    recipes = {name: recipe_fields(run.recipe) for name, run in compared.runs.items()}
+    if len(recipes) < 2:
+        return None
+
+    def text(value: Any) -> str:
+        if isinstance(value, dict):
+            return ", ".join(f"{key} {cell(item)}" for key, item in value.items()) or MISSING
+        return f"{value:g}" if isinstance(value, float) else cell(value) or MISSING
+
+    every = dict.fromkeys(path for recipe in recipes.values() for path in recipe)
+    values = {path: [text(recipe.get(path)) for recipe in recipes.values()] for path in every}
+    differing = {path: texts for path, texts in values.items() if len(set(texts)) > 1}
+    return Differences(list(recipes), differing, len(every) - len(differing))
 
 
-def _slice_cell(
-    row: ComparisonRow, operator: str, size: str, found: Mapping[str, SliceSummary]
-) -> Cell:
-    one = found.get(size)
-    if one is None or one.exact_match.median is None:
-        return _exact_match(row, operator, size)
-    return range_of(finite(one.exact_match.members))
+def recipe_fields(recipe: str) -> dict[str, Any]:
+    """Return the fields of a TOML recipe: `{"section.field": value, "task +.field": value}`."""
+    fields: dict[str, Any] = {}
+    for section, value in tomllib.loads(recipe).items():
+        for one in value if isinstance(value, list) else [value]:
+            name = f"{section} {one['operator']}" if section == "task" else section
+            inner = one.items() if isinstance(one, dict) else [("", one)]
+            fields |= {f"{name}.{key}".rstrip("."): item for key, item in inner}
+    return fields

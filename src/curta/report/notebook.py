@@ -7,18 +7,15 @@ from typing import Any
 from curta.evaluation.results import SliceSummary, UnevaluatedSize
 from curta.report.rendering import render
 
-WIDTH = 520
-"""Pixels that a picture is wide on a page; it has twice as many."""
-
 
 @dataclass(frozen=True)
 class Picture:
-    """A PNG file, which a notebook draws."""
+    """An SVG file, which a notebook draws."""
 
     path: Path
 
-    def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
-        return self.path.read_bytes(), {"width": WIDTH}
+    def _repr_svg_(self) -> str:
+        return self.path.read_text("utf-8")
 
 
 class Rows(list[dict[str, Any]]):
@@ -31,7 +28,7 @@ class Rows(list[dict[str, Any]]):
 
 def find_pictures(folder: Path) -> dict[str, Picture]:
     """The pictures of a report by their names, those of probes as `probes/NAME`."""
-    found = sorted([*folder.glob("*.png"), *folder.glob("probes/*.png")])
+    found = sorted([*folder.glob("*.svg"), *folder.glob("probes/*.svg")])
     return {path.relative_to(folder).with_suffix("").as_posix(): Picture(path) for path in found}
 
 

@@ -5,25 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
 from curta.config import files
-from curta.report import certificate, certified, charts, figures, gaps, heat, splits, trails
+from curta.report import charts, drawings, figures, sections
+from curta.report.certificate import certificate_section
+from curta.report.certified import Certified, headline
+from curta.report.certified import read as read_certified
 from curta.report.descriptions import DESCRIPTIONS
 from curta.report.document import Part, document, own
-from curta.report.errors import errors
-from curta.report.exact_match import further, results
-from curta.report.examples import examples
-from curta.report.images import inline_svg, png, svg
-from curta.report.learning import learning
+from curta.report.images import svg_element, svg_file
 from curta.report.rendering import render
 from curta.report.run_folder import Run, read_run
+from curta.report.tables.evaluation import gap_rows
 from curta.report.watched import watched_curves
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 TITLES = {
     "work": "Let it calculate",
@@ -46,22 +43,23 @@ TITLES = {
 """The parts of a report in their order, each a template, as its list of contents calls them."""
 
 MOVING = ("heat", "player", "learned")
-"""What a script of the same name makes alive."""
+"""Classes of elements that a script of the same name brings to life."""
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A run with the figures that it has data for, by the names of their files."""
+class RunReport:
+    """A run, and what its report shows: the parts of the page, and the drawings saved as files."""
 
     run: Run
-    trails: trails.Trails | None
-    plots: Mapping[str, Figure]
-    probes: Mapping[str, Figure]
-    certified: certified.Certified | None = None
+    certified: Certified | None
+    parts: dict[str, Any]
+    """By the name of the part's template, where there is data."""
+    drawings: dict[str, Markup]
+    """By the name of the file."""
 
 
 class Section(NamedTuple):
-    """A section of a page: its id, its title in the contents, its template and what it shows."""
+    """A section of a page: its id, its title in the contents, its template and its data."""
 
     id: str
     title: str
@@ -72,129 +70,108 @@ class Section(NamedTuple):
 def write_report(
     folder: Path, work: Part | None = None, out: Path | None = None, evaluation: str = ""
 ) -> Path:
-    """Writes `report.html` and its figures as PNG and SVG files, by default into the run's folder.
+    """Write `report.html` and its figures as SVG files, by default into the run's folder.
 
     `work` is a model that calculates in the page; `evaluation` the name of one that is shown in
-    place of the recipe's. Everything is rendered before the first
-    file is touched, and every file is replaced whole: a report that cannot be written leaves
-    the last one as it was.
+    place of the recipe's.
     """
-    shown = show(folder, evaluation)
-    return write_page(out or folder, render_report(shown, work or Part()), _figures(shown))
+    report = report_run(folder, evaluation)
+    return write_page(out or folder, render_report(report, work or Part()), report.drawings)
 
 
-def write_page(folder: Path, text: str, plots: Mapping[str, Figure]) -> Path:
-    """Writes `report.html` and its figures; all is rendered before the first file is touched."""
-    content = {"report.html": text.encode()}
-    content |= {f"{name}.png": png(figure) for name, figure in plots.items()}
-    content |= {f"{name}.svg": svg(figure) for name, figure in plots.items()}
-    for name, data in content.items():
-        files.write(folder / name, data)
+def write_page(folder: Path, text: str, drawn: Mapping[str, Markup]) -> Path:
+    """Write `report.html` and its figures, each file replaced whole.
+
+    All is rendered by now: a report that cannot be written leaves the last one as it was.
+    """
+    files.write(folder / "report.html", text.encode())
+    for name, element in drawn.items():
+        files.write(folder / f"{name}.svg", svg_file(element))
     return folder / "report.html"
 
 
-def show(folder: Path, evaluation: str = "") -> Shown:
-    """Reads a run, and draws the figures that its report shows as they are."""
-    run = read_run(folder, evaluation)
-    plots: dict[str, Figure] = {}
-    if run.metrics:
-        asked = (run.metrics, run.info.stopped, run.counted_in_training)
-        plots["learning"] = figures.learning_curves(*asked)
-        plots["learning-linear"] = figures.learning_curves(*asked, log=False)
-    for name, log in (("watched", False), ("watched-log", True)):
-        figure = watched_curves(run.metrics, run.info.stopped, log)
-        plots |= {name: figure} if figure is not None else {}
-    if run.evaluation.lengths:
-        plots["lengths"] = figures.exact_match_by_length(run.evaluation.lengths, run.trained)
-        bars = splits.held_out_bars(run.evaluation.lengths)
-        plots |= {"held-out": bars} if bars is not None else {}
-    plots |= splits.histogram_figures(run.evaluation)
-    proof = certified.read(folder)
-    if proof is not None:
-        plots["certificate"] = certificate.growth(proof.content)
-    pictures = {name: one.picture for name, one in run.probes.items()}
-    probes = {name: charts.draw(picture) for name, picture in pictures.items() if picture}
-    return Shown(run, trails.read(folder, run), plots, probes, proof)
-
-
-def _figures(shown: Shown) -> dict[str, Figure]:
-    """All figures by the names of their files, those too that the page draws in its own way."""
-    found = dict(shown.plots)
-    for name, grid in heat.named_grids(shown.run).items():
-        found[name] = figures.grid(grid, shown.run.trained)
-    if shown.trails is not None:
-        for plane, name in trails.FILES.items():
-            found[name] = trails.figure(shown.trails, shown.run.metrics, plane)
-    return found | {f"probes/{name}": plot for name, plot in shown.probes.items()}
-
-
-def render_report(shown: Shown, work: Part) -> str:
-    """The whole page as text."""
-    found = ({"work": work.body} if work.body else {}) | parts(shown, "")
-    sections = [
-        Section(f"part-{name}", TITLES[name], f"run/{name}.html", part)
-        for name, part in found.items()
-    ]
-    sentence = certified.headline(shown.certified.content) if shown.certified else ""
-    body = render("run/page.html", run=shown.run, sentence=sentence, sections=sections)
-    title = f"{shown.run.name}: training report"
-    return document(title, [Part(body, work.style, work.script), *moving(body)])
-
-
-def parts(shown: Shown, prefix: str) -> dict[str, Any]:
-    """What each part of a run's report shows, by the name of its template, where there is data.
+def report_run(folder: Path, evaluation: str = "", prefix: str = "") -> RunReport:
+    """Read a run and draw its figures, each once.
 
     `prefix` sets the ids of figures apart where a page has those of several runs.
     """
-    run, plots = shown.run, _inlined(shown.plots, prefix)
-    evaluation = run.evaluation
-    found = {
-        "certificate": certificate.section(shown.certified, plots.get("certificate")),
-        "results": results(
-            evaluation.lengths, run.info.seeds, plots.get("lengths"), plots.get("held-out")
-        ),
-        "gaps": gaps.section(evaluation.gaps),
-        "splits": splits.section(evaluation, plots),
-        "further": further(run.further),
-        "grid": heat.sections(run) or None,
-        "errors": errors(run),
-        "tables": evaluation.tables or None,
-        "named": evaluation.named or None,
-        "watched": watched(plots),
-        "learning": learning(run, plots.get("learning"), plots.get("learning-linear")),
-        "trails": trails.section(shown.trails, run.metrics),
-        "probes": _probes(shown, prefix) if run.probes else None,
-        "examples": examples(evaluation.examples),
+    run, certified = read_run(folder, evaluation), read_certified(folder)
+    results, stopped = run.evaluation, run.info.stopped
+    plots: dict[str, Any] = {}
+    if run.metrics:
+        curves = (run.metrics, stopped, run.counted_in_training)
+        plots["learning"] = figures.learning_curves(*curves)
+        plots["learning-linear"] = figures.learning_curves(*curves, log=False)
+        plots["watched"] = watched_curves(run.metrics, stopped)
+        plots["watched-log"] = watched_curves(run.metrics, stopped, log=True)
+    if results.lengths:
+        plots["lengths"] = figures.exact_match_by_length(results.lengths, run.trained)
+        plots["held-out"] = figures.held_out_bars(results.lengths)
+    counted = [split for split in results.splits if split.answers]
+    for number, split in enumerate(counted, 1):
+        name = "answers" if number == 1 else f"answers-{number}"
+        title = f"Answers of {split.operator}"
+        plots[name] = figures.answer_histogram(split.answers, title)
+    if certified is not None:
+        content = certified.content
+        plots["certificate"] = figures.window_growth(content.listing.growth, content.windows)
+    drawn = {
+        name: svg_element(plot, f"{prefix}{name}", DESCRIPTIONS[name.rstrip("-0123456789")])
+        for name, plot in plots.items()
+        if plot is not None
+    }
+    probed = {
+        name: svg_element(charts.draw(picture), f"{prefix}probe-{name}", picture["shows"])
+        for name, probe in run.probes.items()
+        if (picture := probe.picture)
+    }
+    grids, trails = drawings.grid_sections(run), drawings.read_trails(folder, run)
+    moved = drawings.trails_section(trails, run.metrics) if trails else None
+    answers = {name: plot for name, plot in drawn.items() if name.startswith("answers")}
+    parts = {
+        "certificate": certified and certificate_section(certified, drawn.get("certificate")),
+        "results": sections.results(results.lengths, run.info.seeds, drawn),
+        "gaps": [(gap, gap_rows(gap)) for gap in results.gaps] or None,
+        "splits": (results.splits, answers) if results.splits else None,
+        "further": sections.further(run.further),
+        "grid": grids or None,
+        "errors": sections.errors(results.lengths),
+        "tables": results.tables or None,
+        "named": results.named or None,
+        "watched": (drawn["watched"], drawn["watched-log"]) if "watched" in drawn else None,
+        "learning": sections.learning(run, drawn),
+        "trails": moved,
+        "probes": probed if run.probes else None,
+        "examples": sections.examples(results.examples),
         "recipe": run.recipe or None,
     }
-    return {name: part for name, part in found.items() if part is not None}
+    drawn |= {grid.name: grid.drawing for grid in grids}
+    drawn |= drawings.trails_files(moved) if moved else {}
+    drawn |= {f"probes/{name}": plot for name, plot in probed.items()}
+    parts = {name: part for name, part in parts.items() if part is not None}
+    return RunReport(run, certified, parts, drawn)
 
 
-def watched(plots: Mapping[str, Markup]) -> tuple[Markup, Markup] | None:
-    """The curves over steps, and over the logarithm of steps; None if nothing was watched."""
-    return (plots["watched"], plots["watched-log"]) if "watched" in plots else None
+def render_report(report: RunReport, work: Part) -> str:
+    """Return the whole page as text."""
+    parts = ({"work": work.body} if work.body else {}) | report.parts
+    body = render(
+        "run/page.html",
+        run=report.run,
+        sentence=headline(report.certified.content) if report.certified else "",
+        sections=[
+            Section(f"part-{name}", TITLES[name], f"run/{name}.html", part)
+            for name, part in parts.items()
+        ],
+    )
+    title = f"{report.run.name}: training report"
+    return document(title, [Part(body, work.style, work.script), *moving(body)])
 
 
 def moving(body: Markup) -> list[Part]:
-    """The scripts of what can be looked into and played, where there is any of it."""
+    """Return the scripts of the drawings that a page has."""
     return [
         Part(script=own("moving.js") + own(f"{name}.js"))
         for name in MOVING
         if f'class="{name}"' in body
     ]
-
-
-def _inlined(plots: Mapping[str, Figure], prefix: str) -> dict[str, Markup]:
-    return {
-        name: inline_svg(figure, f"{prefix}{name}", DESCRIPTIONS[name.rstrip("-0123456789")])
-        for name, figure in plots.items()
-    }
-
-
-def _probes(shown: Shown, prefix: str) -> dict[str, Markup]:
-    pictures = {name: found.picture for name, found in shown.run.probes.items()}
-    said = {name: picture["shows"] for name, picture in pictures.items() if picture}
-    return {
-        name: inline_svg(figure, f"{prefix}probe-{name}", said[name])
-        for name, figure in shown.probes.items()
-    }

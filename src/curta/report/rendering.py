@@ -15,14 +15,11 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from curta.config import table
+from curta.probes.tokens import PLANES
 from curta.programs.machine import drawing
 from curta.report import summary
-from curta.report.examples import marked, verdict
+from curta.report.descriptions import DESCRIPTIONS, SLICES
 from curta.report.figures import BANDS
-from curta.report.headline import headlines
-from curta.report.slices import SLICES
-from curta.report.tables.evaluation import left_out
-from curta.report.watched import generalisation
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -30,10 +27,14 @@ if TYPE_CHECKING:
 
 @cache
 def environment() -> Environment:
-    """What all pages are made with; a name that a template does not know is an error."""
+    """Return the environment of all templates; a name that one does not know is an error."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    made = Environment(
+    from curta.report.sections import headlines, marked, verdict
+    from curta.report.tables.evaluation import left_out
+    from curta.report.watched import generalisation
+
+    jinja = Environment(
         loader=PackageLoader("curta.report"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -41,41 +42,38 @@ def environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    made.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
-    made.filters |= {filter.__name__: filter for filter in FILTERS}
-    made.globals |= GLOBALS
-    return made
+    jinja.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
+    filters = (
+        digest, drawing.ruled, generalisation, headlines, left_out, marked, median,
+        summary.by_operator, summary.by_size, summary.cell, summary.checkout, summary.counted,
+        summary.duration, summary.listed, summary.minute, summary.number, summary.percent,
+        summary.perplexity, summary.setting, summary.significant, summary.trained_on,
+        summary.trained_tasks, table.sized, table.spanned, verdict,
+    )  # fmt: skip
+    jinja.filters |= {one.__name__: one for one in filters}
+    jinja.globals |= {
+        "BANDS": BANDS,
+        "DESCRIPTIONS": DESCRIPTIONS,
+        "GAP": drawing.GAP,
+        "MISSING": summary.MISSING,
+        "NONE": drawing.NONE,
+        "PLANES": PLANES,
+        "SLICES": SLICES,
+    }
+    return jinja
 
 
 def render(template: str, /, **values: Any) -> Markup:
-    """A template with these values, as HTML that another template takes as it is."""
+    """Render a template with these values, as HTML that another template takes as it is."""
     return Markup(environment().get_template(template).render(values))
 
 
 def render_text(template: str, /, **values: Any) -> str:
-    """A template that is no HTML, with these values as they are."""
+    """Render a template that is no HTML, with these values as they are."""
     plain = environment().overlay(autoescape=False, keep_trailing_newline=True)
     return plain.get_template(template).render(values)
 
 
 def digest(text: str) -> str:
-    """The hash by which a security policy names a script or a stylesheet of the page."""
+    """Return the hash by which a security policy names a script or a stylesheet of the page."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
-
-
-FILTERS = (
-    digest, drawing.ruled, generalisation, headlines, left_out, marked, median, summary.by_operator,
-    summary.by_size, summary.cell, summary.checkout, summary.counted, summary.duration,
-    summary.listed, summary.minute, summary.number, summary.percent, summary.perplexity,
-    summary.setting, summary.significant, summary.trained_on, summary.trained_tasks, table.sized,
-    table.spanned, verdict,
-)  # fmt: skip
-"""Functions that templates apply to values, by their own names."""
-
-GLOBALS = {
-    "BANDS": BANDS,
-    "GAP": drawing.GAP,
-    "MISSING": summary.MISSING,
-    "NONE": drawing.NONE,
-    "SLICES": SLICES,
-}

@@ -1,8 +1,8 @@
-"""A run as a report has it: what its folder says, and what it was trained on."""
+"""A run as a report reads it: the content of its folder, and what it was trained on."""
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -35,19 +35,22 @@ class Trained(NamedTuple):
         return min(self.first[0], self.others[0]), max(self.first[1], self.others[1])
 
     def covers(self, row: SliceResult | SliceSummary) -> bool:
-        """Whether a row is in-distribution: of sizes that were trained on, in the same layout."""
+        """Return whether a row is in-distribution: of sizes of training, in the same layout."""
         size = SIZE.fullmatch(row.size)
         if size is None:  # a table of all operands, of which some problems were held out
             return "," not in row.slice_name
-        count, first, others = (int(part) if part else None for part in size.groups())
-        assert first is not None
-        known = OPERATIONS.get(row.operator)
-        usual = known.least if known else count or (self.operands or (1, 1))[0]
-        return (
-            _within(first, self.first)
-            and _within(others or first, self.others)
-            and _within(count or usual, self.operands or (usual, usual))
-        )
+        count, first, others = (int(part) if part else 0 for part in size.groups())
+        operation = OPERATIONS.get(row.operator)
+        usual = operation.least if operation else count or (self.operands or (1, 1))[0]
+        spans = (self.first, self.others, self.operands or (usual, usual))
+        sizes = (first, others or first, count or usual)
+        return all(low <= n <= high for n, (low, high) in zip(sizes, spans, strict=True))
+
+    def cells(self, digits: Sequence[int]) -> tuple[list[int], list[int]]:
+        """Return the indices of lengths of the first and of the second operand in training."""
+        (low, high), (least, most) = self.first, self.others
+        first = [index for index, length in enumerate(digits) if low <= length <= high]
+        return first, [index for index, length in enumerate(digits) if least <= length <= most]
 
 
 @dataclass(frozen=True)
@@ -72,15 +75,28 @@ class Run:
 
     @property
     def several(self) -> bool:
-        """Whether it has several members, so that there is a median."""
+        """Whether there is a median over members."""
         return len(self.info.seeds) > 1
 
-    @property
+    @cached_property
     def trained(self) -> dict[str, Trained]:
-        """What was trained on, by operator: run.json knows only the widest range of all."""
-        found = self._fields.get("task", [])
-        tasks = found if isinstance(found, list) else [found]
-        return {task["operator"]: _trained(task) for task in tasks}
+        """What was trained on, by operator: run.json knows only the widest range of all.
+
+        A recipe leaves out `second` and `operands` where they are as usual.
+        """
+        tasks = self._fields.get("task", [])
+        by_operator = dict[str, Trained]()
+        for task in tasks if isinstance(tasks, list) else [tasks]:
+            if "values" in task:
+                low, high = (len(str(value)) for value in task["values"])
+                trained = Trained((low, high), (low, high), None)
+            else:
+                first, others, operands = task["digits"], task.get("second"), task.get("operands")
+                trained = Trained(
+                    span(first), span(others or first), span(operands) if operands else None
+                )
+            by_operator[task["operator"]] = trained
+        return by_operator
 
     @property
     def counted_in_training(self) -> str:
@@ -91,8 +107,8 @@ class Run:
     @property
     def extended_at(self) -> list[int]:
         """The steps at which training had ended before it was made longer."""
-        found: list[int] = self._fields.get("training", {}).get("extended_at", [])
-        return found
+        steps: list[int] = self._fields.get("training", {}).get("extended_at", [])
+        return steps
 
     @cached_property
     def _fields(self) -> dict[str, Any]:
@@ -116,24 +132,12 @@ def read_run(path: Path, evaluation: str = "") -> Run:
         recipe=folder.read_recipe_text(),
         metrics=folder.read_metrics(),
         evaluation=folder.read_evaluation(evaluation) or NOT_EVALUATED,
-        further=[found for name in others if (found := folder.read_evaluation(name))],
+        further=[one for name in others if (one := folder.read_evaluation(name))],
         probes=probes.read(folder),
     )
 
 
-def _trained(task: Mapping[str, Any]) -> Trained:
-    """The recipe leaves out `second` and `operands` where they are as usual."""
-    if "values" in task:
-        low, high = (len(str(value)) for value in task["values"])
-        return Trained((low, high), (low, high), None)
-    first, others, operands = task["digits"], task.get("second"), task.get("operands")
-    return Trained(_span(first), _span(others or first), _span(operands) if operands else None)
-
-
-def _within(count: int, span: Span) -> bool:
-    return span[0] <= count <= span[1]
-
-
-def _span(bounds: list[int]) -> Span:
+def span(bounds: list[int]) -> Span:
+    """Return both bounds of a list from TOML."""
     low, high = bounds
     return low, high

@@ -16,16 +16,17 @@ from curta.runs.info import Checkout
 
 
 class Range(NamedTuple):
-    """Median, least and greatest over members."""
+    """Median, minimum and maximum over members."""
 
     median: float
-    least: float
-    most: float
+    min: float
+    max: float
 
 
 def range_of(values: Iterable[float]) -> Range:
-    known = list(values)
-    return Range(median(known), min(known), max(known))
+    """Return median, minimum and maximum."""
+    every = list(values)
+    return Range(median(every), min(every), max(every))
 
 
 def finite(values: Iterable[float | None]) -> list[float]:

@@ -1,4 +1,4 @@
-"""Exact match over training, in and out of distribution: what a run was asked as it learned."""
+"""Exact match over training, in and out of distribution, and when a run generalised."""
 
 from __future__ import annotations
 
@@ -10,71 +10,63 @@ from typing import TYPE_CHECKING
 
 from curta.config.table import sized
 from curta.evaluation.results import HELD_OUT, TRAINED, operator_and_curve
-from curta.report.figures import (
-    ALERT,
-    END,
-    MARKED,
-    MEDIAN,
-    MEMBER,
-    Curve,
-    column,
-    legend,
-    medians,
-    percent_axis,
-    style,
-)
+from curta.report import figures
 from curta.runs.folders import Folder
 from curta.runs.info import Metric
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-KNOWN = {TRAINED: MEDIAN, HELD_OUT: END}
-"""Colours of the two curves whose distance is what was learned by heart."""
-
-FURTHER = (ALERT, "#cc79a7", "#e69f00", MEMBER)
-"""Colours of sizes, in order, and again from the first one on."""
 
 GENERALISED = 0.99
 """Exact match from which on problems count as learned."""
 
-Members = dict[int, Curve]
+Members = dict[int, figures.Curve]
 """The curve of every member."""
 
 
 def watched_curves(
     metrics: Iterable[Metric], stopped: Mapping[int, int], log: bool = False
 ) -> Figure | None:
-    """A panel for each operator: every member thin, the median thick; None if none was watched.
+    """Draw a panel for each operator: every member thin, the median thick; None without data.
 
-    A stopped member's curve ends. With `log` the axis of steps is logarithmic.
+    A stopped member's curve ends. With `log` the axis of steps is logarithmic. Sizes have their
+    colours in order, and again from the first one on.
     """
     alive = (line for line in metrics if line.step < stopped.get(line.member, math.inf))
-    found = curves([line for line in alive if line.evaluated])
-    if not found:
+    by_operator = by_measure([line for line in alive if line.evaluated])
+    if not by_operator:
         return None
-    with style():
-        figure, panels = column(len(found), height=1.2 + 1.9 * len(found))
-        for panel, (operator, own) in zip(panels, found.items(), strict=True):
-            _draw(panel, own)
-            panel.set_title(operator, parse_math=False)
+    with figures.style():
+        figure, panels = figures.column(len(by_operator), height=1.2 + 1.9 * len(by_operator))
+        for axes, (operator, measures) in zip(panels, by_operator.items(), strict=True):
+            further = cycle((figures.ALERT, figures.PURPLE, figures.ORANGE, figures.MEMBER))
+            for name, members in measures.items():
+                colour = {TRAINED: figures.MEDIAN, HELD_OUT: figures.END}.get(name) or next(further)
+                for curve in members.values() if len(members) > 1 else ():
+                    axes.plot(*figures.xy(curve), color=colour, linewidth=0.7, alpha=0.5)
+                middle, line = figures.medians(members), "--" if name == HELD_OUT else "-"
+                axes.plot(
+                    *figures.xy(middle), line, color=colour, markersize=3, linewidth=1.8,
+                    marker="o" if len(middle) <= figures.MARKED else "", label=name,
+                )  # fmt: skip
+            figures.percent_axis(axes)
+            axes.set_title(operator, parse_math=False)
         panels[-1].set(xlabel="training step")
         panels[-1].set(**({"xscale": "log"} if log else {"xlim": (0, None)}))
-        legend(figure, *panels)
+        figures.legend(figure, *panels)
     return figure
 
 
-def curves(lines: Sequence[Metric]) -> dict[str, dict[str, Members]]:
-    """By operator, and by what was asked: `trained`, `held out`, `20 digits`."""
-    found: dict[str, dict[str, Members]] = {}
+def by_measure(lines: Sequence[Metric]) -> dict[str, dict[str, Members]]:
+    """Return the curves by operator, and by kind of problem: `trained`, `held out`, `20 digits`."""
+    by_operator: dict[str, dict[str, Members]] = {}
     for line in lines:
         for name, value in line.evaluated.items():
-            operator, what = operator_and_curve(name)
-            told = what if what in KNOWN else sized(what)
-            members = found.setdefault(operator, {}).setdefault(told, {})
+            operator, kind = operator_and_curve(name)
+            kind = kind if kind in (TRAINED, HELD_OUT) else sized(kind)
+            members = by_operator.setdefault(operator, {}).setdefault(kind, {})
             members.setdefault(line.member, {})[line.step] = value
-    return found
+    return by_operator
 
 
 def generalisation(folder: Folder) -> list[str]:
@@ -90,43 +82,30 @@ def generalisation(folder: Folder) -> list[str]:
     except tomllib.TOMLDecodeError:  # a report is written of a damaged recipe too
         tasks = {}
     tasks = tasks if isinstance(tasks, list) else [tasks]
-    watched = {
+    sides_of = {
         f"{operator}: ": [by_kind[TRAINED], by_kind[HELD_OUT]]
-        for operator, by_kind in curves(metrics).items()
+        for operator, by_kind in by_measure(metrics).items()
         if HELD_OUT in by_kind
     }
-    if not watched and all(task.get("held_out") or task.get("rows") for task in tasks):
+    if not sides_of and all(task.get("held_out") or task.get("rows") for task in tasks):
         sides: list[Members] = [{}, {}]
         for line in metrics:
             if line.validation_exact_match is not None and line.exact_match is not None:
                 sides[0].setdefault(line.member, {})[line.step] = line.exact_match
                 sides[1].setdefault(line.member, {})[line.step] = line.validation_exact_match
-        watched = {"": sides} if sides[1] else {}
+        sides_of = {"": sides} if sides[1] else {}
 
-    def since(curve: Curve) -> str:
+    def since(curve: figures.Curve) -> str:
         step = min((step for step, share in curve.items() if share >= GENERALISED), default=None)
         if step is None:
             return f"not within {max(curve):,} steps"
         return f"from step {step:,}"
 
-    several, goal = len(watched) > 1, f"{GENERALISED:.0%} exact match"
+    several, goal = len(sides_of) > 1, f"{GENERALISED:.0%} exact match"
     return [
         f"{operator if several else ''}seed {seed}: training at {goal}"
         f" {since(trained[member])}, held out {since(held_out[member])}"
-        for operator, (trained, held_out) in watched.items()
+        for operator, (trained, held_out) in sides_of.items()
         for member, seed in enumerate(seeds)
         if member in trained and member in held_out
     ]
-
-
-def _draw(axes: Axes, found: Mapping[str, Members]) -> None:
-    further = cycle(FURTHER)
-    for name, members in found.items():
-        colour, middle = KNOWN.get(name) or next(further), medians(members)
-        for curve in members.values() if len(members) > 1 else ():
-            axes.plot(list(curve), list(curve.values()), color=colour, linewidth=0.7, alpha=0.5)
-        axes.plot(
-            list(middle), list(middle.values()), "--" if name == HELD_OUT else "-", color=colour,
-            marker="o" if len(middle) <= MARKED else "", markersize=3, linewidth=1.8, label=name,
-        )  # fmt: skip
-    percent_axis(axes)

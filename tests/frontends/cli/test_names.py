@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from curta.probes import PROBES
-from curta.probes.settings import SETTINGS, Options
 
 AT_ONCE = (
     "import sys; from curta.frontends.cli import main; code = main(sys.argv[1:]);"
@@ -143,13 +142,3 @@ def test_it_is_told_at_once(arguments: list[str], runs_folder: Path) -> None:
     line = [sys.executable, "-c", AT_ONCE, *arguments]
     done = subprocess.run(line, capture_output=True, text=True)
     assert "Traceback" not in done.stderr, done.stderr
-
-
-@pytest.mark.parametrize("name", PROBES)
-def test_a_probe_has_the_options_of_its_help(name: str) -> None:
-    assert fields(PROBES[name]) == fields(SETTINGS[name])
-    assert [*SETTINGS] == [*PROBES]
-
-
-def fields(options: type[Options]) -> list[tuple[str, object]]:
-    return [(field.name, field.default) for field in dataclasses.fields(options)]

@@ -15,7 +15,7 @@ from curta.probes.inside.interventions import Intervention
 from curta.problems.problem import parse
 from tests import tiny
 
-from ..asked import alone
+from ..helpers import alone
 
 SUMS = ["12+34", "957+68", "1+2", "999+1"]
 
@@ -140,33 +140,12 @@ def test_a_file_holds_all_of_it(dense: Run, tmp_path: Path) -> None:
         assert plain[site].shape == made[site].shape
 
 
-def test_a_windows_neighbours_are_in_the_file_too(windowed: Run, tmp_path: Path) -> None:
-    made = windowed.activations(["12+34"], "final")
-    read = Activations.load(made.save(tmp_path / "found.npz"))
-    np.testing.assert_array_equal(read.neighbours, made.neighbours)
-
-
 @pytest.mark.parametrize("content", [b"", b"no zip", b"PK\x03\x04"])
 def test_another_file_is_refused_in_a_line(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "other.npz"
     path.write_bytes(content)
     with pytest.raises(UserError, match="holds no activations"):
         Activations.load(path)
-
-
-def test_an_npz_of_something_else_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "other.npz"
-    np.savez(path, x=np.zeros(2))
-    with pytest.raises(UserError, match="holds no activations"):
-        Activations.load(path)
-    with pytest.raises(UserError, match="cannot read"):
-        Activations.load(tmp_path / "none.npz")
-    np.savez(path, about=np.array(3))
-    with pytest.raises(UserError, match=r"other\.npz"):
-        Activations.load(path)
-    np.save(tmp_path / "other.npy", np.zeros(2))
-    with pytest.raises(UserError, match="holds no activations"):
-        Activations.load(tmp_path / "other.npy")
 
 
 MISTAKES = [

@@ -38,18 +38,6 @@ def test_sums_are_additive_and_products_are_not() -> None:
         assert explained(values.astype(float), together(x, y)) == pytest.approx(1.0)
 
 
-@given(st.integers(0, 50))
-def test_terms_are_fitted_where_pairs_are_not_equally_frequent(seed: int) -> None:
-    """As least squares over all windows have it."""
-    rng = np.random.default_rng(seed)
-    chosen = rng.choice(len(PAIRS), 60)
-    x, y = (Factor.of("", PAIRS[chosen, axis]) for axis in (0, 1))
-    values = rng.normal(size=60)
-    terms = np.concatenate([np.eye(len(x.labels))[x.codes], np.eye(len(y.labels))[y.codes]], axis=1)
-    best = terms @ np.linalg.lstsq(terms, values, rcond=None)[0]
-    assert additive(values, x, y) == pytest.approx(best.var() / values.var(), abs=1e-6)
-
-
 def test_carries_and_borrows_follow_from_the_digit_that_is_written() -> None:
     total, rest = PAIRS[:, 0] + PAIRS[:, 1] + IN, PAIRS[:, 0] - PAIRS[:, 1] - IN
     for name, written in (("carry", total % 10), ("borrow", rest % 10)):
@@ -75,9 +63,3 @@ def test_functions_of_two_digits_and_a_carry() -> None:
             assert np.array_equal(found[one], values)
     assert [one.name for one in functions(X, Y, None)] == ["x + y", "x - y", "x < y"]
     assert not list(functions(X, Factor("signs", Y.codes, Y.labels), None))
-
-
-def test_in_base_two_no_digit_says_that_there_is_a_carry() -> None:
-    bits = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
-    x, y = (Factor.of("", bits[:, axis]) for axis in (0, 1))
-    assert carried(x, y, bits.sum(axis=1) % 2) is None

@@ -10,12 +10,13 @@ from curta.config.errors import UserError
 from curta.evaluation.scoring import Models
 from curta.evaluation.writing import written as plainly
 from curta.frontends.run import Run
-from curta.probes.inside import activations, writing
-from curta.probes.inside.interventions import Intervention, matching, parsed
+from curta.probes.inside import activations
+from curta.probes.inside.interventions import Intervention, parsed
+from curta.probes.inside.question import write_under
 from curta.problems.problem import Problem, parse
 from tests import adder, tiny
 
-from ..asked import alone
+from ..helpers import alone
 
 HEADS = "layer.0.attention.heads"
 WEIGHTS = "layer.0.attention.weights"
@@ -111,27 +112,6 @@ def test_values_are_taken_from_the_token_that_corresponds() -> None:
         tiny.assert_close(back[site][0, 0, left], other[site][0, 0, left])
 
 
-def test_weights_are_patched_by_query_and_by_key() -> None:
-    models = dense()
-    target, source = problems("12+34", "957+68")
-    other = find(models, [source])[WEIGHTS][0, 0]
-    patched = find(models, [target], Intervention(WEIGHTS, "patch", str(source)))[WEIGHTS][0, 0]
-    there = [0, 1, 3, 4, 5, 6, 7, 8]
-    tiny.assert_close(patched, other[:, there][..., there])
-
-
-def test_of_two_on_one_value_the_last_counts() -> None:
-    models, sums, site = dense(), problems("12+34"), "layer.0.after"
-    zero = Intervention(site, where={"position": [2, 3]})
-    patch = Intervention(site, "patch", "97+58", where={"position": 3})
-    source = find(models, problems("97+58"))[site][0, 0]
-    for order in ([zero, patch], [patch, zero]):
-        after = find(models, sums, *order)[site][0, 0]
-        assert not after[2].any()
-        expected = source[3] if order[-1] is patch else np.zeros_like(source[3])
-        tiny.assert_close(after[3], expected)
-
-
 def test_a_name_without_its_recurrence_is_all_of_them() -> None:
     models, sums = dense(model__num_recurrences=2), problems("12+34")
     after = find(models, sums, Intervention("layer.1.mlp.output"))
@@ -160,7 +140,7 @@ def test_without_interventions_members_write_what_they_always_write(
 ) -> None:
     run: Run = request.getfixturevalue(name)
     models = run.load_models()
-    found = writing.written(models, problems(*SUMS), [])
+    found = write_under(models, problems(*SUMS), [])
     for member in (0, 1):
         for text, expected in zip(
             found[member], plainly(models, problems(*SUMS), member), strict=True
@@ -176,9 +156,9 @@ def test_a_solved_adder_gives_the_patched_problems_answer() -> None:
     target, source = problems("1234567890+1111111111", "9999999999+1")
     layout = models.layout
     patch = Intervention("embedding", "patch", str(source))
-    assert layout.answer(target, writing.written(models, [target], [])[0][0]) == target.truth
+    assert layout.answer(target, write_under(models, [target], [])[0][0]) == target.truth
     prompt = Intervention("embedding", "patch", str(source), where={"role": _operands(models)})
-    found = layout.answer(target, writing.written(models, [target], [prompt])[0][0])
+    found = layout.answer(target, write_under(models, [target], [prompt])[0][0])
     assert found == source.truth
     logits = find(models, [target], patch)["logits"]
     tiny.assert_close(logits, find(models, [source])["logits"])
@@ -217,13 +197,6 @@ def test_a_site_and_what_it_selects_from_one_word() -> None:
     assert parsed("final", "zero") == Intervention("final")
 
 
-def test_names_stand_for_what_is_below_them() -> None:
-    names = [f"recurrence.{r}.layer.{k}.after" for r in (0, 1) for k in (0, 1)]
-    assert matching("layer.1", names) == [names[1], names[3]]
-    assert matching("recurrence.0", names) == names[:2]
-    assert matching("*", names) == names
-
-
 MISTAKES: list[tuple[Any, str]] = [
     (lambda: Intervention("final", "zeros"), "did you mean 'zero'"),
     (lambda: Intervention("final", "patch"), "from which problem"),
@@ -246,8 +219,3 @@ MISTAKES: list[tuple[Any, str]] = [
 def test_a_mistake_is_one_line(made: Any, says: str) -> None:
     with pytest.raises(UserError, match=says):
         find(dense(), problems("12+34"), made())
-
-
-def test_whole_numbers_may_be_numpys() -> None:
-    chosen = Intervention("final", where={"position": np.int64(1), "feature": np.array([0, 2])})
-    assert str(chosen) == "zero final:position=1,feature=0,feature=2"

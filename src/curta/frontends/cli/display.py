@@ -233,13 +233,12 @@ def split_lines(splits: "Sequence[Split]") -> list[str]:
 
 def probes_list(recipe: "Recipe") -> Table:
     """Every probe in a line, with the operations of the recipe that it applies to."""
-    from curta.probes import tasks_for
-    from curta.probes.settings import SETTINGS
+    from curta.probes import PROBES, tasks_for
 
     names = (("probe", False), ("applies to", False), ("what it asks", True))
     columns = [Column(name, words=True, fold=fold) for name, fold in names]
     rows = []
-    for name, probe in SETTINGS.items():
+    for name, probe in PROBES.items():
         operators = " ".join(task.operator for task in tasks_for(probe, recipe))
         rows.append([name, operators or "nothing here", probe.summary])
     return Table("", columns, rows)

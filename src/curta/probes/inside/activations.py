@@ -18,8 +18,8 @@ from curta.model.inspection import AXES, kind
 from curta.probes.inside import texts
 from curta.probes.inside.interventions import LISTER, Intervention, matching
 from curta.probes.inside.question import Question
-from curta.probes.inside.selection import Scene, neighbours, seen_as
-from curta.probes.inside.texts import NOTHING, Texts
+from curta.probes.inside.replacing import neighbours, sees
+from curta.probes.inside.texts import NO_GOAL
 from curta.problems.problem import Problem
 
 MOST = 1 << 28
@@ -97,8 +97,8 @@ class Activations:
 
         Just then a member that writes for itself, under the same interventions, writes the text.
         """
-        found: np.ndarray = ((self.likeliest == self.goals) | (self.goals == NOTHING)).all(axis=2)
-        return found
+        right: np.ndarray = ((self.likeliest == self.goals) | (self.goals == NO_GOAL)).all(axis=2)
+        return right
 
     def save(self, path: str | Path) -> Path:
         """Writes an .npz file: an array for each site, and `about`; returns its path."""
@@ -144,93 +144,69 @@ def find(
     step: int = 0,
     members: Sequence[int] | None = None,
 ) -> Activations:
-    """The activations of all the models over the true texts of problems.
+    """Record the activations of all the models over the true texts of problems.
 
     `sites` are names or patterns, see `interventions.matching`; `members` the numbers of the
     models in their run. Raises UserError for what `Question` refuses, for sites that there are
     not, and for more numbers than fit into memory.
     """
-    asked = Question(models, problems, interventions)
-    chosen = matching(sites, list(asked.shapes))
-    _check_size(asked, chosen)
-    whole = asked.whole
-    values = asked.values(whole, [*chosen, "logits"])
-    longest = int(whole.lengths.max())
-    cut = {site: _cut(site, values[site], whole, longest) for site in chosen}
-    near = _neighbours(asked.scene(whole))
-    about = About(
-        run=run,
-        step=step,
-        members=list(range(models.members) if members is None else members),
-        problems=[str(problem) for problem in problems],
-        axes={site: ["member", *AXES[kind(site)]] for site in chosen},
-        places=list(models.layout.axes),
-        positions=_positions(asked, whole),
-        interventions=[str(one) for one in interventions],
-        neighbours=list(near),
-    )
-    return Activations(
-        about,
-        cut,
-        np.asarray(values["logits"]).argmax(axis=-1)[:, :, :longest],
-        texts.goals(asked.config, asked.written, longest),
-        np.stack([one[:, :longest] for one in near.values()], axis=-1) if near else None,
-    )
-
-
-def _check_size(asked: Question, sites: Sequence[str]) -> None:
-    each = sum(int(np.prod(asked.shapes[site])) for site in sites)
-    count = each * asked.models.members * len(asked.problems)
+    question = Question(models, problems, interventions)
+    layout, config, whole = models.layout, models.stacked.config, question.whole
+    chosen = matching(sites, list(question.shapes))
+    each = sum(int(np.prod(question.shapes[site])) for site in chosen)
+    count = each * models.members * len(problems)
     if count > MOST:
         raise UserError(
             f"{count:,} numbers do not fit into memory ({MOST:,} do): name fewer sites, such as"
             " --sites 'layer.0.*', or fewer problems"
         )
-
-
-def _cut(site: str, values: np.ndarray, whole: Texts, longest: int) -> np.ndarray:
-    """Without what lies behind the longest text; NaN behind the others' ends."""
-    axes, there = ("member", *AXES[kind(site)]), whole.there[:, :longest]
-    long = tuple(slice(longest if a in ("position", "query", "key") else None) for a in axes)
-    found = values[long]
-    at = axes.index("query" if "query" in axes else "position")
-    mask = _placed(there, found.ndim, at)
-    return np.where(mask, found, np.float32(np.nan))
-
-
-def _placed(there: np.ndarray, count: int, at: int) -> np.ndarray:
-    """A mask of problems and positions, among so many axes, the positions' at `at`."""
-    shape = [1] * count
-    shape[1], shape[at] = there.shape
-    return there.reshape(shape)
-
-
-def _positions(asked: Question, whole: Texts) -> list[list[Position]]:
-    """What each position of each text is."""
-    layout, config = asked.layout, asked.config
+    values = question.values(whole, [*chosen, "logits"])
     longest = int(whole.lengths.max())
-    right = texts.goals(config, asked.written, longest)
-    tokens = np.asarray(whole.given.tokens)
-    return [
+    axes = {site: ["member", *AXES[kind(site)]] for site in chosen}
+    arrays = dict[str, np.ndarray]()
+    for site in chosen:
+        # Cut what lies behind the longest text, and put NaN behind the ends of the others.
+        along_text = [axis in ("position", "query", "key") for axis in axes[site]]
+        array = values[site][tuple(slice(longest if text else None) for text in along_text)]
+        shape = [1] * array.ndim
+        shape[1], shape[along_text.index(True)] = len(problems), longest
+        present = whole.present[:, :longest].reshape(shape)
+        arrays[site] = np.where(present, array, np.float32(np.nan))
+
+    goals = texts.goals(config, question.written, longest)
+    tokens = np.asarray(whole.text.tokens)
+    positions = [
         [
             Position(
                 layout.characters[tokens[row, place]] if whole.roles[row, place] >= 0 else "",
                 layout.roles[whole.roles[row, place]].name if whole.roles[row, place] >= 0 else "",
                 whole.coordinates[row, place].tolist(),
-                None if right[row, place] == NOTHING else layout.characters[right[row, place]],
+                None if goals[row, place] == NO_GOAL else layout.characters[goals[row, place]],
             )
             for place in range(length)
         ]
         for row, length in enumerate(whole.lengths)
     ]
 
-
-def _neighbours(scene: Scene) -> dict[str, Int[np.ndarray, "problems queries"]]:
-    """Of each neighbour that any window has, its position; -1 where none stands."""
-    if scene.cells is None:
-        return {}
-    found = {}
-    for name in neighbours(scene.layout):
-        seen = seen_as(scene, name)
-        found[name] = np.where(seen.any(axis=2), seen.argmax(axis=2), -1)
-    return found
+    scene, places = question.scene(whole), dict[str, np.ndarray]()
+    for name in neighbours(layout) if scene.cells is not None else ():
+        seen = sees(scene, name)
+        places[name] = np.where(seen.any(axis=2), seen.argmax(axis=2), -1)[:, :longest]
+    about = About(
+        run=run,
+        step=step,
+        members=list(range(models.members) if members is None else members),
+        problems=[str(problem) for problem in problems],
+        axes=axes,
+        places=list(layout.axes),
+        positions=positions,
+        interventions=[str(one) for one in interventions],
+        neighbours=list(places),
+    )
+    return Activations(
+        about,
+        arrays,
+        np.asarray(values["logits"]).argmax(axis=-1)[:, :, :longest],
+        goals,
+        np.stack(list(places.values()), axis=-1) if places else None,
+    )

@@ -1,4 +1,4 @@
-"""What is changed in a forward pass, as users say it; free of JAX.
+"""What a user changes in a forward pass; free of JAX.
 
 An intervention names a site, or several by a pattern, what stands in its place, and where: at
 which problems, positions, roles, heads, neurons, neighbours.
@@ -15,7 +15,10 @@ from curta.config.errors import UserError, quoted, unknown
 
 HOWS = ("zero", "mean", "resample", "patch")
 
-Chosen = SupportsIndex | str | Collection[SupportsIndex] | Collection[str]
+ITSELF = "itself"
+"""The name of a window's first cell."""
+
+Selection = SupportsIndex | str | Collection[SupportsIndex] | Collection[str]
 """One index or name, or several."""
 
 LISTER = "curta activations RUN PROBLEM"
@@ -47,7 +50,7 @@ class Intervention:
     site: str
     how: str = "zero"
     source: str | None = None
-    where: Mapping[str, Chosen] = field(default_factory=dict)
+    where: Mapping[str, Selection] = field(default_factory=dict)
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -63,13 +66,13 @@ class Intervention:
         """`patch layer.0.after:position=5 from 12+35`, as tables show it."""
         source = "" if self.source is None else f" from {self.source}"
         selected = ",".join(
-            f"{axis}={one}" for axis, value in self.where.items() for one in several(value)
+            f"{axis}={one}" for axis, value in self.where.items() for one in as_list(value)
         )
         return f"{self.how} {self.site}{':' + selected if selected else ''}{source}"
 
 
 def parsed(text: str, how: str, source: str | None = None, seed: int = 0) -> Intervention:
-    """An intervention from its site as the command line has it.
+    """Return an intervention from its site as the command line has it.
 
     >>> parsed("layer.0.attention.heads:head=1,head=2,role=sum", "zero").where
     {'head': [1, 2], 'role': ['sum']}
@@ -81,21 +84,17 @@ def parsed(text: str, how: str, source: str | None = None, seed: int = 0) -> Int
         if not (axis and equals and value):
             raise UserError(f"{quoted(text)}: write a selection as head=2,role=sum")
         where.setdefault(axis, []).append(value)
-    numbers = {axis: _numbers(values) for axis, values in where.items()}
+    numbers = {
+        axis: [*map(int, values)] if all(re.fullmatch("[0-9]{1,9}", v) for v in values) else values
+        for axis, values in where.items()
+    }
     return Intervention(site, how, source, numbers, seed)
 
 
-def _numbers(values: list[str]) -> list[int] | list[str]:
-    """Indices, where all of them are."""
-    if all(re.fullmatch(r"[0-9]{1,9}", value) for value in values):
-        return [int(value) for value in values]
-    return values
+def as_list(value: Selection) -> list[int | str]:
+    """Return one or several as a list; NumPy's whole numbers become Python's.
 
-
-def several(value: Chosen) -> list[int | str]:
-    """One or several, as a list; NumPy's whole numbers are Python's.
-
-    >>> several(2), several(["a", "b"])
+    >>> as_list(2), as_list(["a", "b"])
     ([2], ['a', 'b'])
     """
     each = [value] if isinstance(value, str) or not isinstance(value, Collection) else [*value]
@@ -103,7 +102,7 @@ def several(value: Chosen) -> list[int | str]:
 
 
 def matching(patterns: str | Sequence[str], names: Sequence[str]) -> list[str]:
-    """The sites that these patterns name, in their own order; UserError for one that names none.
+    """Return the sites that patterns name, in order; UserError for a pattern that names none.
 
     A name stands for all below it, and without `recurrence.R.` for those of every recurrence:
 
@@ -111,22 +110,17 @@ def matching(patterns: str | Sequence[str], names: Sequence[str]) -> list[str]:
     >>> matching(["layer.0", "embedding"], names), matching("*.after", names)
     (['embedding', 'layer.0.before', 'layer.0.mlp.inner'], ['layer.10.after'])
     """
-    found = set[str]()
+    short = {name: re.sub(r"^recurrence\.\d+\.", "", name) for name in names}
+    chosen = set[str]()
     for pattern in [patterns] if isinstance(patterns, str) else patterns:
-        mine = {name for name in names if _is_meant(pattern, name)}
+        mine = {
+            name
+            for name in names
+            for form in (name, short[name])
+            if fnmatchcase(form, pattern) or form.startswith(f"{pattern}.")
+        }
         if not mine:
-            raise unknown("site", pattern, _short(pattern, names), LISTER)
-        found |= mine
-    return [name for name in names if name in found]
-
-
-def _is_meant(pattern: str, name: str) -> bool:
-    every = (name, re.sub(r"^recurrence\.\d+\.", "", name))
-    return any(fnmatchcase(one, pattern) or one.startswith(f"{pattern}.") for one in every)
-
-
-def _short(pattern: str, names: Sequence[str]) -> list[str]:
-    """The names that a slip is looked for in: without recurrences, unless it has one."""
-    if pattern.startswith("recurrence"):
-        return list(names)
-    return list(dict.fromkeys(re.sub(r"^recurrence\.\d+\.", "", name) for name in names))
+            known = names if pattern.startswith("recurrence") else dict.fromkeys(short.values())
+            raise unknown("site", pattern, list(known), LISTER)
+        chosen |= mine
+    return [name for name in names if name in chosen]

@@ -1,4 +1,4 @@
-"""A comparison as a table, an entry a row; and what a probe found, as it found it."""
+"""A comparison as a table, an entry a row; and the table of a probe."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,9 +11,9 @@ from curta.report.summary import Range, counted
 from curta.runs.results import ComparisonResults, ComparisonRow
 
 
-def comparison(found: ComparisonResults) -> Table:
+def comparison(results: ComparisonResults) -> Table:
     """What each entry cost, and exact match in the hardest slice of every size."""
-    known = [one for row in found.rows for one in asked(row)]
+    known = [one for row in results.rows for one in asked(row)]
     order = sorted(known, key=lambda one: (one.operator, one.digits))
     sizes = list(dict.fromkeys((one.operator, one.size) for one in order))
     columns = [
@@ -22,12 +22,12 @@ def comparison(found: ComparisonResults) -> Table:
         Column("seconds", text=lambda value: "" if value is None else f"{round(value):,}"),
         *(column for operator, size in sizes for column in _of_size(f"{operator} {size}")),
     ]
-    rows = [_row(row, sizes) for row in found.rows]
-    title = "exact match, hardest slice; median and range of " + counted(len(found.seeds), "seed")
+    rows = [_row(row, sizes) for row in results.rows]
+    title = "exact match, hardest slice; median and range of " + counted(len(results.seeds), "seed")
     notes = [
         f"{printable(row.name)} was not evaluated on {printable(one.operator)} at {one.size}"
         f" digits: {one.reason}."
-        for row in found.rows
+        for row in results.rows
         for one in row.unevaluated
     ]
     return Table(title, columns, rows, notes=notes)
@@ -51,19 +51,19 @@ def _at(row: ComparisonRow, operator: str, size: str) -> Cells:
     """The range of all members, or why there is none; and its ends."""
     slices = slices_of(row, operator, size)
     if slices:
-        found = hardest(slices)
-        return [found, *found]
+        ends = hardest(slices)
+        return [ends, *ends]
     reason = why_missing(row, operator, size) or row.status
     return [reason.replace(" ", "\n"), None, None, None]
 
 
-def _range(found: Range | str) -> str:
+def _range(ends: Range | str) -> str:
     """Median over members, and below it the range unless all are the same."""
-    if isinstance(found, str):
-        return found
-    same = found.least == found.most
-    ends = "" if same else f"\n{decimal(found.least, 2)}..{decimal(found.most, 2)}"
-    return f"{cell(found.median)}{ends}"
+    if isinstance(ends, str):
+        return ends
+    same = ends.min == ends.max
+    span = "" if same else f"\n{decimal(ends.min, 2)}..{decimal(ends.max, 2)}"
+    return f"{cell(ends.median)}{span}"
 
 
 def probe(table: ProbeTable) -> Table:

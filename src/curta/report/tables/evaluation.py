@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from statistics import median
+from typing import NamedTuple
 
 from curta.config.errors import printable
 from curta.config.table import Cells, Column, Table, cell
@@ -14,10 +15,8 @@ from curta.evaluation.results import (
     WholeTable,
     Written,
 )
-from curta.report.gaps import Row
-from curta.report.gaps import rows as gap_rows
 from curta.report.summary import counted as count_of
-from curta.report.summary import perplexity
+from curta.report.summary import perplexity, range_of
 
 RED = "bold red"
 
@@ -41,14 +40,14 @@ NOT_EVALUATED = "not evaluated"
 """Stands for the slices of a size that was left out."""
 
 
-def exact_match(found: Evaluation, seeds: Sequence[int]) -> Table:
+def exact_match(results: Evaluation, seeds: Sequence[int]) -> Table:
     """Exact match for each operator, size and slice: median, range, and every seed.
 
     It fits 80 columns unless seeds differ; generation is named only where it differs. Where
     not all is right, the medians of right tokens and of the right answer's perplexity stand
     in place of the speed. A size that was left out has a row without figures.
     """
-    rows = found.lengths
+    rows = results.lengths
     several, tokens = len(seeds) > 1, any(min(row.exact_match) < 1 for row in rows)
     agree = all(row.generated.agrees for row in rows)
     columns = [
@@ -66,16 +65,16 @@ def exact_match(found: Evaluation, seeds: Sequence[int]) -> Table:
     title = f"exact match, {count_of(len(seeds), 'seed')}"
     unmeasured = [None] * (len(columns) - 3)
     cells = [_row(row) for row in rows]
-    cells += [[one.operator, one.size, NOT_EVALUATED, *unmeasured] for one in found.unevaluated]
+    cells += [[one.operator, one.size, NOT_EVALUATED, *unmeasured] for one in results.unevaluated]
     order = {task: number for number, task in enumerate(dict.fromkeys(row[0] for row in cells))}
     cells.sort(key=lambda row: order[row[0]])
-    return Table(title, columns, cells, notes=left_out(found))
+    return Table(title, columns, cells, notes=left_out(results))
 
 
-def left_out(found: Evaluation) -> list[str]:
+def left_out(results: Evaluation) -> list[str]:
     """A sentence for each operator of which sizes were not evaluated: which, and why."""
     reasons = dict[tuple[str, str], list[str]]()
-    for one in found.unevaluated:
+    for one in results.unevaluated:
         reasons.setdefault((one.operator, one.reason), []).append(size(one.size))
     return [
         f"Not evaluated: {printable(operator)} at {'; '.join(sizes)} digits, since {reason}."
@@ -103,18 +102,18 @@ def _together(shares: Sequence[float] | None) -> str:
     return cell(shares)
 
 
-def grid(found: Grid, seeds: Sequence[int]) -> Table:
+def grid(result: Grid, seeds: Sequence[int]) -> Table:
     """Exact match of every seed by digits of the first and of the second operand."""
     columns = [
         Column("seed", text=str, once=True),
         Column("first", once=True),
-        *(Column(f"{digits}") for digits in found.digits),
+        *(Column(f"{digits}") for digits in result.digits),
     ]
-    title = f"exact match of {found.operator} by digits of both operands, {found.count} problems"
+    title = f"exact match of {result.operator} by digits of both operands, {result.count} problems"
     rows = [
         [seed, first, *cells]
-        for seed, member in zip(seeds, found.exact_match, strict=True)
-        for first, cells in zip(found.digits, member, strict=True)
+        for seed, member in zip(seeds, result.exact_match, strict=True)
+        for first, cells in zip(result.digits, member, strict=True)
     ]
     return Table(title, columns, rows)
 
@@ -181,25 +180,38 @@ def short(digits: str) -> str:
     return f"{digits[:12]}...{digits[-12:]} ({len(digits):,} digits)"
 
 
+class GapRow(NamedTuple):
+    """A kind of problems, how many, and exact match of every member; of the gap, the difference."""
+
+    name: str
+    problems: int | None
+    values: list[float]
+
+
+def gap_rows(gap: Gap) -> list[GapRow]:
+    """Return trained, held out, the gap; last those held out whose mirrored pair is in training."""
+    shares = {"trained": gap.trained, "held out": gap.held_out}
+    rows = [GapRow(name, one.count, one.exact_match) for name, one in shares.items()]
+    rows.append(GapRow("gap", None, gap.gap))
+    if gap.twins is not None:
+        rows.append(GapRow("held out, twin in training", gap.twins.count, gap.twins.exact_match))
+    return rows
+
+
 def trained_and_held_out(gaps: Sequence[Gap], seeds: Sequence[int]) -> Table:
     """For each operator exact match on trained and on held-out problems, and the gap."""
     columns = [
         Column("op", "operator", printable, words=True, once=True),
         Column("problems", words=True, once=True),
         Column("slice", words=True, fold=True),
-        Column("count", text=_or_nothing),
+        Column("count", text=lambda count: "" if count is None else f"{count:,}"),
         *(Column(name) for name in ("median", "min", "max")),
         *(Column(f"seed {seed}", shown=False) for seed in seeds),
     ]
     title = f"trained and held-out problems, exact match, {count_of(len(seeds), 'seed')}"
-    rows = [[gap.operator, gap.problems, *_gap_row(row)] for gap in gaps for row in gap_rows(gap)]
+    rows = [
+        [gap.operator, gap.problems, row.name, row.problems, *range_of(row.values), *row.values]
+        for gap in gaps
+        for row in gap_rows(gap)
+    ]
     return Table(title, columns, rows)
-
-
-def _gap_row(row: Row) -> Cells:
-    ends = median(row.values), min(row.values), max(row.values)
-    return [row.name, row.problems, *map(float, ends), *row.values]
-
-
-def _or_nothing(count: int | None) -> str:
-    return "" if count is None else f"{count:,}"

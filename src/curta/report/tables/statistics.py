@@ -28,17 +28,17 @@ Statistics = Mapping[str, Sequence[SliceStatistics]]
 """What evaluations say, row by row, by the names of entries; a single run has none."""
 
 
-def over_seeds(found: Statistics) -> Table:
+def over_seeds(by_entry: Statistics) -> Table:
     """A row for each slice: median, range, mean and deviation, and how sure they are.
 
     Of all seeds the least one has its own interval. Of a single seed only that is known.
     """
-    several = any(len(row.members) > 1 for rows in found.values() for row in rows)
+    several = any(len(row.members) > 1 for rows in by_entry.values() for row in rows)
     figures = _of_several() if several else _of_one()
-    columns = [*_entry(found), *places(), *(column for column, _ in figures)]
+    columns = [*_entry(by_entry), *places(), *(column for column, _ in figures)]
     rows = [
         [name, *_place(row), *(value(row) for _, value in figures)]
-        for name, rows in found.items()
+        for name, rows in by_entry.items()
         for row in rows
     ]
     notes = [WILSON, BOOTSTRAP] if several else [WILSON]
@@ -80,7 +80,7 @@ def _ends(
     """An interval as people read it, and its ends as two columns of CSV."""
 
     def end(place: int) -> Callable[[Any], float | None]:
-        return lambda row: None if (found := interval(row)) is None else found[place]
+        return lambda row: None if (ends := interval(row)) is None else ends[place]
 
     return [
         (Column(heading, text=span, kept=False), interval),
@@ -94,11 +94,11 @@ def span(interval: Interval | None) -> str:
     return MISSING if interval is None else f"{cell(interval.low)} to {cell(interval.high)}"
 
 
-def of_seeds(found: Statistics) -> Table:
+def of_seeds(by_entry: Statistics) -> Table:
     """A row for each slice and seed, with the interval of its share."""
     interval = _ends("95 %", "exact_match", lambda one: one.interval)
     columns = [
-        *_entry(found),
+        *_entry(by_entry),
         *places(),
         Column("seed", text=str),
         Column("right"),
@@ -108,15 +108,15 @@ def of_seeds(found: Statistics) -> Table:
     rows = [
         [name, *_place(row), one.seed, one.right, one.exact_match,
          *(end(one) for _, end in interval)]
-        for name, rows in found.items()
+        for name, rows in by_entry.items()
         for row in rows
         for one in row.members
     ]  # fmt: skip
     return Table("exact match, every seed", columns, rows, notes=[WILSON])
 
 
-def _entry(found: Statistics) -> list[Column]:
-    there = any(found)
+def _entry(by_entry: Statistics) -> list[Column]:
+    there = any(by_entry)
     column = Column("entry", text=printable, words=True, fold=True, once=True)
     return [column if there else Column("entry", shown=False, kept=False, once=True)]
 
@@ -125,15 +125,13 @@ def _place(row: "SliceStatistics | PairedSlice") -> Cells:
     return [row.operator, row.size, row.slice_name, row.count]
 
 
-def paired(found: "Paired") -> Table:
+def paired(pair: "Paired") -> Table:
     """A row for each slice: of one member of each run, or else the means of all of them."""
-    return (
-        _of_means(found) if found.member_seeds is None else _of_members(found, found.member_seeds)
-    )
+    return _of_means(pair) if pair.member_seeds is None else _of_members(pair, pair.member_seeds)
 
 
-def _of_members(found: "Paired", seeds: tuple[int, int]) -> Table:
-    names = [printable(name) for name in (found.first, found.second)]
+def _of_members(pair: "Paired", seeds: tuple[int, int]) -> Table:
+    names = [printable(name) for name in (pair.first, pair.second)]
     columns = [
         *places(),
         Column("both"),
@@ -145,7 +143,7 @@ def _of_members(found: "Paired", seeds: tuple[int, int]) -> Table:
     ]
     rows = [
         [*_place(row), one.both, one.only_first, one.only_second, one.neither, one.p, one.adjusted]
-        for row in found.slices
+        for row in pair.slices
         if (one := row.members) is not None
     ]
     told = f"{names[0]}, seed {seeds[0]}, and {names[1]}, seed {seeds[1]}"
@@ -156,8 +154,8 @@ def _of_members(found: "Paired", seeds: tuple[int, int]) -> Table:
     return Table(f"right on the same problems: {told}", columns, rows, notes=notes)
 
 
-def _of_means(found: "Paired") -> Table:
-    names = [printable(name) for name in (found.first, found.second)]
+def _of_means(pair: "Paired") -> Table:
+    names = [printable(name) for name in (pair.first, pair.second)]
     interval = _ends("95 %", "difference", lambda row: row.seeds.interval)
     columns = [
         *places(),
@@ -169,17 +167,15 @@ def _of_means(found: "Paired") -> Table:
     rows = [
         [*_place(row), row.seeds.first, row.seeds.second, row.seeds.difference,
          *(end(row) for _, end in interval)]
-        for row in found.slices
+        for row in pair.slices
     ]  # fmt: skip
-    return Table("mean exact match on the same problems", columns, rows, notes=_told(found))
+    return Table("mean exact match on the same problems", columns, rows, notes=_told(pair))
 
 
-def _told(found: "Paired") -> list[str]:
-    first, second = (listed(seeds) for seeds in (found.first_seeds, found.second_seeds))
+def _told(pair: "Paired") -> list[str]:
+    first, second = (listed(seeds) for seeds in (pair.first_seeds, pair.second_seeds))
     how = (
-        f"Paired by seed ({first})."
-        if found.paired
-        else f"Not paired: seeds {first}, and {second}."
+        f"Paired by seed ({first})." if pair.paired else f"Not paired: seeds {first}, and {second}."
     )
     return [how, BOOTSTRAP, "Each interval stands by itself: of 20 rows one may miss by chance."]
 

@@ -1,16 +1,28 @@
-"""What tests of probes share: whom to ask, and the rows of what was found."""
+"""What tests of probes share: subjects, and the rows of a finding."""
 
 from typing import Any
 
 import jax
 import numpy as np
 
+from curta.config.task import Task
 from curta.evaluation.scoring import Models
 from curta.frontends.run import Run
 from curta.model.transformer import Transformer
 from curta.probes.base import Finding, Probe
 from curta.probes.subject import Subject
-from curta.problems.problem import Problem
+from curta.problems.problem import Problem, parse
+
+
+class ModelSubject(Subject):
+    """Models without a run."""
+
+    def __init__(self, models: Models, *tasks: Task) -> None:
+        self.members, self.tasks = list(range(models.members)), list(tasks)
+        self.models, self.layout = models, models.layout
+
+    def problem(self, text: str | None) -> Problem:
+        return parse(str(text))
 
 
 def subject(run: Run, *members: int) -> Subject:
@@ -25,6 +37,10 @@ def found(probe: Probe, run: Run, *members: int) -> Finding:
         assert set(finding.columns) <= set(row)
     assert finding.picture["panels"]
     return finding
+
+
+def rows_of(probe: Probe, models: Models, task: Task) -> list[dict[str, Any]]:
+    return probe.examine(ModelSubject(models, task)).rows
 
 
 def only(finding: Finding, **wanted: Any) -> list[dict[str, Any]]:

@@ -15,34 +15,38 @@ from curta.evaluation.scoring import exact_match
 from curta.frontends.api import load
 from curta.frontends.run import Run
 from curta.probes import examine
-from curta.probes.carries import CarryChains, chained
-from curta.probes.commutativity import Commutativity
-from curta.probes.longer import Longer, size
-from curta.probes.patterns import Patterns
-from curta.probes.recurrences import Recurrences
-from curta.probes.single_digits import SingleDigits, table
-from curta.probes.values import OperandRange, edge, first_unknown
+from curta.probes.behaviour import (
+    CarryChains,
+    Commutativity,
+    Longer,
+    OperandRange,
+    Patterns,
+    Recurrences,
+    SingleDigits,
+    at_limit,
+    chained,
+    single_digit_problems,
+)
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem
 from curta.problems.tasks import RANDOM, problems
-from tests import tiny
 from tests.made_once import Shared
 
-from .asked import found, generated, only
 from .conftest import trained
+from .helpers import found, generated, only, subject
 
 
 def test_every_problem_of_two_digits_is_asked_once_unless_it_has_no_answer() -> None:
-    sums = table(Task("+"))
+    sums = single_digit_problems(Task("+"))
     assert [p.operands for p in sums] == list(itertools.product(range(10), repeat=2))
-    quotients = table(Task("//"))
+    quotients = single_digit_problems(Task("//"))
     assert len(quotients) == 90
     assert all(p.operands[1] for p in quotients)
 
 
 def test_single_digits_are_right_where_the_members_answer_them(windowed: Run) -> None:
     finding = found(SingleDigits(), windowed)
-    right = generated(windowed, table(windowed.recipe.tasks[0]))
+    right = generated(windowed, single_digit_problems(windowed.recipe.tasks[0]))
     assert 0 < right.mean() < 1, "the members should be right at times and wrong at times"
     (row,) = finding.rows
     assert row["problems"] == 100
@@ -57,7 +61,7 @@ def test_orders_agree_just_where_the_answers_do(windowed: Run) -> None:
     probe = Commutativity(count=20)
     finding, task = found(probe, windowed), windowed.recipe.tasks[0]
     for digits in (3, 6):
-        exam = probe.pairs(windowed.layout, task, digits)
+        exam = probe.pairs(subject(windowed), task, digits)
         assert all(len(set(p.operands)) == 2 for p in exam)
         (same,) = only(finding, digits=digits, answers="same")
         (right,) = only(finding, digits=digits, answers="right")
@@ -78,23 +82,6 @@ def test_patterns_show_what_each_member_answers(windowed: Run) -> None:
         assert row["answers"] == ["invalid" if answer is None else str(answer) for answer in given]
         assert row["truth"] == str(sum(map(int, row["problem"].split("+"))))
         assert row["right"] == sum(str(answer) == row["truth"] for answer in given)
-
-
-@pytest.mark.slow
-def test_patterns_beyond_the_model_are_named_and_not_asked(dense: Run) -> None:
-    """40 positions hold 9 digits plus 9 and their sum, and not 16 plus 16."""
-    rows = {row["pattern"]: row for row in found(Patterns(), dense).rows}
-    assert rows["powers of ten"]["right"] is None
-    assert rows["powers of ten"]["answers"] is None
-    assert rows["carry through nines"]["right"] is not None
-
-
-def test_every_operation_names_patterns_that_are_problems() -> None:
-    for symbol in tiny.ON_DEVICE:
-        operation = OPERATIONS[symbol]
-        assert operation.patterns
-        for operands in operation.patterns.values():
-            assert Problem(symbol, operands).truth is not None
 
 
 @given(st.data())
@@ -148,28 +135,16 @@ def test_chains_are_asked_in_and_out_of_range(windowed: Run) -> None:
 
 
 def test_the_problems_at_a_limit_are_those_of_the_source() -> None:
-    texts = [str(problem) for problem in edge(Task("+"), (50, 50))]
+    texts = [str(problem) for problem in at_limit(Task("+"), (50, 50))]
     assert (texts[0], texts[-1], len(set(texts))) == ("50+1", "6+50", 14)
-    others = [sum(problem.operands) - 50 for problem in edge(Task("+"), (50, 50))]
+    others = [sum(problem.operands) - 50 for problem in at_limit(Task("+"), (50, 50))]
     assert others == [1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6]
-
-
-def test_limits_are_the_first_numbers_beyond_training() -> None:
-    assert first_unknown(Task("+", digits=(1, 3))) == (1000, 1000)
-    assert first_unknown(Task("+", values=(0, 49), special=0.0)) == (50, 50)
-    assert first_unknown(Task("//", digits=(1, 6), second=(1, 3))) == (10**6, 10**3)
 
 
 def test_problems_that_are_written_in_another_base_are_none_of_these_probes() -> None:
     for probe in (OperandRange, CarryChains, SingleDigits):
         assert probe.about(Task("+"))
         assert not probe.about(Task("+", base=16))
-
-
-def test_nothing_lies_beyond_the_residues_of_a_modulus() -> None:
-    for probe in (OperandRange, Longer):
-        assert probe.about(Task("+"))
-        assert not probe.about(Task("+ mod 97", values=(0, 96), special=0.0))
 
 
 BOUNDS: dict[str, Callable[[int, int], bool]] = {
@@ -187,7 +162,7 @@ def test_operands_lie_where_they_are_said_to(
     beyond: str, step: tuple[int, int], limits: tuple[int, int]
 ) -> None:
     low, high = (0, 1) if beyond == "none" else step
-    sample = OperandRange(count=8).drawn(Task("//"), limits, (low, high), beyond)
+    sample = OperandRange(count=8).draw(Task("//"), limits, (low, high), beyond)
     assert len(sample) == 8
     for problem in sample:
         pairs = list(zip(problem.operands, limits, strict=True))
@@ -199,7 +174,7 @@ def test_operands_lie_where_they_are_said_to(
 def test_ranges_are_scored_as_asking_scores_them(windowed: Run) -> None:
     finding = found(OperandRange(limit=50, count=5), windowed)
     (row,) = only(finding, range="at L")
-    right = generated(windowed, edge(windowed.recipe.tasks[0], (50, 50)))
+    right = generated(windowed, at_limit(windowed.recipe.tasks[0], (50, 50)))
     assert row["members"] == right.mean(axis=1).round(6).tolist()
     assert "50+1" in finding.notes[0]
     assert "6+50" in finding.notes[0]
@@ -208,12 +183,6 @@ def test_ranges_are_scored_as_asking_scores_them(windowed: Run) -> None:
 def test_longer_asks_each_digit_count_up_to_twice_and_then_three_times(windowed: Run) -> None:
     finding = found(Longer(count=4), windowed)
     assert [row["digits"] for row in finding.rows] == [3, 4, 5, 6, 9]
-
-
-def test_operands_grow_in_the_proportions_of_training() -> None:
-    assert size(Task("//", digits=(1, 6), second=(1, 3)), 7) == (7, 4)
-    assert size(Task("//", digits=(1, 6), second=(1, 3)), 12) == (12, 6)
-    assert size(Task("+", digits=(1, 5), operands=(2, 4)), 10) == (10,) * 4
 
 
 @pytest.fixture(scope="module")

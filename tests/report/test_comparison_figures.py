@@ -12,7 +12,8 @@ from matplotlib.collections import FillBetweenPolyCollection
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from curta.report import bands, figures, swept
+from curta.report import comparison_figures as compare
+from curta.report import figures
 from curta.report.compared import Compared, read_comparison
 
 from . import sample
@@ -62,7 +63,7 @@ def legend(figure: Figure) -> list[str]:
 
 
 def test_every_entry_has_a_panel_of_its_lengths(compared: Compared) -> None:
-    figure = bands.lengths(compared, "+")
+    figure = compare.lengths(compared, "+")
     assert titles(figure) == list(sample.ENTRIES)
     for axes, row in zip(figure.axes, compared.rows, strict=True):
         sizes = sorted({one.digits for one in row.lengths})
@@ -81,15 +82,8 @@ def test_every_entry_has_a_panel_of_its_lengths(compared: Compared) -> None:
         assert len(lines(axes, figures.MUTED)) == len(sample.ENTRIES) - 1
 
 
-def test_lengths_without_positions_are_marked(compared: Compared) -> None:
-    plain, padded, window = bands.lengths(compared, "+").axes
-    assert lines(plain, figures.ALERT) == [([100], [0])]
-    assert lines(padded, figures.ALERT) == lines(window, figures.ALERT) == []
-    assert "no positions" in legend(bands.lengths(compared, "+"))
-
-
 def test_curves_of_learning_are_medians_and_ranges(compared: Compared, tmp_path: Path) -> None:
-    figure = bands.learning(compared)
+    figure = compare.learning(compared)
     loss, exact = figure.axes[:2]
     records = sample.metrics(3, 400)
     for axes, key in ((loss, "loss"), (exact, "exact_match")):
@@ -107,7 +101,10 @@ def test_curves_of_learning_are_medians_and_ranges(compared: Compared, tmp_path:
 
 
 def test_no_text_of_a_figure_lies_on_another(compared: Compared) -> None:
-    for figure in (bands.lengths(compared, "+"), bands.learning(compared)):
+    for figure in (
+        compare.lengths(compared, "+"),
+        compare.learning(compared),
+    ):
         figure.draw_without_rendering()
         boxes = [text.get_window_extent() for text in written(figure)]
         boxes += [box.get_window_extent() for box in figure.legends]
@@ -138,8 +135,8 @@ def test_a_sweep_of_numbers_is_drawn_against_them(tmp_path: Path) -> None:
         median(fmean(e.exact_match.members[m] for e in side) for m in range(3)) for side in sides
     ]
     for figure, places in (
-        (swept.by_value(compared, "model.width"), widths),
-        (swept.by_size(compared), sizes),
+        (compare.by_value(compared, "model.width"), widths),
+        (compare.by_size(compared), sizes),
     ):
         loss, within, beyond = figure.axes
         assert lines(loss, figures.MEDIAN) == [(places, [compared.rows[0].loss.median] * 3)]
@@ -159,17 +156,12 @@ def test_other_values_are_told_apart_by_series(tmp_path: Path) -> None:
         for name in ("adamw", "sgd")
     ]
     compared = sweep(tmp_path, changes, [100, 100, 400, 400])
-    assert legend(swept.by_value(compared, "model.width")) == ["adamw", "sgd"]
-    assert legend(swept.by_value(compared, "optimizer.name")) == ["width 16", "width 32"]
-    assert legend(swept.by_size(compared)) == ["adamw", "sgd"]
-
-
-def test_more_series_than_colours_are_drawn_as_one(tmp_path: Path) -> None:
-    changes = [{"model.width": w, "seed": s} for w in (16, 32) for s in range(6)]
-    compared = sweep(tmp_path, changes, [100] * 6 + [400] * 6)
-    figure = swept.by_value(compared, "model.width")
-    assert legend(figure) == ["median"]
-    assert len(lines(figure.axes[0], figures.MEDIAN, labelled=False)[0][0]) == 12 * 3
+    assert legend(compare.by_value(compared, "model.width")) == ["adamw", "sgd"]
+    assert legend(compare.by_value(compared, "optimizer.name")) == [
+        "width 16",
+        "width 32",
+    ]
+    assert legend(compare.by_size(compared)) == ["adamw", "sgd"]
 
 
 @pytest.mark.parametrize(
@@ -184,6 +176,6 @@ def test_more_series_than_colours_are_drawn_as_one(tmp_path: Path) -> None:
     ],
 )
 def test_places_on_the_axis(values: list[Any], log: bool, places: list[float]) -> None:
-    axis = swept.Axis(values)
+    axis = compare.SweptAxis(values)
     assert axis.log == log
     assert [axis.place(value) for value in values] == places

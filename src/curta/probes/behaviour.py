@@ -1,0 +1,500 @@
+"""Probes of behaviour: exact match by group of problems.
+
+Each draws groups of problems, evaluates every member on them, and has a row for each group.
+
+    single-digits   all problems of two digits, which one learns by heart
+    commutativity   whether the order of the operands matters
+    patterns        the single problems that each operation names
+    carry-chains    by the longest chain of carries, or of borrows
+    operand-range   by the values of the operands, beyond those of training
+    longer          by the digit count, beyond that of training
+    recurrences     by the number of recurrences of a looped model
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise, product
+from operator import eq
+from random import Random
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from curta.config.limits import LAYERS
+from curta.config.table import sized
+from curta.probes.base import (
+    CARRIES,
+    STATISTICS,
+    Row,
+    TaskFinding,
+    TaskProbe,
+    option,
+    seed_option,
+    summary_statistics,
+)
+from curta.probes.pictures import Heat, Panel, by_member, lines
+from curta.problems import task_sizes
+from curta.problems.numerals import to_text
+from curta.problems.operations import operation_named
+from curta.problems.problem import Problem, answer_text
+
+if TYPE_CHECKING:
+    from curta.config.recipe import Recipe
+    from curta.config.task import Task
+    from curta.probes.subject import Subject
+
+TEN = range(10)
+
+
+Group = tuple[Row, list[Problem]]
+"""The first cells of a row, and the problems that are counted together in it."""
+
+
+def exact_match_rows(subject: Subject, groups: Sequence[Group]) -> list[Row]:
+    """Return a row for each group of problems, with the exact match of each member."""
+    shares = subject.shares([problems for _, problems in groups])
+    return [
+        cells | {"problems": len(problems)} | summary_statistics(share)
+        for (cells, problems), share in zip(groups, shares, strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class SingleDigits(TaskProbe):
+    name: ClassVar[str] = "single-digits"
+    summary: ClassVar[str] = "all problems of two single digits"
+    scope: ClassVar[str] = "operations of two numbers in base ten"
+    columns: ClassVar = ("operator", "problems", *STATISTICS, "missed")
+    shows: ClassVar = (
+        "Share of the members that write each problem of two single digits without an error."
+    )
+
+    @classmethod
+    def about(cls, task: Task) -> bool:
+        return operation_named(task.operator).takes(2) and task.base == 10
+
+    def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
+        sample = single_digit_problems(task)
+        correct = subject.exact_match(sample)
+        row = {"operator": task.operator, "problems": len(sample)}
+        row |= summary_statistics(correct.mean(axis=1))
+        row["missed"] = [str(sample[at]) for at in np.flatnonzero(~correct.all(axis=0))]
+        shares = dict(zip((p.operands for p in sample), correct.mean(axis=0).tolist(), strict=True))
+        panel: Heat = {
+            "form": "heat",
+            "title": task.operator,
+            "across": "second operand",
+            "down": "first operand",
+            "columns": [str(digit) for digit in TEN],
+            "rows": [str(digit) for digit in TEN],
+            "values": [[shares.get((first, second)) for second in TEN] for first in TEN],
+            "exact_match": True,
+        }
+        return TaskFinding([row], [panel])
+
+
+def single_digit_problems(task: Task) -> list[Problem]:
+    """Return every problem of two digits that has an answer."""
+    refuse = task_sizes.operation(task).refuse
+    return [Problem(task.operator, pair) for pair in product(TEN, TEN) if refuse(pair) is None]
+
+
+@dataclass(frozen=True)
+class Commutativity(TaskProbe):
+    """`same`: both orders get the same answer, right or wrong; `right`: both get the true one."""
+
+    name: ClassVar[str] = "commutativity"
+    summary: ClassVar[str] = "the same answer whichever operand stands first"
+    scope: ClassVar[str] = "operations of two numbers whose order makes no difference"
+    columns: ClassVar = ("operator", "digits", "pairs", "answers", *STATISTICS)
+    shows: ClassVar = (
+        "Share of pairs of problems, one the other turned round, whose answers are the same,"
+        " and right."
+    )
+
+    count: int = option(50, "pairs of each size")
+    seed: int = seed_option("seed of the pairs")
+
+    @classmethod
+    def about(cls, task: Task) -> bool:
+        operation = operation_named(task.operator)
+        return operation.takes(2) and operation.commutes
+
+    def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
+        """Two rows for operands as long as the longest in training, and two for twice that."""
+        rows = list[Row]()
+        for digits in in_and_beyond(task):
+            sample = self.pairs(subject, task, digits)
+            mirrored = [Problem(task.operator, p.operands[::-1]) for p in sample]
+            shares: dict[str, Any] = {"same": None, "right": None}
+            if subject.fits([*sample, *mirrored]):
+                both = zip(subject.answers(sample), subject.answers(mirrored), strict=True)
+                truths = [problem.truth for problem in sample]
+                agreed = [
+                    [a if a == b else None for a, b in zip(first, second, strict=True)]
+                    for first, second in both
+                ]
+                shares["same"] = [fmean(a is not None for a in member) for member in agreed]
+                shares["right"] = [fmean(map(eq, member, truths)) for member in agreed]
+            for name, share in shares.items():
+                row = {"operator": task.operator, "digits": digits, "pairs": len(sample)}
+                rows.append(row | {"answers": name} | summary_statistics(share))
+        names = [f"{row['operator']} {row['digits']} digits: {row['answers']}" for row in rows]
+        panel = by_member(f"{task.operator}: share of pairs", names, rows, subject.members)
+        return TaskFinding(rows, [panel])
+
+    def pairs(self, subject: Subject, task: Task, digits: int) -> list[Problem]:
+        """Return problems whose operands differ."""
+        sample = subject.sample(task, self.count, self.seed, (digits, digits))
+        return [problem for problem in sample if len(set(problem.operands)) == 2]
+
+
+@dataclass(frozen=True)
+class Patterns(TaskProbe):
+    name: ClassVar[str] = "patterns"
+    summary: ClassVar[str] = "named problems, each telling in its own way"
+    scope: ClassVar[str] = "operations that name such problems"
+    columns: ClassVar = ("operator", "pattern", "problem", "truth", "right", "answers")
+    shows: ClassVar = (
+        "What each member answers to each named problem: right, wrong, or not to be asked."
+    )
+
+    @classmethod
+    def about(cls, task: Task) -> bool:
+        return bool(operation_named(task.operator).patterns)
+
+    def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
+        """Members write the answers themselves; problems without positions are left out."""
+        rows, values = list[Row](), list[list[float | None]]()
+        patterns = {
+            name: Problem(task.operator, operands)
+            for name, operands in task_sizes.operation(task).patterns.items()
+        }
+        sample = [problem for problem in patterns.values() if subject.fits([problem])]
+        by_problem = dict(zip(sample, zip(*subject.answers(sample), strict=True), strict=True))
+        for name, problem in patterns.items():
+            row: Row = {"operator": task.operator, "pattern": name, "problem": str(problem)}
+            row |= {"truth": answer_text(problem.truth), "right": None, "answers": None}
+            answers = by_problem.get(problem)
+            if answers is None:
+                values.append([None] * len(subject.members))
+            else:
+                values.append([float(answer == problem.truth) for answer in answers])
+                row["right"] = sum(answer == problem.truth for answer in answers)
+                row["answers"] = ["invalid" if a is None else answer_text(a) for a in answers]
+            rows.append(row)
+        words = {None: "no room", 1.0: "right", 0.0: "wrong"}
+        panel: Heat = {
+            "form": "heat",
+            "title": f"{task.operator}: answers",
+            "across": "member",
+            "down": "",
+            "columns": [str(member) for member in subject.members],
+            "rows": [f"{row['operator']} {row['pattern']}" for row in rows],
+            "values": values,
+            "texts": [[words[value] for value in row] for row in values],
+            "exact_match": True,
+        }
+        return TaskFinding(rows, [panel])
+
+
+class Chains(NamedTuple):
+    """How two digits begin a chain, and how they pass it on."""
+
+    begins: Callable[[int, int], bool]
+    passes: Callable[[int, int], bool]
+    whole: bool
+    """Whether the highest place may belong to a chain."""
+
+
+CHAINS = {
+    "+": Chains(lambda a, b: a + b > 9, lambda a, b: a + b == 9, whole=True),
+    "-": Chains(lambda a, b: a < b, lambda a, b: a == b, whole=False),
+}
+"""By operator. A difference has the larger number first."""
+
+LENGTHS = 12
+"""Most lengths of chains at one size."""
+
+
+@dataclass(frozen=True)
+class CarryChains(TaskProbe):
+    """Random problems hardly ever have long chains, so problems are built around one."""
+
+    name: ClassVar[str] = "carry-chains"
+    summary: ClassVar[str] = "exact match by the longest chain of carries or borrows"
+    scope: ClassVar[str] = "sums and differences of two numbers in base ten"
+    columns: ClassVar = ("operator", "digits", "chain", "problems", *STATISTICS)
+    shows: ClassVar = (
+        "Exact match by the number of consecutive places that carry (or borrow), with operands"
+        " as long as the longest in training, and twice as long."
+    )
+
+    count: int = option(50, "problems of each length of chain")
+    seed: int = seed_option()
+
+    @classmethod
+    def about(cls, task: Task) -> bool:
+        return task.operator in CARRIES and task.base == 10
+
+    def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
+        across = f"places in the longest {CARRIES[task.operator]} chain"
+        rows, panels = list[Row](), list[Panel]()
+        for digits in in_and_beyond(task):
+            most = digits if CHAINS[task.operator].whole else digits - 1
+            chains = np.linspace(0, most, min(LENGTHS, most + 1)).round().astype(int).tolist()
+            groups: list[Group] = [
+                (
+                    {"operator": task.operator, "digits": digits, "chain": chain},
+                    chained(task.operator, digits, chain, self.count, self.seed),
+                )
+                for chain in chains
+            ]
+            mine = exact_match_rows(subject, groups)
+            room = "" if all(row["members"] for row in mine) else ": no room"
+            title = f"{task.operator} with {digits} digits{room}"
+            panels.append(lines(title, across, "chain", mine, len(subject.members)))
+            rows += mine
+        return TaskFinding(rows, panels)
+
+
+def chained(operator: str, digits: int, length: int, count: int, seed: int) -> list[Problem]:
+    """Return problems of so many digits whose longest chain has that length.
+
+    The chain stands at random. Below and above it are places that neither carry nor pass a carry
+    on: of a chain of 2 in sums of 4 digits, 1538+2421 has its 3+4 and 1+2 as such places.
+    """
+    rng = np.random.default_rng([seed, digits, length, *operator.encode()])
+    chains, problems = CHAINS[operator], list[Problem]()
+    for _ in range(count):
+        first = int(rng.integers(0, digits - length + (1 if chains.whole else 0)))
+        operands = [0, 0]
+        for place in range(digits):
+            least = int(place == digits - 1)  # the first digit of a number is no zero
+            pairs = list(product(range(least, 10), repeat=2))
+            if first == place < first + length:
+                pairs = [pair for pair in pairs if chains.begins(*pair)]
+            elif first < place < first + length:
+                pairs = [pair for pair in pairs if chains.passes(*pair)]
+            else:
+                pairs = [p for p in pairs if not (chains.begins(*p) or chains.passes(*p))]
+            pair = pairs[rng.integers(len(pairs))]
+            operands = [operands[i] + 10**place * pair[i] for i in range(2)]
+        problems.append(Problem(operator, tuple(operands)))
+    return problems
+
+
+STEPS = (1, 2, 5, 10, 100)
+"""Ends of the ranges beyond the limit, as multiples of it."""
+
+FIRST, SECOND = 8, 6
+"""With how many numbers, from 1 on, the limit stands as the first and as the second operand."""
+
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class OperandRange(TaskProbe):
+    """Addition, or memory? Operands beyond a limit, where training had those below it.
+
+    Source: the operand-range probe of a calculator trained on two numbers below 50, and asked
+    fourteen sums, 50+1 ... 50+8 and 1+50 ... 6+50.
+    """
+
+    name: ClassVar[str] = "operand-range"
+    summary: ClassVar[str] = "exact match by the values of operands beyond training"
+    scope: ClassVar[str] = "operations of two numbers in base ten, and not modulo a number"
+    columns: ClassVar = ("operator", "range", "beyond", "problems", *STATISTICS)
+    shows: ClassVar = (
+        "Exact match where one operand, or both, lie in a range beyond L, which stands for the"
+        " first number that this operand did not have in training."
+    )
+
+    limit: int | None = option(None, "first number beyond training", least=14, most=10**9)
+    count: int = option(50, "problems of each range")
+    seed: int = seed_option()
+
+    @classmethod
+    def about(cls, task: Task) -> bool:
+        operation = operation_named(task.operator)
+        return operation.takes(2) and task.base == 10 and not operation.modulus
+
+    def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
+        limits = (self.limit, self.limit) if self.limit else first_unknown(task)
+        samples = {("below L", "none"): self.draw(task, limits, (0, 1), "none")}
+        samples["at L", "one"] = at_limit(task, limits)
+        for low, high in pairwise(STEPS):
+            name = f"{'' if low == 1 else low}L to {high}L"
+            for beyond in ("one", "both"):
+                samples[name, beyond] = self.draw(task, limits, (low, high), beyond)
+        groups: list[Group] = [
+            ({"operator": task.operator, "range": name, "beyond": beyond}, sample)
+            for (name, beyond), sample in samples.items()
+        ]
+        rows = exact_match_rows(subject, groups)
+        title = f"{task.operator}: range of the operands, and how many of the two lie in it"
+        names = [f"{row['range']}: {row['beyond']}" for row in rows]
+        panel = by_member(title, names, rows, subject.members)
+        panel["exact_match"] = True
+
+        texts = [to_text(limit) for limit in dict.fromkeys(limits)]
+        values = [
+            f"{int(text):,}" if len(text) <= 15 else f"10^{len(text) - 1} or more" for text in texts
+        ]
+        sums = "L with 1 ... 6 with L"
+        if max(map(len, texts)) <= 5:
+            sums = ", ".join(map(str, samples["at L", "one"]))
+        trained = f"the largest operand of training has {sized(task_sizes.widest(task)[0])}"
+        if task.values:
+            trained = f"training had operands of {task.values[0]} to {task.values[1]}"
+        note = f"{task.operator}: L is {', then '.join(values)}; {trained}. At L: {sums}."
+        return TaskFinding(rows, [panel], (note,))
+
+    def draw(self, task: Task, limits: Pair, span: Pair, beyond: str) -> list[Problem]:
+        """Return problems with one operand in the range and one below its limit, or both in it.
+
+        The range is in multiples of each operand's limit.
+        """
+        ends = span[0] * limits[0], span[1] * limits[0]
+        rng, problems = Random(f"{self.seed} {task.operator} {ends} {beyond}"), list[Problem]()
+        while len(problems) < self.count:
+            sides = [span, (0, 1) if beyond == "one" else span]
+            rng.shuffle(sides)
+            operands = [
+                rng.randrange(low * limit, high * limit)
+                for (low, high), limit in zip(sides, limits, strict=True)
+            ]
+            problems += answerable(task, [(operands[0], operands[1])])
+        return problems
+
+
+def first_unknown(task: Task) -> Pair:
+    """Return for each operand the first number that it did not have in training.
+
+    >>> from curta.config.task import Task
+    >>> first_unknown(Task("//", digits=(1, 6), second=(1, 3)))
+    (1000000, 1000)
+    """
+    if task.values:
+        return task.values[1] + 1, task.values[1] + 1
+    first, second = (10**digits for digits in task_sizes.widest(task)[:2])
+    return first, second
+
+
+def at_limit(task: Task, limits: Pair) -> list[Problem]:
+    """Return each limit with the smallest numbers: as the first operand, then as the second."""
+    pairs = [(limits[0], other) for other in range(1, FIRST + 1)]
+    pairs += [(other, limits[1]) for other in range(1, SECOND + 1)]
+    return answerable(task, pairs)
+
+
+def answerable(task: Task, pairs: Sequence[Pair]) -> list[Problem]:
+    """Return the problems of these operands that have an answer."""
+    refuse = task_sizes.operation(task).refuse
+    return [Problem(task.operator, pair) for pair in pairs if refuse(pair) is None]
+
+
+@dataclass(frozen=True)
+class Longer(TaskProbe):
+    name: ClassVar[str] = "longer"
+    summary: ClassVar[str] = "exact match at each digit count beyond training"
+    scope: ClassVar[str] = "operations that are not modulo a number"
+    columns: ClassVar = ("operator", "digits", "others", "problems", *STATISTICS)
+    shows: ClassVar = (
+        "Exact match on random problems by the digits of the first operand, from the longest in"
+        " training (shaded) to twice that, and three times that; the other operands grow in"
+        " proportion, and are as many as training had at most."
+    )
+
+    count: int = option(30, "random problems of each digit count")
+    seed: int = seed_option()
+
+    @classmethod
+    def about(cls, task: Task) -> bool:
+        return not operation_named(task.operator).modulus
+
+    def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
+        longest, groups = task_sizes.widest(task)[0], list[Group]()
+        for digits in (*range(longest, 2 * longest + 1), 3 * longest):
+            first, *others = in_proportion(task, digits)
+            sample = subject.sample(task, self.count, self.seed, (first, *others))
+            groups.append(({"operator": task.operator, "digits": first, "others": others}, sample))
+        rows = exact_match_rows(subject, groups)
+        title = f"{task.operator} (trained on up to {sized(longest)})"
+        members = len(subject.members)
+        panel = lines(title, "digits of the first operand", "digits", rows, members)
+        panel["inside"] = 1
+        return TaskFinding(rows, [panel])
+
+
+def in_proportion(task: Task, digits: int) -> tuple[int, ...]:
+    """Return the digits of every operand when the first has so many, as in training.
+
+    >>> from curta.config.task import Task
+    >>> in_proportion(Task("//", digits=(1, 6), second=(1, 3)), 12)
+    (12, 6)
+    """
+    widest = task_sizes.widest(task)
+    return tuple(-(-digits * high // widest[0]) for high in widest)
+
+
+def in_and_beyond(task: Task) -> tuple[int, int]:
+    """Return the digits of the longest first operand in training, and twice as many."""
+    longest = task_sizes.widest(task)[0]
+    return longest, 2 * longest
+
+
+@dataclass(frozen=True)
+class Recurrences(TaskProbe):
+    """More and fewer recurrences than in training.
+
+    Source: McLeish et al., arXiv 2405.17399, and its reproduction with grids for 1, 2, 8, 16
+    and 32 recurrences of a block that was trained with 16.
+    """
+
+    name: ClassVar[str] = "recurrences"
+    summary: ClassVar[str] = "exact match and perplexity by the number of recurrences"
+    scope: ClassVar[str] = "looped models"
+    columns: ClassVar = (
+        "operator", "digits", "recurrences", "problems", *STATISTICS, "perplexity",
+    )  # fmt: skip
+    shows: ClassVar = (
+        "Exact match on random problems by the number of recurrences at test time, at the"
+        " longest digit count in training and at one and a half and two times that."
+    )
+
+    most: int = option(
+        32, "greatest number of recurrences; those asked are 1, 2, 4, ...", most=LAYERS
+    )
+    count: int = option(100, "random problems of each digit count")
+    seed: int = seed_option()
+
+    @classmethod
+    def unfit(cls, recipe: Recipe) -> str | None:
+        return None if recipe.model.num_recurrences > 1 else "a model without recurrences"
+
+    def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
+        longest, rows = task_sizes.widest(task)[0], list[Row]()
+        sizes = list(dict.fromkeys((longest, longest * 3 // 2, 2 * longest)))
+        for digits in sizes:
+            sample = subject.sample(task, self.count, self.seed, in_proportion(task, digits))
+            for num_recurrences in (2**power for power in range(self.most.bit_length())):
+                row = {"operator": task.operator, "digits": digits, "recurrences": num_recurrences}
+                row |= {"problems": len(sample), "perplexity": None} | summary_statistics(None)
+                if subject.fits(sample):
+                    scores = subject.scores(sample, num_recurrences)
+                    row |= summary_statistics(scores.exact_match.mean(axis=1))
+                    row["perplexity"] = round(float(np.median(np.exp(scores.loss))), 3)
+                rows.append(row)
+        panels: list[Panel] = [
+            lines(
+                f"{task.operator} at {sized(digits)}", "recurrences", "recurrences",
+                [row for row in rows if row["digits"] == digits], len(subject.members),
+            )
+            for digits in sizes
+        ]  # fmt: skip
+        trained = f"trained with {subject.run.recipe.model.num_recurrences} recurrences"
+        return TaskFinding(rows, panels, (trained,))

@@ -1,0 +1,172 @@
+"""Which values of a site an intervention selects, and what stands in their place."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from curta.config.errors import UserError, unknown
+from curta.layouts import Layout
+from curta.layouts.program import ProgramLayout
+from curta.model.inspection import AXES, Change, kind
+from curta.probes.inside.interventions import ITSELF, Intervention, Selection, as_list
+from curta.probes.inside.texts import Texts, aligned
+from curta.programs.machine.machine import neighbour_name
+
+Mask = Bool[np.ndarray, "..."]
+
+
+class Scene(NamedTuple):
+    """Texts to select from, and which cell of each query's window each key fills.
+
+    Cell 0 is the query itself, the others are its role's neighbours in their order; a number that
+    is no cell stands for what the query does not see.
+    """
+
+    layout: Layout
+    texts: Texts
+    cells: Int[np.ndarray, "problems queries keys"] | None
+
+
+class Donors(NamedTuple):
+    """Texts from which values are taken, each once."""
+
+    texts: Texts
+    values: Mapping[str, Float[np.ndarray, "members texts *axes"]]
+    problem_rows: Int[np.ndarray, " problems"]
+    """The row of each problem."""
+    source_rows: Mapping[str, int]
+    """The row of each problem that an intervention names as its source."""
+
+
+def selected(scene: Scene, intervention: Intervention, shape: Sequence[int]) -> Mask:
+    """Return a mask that broadcasts to (problems, *shape), `shape` that of the site in one text.
+
+    Raises UserError for an axis or a name that the site does not have, and for an index beyond
+    its axis; a mask may be empty.
+    """
+    site, texts, layout = intervention.site, scene.texts, scene.layout
+    axes = AXES[kind(site)]
+    sizes = dict(zip(axes, (len(texts.lengths), *shape), strict=True))
+    places = "query" if "query" in axes else "position"
+
+    def along(mask: Mask, *names: str) -> Mask:
+        """The mask of these axes, with 1 on the others: ("key",) of 5 becomes (1, 1, 1, 5)."""
+        return mask.reshape([mask.shape[names.index(a)] if a in names else 1 for a in axes])
+
+    def of_roles(chosen: Selection) -> Bool[np.ndarray, "problems positions"]:
+        names = [role.name for role in layout.roles]
+        for one in as_list(chosen):
+            if one not in names:
+                raise unknown("role", one, names)
+        return np.isin(texts.roles, [names.index(str(one)) for one in as_list(chosen)])
+
+    def of_neighbours(chosen: Selection) -> Bool[np.ndarray, "problems queries keys"]:
+        known = neighbours(layout)
+        for one in as_list(chosen):
+            if one not in known:
+                raise unknown("neighbour", one, known)
+        return np.logical_or.reduce([sees(scene, str(one)) for one in as_list(chosen)])
+
+    named = ["role"] if places in axes else []
+    named += ["key_role"] if places == "query" else []
+    named += ["neighbour"] if places == "query" and scene.cells is not None else []
+    mask = along(texts.present, "problem", places)
+    for name, chosen in intervention.where.items():
+        if name in axes:
+            for index in as_list(chosen):
+                if not isinstance(index, int) or not 0 <= index < sizes[name]:
+                    raise UserError(f"{site} has {name} 0 to {sizes[name] - 1}, not {index}")
+            mask = mask & along(np.isin(np.arange(sizes[name]), as_list(chosen)), name)
+        elif name not in named:
+            raise unknown(f"selection of {site}", name, [*axes, *named])
+        elif name == "neighbour":
+            mask = mask & along(of_neighbours(chosen), "problem", "query", "key")
+        else:
+            mask = mask & along(of_roles(chosen), "problem", places if name == "role" else "key")
+    return mask
+
+
+def neighbours(layout: Layout) -> dict[str, Int[np.ndarray, " roles"]]:
+    """Return the neighbours in any role's window, by name: their cell by role, or -1."""
+    assert isinstance(layout, ProgramLayout)
+    cells = {ITSELF: np.zeros(len(layout.roles), int)}
+    for number, role in enumerate(layout.roles):
+        for cell, neighbour in enumerate(layout.windows.get(role.name, ()), 1):
+            name = neighbour_name(layout.axes, neighbour)
+            cells.setdefault(name, np.full(len(layout.roles), -1))[number] = cell
+    return cells
+
+
+def sees(scene: Scene, name: str) -> Bool[np.ndarray, "problems queries keys"]:
+    """Return where a key is the neighbour of this name to a query."""
+    assert scene.cells is not None
+    roles = scene.texts.roles
+    cell = np.where(roles >= 0, neighbours(scene.layout)[name][roles], -1)
+    return scene.cells == cell[..., None]
+
+
+def changes(
+    interventions: Sequence[Intervention],
+    scene: Scene,
+    donors: Donors,
+    shapes: Mapping[str, tuple[int, ...]],
+) -> dict[str, Change]:
+    """Return what changes at each site; of several interventions on a value the last counts."""
+    by_site = dict[str, Change]()
+    for one in interventions:
+        mask = selected(scene, one, shapes[one.site])
+        if one.how == "zero":
+            change = Change(mask, np.zeros((1,) * (mask.ndim + 1), np.float32))
+        elif one.how == "mean":
+            change = _role_means(one.site, mask, scene.texts, donors)
+        else:
+            change = _transplant(one, mask, scene, donors)
+        if one.site in by_site:
+            before, here = by_site[one.site], np.asarray(change.mask)
+            values = np.where(here[None], change.values, before.values)
+            change = Change(np.asarray(before.mask) | here, values)
+        by_site[one.site] = change
+    return by_site
+
+
+def _role_means(site: str, mask: Mask, texts: Texts, donors: Donors) -> Change:
+    """Replace values by the mean over all tokens of the same role in all problems.
+
+    Tokens of a role that no problem has keep their values.
+    """
+    if "position" not in AXES[kind(site)]:
+        raise UserError(
+            f"{site} has no mean: its queries see different keys; zero, resample, patch"
+        )
+    own = donors.texts.rows(donors.problem_rows)
+    values = donors.values[site][:, donors.problem_rows][:, own.present]
+    roles = own.roles[own.present]
+    means = np.zeros((len(values), *texts.roles.shape, *values.shape[2:]), np.float32)
+    has = np.isin(texts.roles, roles)
+    for role in np.unique(roles):
+        means[:, texts.roles == role] = values[:, roles == role].mean(axis=1)[:, None]
+    return Change(mask & has.reshape(*has.shape, *(1,) * (mask.ndim - 2)), means)
+
+
+def _transplant(one: Intervention, mask: Mask, scene: Scene, donors: Donors) -> Change:
+    """Replace values by those of the corresponding tokens in the source, or in other problems."""
+    count = len(donors.problem_rows)
+    if one.source is not None:
+        rows = np.full(count, donors.source_rows[one.source])
+    elif count < 2:
+        raise UserError(f"{one}: give several problems, from which others' values are drawn")
+    else:
+        step = np.random.default_rng(one.seed).integers(1, count, count)
+        rows = donors.problem_rows[(np.arange(count) + step) % count]
+    places = aligned(scene.layout, scene.texts, donors.texts, rows)
+    values, has, index = donors.values[one.site][:, rows], places >= 0, np.maximum(places, 0)
+    if "position" in AXES[kind(one.site)]:
+        index = index.reshape(1, *index.shape, *(1,) * (values.ndim - 3))
+        moved = np.take_along_axis(values, index, axis=2)
+        return Change(mask & has.reshape(*has.shape, *(1,) * (mask.ndim - 2)), moved)
+    # attention weights (members, problems, heads, queries, keys): both queries and keys move
+    moved = np.take_along_axis(values, index[None, :, None, :, None], axis=3)
+    moved = np.take_along_axis(moved, index[None, :, None, None, :], axis=4)
+    return Change(mask & has[:, None, :, None] & has[:, None, None], moved)

@@ -1,0 +1,81 @@
+"""A model's neurons in every window that can occur."""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from curta.config.errors import UserError
+from curta.evaluation import certificate, memo, results
+from curta.layouts.program import ProgramLayout
+from curta.model.decoding import logits_of_windows
+from curta.model.transformer import Transformer
+from curta.runs.session import Session
+
+Rows = Int[np.ndarray, "windows cells"]
+Targets = Int[np.ndarray, " windows"]
+
+
+def all_windows(run: Session) -> tuple[Rows, Targets]:
+    """Return all windows that can occur, and what is right after them.
+
+    They are the certificate's, or listed now. Raises UserError where neither is possible.
+    """
+    certified = results.read_windows(run.folder.path)
+    if certified is not None:
+        return certified.rows, certified.targets
+    if not run.certifiable:
+        raise UserError(f"run {run.name!r} has no certificate, and its code is not known here")
+    assert isinstance(run.layout, ProgramLayout)
+    listed = certificate.prepare(run.recipe, run.layout).listed
+    return listed.rows, listed.targets
+
+
+def responses(
+    model: Transformer, layer: int, neuron: int, rows: Rows, targets: Targets
+) -> Float[np.ndarray, " windows"]:
+    """Return a neuron's activation in each window."""
+    call = partial(_responses, model, jnp.int32(neuron), layer=layer)
+    (values,) = memo.in_blocks(call, rows, targets, memo.BLOCKS)
+    return values.astype(np.float64)
+
+
+@partial(jax.jit, static_argnames="layer")
+def _responses(
+    model: Transformer, neuron: Array, rows: Array, targets: Array, *, layer: int
+) -> tuple[Float[Array, " windows"]]:
+    tapped = list[Array]()
+
+    def tap(site: str, value: Array) -> Array:
+        if site == f"layer.{layer}.mlp.inner":
+            tapped.append(value)
+        return value
+
+    logits_of_windows(model, rows, tap)
+    return (tapped[0][:, neuron].astype(jnp.float32),)
+
+
+@partial(jax.jit, static_argnames="layer")
+def losses_without(
+    model: Transformer,
+    rows: Int[Array, "windows cells"],
+    targets: Int[Array, " windows"],
+    neurons: Int[Array, " neurons"],
+    *,
+    layer: int,
+) -> Float[Array, " neurons"]:
+    """Return the mean loss, in nats, without each of these neurons; -1 is none."""
+
+    def without(neuron: Array) -> Array:
+        def tap(site: str, value: Array) -> Array:
+            if site != f"layer.{layer}.mlp.inner":
+                return value
+            return jnp.where(jnp.arange(value.shape[1])[None] == neuron, 0.0, value)
+
+        logits = logits_of_windows(model, rows, tap)
+        right = jnp.take_along_axis(logits, targets[:, None], axis=1)[:, 0]
+        return jnp.mean(jax.nn.logsumexp(logits, axis=1) - right)
+
+    return jax.lax.map(without, neurons)

@@ -1,0 +1,247 @@
+"""Probes of logits: the likeliest tokens, the logit lens, direct logit attribution.
+
+top-k           the likeliest tokens at every position of one problem
+logit-lens      what a model would write if it ended after an earlier layer
+direct-logits   what each part adds to the logit of the right digit
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from jaxtyping import Float
+from scipy.special import softmax
+
+from curta.probes.base import (
+    STATISTICS,
+    Finding,
+    Probe,
+    Row,
+    TaskFinding,
+    TaskProbe,
+    option,
+    seed_option,
+    summary_statistics,
+)
+from curta.probes.pictures import Panel, by_digit
+
+if TYPE_CHECKING:
+    from curta.config.recipe import Recipe
+    from curta.config.task import Task
+    from curta.probes.inside.question import Question
+    from curta.probes.subject import Subject
+
+
+@dataclass(frozen=True)
+class Top(Probe):
+    """The likeliest tokens at every position of one problem, and how sure the model is.
+
+    The true text is given up to each position (teacher forcing), so that a mistake at one of them
+    does not spoil those that follow. An encoder reads the problem and predicts at all its
+    positions; its answer stands on the first of them.
+
+    Rows: member, index, the true token there, whether it is scored, entropy, and the likeliest
+    tokens. The index is that of the predicted token; an encoder's, that of the position.
+    """
+
+    name: ClassVar[str] = "top-k"
+    summary: ClassVar[str] = "the likeliest tokens at every position of one problem"
+
+    problem: str | None = option(None, "such as 57+68 (an example)", kind=str)
+    k: int = option(3, "how many tokens at each position")
+
+    def examine(self, subject: Subject) -> Finding:
+        problem, characters = subject.problem(self.problem), subject.layout.characters
+        question = subject.question([problem])
+        tokens, prompt = question.written[0]
+        line = [characters[token] for token in tokens]
+        first, true, scored = predicted(line, prompt, question.config.causal)
+        logits = question.values(question.whole, ["logits"])["logits"][:, 0, : len(true)]
+        rows, ranks = list[Row](), range(1, self.k + 1)
+        chances = softmax(np.float64(logits), axis=-1)  # small ones are shown too
+        for member, table in zip(subject.members, chances, strict=True):
+            for index, own in enumerate(table, first):
+                positive = own[own > 0]
+                row: Row = {"member": member, "index": index, "true": true[index - first]}
+                row["scored"] = index in scored
+                row["entropy"] = abs(float(-(positive * np.log2(positive)).sum()))
+                best = np.argsort(-own, kind="stable")[: self.k].tolist()
+                best += [None] * (self.k - len(best))
+                for rank, token in enumerate(best, 1):
+                    row[f"top {rank}"] = None if token is None else characters[token]
+                    row[f"p {rank}"] = None if token is None else float(own[token])
+                rows.append(row)
+
+        whole, asked = "".join(line), "".join(line[:prompt])
+        panels = list[Panel]()
+        for member in subject.members:
+            mine = [row for row in rows if row["member"] == member and row["scored"]]
+            panels.append({
+                "form": "heat",
+                "title": f"{problem}, member {member}",
+                "across": f"what stands in the text, after {asked}",
+                "down": "rank",
+                "columns": [row["true"] for row in mine],
+                "rows": [str(rank) for rank in ranks],
+                "values": [[row[f"p {rank}"] for row in mine] for rank in ranks],
+                "texts": [[row[f"top {rank}"] or "" for row in mine] for rank in ranks],
+            })  # fmt: skip
+        given = "the true text before it" if question.config.causal else f"{asked} alone"
+        shows = (
+            f"The {self.k} likeliest tokens at each position of {whole}, given {given}."
+            " Shown are those that the model is asked for."
+        )
+        names = [f"{what} {rank}" for rank in ranks for what in ("top", "p")]
+        columns = ("member", "index", "true", "scored", "entropy", *names)
+        note = f"Problem {problem}, written {whole}; entropy in bits."
+        return Finding(columns, rows, {"shows": shows, "panels": panels}, (note,))
+
+
+def predicted(line: Sequence[str], prompt: int, causal: bool) -> tuple[int, list[str], range]:
+    """Return the first predicted index, the true token from there on, and the scored indices.
+
+    >>> predicted("2+2=4$", 4, causal=True)
+    (1, ['+', '2', '=', '4', '$'], range(4, 6))
+    >>> predicted("2+2=4$", 4, causal=False)
+    (0, ['4', '$', '', ''], range(0, 2))
+    """
+    answer = len(line) - prompt
+    if causal:
+        return 1, [*line[1:]], range(prompt, len(line))
+    return 0, [*line[prompt:], *[""] * (prompt - answer)], range(answer)
+
+
+@dataclass(frozen=True)
+class LogitLens(TaskProbe):
+    """What a model would write if it ended early.
+
+    The embedding, and the states amid and after each layer, of each recurrence, go through the
+    last norm and the head, each as if it were the last, where each digit of the answer is
+    predicted. Source: nostalgebraist, "interpreting GPT: the logit lens", 2020.
+    """
+
+    name: ClassVar[str] = "logit-lens"
+    summary: ClassVar[str] = "after which layer the digits of the answer are there"
+    columns: ClassVar = ("operator", "state", "digit", "asked", *STATISTICS, "p")
+    shows: ClassVar = (
+        "Right digits of the answer, in the order in which they are written, read from each"
+        " state by the last norm and the head: median of the members."
+    )
+
+    count: int = option(50, "problems of the sample")
+    seed: int = seed_option()
+
+    def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
+        """A row for each state and digit; `p` is the mean probability of the right one."""
+        from curta.probes.inside.question import STATES, part_name
+
+        question = subject.question(subject.sample(task, self.count, self.seed))
+        digits, rows = question.digits, list[Row]()
+        sites = question.sites(*STATES)
+        values = question.values(question.whole, sites)
+        for site in sites:
+            logits = question.read_states(digits.at(values[site]))
+            chances = softmax(np.float64(logits), axis=-1)
+            of_right = chances[:, np.arange(len(digits.token)), digits.token]
+            for number, count, share in digits.shares(logits.argmax(axis=-1) == digits.token):
+                chance = float(np.median(of_right[:, digits.number == number].mean(axis=1)))
+                row: Row = {"operator": task.operator, "state": part_name(site), "digit": number}
+                row |= {"asked": count} | summary_statistics(share)
+                rows.append(row | {"p": round(chance, 6)})
+        panel = by_digit(f"{task.operator}: right digits", "state", rows)
+        note = "p: the chance that the state gives the right digit, mean, median of the members"
+        return TaskFinding(rows, [panel], (note,))
+
+
+BIASES = "biases"
+
+
+@dataclass(frozen=True)
+class DirectLogits(TaskProbe):
+    """What each part adds to the right digit's logit: direct logit attribution.
+
+    The last state is a sum: the embedding, and what each head and each MLP has added, in every
+    recurrence. The head is linear, and so is the last norm once its divisor is held fixed. So the
+    right token's logit, less the mean of all tokens', is a sum of what each part adds, and of
+    biases. Source: Elhage et al., "A Mathematical Framework for Transformer Circuits", 2021.
+    """
+
+    name: ClassVar[str] = "direct-logits"
+    summary: ClassVar[str] = "what each head and MLP adds to the right digit's logit"
+    scope: ClassVar[str] = "models whose state is a sum"
+    columns: ClassVar = ("operator", "part", "digit", "asked", *STATISTICS)
+    shows: ClassVar = (
+        "What each part adds to the logit of the right digit, less the mean of all tokens'"
+        " logits: mean over the sample, median of the members. Colours are shares of the"
+        " largest."
+    )
+
+    count: int = option(50, "problems of the sample")
+    seed: int = seed_option()
+
+    @classmethod
+    def unfit(cls, recipe: Recipe) -> str | None:
+        if recipe.model.norms_after:
+            return "norms after its sub-layers"
+        if recipe.model.injects_into_state:
+            return "an input that is injected into the state"
+        return None
+
+    def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
+        """A row for each part and digit; of a digit they add up to its whole centred logit."""
+        question = subject.question(subject.sample(task, self.count, self.seed))
+        digits, rows = question.digits, list[Row]()
+        for part, added in contributions(question).items():
+            for number, count, mean in digits.shares(added):
+                row: Row = {"operator": task.operator, "part": part, "digit": number}
+                rows.append(row | {"asked": count} | summary_statistics(mean))
+        panel = by_digit(f"{task.operator}: added to the right logit", "part", rows)
+        parts, numbers = dict.fromkeys(row["part"] for row in rows), len(panel["columns"])
+        logits = np.array([row["median"] for row in rows]).reshape(len(parts), numbers)
+        panel["values"] = (np.maximum(logits, 0) / max(logits.max(initial=0.0), 1e-9)).tolist()
+        panel["texts"] = [[f"{value:+.1f}" for value in row] for row in logits.tolist()]
+        return TaskFinding(rows, [panel])
+
+
+def contributions(question: Question) -> dict[str, Float[np.ndarray, "members digits"]]:
+    """Return what each part adds to the right token's logit, less the mean of all tokens' logits.
+
+    `biases`, where a model has any, is the rest: of attention's output, the last norm, the head.
+    """
+    from curta.probes.inside.question import part_name
+
+    config, digits, model = question.config, question.digits, question.models.stacked
+    sites = question.sites("embedding", "attention.heads", "mlp.output")
+    end = question.sites("after")[-1]
+    values = question.values(question.whole, [*sites, end, "logits"])
+    zeros = np.zeros((question.models.members, 1, config.width), np.float32)
+    identity = zeros + np.eye(config.width, dtype=np.float32)
+    head = question.read_states(identity, False) - question.read_states(zeros, False)
+    head = head - head.mean(axis=-1, keepdims=True)  # members, width, vocabulary
+    of_right = np.stack([own[:, digits.token].T for own in head])  # members, digits, width
+
+    normed = config.final_norm and config.norm != "none"
+    state, centre = digits.at(values[end]), config.norm != "rms"
+    if centre:
+        state = state - state.mean(axis=-1, keepdims=True)
+    divisor = np.sqrt((state**2).mean(axis=-1, keepdims=True) + config.norm_epsilon)
+    gain = 1.0 if model.gain is None else np.asarray(model.gain)[:, None]
+    added = dict[str, np.ndarray]()
+    for site in sites:
+        value = digits.at(values[site])
+        heads = range(value.shape[2]) if value.ndim == 4 else [None]
+        for number in heads:
+            part = value if number is None else value[:, :, number]
+            if normed:
+                # of the state [3, 4] with root mean square 3.54, the part [3, 0] gives [0.85, 0]
+                part = part - part.mean(axis=-1, keepdims=True) if centre else part
+                part = part / divisor * gain
+            added[part_name(site, number)] = (part * of_right).sum(axis=-1)
+    if config.biases:
+        logits = digits.at(values["logits"])
+        right = np.take_along_axis(logits, digits.token[None, :, None], axis=2)[..., 0]
+        added[BIASES] = right - logits.mean(axis=-1) - sum(added.values())
+    return added

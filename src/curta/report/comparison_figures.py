@@ -1,0 +1,378 @@
+"""The figures of a comparison: entries side by side, and the values of a sweep.
+
+learning, lengths   a panel for each entry, with its median as a line, the range of its members
+                    as a band, and the other entries' medians in grey behind: bands that lie on
+                    each other could not be told apart, nor more colours than a few
+by_value, by_size   loss and exact match against a swept value, or against the models' size
+phase_map           exact match by two things that were varied
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from curta.report import figures
+from curta.report.compared import Compared, RangeCurve, asked, by_digits, by_step
+from curta.report.summary import range_of
+from curta.runs.results import ComparisonRow
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+PANELS = 24
+"""Most entries that are drawn one by one."""
+
+SERIES = (
+    (figures.MEDIAN, "o"), (figures.ALERT, "s"), (figures.END, "^"), (figures.PURPLE, "D"),
+    (figures.ORANGE, "v"),
+)  # fmt: skip
+"""Colour and mark of each series of runs; the colours are seen on white and on black."""
+
+MAP_LINES = 30
+"""Most lines, and columns, of a map that can be read."""
+
+LOSS = "loss at the end of training"
+
+Value = Callable[[ComparisonRow], Any]
+"""The value against which a row is drawn."""
+
+
+def draw_all(compared: Compared) -> dict[str, Figure]:
+    """Return the figures for which there is data, by the names of their files."""
+    drawn, swept = dict[str, Any](), compared.results.swept
+    evaluated = any(row.lengths for row in compared.rows)
+    if swept and evaluated:
+        phases = phase_map(compared)
+        drawn |= {} if phases is None else {"map": draw_map(phases)}
+        if len({row.entry for row in compared.rows}) <= len(SERIES):
+            # Where a single value changes the models' size, a figure against the size would show
+            # its curves once more.
+            if sum(not _weightless(compared, path) for path in swept) >= 2:
+                drawn["by-parameters"] = by_size(compared)
+            drawn |= {f"by-{path}": by_value(compared, path) for path in swept}
+    if len(compared.rows) > PANELS:
+        return drawn
+    for number, operator in enumerate(compared.sizes if evaluated else (), 1):
+        name = "lengths" if len(compared.sizes) == 1 else f"lengths-{number}"
+        drawn[name] = lengths(compared, operator)
+    if any(run.metrics for run in compared.runs.values()):
+        drawn["learning"] = learning(compared)
+    return drawn
+
+
+# Entries side by side.
+
+
+def learning(compared: Compared) -> Figure:
+    """Draw loss and exact match on training problems by step, a row of panels for each entry."""
+
+    def by_entry(key: figures.Measured) -> dict[str, RangeCurve]:
+        return {
+            name: by_step(figures.curves(run.metrics, key)) for name, run in compared.runs.items()
+        }
+
+    loss, exact_match = by_entry("loss"), by_entry("exact_match")
+    with figures.style():
+        figure, panels = _two_columns(2 * len(loss), sharey="col")
+        for row, name in enumerate(loss):
+            left, right = panels[2 * row : 2 * row + 2]
+            _draw_entry(left, name, loss, compared.several)
+            _draw_entry(right, name, exact_match, compared.several)
+            left.set_title(name, fontweight="bold", parse_math=False)
+        for panel, title in zip(panels, ("loss", "exact match"), strict=False):
+            panel.set_title(title, loc="right", color=figures.MUTED)
+        panels[0].set_yscale("log", nonpositive="clip")
+        figures.percent_axis(panels[1])
+        panels[0].set_xlim(left=0)
+        for panel in panels[-2:]:
+            panel.set(xlabel="training step")
+        figures.legend(figure, panels[0], columns=3)
+    return figure
+
+
+def lengths(compared: Compared, operator: str) -> Figure:
+    """Draw exact match in the hardest slice by operand length, a panel for each entry.
+
+    Crosses stand at the lengths that an entry's models have no positions for. All panels share an
+    axis that begins at what is measured: the shorter lengths of training would take half of it.
+    """
+    rows = [row for row in compared.rows if any(one.operator == operator for one in asked(row))]
+    by_entry = {row.name: by_digits(row, operator) for row in rows}
+    spans = {row.name: compared.lengths(row, operator) for row in rows}
+    digits = {one.digits for row in rows for one in asked(row) if one.operator == operator}
+    trained = {span[1] for span in spans.values() if span}
+    with figures.style():
+        figure, panels = _two_columns(len(rows), sharey="all")
+        for panel, row in zip(panels, rows, strict=False):
+            _draw_entry(panel, row.name, by_entry, compared.several, marker="o")
+            unplaced = sorted({one.digits for one in row.unplaced if one.operator == operator})
+            if unplaced:
+                crosses: Any = {"color": figures.ALERT, "markeredgewidth": 1.8, "clip_on": False}
+                panel.plot(unplaced, [0] * len(unplaced), "x", label="no positions", **crosses)
+            figures.shade(panel, spans[row.name])
+            panel.set_title(row.name, fontweight="bold", parse_math=False)
+        figures.percent_axis(panels[0])
+        ends = min(digits | trained) / 1.4, max(digits | trained) * 1.15
+        for panel in panels[: len(rows)]:
+            figures.length_axis(panel, digits, trained, figures.WIDTH / 2 - 0.7)
+            panel.set(xlabel="", xlim=ends)
+        for panel in panels[: len(rows)][-2:]:
+            panel.tick_params(labelbottom=True)
+        for panel in panels[len(rows) :]:
+            panel.remove()
+        figure.supxlabel("digits of the longest operand", fontsize="medium")
+        figures.legend(figure, *panels[: len(rows)], columns=3)
+    return figure
+
+
+def _draw_entry(
+    axes: Axes, name: str, by_entry: Mapping[str, RangeCurve], several: bool, marker: str = ""
+) -> None:
+    """Draw one entry as a band and a line, all others as grey lines behind it.
+
+    Where no entry has `several` members, there are no bands and no medians.
+    """
+    others = "median of the others" if several else "the others"
+    for other, curve in by_entry.items():
+        if other != name:
+            middle = [ends.median for ends in curve.values()]
+            axes.plot(
+                list(curve), middle, color=figures.MUTED, linewidth=0.7, alpha=0.6, label=others
+            )
+    places, ranges = list(by_entry[name]), list(by_entry[name].values())
+    if several:
+        low, high = [ends.min for ends in ranges], [ends.max for ends in ranges]
+        axes.fill_between(
+            places,
+            low,
+            high,
+            color=figures.MEMBER,
+            alpha=0.4,
+            linewidth=0,
+            label="least to greatest",
+        )
+    axes.plot(
+        places, [ends.median for ends in ranges], marker=marker, color=figures.MEDIAN,
+        linewidth=1.8, markersize=4, label="median" if several else "this entry",
+    )  # fmt: skip
+
+
+def _two_columns(count: int, sharey: Literal["all", "col"]) -> tuple[Figure, list[Axes]]:
+    """Return an empty figure with panels in two columns that share their x axis."""
+    from matplotlib.figure import Figure
+
+    rows = math.ceil(count / 2)
+    figure = Figure(figsize=(figures.WIDTH, 1.1 + 1.3 * rows), layout="constrained")
+    axes = figure.subplots(rows, 2, sharex=True, sharey=sharey, squeeze=False)
+    return figure, list(axes.flat)
+
+
+# Swept values.
+
+
+def by_size(compared: Compared) -> Figure:
+    """Draw against the number of parameters; values that do not change it tell series apart."""
+    apart = [path for path in compared.results.swept if _weightless(compared, path)]
+    return _against(compared, "parameters of the model", lambda row: row.parameters, apart)
+
+
+def by_value(compared: Compared, path: str) -> Figure:
+    """Draw against one swept value; all others tell series apart."""
+    apart = [other for other in compared.results.swept if other != path]
+    return _against(compared, path, lambda row: row.changes[path], apart)
+
+
+def _against(compared: Compared, label: str, value: Value, apart: Sequence[str]) -> Figure:
+    """Draw the loss at the end and exact match, in and beyond the range of training, by a value.
+
+    Every member is a point; a line goes through the medians, where values have an order. Where
+    there is one member at each place, there are no medians.
+    """
+    rows = [row for row in compared.rows if row.lengths]
+    measures: dict[str, Callable[[ComparisonRow], Sequence[float]]] = {
+        LOSS: lambda row: [loss for loss in row.loss.members if loss] if row.loss else [],
+        "exact match, in-distribution": lambda row: compared.mean(row, True),
+        "exact match, out-of-distribution": lambda row: compared.mean(row, False),
+    }
+    measures = {title: measure for title, measure in measures.items() if any(map(measure, rows))}
+    series, axis = _series(rows, apart), SweptAxis(map(value, rows))
+    with figures.style():
+        figure, panels = figures.column(len(measures), height=1.1 + 1.5 * len(measures))
+        for axes, (title, measure) in zip(panels, measures.items(), strict=True):
+            for number, ((name, mine), (colour, mark)) in enumerate(
+                zip(series.items(), SERIES, strict=False)
+            ):
+                dodge = 0.0 if axis.numeric else 0.1 * (number - (len(series) - 1) / 2)
+                by_place: dict[float, list[float]] = {}
+                for row in mine:
+                    place = axis.place(value(row)) + dodge
+                    by_place.setdefault(place, []).extend(measure(row))
+                points = [(place, one) for place, values in by_place.items() for one in values]
+                ranges = {p: range_of(by_place[p]) for p in sorted(by_place) if by_place[p]}
+                if len(points) > len(ranges):
+                    dots: Any = {"color": colour, "markersize": 3, "alpha": 0.45}
+                    axes.plot(*zip(*points, strict=True), mark, **dots)
+                low, high = ([getattr(r, end) for r in ranges.values()] for end in ("min", "max"))
+                if axis.numeric:
+                    axes.fill_between(
+                        list(ranges), low, high, color=colour, alpha=0.18, linewidth=0
+                    )
+                else:
+                    axes.vlines(list(ranges), low, high, color=colour, linewidth=1.2)
+                axes.plot(
+                    list(ranges), [one.median for one in ranges.values()],
+                    mark + ("-" if axis.numeric else ""), color=colour, linewidth=1.8,
+                    markersize=5, label=name or "median",
+                )  # fmt: skip
+            axes.set_title(title)
+            axes.set_yscale("log") if title == LOSS else figures.percent_axis(axes)
+        axis.set(panels[-1], label)
+        if len(series) > 1 or compared.several:
+            figures.legend(figure, panels[0], columns=2)
+    return figure
+
+
+def _series(rows: Sequence[ComparisonRow], apart: Sequence[str]) -> dict[str, list[ComparisonRow]]:
+    """Return the rows that are connected, by name; all of them where there are too few colours."""
+    series: dict[str, list[ComparisonRow]] = {}
+    for row in rows:
+        words = [row.entry] if row.entry else []
+        for path in apart:  # `sgd`, `blocks 3`
+            field, value = path.rpartition(".")[2], value_name(row.changes[path])
+            words.append(value if field in ("name", "layout") else f"{field} {value}")
+        series.setdefault(", ".join(words), []).append(row)
+    return series if len(series) <= len(SERIES) else {"": list(rows)}
+
+
+def _weightless(compared: Compared, path: str) -> bool:
+    """Return whether runs that differ in this value alone have as many parameters."""
+    sizes: dict[str, set[int | None]] = {}
+    for row in compared.rows:
+        others = row.entry + str({p: v for p, v in row.changes.items() if p != path})
+        sizes.setdefault(others, set()).add(row.parameters)
+    return all(len(parameters) == 1 for parameters in sizes.values())
+
+
+class SweptAxis:
+    """Where values stand: numbers by their size, anything else side by side.
+
+    Numbers above 0 that differ fourfold or more stand on a logarithmic axis.
+    """
+
+    def __init__(self, values: Iterable[Any]) -> None:
+        by_name = {value_name(value): value for value in values}
+        self.numeric = all(map(_is_number, by_name.values()))
+        self.places = {name: i for i, name in enumerate(by_name)}
+        if self.numeric:
+            self.places = dict(sorted(by_name.items(), key=lambda item: item[1]))
+        low, high = min(self.places.values()), max(self.places.values())
+        self.log = self.numeric and low > 0 and high >= 4 * low
+
+    def place(self, value: Any) -> float:
+        return float(self.places[value_name(value)])
+
+    def set(self, axes: Axes, label: str) -> None:
+        """Set ticks at the values that were swept, as far as there is room to name them."""
+        scale: Callable[[float], float] = math.log if self.log else float
+        at = {name: scale(place) for name, place in self.places.items()}
+        apart = 0.11 * (max(at.values()) - min(at.values()))
+        named = list[str]()
+        for name in at:
+            if not named or not self.numeric or at[name] - at[named[-1]] >= apart:
+                named.append(name)
+        if self.log:
+            axes.set_xscale("log")
+        axes.set_xticks([self.places[name] for name in named], named, parse_math=False)
+        axes.set_xticks([], minor=True)
+        axes.margins(x=0.1 if self.numeric else 0.3)
+        axes.set_xlabel(label, parse_math=False)
+
+
+def value_name(value: Any) -> str:
+    """Return a value as it is named on an axis."""
+    if not _is_number(value):
+        return str(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:g}"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+# Two things that were varied.
+
+
+class PhaseMap(NamedTuple):
+    """What is varied by line and by column, and every member's mean exact match in each cell.
+
+    A cell is empty where nothing is known of its run.
+    """
+
+    lines: list[str]
+    columns: list[str]
+    label: str
+    cells: list[list[list[float]]]  # lines columns members
+
+
+def phase_map(compared: Compared) -> PhaseMap | None:
+    """Return the map of a comparison; None where two things, and no more, are not varied.
+
+    Lines are the entries that are swept alike, or the values of the first field; columns are the
+    values of the last one.
+    """
+    swept, entries = compared.results.swept, any(row.entry for row in compared.rows)
+    if not swept or len(swept) + entries != 2:
+        return None
+    *others, last = swept
+    rows = {
+        (
+            row.entry if entries else value_name(row.changes[others[0]]),
+            value_name(row.changes[last]),
+        ): row
+        for row in compared.rows
+    }
+    lines, columns = (list(dict.fromkeys(names)) for names in zip(*rows, strict=True))
+    if not all(1 < len(names) <= MAP_LINES for names in (lines, columns)):
+        return None
+
+    def members(row: ComparisonRow | None) -> list[float]:
+        return compared.mean(row, False) if row and row.lengths else []
+
+    cells = [[members(rows.get((y, x))) for x in columns] for y in lines]
+    return PhaseMap(lines, columns, last, cells)
+
+
+def draw_map(phases: PhaseMap) -> Figure:
+    """Draw a map, its first line above.
+
+    A cell's colour is the median of its members, its number how many of several are right
+    throughout.
+    """
+    from matplotlib.figure import Figure
+
+    upwards = phases.cells[::-1]
+    bands = [
+        [figures.band(range_of(cell).median) if cell else math.nan for cell in line]
+        for line in upwards
+    ]
+    with figures.style():
+        names = 0.065 * max(map(len, phases.lines))  # inches
+        size = 2.0 + names + 0.31 * len(phases.columns), 1.2 + 0.3 * len(phases.lines)
+        figure = Figure(figsize=size, layout="constrained")
+        axes = figure.subplots()
+        image = figures.draw_bands(axes, bands)
+        for y, line in enumerate(upwards):
+            for x, members in enumerate(line):
+                if len(members) > 1:
+                    colour = "white" if bands[y][x] >= len(figures.BANDS) - 2 else figures.INK
+                    count = str(sum(value == 1 for value in members))
+                    axes.text(x, y, count, ha="center", va="center", color=colour, fontsize=8)
+        axes.set_xticks(range(len(phases.columns)), phases.columns, parse_math=False)
+        axes.tick_params(axis="x", rotation=60 if len(phases.columns) > 8 else 0)
+        axes.set_yticks(range(len(phases.lines)), phases.lines[::-1], parse_math=False)
+        axes.set_xlabel(phases.label, parse_math=False)
+        figures.name_bands(figure, image, "exact match out-of-distribution, median", 1.0)
+    return figure

@@ -1,0 +1,253 @@
+"""Drawings that scripts of a page bring to life: the grid of exact match, the paths of vectors.
+
+Templates write them as SVG, whole, so that print, a browser without scripts, and a file show them.
+`heat.js` adds the value under the pointer or chosen by keys, and single members; `player.js` reads
+the points from the drawing and moves a mark along them.
+"""
+
+import math
+import tomllib
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+from statistics import fmean, median
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+from markupsafe import Markup
+
+from curta.evaluation.results import Grid
+from curta.probes.tokens import PLANES, VectorPaths, digits_and_signs, trace_paths
+from curta.programs.machine.machine import Machine
+from curta.report.figures import BANDS, band, median_cells
+from curta.report.rendering import render
+from curta.report.run_folder import Run, Trained
+from curta.report.summary import finite
+from curta.runs.info import Metric
+
+GRID_SIDE, NAMED_LENGTHS = 400, 10
+"""Side of the grid, and most lengths that are named along an axis."""
+
+SIZE, MARGIN = 1000, 80
+"""Side of a drawing of paths, whose points are whole numbers, and what is left free around them."""
+
+
+class GridMember(NamedTuple):
+    """One member's cells of a grid; `at` are the operand lengths of its lowest one."""
+
+    member: int
+    mean: float
+    perfect: int
+    cells: int
+    lowest: float
+    at: tuple[int, int]
+
+
+class GridSection(NamedTuple):
+    """A grid, its drawing with the data of its script, and a row for each member.
+
+    `worst` is the member with the lowest cell of all, which a median would hide; `equal` is the
+    exact match of every cell where all members have the same in all of them. Cells hold how many
+    problems are right, so that nothing is rounded.
+    """
+
+    name: str
+    grid: Grid
+    trained: Trained | None
+    drawing: Markup
+    data: dict[str, Any]
+    members: list[GridMember]
+    worst: GridMember
+    equal: float | None
+
+
+def grid_sections(run: Run) -> list[GridSection]:
+    """Return the section of each operator's grid: `grid`, and `grid-2` of the next operator."""
+    sections = list[GridSection]()
+    for number, grid in enumerate(run.evaluation.grids, 1):
+        trained, digits, members = run.trained.get(grid.operator), grid.digits, list[GridMember]()
+        for member, rows in enumerate(grid.exact_match):
+            cells = {
+                (first, second): share
+                for first, row in zip(digits, rows, strict=True)
+                for second, share in zip(digits, row, strict=True)
+            }
+            lowest, at = min((share, at) for at, share in cells.items())
+            perfect = sum(share >= 1 for share in cells.values())
+            mean = fmean(cells.values())
+            members.append(GridMember(member, mean, perfect, len(cells), lowest, at))
+        shares = {share for rows in grid.exact_match for row in rows for share in row}
+        data = {
+            "digits": digits,
+            "count": grid.count,
+            "edges": [edge for edge, _, _ in BANDS],
+            "correct": [
+                [[round(share * grid.count) for share in row] for row in rows]
+                for rows in grid.exact_match
+            ],
+        }
+        sections.append(
+            GridSection(
+                "grid" if number == 1 else f"grid-{number}",
+                grid,
+                trained,
+                draw_grid(grid, trained),
+                data,
+                members,
+                min(members, key=lambda one: (one.lowest, one.at, one.member)),
+                shares.pop() if len(shares) == 1 else None,
+            )
+        )
+    return sections
+
+
+def draw_grid(grid: Grid, trained: Trained | None) -> Markup:
+    """Draw the median of every cell, and a frame around those trained on.
+
+    Neighbouring cells of one colour are one rectangle; the first line is the lowest.
+    """
+    digits, rows = grid.digits, list[list[tuple[int, int, int]]]()
+    cell, stride = GRID_SIDE / len(digits), math.ceil(len(digits) / NAMED_LENGTHS)
+    for shares in reversed(median_cells(grid.exact_match)):
+        rects, x = list[tuple[int, int, int]](), 0
+        for level, group in groupby(map(band, shares)):
+            width = len(list(group))
+            rects.append((x, width, level))
+            x += width
+        rows.append(rects)
+    first, second = trained.cells(digits) if trained else ([], [])
+    frame = None
+    if first and second:
+        top = GRID_SIDE - (first[-1] + 1) * cell
+        frame = (second[0] * cell, top, len(second) * cell, len(first) * cell)
+    places = range(stride - 1, len(digits), stride)
+    names = [(f"{digits[i]:,}", (i + 0.5) * cell) for i in places]
+    return render(
+        "drawings/grid.svg", side=GRID_SIDE, cell=cell, rows=rows, names=names, frame=frame
+    )
+
+
+# Paths of vectors.
+
+
+class Trails(NamedTuple):
+    """The paths of digits and operators in every member, from step to step, by plane.
+
+    Of a program they are those of its digits in one role, which is named.
+    """
+
+    steps: list[int]
+    planes: dict[str, list[VectorPaths]]
+    names: Sequence[str]
+    role: str
+
+
+class TrailsSection(NamedTuple):
+    """For each plane the members' drawings with their titles, the drawing of the loss, and data."""
+
+    planes: dict[str, list[tuple[str, Markup]]]
+    loss: Markup | None
+    role: str
+    data: dict[str, Any]
+
+
+def read_trails(folder: Path, run: Run) -> Trails | None:
+    """Return the paths from a run's `history/`; None if it kept no vectors.
+
+    They are those of a layout's digits and operators, or of a program's answer digits.
+    """
+    if not (folder / "history").is_dir():
+        return None
+    from curta.layouts import layout_named
+    from curta.programs.machine import store
+    from curta.runs import embedding_history
+
+    name, role = tomllib.loads(run.recipe).get("layout"), ""
+    if name is not None:
+        layout = layout_named(name)
+        tokens = digits_and_signs(layout, run.trained)
+        names = [layout.characters[token] for token in tokens]
+    else:
+        machine, _ = store.read(folder / "machine.json", run.name)
+        answer = next(iter(machine.formats.values())).answer
+        role, tokens = answer.role, digit_tokens(machine, answer.role, answer.base)
+        names = [machine.tokens[token].symbol for token in tokens]
+    moments = embedding_history.moments(folder / "history", np.array(tokens)) if tokens else None
+    if moments is None:
+        return None
+    steps, tables = moments
+    planes = {
+        plane: [trace_paths(tables[:, member], plane) for member in range(tables.shape[1])]
+        for plane in PLANES
+    }
+    return Trails(steps, planes, names, role)
+
+
+def digit_tokens(machine: Machine, role: str, base: int) -> list[int]:
+    """Return a token for each digit of a role, all with one move: they differ in the digit alone.
+
+    Empty without all digits.
+    """
+    by_move: dict[tuple[int, ...], dict[int, int]] = {}
+    for number, token in enumerate(machine.tokens):
+        if token.role == role and token.value is not None and not token.carry:
+            by_move.setdefault(token.move, {})[token.value] = number
+    for tokens in by_move.values():
+        if set(tokens) >= set(range(base)):
+            return [tokens[value] for value in range(base)]
+    return []
+
+
+def trails_section(trails: Trails, metrics: Sequence[Metric]) -> TrailsSection:
+    """Return the section's drawings: the median loss of the members, and each member's paths."""
+    by_step: dict[int, list[float]] = {}
+    for line in metrics:
+        by_step.setdefault(line.step, []).extend(finite([line.loss]))
+    losses, last, recorded = list[float | None](), None, sorted(by_step)
+    for step in trails.steps:  # the loss as it was last recorded
+        while recorded and recorded[0] <= step:
+            values = by_step[recorded.pop(0)]
+            last = median(values) if values else last
+        losses.append(None if last is None else float(f"{last:.3g}"))
+    known = [
+        (float(step), math.log(loss))
+        for step, loss in zip(trails.steps, losses, strict=True)
+        if loss
+    ]
+    curve = None
+    if len(known) > 1:
+        points = np.array(known)
+        low, spread = points.min(axis=0), np.maximum(np.ptp(points, axis=0), 1e-9)
+        scaled = (points - low) / spread * (SIZE - 2 * MARGIN) + MARGIN
+        placed = np.rint(np.stack([scaled[:, 0], SIZE - scaled[:, 1]], axis=1)).astype(int)
+        curve = render("drawings/loss.svg", size=SIZE, points=placed.tolist())
+    planes = {
+        plane: [
+            (one.title(member), draw_trails(one, trails.names, member))
+            for member, one in enumerate(members)
+        ]
+        for plane, members in trails.planes.items()
+    }
+    return TrailsSection(planes, curve, trails.role, {"steps": trails.steps, "losses": losses})
+
+
+def draw_trails(trails: VectorPaths, names: Sequence[str], member: int) -> Markup:
+    """Draw a member's paths, one scale for both directions."""
+    paths: Float[np.ndarray, "names moments two"] = trails.paths
+    low, high = paths.min(axis=(0, 1)), paths.max(axis=(0, 1))
+    scale = (SIZE - 2 * MARGIN) / max(float((high - low).max()), 1e-9)
+    placed = np.rint((paths - (low + high) / 2) * scale * (1, -1) + SIZE / 2).astype(int)
+    by_name = list(zip(names, placed.tolist(), strict=True))
+    title = trails.title(member)
+    return render("drawings/trails.svg", size=SIZE, title=title, paths=by_name)
+
+
+def trails_files(section: TrailsSection) -> dict[str, Markup]:
+    """Return one drawing of all members for each plane, by the name of its file."""
+    files = dict[str, Markup]()
+    for plane, members in section.planes.items():
+        loss = [("loss by step, logarithmic", section.loss)] if section.loss else []
+        name = "trails" if plane == "dimensions" else f"trails-{plane}"
+        files[name] = render("drawings/sheet.svg", size=SIZE, drawings=[*loss, *members])
+    return files
