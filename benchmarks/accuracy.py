@@ -41,7 +41,7 @@ def train(seeds: Sequence[int], steps: int) -> None:
     from curta.problems.tasks import problems
 
     overrides = {"training.steps": steps} if steps else {}
-    run = curta.train("addition", seeds, overrides=overrides, evaluate=False)
+    run = curta.train("addition", seeds, **overrides, evaluate=False)
     exam = problems("+", "random", (DIGITS, DIGITS), PROBLEMS, seed=1)
     found = exact_match(run.load_models(), exam).mean(axis=1).tolist()
     print(json.dumps({"exact": found, "memory": _peak()}))

@@ -44,7 +44,7 @@ def trained(steps: int, seeds: int = 1) -> Iterator["Run"]:
 
     with scratch_runs():
         overrides = {"training.steps": steps} if steps else {}
-        yield curta.train("addition", seeds, overrides=overrides, evaluate=False)
+        yield curta.train("addition", seeds, **overrides, evaluate=False)
 
 
 def _timed(call: Callable[[], Any], repeats: int) -> list[float]:

@@ -53,7 +53,7 @@ def weights(recipe: str) -> str:
 
     fields = {"training.steps": STEPS, "training.validate_every": 0, "training.keep": "last"}
     with scratch_runs():
-        run = curta.train(recipe, overrides=fields, evaluate=False)
+        run = curta.train(recipe, **fields, evaluate=False)
         return digest(run.model(0))
 
 

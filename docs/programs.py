@@ -64,7 +64,7 @@ def measured(recipe: str) -> dict[str, Any]:
     from curta.frontends import api
 
     with scratch_runs():
-        run = api.train(recipe, list(SEEDS), overrides={"evaluation.all_sizes": True})
+        run = api.train(recipe, list(SEEDS), **{"evaluation.all_sizes": True})
         info, found = run.folder.read_info(), run.folder.read_evaluation()
         assert found is not None
         return {

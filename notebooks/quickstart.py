@@ -46,7 +46,7 @@ def show(now):
         print(f"step {now.step} of {now.steps}, exact match on training problems {now.exact_match}")
 
 
-run = curta.train("addition", seeds=2, overrides=small, show=show)
+run = curta.train("addition", seeds=2, **small, show=show)
 run
 
 # %%
@@ -101,7 +101,7 @@ both = curta.compare(
     ],
     seeds=1,
     run="two-encodings",
-    overrides=budget,
+    **budget,
 )
 both.find_pictures()["learning"]
 

@@ -82,7 +82,7 @@ def test_a_short_first_part_that_is_compiled_for_does_not_make_the_others_long()
 
 
 def test_sizes_that_would_take_minutes_are_left_out_of_another_models_evaluation() -> None:
-    with pytest.warns(UserWarning, match=r"\+ at 1000 digits \(about .*--evaluation.digits"):
+    with pytest.warns(UserWarning, match=r"\+ at 1000 digits \(about .*evaluation.digits"):
         run = api.begin("addition", 8, "rope", ROPE, evaluate=True)
     assert 1000 not in run.recipe.evaluation.sizes("+")
     assert run.recipe.evaluation.sizes("+")[0] == 10

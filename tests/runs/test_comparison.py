@@ -307,7 +307,7 @@ def test_compare_from_python_goes_on_with_what_there_is(
     done: Comparison, runs_folder: Path
 ) -> None:
     before = times(copied(done, runs_folder))
-    made = curta.compare(WORDS, 2, "two", COMMON)
+    made = curta.compare(WORDS, 2, "two", **COMMON)
     assert (made.path, made.read_results()) == (runs_folder / "two", done.read_results())
     assert made.report.exists()
     assert times(runs_folder / "two") == before
@@ -315,7 +315,7 @@ def test_compare_from_python_goes_on_with_what_there_is(
 
 @pytest.mark.slow
 def test_sweep_from_python() -> None:
-    made = curta.sweep("addition", {"optimizer.learning_rate": [0.1, 0.01]}, 2, overrides=COMMON)
+    made = curta.compare("addition", 2, **COMMON, **{"optimizer.learning_rate": [0.1, 0.01]})
     assert made.name == "addition-by-learning_rate"
     assert [row.changes for row in made.read_results().rows] == [
         {"optimizer.learning_rate": 0.1},

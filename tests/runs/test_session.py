@@ -465,7 +465,7 @@ from curta.runs import folders
 if name in folders.existing():
     curta.load(name).train()
 else:
-    curta.train("addition", 2, run=name, overrides=overrides, evaluate=False)
+    curta.train("addition", 2, run=name, **overrides, evaluate=False)
 """
 LONG = tiny.overrides(
     training__steps=400, training__checkpoint_every=5,

@@ -1,4 +1,4 @@
-"""Which of several processes this one is, where `curta --processes`, srun or mpirun has begun it.
+"""Which of several processes this one is, where srun or mpirun has begun it.
 
 It is read from the environment, so that a single process knows without importing JAX.
 """

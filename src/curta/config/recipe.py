@@ -202,9 +202,9 @@ def with_overrides(fields: Mapping[str, Any], overrides: Mapping[str, Any]) -> d
         for section in sections:
             table = table.setdefault(section, {})
             if isinstance(table, list):
-                raise UserError(f"--{path}: there are several; change them in the recipe's file")
+                raise UserError(f"{path}: there are several; change them in the recipe's file")
             if not isinstance(table, dict):
-                raise UserError(f"--{path}: {section!r} is a single value, not a section")
+                raise UserError(f"{path}: {section!r} is a single value, not a section")
         table[field] = value
     return result
 
@@ -300,7 +300,7 @@ def unknown_field(path: str, known: Iterable[str]) -> UserError:
     """What is said of a field that there is not: its new name, or the nearest of the known."""
     if path in RENAMED:
         return UserError(f"{path} is called {RENAMED[path]} now")
-    return unknown("field", path, known, "curta train --help")
+    return unknown("field", path, known, "curta show RECIPE --fields")
 
 
 def _near(location: tuple[int | str, ...]) -> list[str]:

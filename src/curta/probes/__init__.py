@@ -84,7 +84,7 @@ def _check_options(file: str, probe: "type[Probe]") -> None:
         if "says" not in field.metadata:
             raise UserError(f"{file}: write {field.name} = option(default, 'what it is')")
         if field.name in TAKEN:
-            raise UserError(f"{file}: --{field.name} is what every probe has: choose another name")
+            raise UserError(f"{file}: every probe has an option {field.name}: choose another name")
 
 
 def options(name: str) -> list[tuple[str, str, type, Any]]:

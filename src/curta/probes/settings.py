@@ -40,9 +40,9 @@ class Options:
             value, least = getattr(self, field.name), field.metadata["least"]
             most = field.metadata["most"]
             if isinstance(value, int) and value < least:
-                raise UserError(f"--{field.name} must be at least {least}, not {value}")
+                raise UserError(f"{field.name} must be at least {least}, not {value}")
             if isinstance(value, int) and value > most:
-                raise UserError(f"--{field.name} must be at most {most:,}, not {value:,}")
+                raise UserError(f"{field.name} must be at most {most:,}, not {value:,}")
 
     @classmethod
     def about(cls, task: Task) -> bool:

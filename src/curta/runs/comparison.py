@@ -165,7 +165,7 @@ class Comparison:
             called = run.folder.address
             raise UserError(
                 f"run {called!r} has code of its own that is not known here: read it, and then"
-                f" `curta resume {called} --trust`"
+                f" `curta train --resume {called} --trust`"
             )
         if (run.recipe, run.seeds) != (placed(row.recipe), self.spec.seeds):
             raise UserError(f"{str(run.folder.path)!r} is not the run that {COMPARISON} says it is")

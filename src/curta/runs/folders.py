@@ -245,7 +245,9 @@ def create(
                 )
                 _fill(Folder(path), recipe, layout, info)
             return Folder(path.with_name(chosen))
-    raise UserError(f"run {name!r} exists already: choose another name, or `curta resume {name}`")
+    raise UserError(
+        f"run {name!r} exists already: choose another name, or `curta train --resume {name}`"
+    )
 
 
 def _info(name: str, base: str, recipe: Recipe, seeds: list[int]) -> RunInfo:

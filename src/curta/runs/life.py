@@ -3,8 +3,8 @@
 created -> training -> evaluating -> certifying -> reporting -> finished
 
 Any of the four stages may be `interrupted`, or end `failed`; a training of which no member is
-left has `stopped`. What was done stands in `run.json`, so that `resume` does what is missing. A
-stage whose process is gone was interrupted: nothing has to be written for that.
+left has `stopped`. What was done stands in `run.json`, so that `train --resume` does what is
+missing. A stage whose process is gone was interrupted: nothing has to be written for that.
 """
 
 from collections.abc import Iterator

@@ -445,8 +445,8 @@ class Session:
         if self.step < trained:
             raise UserError(
                 f"run {self.name!r}: the checkpoint of step {trained:,} is damaged, and a"
-                f" certificate is of the last one: `curta resume {self.folder.address}` trains"
-                " it again"
+                f" certificate is of the last one: `curta train --resume {self.folder.address}`"
+                " trains it again"
             )
         asked = (models, self.recipe, self.seeds, self.windows)
         with self.stage("certifying"):

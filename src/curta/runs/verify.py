@@ -1,4 +1,4 @@
-"""What of a run's folder is whole and what is not, and what to do about it: `curta verify`.
+"""What of a run's folder is whole and what is not, and what to do about it: `curta runs`.
 
 Nothing in the folder is followed, executed or changed, and whatever lies there is listed, never
 raised: each part is read by the very code that reads it otherwise, and its complaint is the line.
@@ -93,7 +93,7 @@ def _comparison(path: Path, read_probe: Read) -> Iterator[Part]:
     begun = {*_begun(found), *(entry.name for entry in _entries(path) if _is_run(entry))}
     for name in sorted(begun):
         if _kind(path / name) != "a folder":
-            yield Part(name, "missing", f"its run is not here: `curta resume {path.name}`")
+            yield Part(name, "missing", f"its run is not here: `curta train --resume {path.name}`")
             continue
         for part in _run(Folder(path / name), read_probe):
             yield Part(f"{name}/{part.name}", part.state, part.about)
@@ -205,7 +205,7 @@ def _checkpoint(folder: Folder, info: RunInfo | None, step: int) -> Part:
     if kinds[1] not in there:
         return Part(name, "damaged", "its .json is not there: remove it")
     wrong = _complaint(lambda: _owned(folder, info, step))
-    remedy = f"`curta resume {folder.address}` goes on from the newest whole one"
+    remedy = f"`curta train --resume {folder.address}` goes on from the newest whole one"
     return Part(name, "damaged", f"{wrong}; {remedy}") if wrong else Part(name, "whole")
 
 
@@ -298,7 +298,9 @@ def _foreign(path: Path, used: bool) -> str:
     """What is said of something that has no line of its own; nothing for what belongs there."""
     kind, name = _kind(path), path.name
     if name.startswith(".") and name.endswith(files.PART):
-        return "" if used else "left by a writer that was killed: remove it, or `resume` does"
+        return (
+            "" if used else "left by a writer that was killed: remove it, or `train --resume` does"
+        )
     known = {"a folder": FOLDERS, "a file": MADE}
     if kind in known and known[kind].fullmatch(name):
         return ""

@@ -225,7 +225,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     folder = tmp_path_factory.mktemp("trained")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CURTA_RUNS", str(folder))
-        return train("addition", 2, overrides=tiny.overrides(), evaluate=False)
+        return train("addition", 2, **tiny.overrides(), evaluate=False)
 
 
 def test_the_command_writes_a_page_of_one_member(

@@ -75,7 +75,7 @@ def test_two_processes_have_the_weights_of_two_devices(runs_folder: Path) -> Non
     assert (
         len(found.stdout.splitlines()) == 5
     )  # two lines of what it is, one of compiling, two of progress
-    curta.train("addition", run="one", overrides=tiny.overrides(**changes), evaluate=False)
+    curta.train("addition", run="one", **tiny.overrides(**changes), evaluate=False)
     tiny.assert_close(weights(runs_folder, "two"), weights(runs_folder, "one"), TRAINED)
 
 
@@ -223,7 +223,7 @@ def slurm(index: int) -> dict[str, str]:
 
 @pytest.mark.slow
 def test_tasks_of_srun_find_each_other(runs_folder: Path) -> None:
-    curta.train("addition", seeds=2, run="one", overrides=tiny.overrides(), evaluate=False)
+    curta.train("addition", seeds=2, run="one", **tiny.overrides(), evaluate=False)
     asked = command("train", *words({}), "--seeds=2", "--run=srun", "--no-evaluation")
     tasks = [
         subprocess.Popen(

@@ -222,7 +222,7 @@ def test_what_is_watched_has_charts_of_its_own(
     runs_folder: Path, server: Served, tab: Page
 ) -> None:
     watched = {"training__evaluate_every": 5, "training__evaluate_count": 12}
-    train("addition", 2, run="seen", overrides=tiny.overrides(**watched), evaluate=False)
+    train("addition", 2, run="seen", **tiny.overrides(**watched), evaluate=False)
     tab.goto(f"{server.address}runs/seen/live.html")
     heads = tab.locator(".chart h2")
     expect(heads).to_have_text(
@@ -250,7 +250,7 @@ def test_named_problems_and_a_grid_appear_as_they_are_answered(
         "training__named_at_checkpoints": True, "evaluation__named": ["12+34", "999+1"],
         "evaluation__grid": 3, "evaluation__grid_count": 4,
     }  # fmt: skip
-    run = train("addition", 2, run="seen", overrides=tiny.overrides(**named), evaluate=False)
+    run = train("addition", 2, run="seen", **tiny.overrides(**named), evaluate=False)
     rows = [row for row in run.folder.read_metrics() if row.named]
     assert [(row.step, row.member) for row in rows] == [(10, 0), (10, 1), (20, 0), (20, 1)]
     for row in rows[2:]:

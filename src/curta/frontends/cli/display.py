@@ -1,29 +1,32 @@
-"""What is printed: live progress on a terminal, plain lines elsewhere."""
+"""The screen: tables, live progress on a terminal, plain lines elsewhere.
+
+Names, summaries and texts of a run may be somebody else's. So strings are never read as markup,
+and a character that has no glyph is escaped wherever it comes from. Styles are given by `Text`.
+"""
 
 import re
 import statistics
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Group
+from rich.console import Console, ConsoleOptions, Group, RenderableType
+from rich.measure import Measurement
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.segment import Segment
 from rich.text import Text
 
-from curta.config.printable import printable
-from curta.config.table import Column, Table, cell, counted, spanned
-from curta.frontends.cli.certified import certificate as certificate
-from curta.frontends.cli.screen import Screen
-from curta.frontends.cli.screen import console as console
-from curta.frontends.cli.screen import notice as notice
+from curta.config.printable import letters, printable
+from curta.config.table import Table, cell, counted, spanned
+from curta.frontends.cli.arguments import form
 
 if TYPE_CHECKING:
     from rich.console import ConsoleDimensions
 
-    from curta.config.recipe import Recipe
     from curta.evaluation.results import Grid, WholeTable
-    from curta.export.dataset import Summary
     from curta.frontends.run import Run
     from curta.problems.operations import Answer
     from curta.problems.problem import Problem
@@ -32,6 +35,73 @@ if TYPE_CHECKING:
     from curta.runs.record import Progress as Step
     from curta.runs.record import Validated
     from curta.runs.session import Session
+
+
+ROOMY = 100_000
+"""Letters of a line: more than any row has."""
+
+
+class Screen(Console):
+    """A console that prints letters only."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(highlight=False, markup=False, emoji=False, **settings)
+
+    def render_str(self, text: str, **settings: Any) -> Text:
+        """As rich does, but for letters that it would leave out, such as the bell."""
+        return super().render_str(letters(text, "\n\t"), **settings)
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """As rich does; its own segments that move the cursor are left as they are."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=letters(segment.text, "\n"))
+
+    def on_broken_pipe(self) -> None:
+        """Leave it to the command line: rich would exit with 1, which is a verdict here."""
+        raise BrokenPipeError
+
+
+@lru_cache
+def console() -> Screen:
+    return Screen(soft_wrap=not sys.stdout.isatty())
+
+
+def notice(what: RenderableType | Table | None) -> None:
+    """Prints anything; in another form than the screen's only tables, and all else to stderr."""
+    if isinstance(what, Group):
+        for part in what.renderables:
+            notice(part)
+    elif isinstance(what, Table):
+        show(what)
+    elif what is not None:
+        (console() if form() is None else Screen(stderr=True)).print(what)
+
+
+def show(table: Table) -> None:
+    """Prints a table, as every command does, in the form that is wanted."""
+    written = {"csv": table.csv, "latex": table.latex, "json": table.json}.get(form() or "")
+    if written is not None:
+        print(letters(written(), "\n"), end="")
+        return
+    if table.title:  # above a narrow table it would be broken into lines
+        console().print(Text(table.title, "table.title"))
+    whole(replace(table, title=""))
+    for note in table.notes:
+        console().print(Text(note))
+
+
+def whole(table: Table) -> None:
+    """Prints a table with all that its cells hold, even where lines get longer than the screen.
+
+    Where there is no terminal, each row stands on one line.
+    """
+    roomy = Screen(width=ROOMY)
+    found = Measurement.get(roomy, roomy.options, table)
+    least = found.minimum if console().is_terminal else found.maximum
+    wide = Screen(width=max(least, console().width), soft_wrap=False)
+    wide.print(table)
 
 
 def opening(run: "Run") -> Text:
@@ -190,17 +260,6 @@ def grid_map(grid: "Grid", room: "ConsoleDimensions") -> Text:
     return Text("\n").join([*lines, Text(f"     {legend}")])
 
 
-def data_lines(summary: "Summary", out: str, seconds: float) -> list[str]:
-    """What a data set holds, and how many problems stand in two splits."""
-    whole = sum(summary.rows.values())
-    rows = ", ".join(f"{split} {count:,}" for split, count in summary.rows.items())
-    return [
-        f"rows: {rows}",
-        f"problems in more than one split: {summary.overlap}",
-        f"Data set: {out} ({whole / seconds:,.0f} rows a second)",
-    ]
-
-
 def grid_lines(grids: "Sequence[Grid]") -> list[str]:
     """Of each operator's grid, mean and worst cell over members."""
     cells = [[c for member in grid.exact_match for row in member for c in row] for grid in grids]
@@ -229,20 +288,6 @@ def split_lines(splits: "Sequence[Split]") -> list[str]:
         " the latter have their twin (2+1 of 1+2) in training"
         for one in splits
     ]
-
-
-def probes_list(recipe: "Recipe") -> Table:
-    """Every probe in a line, with the operations of the recipe that it applies to."""
-    from curta.probes import tasks_for
-    from curta.probes.settings import SETTINGS
-
-    names = (("probe", False), ("applies to", False), ("what it asks", True))
-    columns = [Column(name, words=True, fold=fold) for name, fold in names]
-    rows = []
-    for name, probe in SETTINGS.items():
-        operators = " ".join(task.operator for task in tasks_for(probe, recipe))
-        rows.append([name, operators or "nothing here", probe.summary])
-    return Table("", columns, rows)
 
 
 def answer_line(problem: "Problem", answer: "Answer | None") -> Text:

@@ -53,7 +53,7 @@ class About:
     """
 
     FORMAT: ClassVar[int] = 1
-    REMEDY: ClassVar[str] = "write it anew with `curta activations`"
+    REMEDY: ClassVar[str] = "write it anew with `curta probe RUN activations`"
 
     run: str
     step: int

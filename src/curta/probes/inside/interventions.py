@@ -18,7 +18,7 @@ HOWS = ("zero", "mean", "resample", "patch")
 Chosen = SupportsIndex | str | Collection[SupportsIndex] | Collection[str]
 """One index or name, or several."""
 
-LISTER = "curta activations RUN PROBLEM"
+LISTER = "curta probe RUN activations PROBLEM"
 
 
 @dataclass(frozen=True)

@@ -126,7 +126,7 @@ def test_a_head_is_taken_away_by_a_press_and_given_back_by_another(opened: Page)
     assert answers(opened)["changed"] == shown(opened, zeroed)
     assert answers(opened)["as trained"] == shown(opened, {})
     expect(opened.locator("#command")).to_have_text(
-        "curta activations made '12+34' --member 0 --zero layer.0.attention.heads:head=1"
+        "curta probe made activations '12+34' --member 0 zero='layer.0.attention.heads:head=1'"
     )
     opened.keyboard.press("Space")
     over(opened)
@@ -175,8 +175,10 @@ def test_a_state_of_another_problem_is_put_in(opened: Page) -> None:
     expect(opened.locator("#changes")).to_have_text(said)
     patch = "{patch: {site: 'layer.0.after', positions: [3], source: '9+75'}}"
     assert answers(opened)["changed"] == shown(opened, patch)
-    options = "--member 0 --patch 'layer.0.after:position=3=9+75'"
-    expect(opened.locator("#command")).to_have_text(f"curta activations made '12+34' {options}")
+    options = "--member 0 patch='layer.0.after:position=3=9+75'"
+    expect(opened.locator("#command")).to_have_text(
+        f"curta probe made activations '12+34' {options}"
+    )
 
 
 def test_a_problem_that_is_none_is_announced_beside_its_field(opened: Page) -> None:
@@ -214,7 +216,7 @@ def test_what_is_typed_is_not_asked_before_it_is_calculated(opened: Page) -> Non
     over(opened)
     assert unquote(opened.url.partition("#")[2]).startswith("problem=57+68&")
     expect(opened.locator("#command")).to_have_text(
-        re.compile(r"^curta activations made '57\+68' ")
+        re.compile(r"^curta probe made activations '57\+68' ")
     )
 
 
@@ -353,7 +355,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     small = tiny.overrides(layout="plain", positions__name="learned", positions__length=64)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CURTA_RUNS", str(folder))
-        return train("addition-plain", 2, overrides=small, evaluate=False)
+        return train("addition-plain", 2, **small, evaluate=False)
 
 
 def test_the_command_writes_a_page_of_one_member(

@@ -1,5 +1,5 @@
 // What of a forward pass is changed: heads and MLPs that add nothing, states of another problem.
-// It is written as `curta activations` takes it, `--zero` and `--patch`, in the page's address too.
+// It is written as `curta probe RUN activations` takes it, `zero=` and `patch=`, in the page's address too.
 
 import { withoutRecurrence } from "./taps.js";
 

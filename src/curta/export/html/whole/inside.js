@@ -72,9 +72,9 @@ export function changeWords({ zeroed, patch }, symbols) {
 }
 
 export function command({ run, member }, { problem, zeroed, patch }) {
-  const options = [...zeroed].map((name) => ` --zero ${name}`);
-  if (patch?.positions.size) options.push(` --patch ${quoted(patchName(patch))}`);
-  return `curta activations ${quoted(run)} ${quoted(problem)} --member ${member}${options.join("")}`;
+  const changes = zeroed.size ? [` zero=${quoted([...zeroed].join(";"))}`] : [];
+  if (patch?.positions.size) changes.push(` patch=${quoted(patchName(patch))}`);
+  return `curta probe ${quoted(run)} activations ${quoted(problem)} --member ${member}${changes.join("")}`;
 }
 
 /** A word of a command, in quotes where a shell would read anything else than itself. */
