@@ -9,7 +9,6 @@ from curta.evaluation.expected import Pace, Part
 from curta.frontends import api
 from curta.layouts.texts import layout_of
 from curta.model import recipes
-from curta.runs import comparison_spec
 from tests import tiny
 
 pytestmark = pytest.mark.usefixtures("brief", "runs_folder")
@@ -98,9 +97,7 @@ def test_the_recipes_own_model_keeps_its_sizes() -> None:
 
 @pytest.mark.slow
 def test_a_comparison_knows_what_is_left() -> None:
-    drafted = comparison_spec.draft(["addition", "subtraction"])
-    made = comparison_spec.resolve(drafted, tiny.overrides(), 1)
-    begun = api.begin_comparison(made, None, "both")
+    begun = api.begin_comparison(["addition", "subtraction"], tiny.overrides(), 1, "both")
     assert list(begun.pace().parts) == ["addition", "subtraction"]
     begun.run_comparison()
     assert begun.pace().parts == {}

@@ -154,7 +154,7 @@ def test_without_a_run_the_newest_that_knows_the_operator_answers(
     assert without.err.startswith("run small\n")
     assert main(["ask", "small", "1+2"]) == 0
     assert capsys.readouterr().out == without.out
-    assert "cannot read '2*3'" in refused(capsys, "ask", "2*3")
+    assert "no run is trained on '2*3': they know +" in refused(capsys, "ask", "2*3")
     assert "unknown run 'smal': did you mean 'small'?" in refused(capsys, "ask", "smal", "1+2")
 
 

@@ -44,7 +44,7 @@ def job(runs_folder: Path) -> JobFolder:
         (["runs", "mine", "--logs", "--json"], "--json and --logs: give one of them"),
         (["runs", "mine", "--cancel", "--json"], "--json and --cancel: give one of them"),
         (["runs", "--cancel"], "--cancel needs a name"),
-        (["runs", "mine", "--cancel", "--logs"], "--cancel and --logs: give one of them"),
+        (["runs", "mine", "--cancel", "--logs"], "--logs and --cancel: give one of them"),
         (["runs", "mnie"], "unknown run 'mnie': did you mean 'mine'?"),
         (["runs", "mnie", "--wait"], "unknown job 'mnie': did you mean 'mine'?"),
         (["runs", "mine/width-61", "--logs"], "did you mean 'width-16'?"),

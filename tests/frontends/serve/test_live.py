@@ -33,7 +33,7 @@ class Paced:
     def __init__(self) -> None:
         self.go, self.begun = threading.Semaphore(0), threading.Event()
         changes = tiny.overrides(training__steps=40)
-        job = {"run": "watched", "overrides": changes, "show": self._pause}
+        job = {"run": "watched", "show": self._pause} | changes
         self.thread = threading.Thread(target=train, args=("addition", 2), kwargs=job)
         self.thread.start()
 

@@ -16,7 +16,7 @@ from curta.export.html.whole.weights import PARAMETERS
 from curta.frontends.api import begin_comparison, compare
 from curta.frontends.serve import known, live
 from curta.frontends.serve import made as serving
-from curta.runs import comparison_spec, metrics
+from curta.runs import metrics
 from curta.runs.folders import Folder
 from curta.runs.info import Metric
 from tests import tiny
@@ -153,8 +153,8 @@ def test_a_window_without_norms_calculates_as_whole_texts_do() -> None:
 
 @pytest.mark.slow
 def test_every_link_of_the_index_leads_somewhere(small: Path, young: Path) -> None:
-    spec = comparison_spec.resolve(comparison_spec.draft(["addition", "two: addition"]), {}, 1)
-    begin_comparison(spec, "begun", "entries").run_comparison(lambda row, run: None)
+    begun = begin_comparison(["addition", "two: addition"], {}, 1, "begun")
+    begun.run_comparison(lambda row, run: None)
     damaged = small.parent / "damaged"
     damaged.mkdir()
     (damaged / "comparison.json").write_text("{")
@@ -175,9 +175,8 @@ def test_cells_bear_the_names_of_their_columns(small: Path) -> None:
 
 @pytest.mark.slow
 def test_a_comparison_has_its_report_and_its_runs(runs_folder: Path) -> None:
-    compare(
-        ["one: addition", "two: addition model.role_embeddings=false"], 1, "both", tiny.overrides()
-    )
+    entries = ["one: addition", "two: addition model.role_embeddings=false"]
+    compare(entries, 1, "both", **tiny.overrides())
     index = client.get("/").text
     assert "2 of 2 runs are finished" in index
     assert index.index("/runs/both/one/report.html") < index.index("/runs/both/two/report.html")

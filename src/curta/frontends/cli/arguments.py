@@ -267,6 +267,8 @@ def destination(
         return None
     if (printed := form()) and not wait:
         raise UserError(f"--{printed} prints the results: with --on it needs --wait")
+    if "options" in texts:
+        raise UserError("cluster.options has a name: write cluster.options.qos=low")
     options = {
         name.removeprefix("options."): text == "true" or text
         for name, text in texts.items()

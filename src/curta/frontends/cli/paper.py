@@ -445,7 +445,7 @@ def layers_view(recipe: "Recipe", problem: "Problem | None") -> Group:
         [row.name, row.shape, *_shapes(row, seen.tokens), *cost]
         for row, cost in zip(rows, costs, strict=True)
     ]
-    view = Table("", columns, table, [["total", (), (), (), *sums]])
+    view = Data("", columns, table, [["total", (), (), (), *sums]])
     which = "this problem" if problem is not None else "the longest in training"
     return Group(
         view,

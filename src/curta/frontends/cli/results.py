@@ -18,9 +18,9 @@ import click
 
 from curta.config import files
 from curta.config.errors import UserError, as_line, notify, quoted, unknown
-from curta.config.limits import INT32, ROWS
+from curta.config.limits import INT32, ROWS, check_path
 from curta.config.printable import letters, printable
-from curta.config.table import Column, Table, cell
+from curta.config.table import Column, Table, cell, counted
 from curta.frontends.cli import arguments
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class _Ask(click.Command):
 
 
 @click.command(cls=_Ask)
-@click.argument("words", nargs=-1, metavar="[RUN] [PROBLEM]...", type=arguments.NAME)
+@click.argument("words", nargs=-1, metavar="[RUN] [PROBLEM]...")
 @arguments.trust
 @click.option(
     "--file", type=arguments.NAME, metavar="F", help="One problem a line; - reads standard input."
@@ -80,7 +80,7 @@ def ask(
     from curta.runs import folders
     from curta.runs.calculator import open_calculator
 
-    is_named = bool(words) and (_is_run(words[0]) or not _is_problem(words[0]))
+    is_named = bool(words) and (not _is_problem(words[0]) or _is_run(words[0]))
     run, problems = (words[0], list(words[1:])) if is_named else ("", list(words))
     if problems and file is not None:
         raise UserError("give problems, such as 12+34, or --file F, not both")
@@ -90,7 +90,6 @@ def ask(
     lines = problems if file is None else _read_lines(file)
     if not run:
         run = newest_run(lines[0] if lines else "")
-        print(f"run {printable(run)}", file=sys.stderr)
     folder = folders.find(run)
     calculator = None if trust or recurrences else open_calculator(folder, member)
     if calculator is not None:  # in NumPy, at once
@@ -104,6 +103,10 @@ def ask(
         write = lambda problems: trained.write(problems, member)
         answers = lambda text: trained.answers(text, member)
 
+    def say_run() -> None:
+        if not is_named:
+            print(f"run {printable(run)}", file=sys.stderr)
+
     def answers_to(lines: Sequence[str]) -> list[str]:
         problems = accept(lines)
         pairs = zip(problems, write(problems), strict=True)
@@ -116,13 +119,16 @@ def ask(
         return _converse(run, lambda line: answers_to([line])[0])
     plain = None if trace else answers("\n".join(lines))
     if plain is not None:
+        say_run()
         print("\n".join(plain))
         if calculator is not None:
             calculator.join(accept(lines[:JOINED]))
         _warn(folder, member)
         return 0
     try:
-        print("\n".join(answers_to(lines)))
+        answered = answers_to(lines)
+        say_run()
+        print("\n".join(answered))
         _warn(folder, member)
     except UserError:
         for number, line in enumerate(lines if file else (), 1):
@@ -137,6 +143,7 @@ def ask(
 def _is_run(name: str) -> bool:
     from curta.runs import folders
 
+    check_path(name)
     return any(Path(place, name, "run.json").exists() for place in (".", folders.root()))
 
 
@@ -160,19 +167,19 @@ def newest_run(problem: str) -> str:
     if not trained:
         raise UserError("no run is trained yet: `curta train` trains one")
     refusal: UserError | None = None
+    known = dict.fromkeys(operator for _, _, operators in trained for operator in operators)
     for _, name, operators in sorted(trained, reverse=True):
         if not problem:
             return name
         try:
             kept.make_known(folders.find(name).read_code())
-            parse(problem, operators)
+            if parse(problem, operators).operator in operators:
+                return name
         except UserError as error:
             refusal = refusal or error
-            continue
-        return name
-    if len(trained) == 1 and refusal is not None:
+    if refusal is not None:
         raise refusal
-    raise UserError(f"no trained run can calculate {quoted(problem)}: {refusal}")
+    raise UserError(f"no run is trained on {quoted(problem)}: they know {' '.join(known)}")
 
 
 def _warn(folder: "Folder", member: int) -> None:
@@ -538,7 +545,7 @@ def report(
             text = {"csv": available[table].csv, "tex": available[table].latex,
                     "json": available[table].json}[suffix]()  # fmt: skip
             files.write(out / f"{table}.{suffix}", letters(text, "\n"))
-        notice(f"{len(chosen)} tables: {out}")
+        notice(f"{counted(len(chosen), 'table')}: {out}")
         return 0
     for table in others:
         notice(available[table])

@@ -108,14 +108,15 @@ def train(
 def resume(name: str, trust: bool, steps: Any, place: Destination | None) -> int:
     """Go on with a run, to more `steps` if these are given, or with a comparison."""
     from curta.frontends.api import extend, load
-    from curta.frontends.run import Comparison
     from curta.runs.folders import is_comparison
-    from curta.training import devices
 
     if is_comparison(name):
         if trust or steps is not None:
             option = "--trust" if trust else "training.steps"
             raise UserError(f"{option} is for a single run, and {name!r} is a comparison")
+        from curta.frontends.run import Comparison
+        from curta.training import devices
+
         devices.configure()
         return run_comparison(Comparison.load(name), as_json=False, place=place)
     if steps is not None and (not isinstance(steps, int) or not 1 <= steps <= limits.STEPS):
@@ -509,10 +510,10 @@ class _Probe(click.Command):
         name = names[1] if len(names) > 1 else ""
         if not name or name.startswith("-") or name == ACTIVATIONS:
             return
-        with formatter.section(f"Options of {name}"):
-            formatter.write_dl(
-                [(f"{option}={default}", text) for option, text, _, default in probe_options(name)]
-            )
+        rows = [(f"{option}={default}", text) for option, text, _, default in probe_options(name)]
+        if rows:
+            with formatter.section(f"Options of {name}"):
+                formatter.write_dl(rows)
 
 
 def probe_options(name: str) -> list[tuple[str, str, type, Any]]:
