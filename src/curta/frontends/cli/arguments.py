@@ -275,7 +275,7 @@ def destination(
         if name.startswith("options.")
     }
     lines = [field.name for field in dataclasses.fields(Cluster) if field.default == ""]
-    stated = {name: texts.pop(name) for name in lines if name in texts}
+    stated: dict[str, Any] = {name: texts.pop(name) for name in lines if name in texts}
     stated |= values({name: text for name, text in texts.items() if "options." not in name})
     if isinstance(stated.get("setup"), str):
         stated["setup"] = [stated["setup"]]

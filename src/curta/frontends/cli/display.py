@@ -19,7 +19,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.segment import Segment
 from rich.text import Text
 
-from curta.config.printable import letters, printable
+from curta.config.errors import escape_unprintable, printable
 from curta.config.table import Table, cell, counted, spanned
 from curta.frontends.cli.arguments import form
 
@@ -49,14 +49,18 @@ class Screen(Console):
 
     def render_str(self, text: str, **settings: Any) -> Text:
         """As rich does, but for letters that it would leave out, such as the bell."""
-        return super().render_str(letters(text, "\n\t"), **settings)
+        return super().render_str(escape_unprintable(text, "\n\t"), **settings)
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
         """As rich does; its own segments that move the cursor are left as they are."""
         for segment in super().render(renderable, options):
-            yield segment if segment.control else segment._replace(text=letters(segment.text, "\n"))
+            yield (
+                segment
+                if segment.control
+                else segment._replace(text=escape_unprintable(segment.text, "\n"))
+            )
 
     def on_broken_pipe(self) -> None:
         """Leave it to the command line: rich would exit with 1, which is a verdict here."""
@@ -83,7 +87,7 @@ def show(table: Table) -> None:
     """Prints a table, as every command does, in the form that is wanted."""
     written = {"csv": table.csv, "latex": table.latex, "json": table.json}.get(form() or "")
     if written is not None:
-        print(letters(written(), "\n"), end="")
+        print(escape_unprintable(written(), "\n"), end="")
         return
     if table.title:  # above a narrow table it would be broken into lines
         console().print(Text(table.title, "table.title"))
@@ -292,7 +296,7 @@ def split_lines(splits: "Sequence[Split]") -> list[str]:
 
 def answer_line(problem: "Problem", answer: "Answer | None") -> Text:
     """`12 + 34 = 46  right`, with long numbers shortened."""
-    from curta.problems.notation import written
+    from curta.problems.numerals import written
     from curta.problems.problem import answer_text
     from curta.report.tables.evaluation import short
 

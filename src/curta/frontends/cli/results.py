@@ -17,9 +17,16 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from curta.config import files
-from curta.config.errors import UserError, as_line, notify, quoted, unknown
+from curta.config.errors import (
+    UserError,
+    as_line,
+    escape_unprintable,
+    notify,
+    printable,
+    quoted,
+    unknown,
+)
 from curta.config.limits import INT32, ROWS, check_path
-from curta.config.printable import letters, printable
 from curta.config.table import Column, Table, cell, counted
 from curta.frontends.cli import arguments
 
@@ -112,7 +119,7 @@ def ask(
         pairs = zip(problems, write(problems), strict=True)
         if calculator is not None:
             calculator.join(problems)
-        return [letters(_answer(texts, *pair, trace), "\t") for pair in pairs]
+        return [escape_unprintable(_answer(texts, *pair, trace), "\t") for pair in pairs]
 
     if converses:
         _warn(folder, member)
@@ -281,7 +288,8 @@ def show(
     if fields:
         show_fields(recipe)
         return 0
-    from curta.problems.problem import operation_named, parse
+    from curta.problems.operations import operation_named
+    from curta.problems.problem import parse
 
     if folder is None and not views and text is None:
         notice(f"{printable(name)}: {printable(recipe.summary)}")
@@ -544,7 +552,7 @@ def report(
         for table in chosen:
             text = {"csv": available[table].csv, "tex": available[table].latex,
                     "json": available[table].json}[suffix]()  # fmt: skip
-            files.write(out / f"{table}.{suffix}", letters(text, "\n"))
+            files.write(out / f"{table}.{suffix}", escape_unprintable(text, "\n"))
         notice(f"{counted(len(chosen), 'table')}: {out}")
         return 0
     for table in others:
@@ -618,10 +626,10 @@ def export(run: str, trust: bool, to: str, out: Path | None, member: int) -> int
 )
 def serve(port: int) -> int:  # fmt: skip
     """Show the runs in a browser, training as it goes on."""
-    from curta.config.optional import module
+    from curta.config.registry import optional_module
 
     for library in ("starlette", "uvicorn"):
-        module(library, extra="serve")
+        optional_module(library, extra="serve")
     from curta.frontends.serve import serve as begin
 
     return begin(port)

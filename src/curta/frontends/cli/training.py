@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from curta.config import limits, system
-from curta.config.errors import UserError, quoted, unknown
-from curta.config.printable import printable
+from curta.config.errors import UserError, printable, quoted, unknown
 from curta.config.table import Column, Table, counted
 from curta.frontends.cli import arguments
 from curta.frontends.cli.arguments import Destination, destination, destination_options
