@@ -61,3 +61,15 @@ def test_what_an_encoding_lacks_is_escaped(run: dict[str, str]) -> None:
     done = subprocess.run(command("show addition 123+45"), capture_output=True, env=narrow)
     assert (done.returncode, done.stderr) == (0, b"")
     assert rb"\u2026" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("typed", "completed"),
+    [("curta tra", ["plain,train"]), ("curta show addition-f", ["plain,addition-fire"]),
+     ("curta certify m", ["plain,mine"])],
+)  # fmt: skip
+def test_a_shell_can_complete(run: dict[str, str], typed: str, completed: list[str]) -> None:
+    words = {"_CURTA_COMPLETE": "bash_complete", "COMP_WORDS": typed}
+    words["COMP_CWORD"] = str(typed.count(" "))
+    done = subprocess.run(command(""), capture_output=True, text=True, env=run | words)
+    assert done.stdout.splitlines() == completed

@@ -74,6 +74,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command, by default that of the process, which then ends."""
     if arguments is not None:
         return _run(arguments)
+    if instruction := os.environ.get("_CURTA_COMPLETE"):
+        from click.shell_completion import shell_complete
+
+        return shell_complete(cli, {}, "curta", "_CURTA_COMPLETE", instruction)
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     # XLA logs its note on slow compiles as an error, and only this level hides it. What XLA cannot
     # do reaches the user all the same: JAX raises it.

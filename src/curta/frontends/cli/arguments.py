@@ -92,7 +92,7 @@ SIGNED = Bounded(-INT32, INT32)
 NAME = Name()
 PATH = Name(Path)
 
-run = click.argument("run", type=NAME)
+run = click.argument("run", type=NAME, shell_complete=lambda *given: complete(*given))
 trust = click.option("--trust", is_flag=True, help="Execute the code that came with the run.")
 member = click.option("--member", type=MEMBER, default=0, metavar="M", help="Which member.")
 recurrences = click.option(
@@ -149,7 +149,17 @@ SETTING = re.compile(r"([A-Za-z_][\w-]*(?:\.[^\s=:]+)*)=(.*)", re.DOTALL)
 
 def words(metavar: str) -> Callable[[Any], Any]:
     """An argument that takes names and settings in any order; see `split`."""
-    return click.argument("words", nargs=-1, metavar=metavar)
+    return click.argument("words", nargs=-1, metavar=metavar, shell_complete=complete)
+
+
+def complete(ctx: click.Context, param: click.Parameter, start: str) -> list[str]:
+    """Return recipes, runs and fields that begin so, for a shell."""
+    from curta.config.recipe import field_paths, shipped_names
+    from curta.runs import folders
+
+    fields = [f"{path}=" for path in field_paths()]
+    known = [*shipped_names(), *folders.existing(), *fields]
+    return [name for name in dict.fromkeys(known) if name.startswith(start)]
 
 
 def split(words: Iterable[str]) -> tuple[list[str], dict[str, str]]:
