@@ -22,7 +22,7 @@ COMMANDS = {
     "train": "training", "ask": "results", "show": "results", "check": "results",
     "evaluate": "training", "certify": "training", "compare": "training", "probe": "training",
     "report": "results", "page": "results", "export": "results", "data": "results",
-    "runs": "results", "serve": "results",
+    "runs": "runs", "serve": "results",
 }  # fmt: skip
 """Every command with the module of its function, in the order in which a user meets them."""
 

@@ -152,6 +152,13 @@ def words(metavar: str) -> Callable[[Any], Any]:
     return click.argument("words", nargs=-1, metavar=metavar, shell_complete=complete)
 
 
+def run_names() -> list[str]:
+    """Return the names of the runs and the comparisons in the runs folder."""
+    from curta.runs import folders
+
+    return [*folders.existing(), *folders.comparisons()]
+
+
 def complete(ctx: click.Context, param: click.Parameter, start: str) -> list[str]:
     """Return recipes, runs and fields that begin so, for a shell."""
     from curta.config.recipe import field_paths, shipped_names

@@ -1,19 +1,20 @@
 """Commands that train, evaluate, certify and examine: `train`, `compare`, `evaluate`, ..."""
 
+import functools
 import json
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from curta.config import limits, system
+from curta.config import launched, limits, system
 from curta.config.errors import UserError, printable, quoted, unknown
 from curta.config.table import Column, Table, counted
 from curta.frontends.cli import arguments
 from curta.frontends.cli.arguments import Destination, destination, destination_options
-from curta.frontends.cli.processes import shared
 
 if TYPE_CHECKING:
     from curta.evaluation.results import Evaluation
@@ -21,7 +22,42 @@ if TYPE_CHECKING:
     from curta.probes.inside.interventions import Intervention
     from curta.runs.cluster.job import System
     from curta.runs.comparison_spec import Row
+    from curta.runs.info import Stage
     from curta.runs.session import Session
+
+
+def shared(command: Callable[..., int]) -> Callable[..., int]:
+    """Let srun or mpirun begin a command on several processes, all with the same words.
+
+    Process 0 carries the command out, and is the only one that prints; the others do their part
+    of its training and evaluation.
+    """
+
+    @functools.wraps(command)
+    def on_processes(**options: Any) -> int:
+        process = launched.process()
+        if process.count == 1:
+            return command(**options)
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        if not process.index:  # prints to a copy, so that what libraries print goes nowhere
+            output = sys.stdout
+            output.flush()
+            sys.stdout = os.fdopen(os.dup(1), "w", encoding=output.encoding, errors=output.errors)
+        os.dup2(nowhere, 1)
+        from curta.runs import following, team
+        from curta.training import devices
+
+        devices.configure()
+        devices.join(process)
+        if process.index:
+            link = team.followed()
+            os.dup2(1, 2)  # from now on process 0 says what is wrong
+            following.follow(link)
+        with team.led(process):
+            return command(**options)
+
+    return on_processes
+
 
 DEMO = {"evaluation.digits": (20, 1000), "evaluation.count": 20}
 """An evaluation that takes a second, for `curta train` without a word."""
@@ -137,7 +173,7 @@ def complete(run: "Run", place: Destination | None = None) -> int:
     notice(opening(run))
     codes: list[int] = []
     try:
-        run.run_stages(lambda stage: codes.append(_STAGES[stage](run)))
+        run.run_stages(lambda stage: codes.append(run_stage(run, stage)))
         interrupts.check()
     except interrupts.Interrupted as signal:
         notice(f"Interrupted; saved. Go on with: curta train --resume {run.folder.address}")
@@ -164,55 +200,34 @@ def learn(run: "Session") -> None:
         run.train(learning.show)
 
 
-def _train(run: "Run") -> int:
-    from curta.frontends.cli.display import notice
-
-    learn(run)
-    show_generalisation(run)
-    info = run.folder.read_info()
-    for member, step in info.stopped.items():
-        notice(f"seed {run.seeds[member]} stopped: its loss was not finite at step {step}")
-    if info.status == "stopped":
-        raise UserError(
-            f"no member of run {run.name!r} is left: try a lower optimizer.learning_rate"
-        )
-    return 0
-
-
-def _evaluate(run: "Run") -> int:
+def run_stage(run: "Run", stage: "Stage") -> int:
+    """Carry out a stage of a run's life and print its results; the exit code."""
     from curta.evaluation.results import agrees
-    from curta.frontends.cli.display import Status
-
-    with Status() as status:
-        evaluation = run.evaluate(status.say, show_grid=status.show_grid, report=False)
-    show_evaluation(evaluation, run.seeds)
-    return 0 if agrees(evaluation.lengths) else 1
-
-
-def _certify(run: "Run") -> int:
     from curta.frontends.cli.display import Status, notice
     from curta.frontends.cli.paper import certificate_view
 
-    with Status() as status:
-        certificate = run.certify(status.say, report=False)
-    notice(certificate_view(certificate, run.program))
+    if stage == "training":
+        learn(run)
+        show_generalisation(run)
+        info = run.folder.read_info()
+        for member, step in info.stopped.items():
+            notice(f"seed {run.seeds[member]} stopped: its loss was not finite at step {step}")
+        if info.status == "stopped":
+            raise UserError(
+                f"no member of run {run.name!r} is left: try a lower optimizer.learning_rate"
+            )
+    elif stage == "evaluating":
+        with Status() as status:
+            evaluation = run.evaluate(status.say, show_grid=status.show_grid, report=False)
+        show_evaluation(evaluation, run.seeds)
+        return 0 if agrees(evaluation.lengths) else 1
+    elif stage == "certifying":
+        with Status() as status:
+            certificate = run.certify(status.say, report=False)
+        notice(certificate_view(certificate, run.program))
+    else:
+        notice(f"Report: {run.write_report()}")
     return 0
-
-
-def _report(run: "Run") -> int:
-    from curta.frontends.cli.display import notice
-
-    notice(f"Report: {run.write_report()}")
-    return 0
-
-
-_STAGES = {
-    "training": _train,
-    "evaluating": _evaluate,
-    "certifying": _certify,
-    "reporting": _report,
-}
-"""What the command line does, and prints, for each stage of a run's life."""
 
 
 def show_sums(run: "Run") -> None:
@@ -240,15 +255,14 @@ def show_generalisation(run: "Run") -> None:
 
 def show_evaluation(evaluation: "Evaluation", seeds: list[int]) -> None:
     """Print an evaluation: as CSV or LaTeX its main table alone."""
-    from curta.frontends.cli.display import grid_lines, notice, split_lines, table_lines
+    from curta.frontends.cli.display import evaluation_lines, notice
     from curta.report.tables.evaluation import exact_match, named, trained_and_held_out
 
     notice(exact_match(evaluation, seeds))
     for_screen = arguments.form() is None
     if evaluation.gaps and for_screen:
         notice(trained_and_held_out(evaluation.gaps, seeds))
-    lines = grid_lines(evaluation.grids) + split_lines(evaluation.splits)
-    for line in lines + table_lines(evaluation.tables):
+    for line in evaluation_lines(evaluation):
         notice(line)
     if evaluation.named and for_screen:
         notice(named(evaluation.named, seeds))
@@ -344,7 +358,7 @@ def show_comparison(comparison: "Comparison", as_json: bool) -> None:
 def hand_over(place: Destination, path: Path, runs: Sequence[str], as_json: bool = False) -> int:
     """Submit runs, by the names of their folders in `path`."""
     from curta.frontends.cli.display import notice
-    from curta.frontends.cli.results import follow
+    from curta.frontends.cli.runs import follow
     from curta.frontends.cluster.task import work
     from curta.report.summary import counted
     from curta.runs.cluster import submission
