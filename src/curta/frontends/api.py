@@ -71,7 +71,7 @@ def begin(
     chosen = folders.seeds_of(seeds)
     if name is not None:
         folders.checked(name)
-    from curta.frontends import before
+    from curta.frontends import preflight
     from curta.frontends.run import Run
     from curta.layouts.texts import layout_of
     from curta.runs import life
@@ -81,11 +81,11 @@ def begin(
     estimate.check(resolved, len(chosen))
     trainer.training_mesh(resolved, len(chosen))
     layout = layout_of(resolved)
-    if evaluate and before.is_other_model(overrides):
-        resolved = before.affordable(resolved, layout, len(chosen))
-    before.check_watched(resolved, layout)
+    if evaluate and preflight.is_other_model(overrides):
+        resolved = preflight.affordable(resolved, layout, len(chosen))
+    preflight.check_watched(resolved, layout)
     if evaluate:
-        before.check_evaluation(resolved, layout)
+        preflight.check_evaluation(resolved, layout)
     wanted = life.after_training(resolved) if evaluate else ()
     return Run(folders.create(resolved, layout, recipe, chosen, name, wanted, names, tracking))
 
@@ -290,9 +290,9 @@ def begin_comparison(
     draft, common = comparison_spec.with_settings(comparison_spec.draft(entries), settings)
     spec = comparison_spec.resolve(draft, common, seeds)
     base = comparison_spec.base(entries, draft.swept)
-    from curta.frontends import before
+    from curta.frontends import preflight
     from curta.frontends.run import Comparison
 
     _configure()
-    before.check_rows([row.recipe for row in spec.rows], len(spec.seeds))
+    preflight.check_rows([row.recipe for row in spec.rows], len(spec.seeds))
     return Comparison.begin(spec, name, base)

@@ -13,7 +13,6 @@ from rich.console import ConsoleDimensions
 from curta.evaluation.results import Grid
 from curta.frontends.api import train
 from curta.frontends.cli.display import grid_map
-from curta.frontends.serve import made
 from curta.runs.record import Progress
 from tests import tiny
 from tests.export.html.tabs import expect_complaint, fits, screens
@@ -206,7 +205,7 @@ def test_a_strange_report_is_alone_too(
     """A run folder may come from anyone: scripts in its report must not read other pages."""
     script = "<script>fetch('/').catch(() => { window.refused = 1 })</script>"
     strange = f"<!DOCTYPE html><title>x</title>{script}".encode()
-    monkeypatch.setattr(made, "report", lambda folder: strange)
+    monkeypatch.setattr(cached_pages, "report", lambda folder: strange)
     tab.goto(f"{server.address}runs/small/report.html")
     tab.wait_for_function("window.refused === 1")
     expect_complaint(tab, complaints, "Content Security Policy")

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from curta.config import typed
 from curta.export.html.whole.weights import PARAMETERS
 from curta.frontends.api import begin_comparison, compare
-from curta.frontends.serve import known, live
-from curta.frontends.serve import made as serving
+from curta.frontends.serve import cached_pages as serving
+from curta.frontends.serve import listing, live
 from curta.runs import metrics
 from curta.runs.folders import Folder
 from curta.runs.info import Metric
@@ -145,10 +145,10 @@ def test_there_is_no_link_to_a_page_that_cannot_be(small: Path, young: Path) -> 
 
 def test_a_window_without_norms_calculates_as_whole_texts_do() -> None:
     recipe: dict[str, Any] = {"positions": {"name": "window"}, "model": {"norm": "none"}}
-    assert known._calculates(recipe, PARAMETERS)
-    assert not known._calculates(recipe, PARAMETERS + 1)
+    assert listing._calculates(recipe, PARAMETERS)
+    assert not listing._calculates(recipe, PARAMETERS + 1)
     recipe["model"]["norm"] = "rms"
-    assert known._calculates(recipe, PARAMETERS + 1)
+    assert listing._calculates(recipe, PARAMETERS + 1)
 
 
 @pytest.mark.slow

@@ -21,11 +21,10 @@ if TYPE_CHECKING:
     from curta.evaluation.results import Certificate, WrongWindow
     from curta.layouts import Layout
     from curta.layouts.program import ProgramLayout
-    from curta.model.model_cost import Layer
     from curta.problems.operations import Answer
     from curta.problems.problem import Problem
     from curta.programs.machine.check import Checked
-    from curta.programs.machine.conflicts import Cell, Explained
+    from curta.programs.machine.conflicts import Explained
 
 COLOURS = ("cyan", "magenta", "yellow", "green", "red", "blue", "bright_cyan", "bright_magenta")
 
@@ -246,8 +245,8 @@ def _direct(layout: "Layout", problem: "Problem") -> Group:
         for i, symbol in enumerate(symbols)
     ]
     line = Text.assemble(*zip(symbols, colours, strict=True))
-    told = f"layout {layout.name}: {layout.summary}"
-    return Group(told, line, Data("", columns, rows))
+    caption = f"layout {layout.name}: {layout.summary}"
+    return Group(caption, line, Data("", columns, rows))
 
 
 # A certificate.
@@ -257,36 +256,37 @@ DRAWN = 5
 
 
 def certificate_view(
-    content: "Certificate", layout: "ProgramLayout", drawn: int = DRAWN
+    certificate: "Certificate", layout: "ProgramLayout", drawn: int = DRAWN
 ) -> RenderableType:
     """What a certificate says; wrong windows in a problem where the program's code is known."""
     from curta.report.certified import headline
     from curta.report.tables.certificate import members
 
-    style = "green" if content.perfect else "bold red"
-    found = [view for one in content.wrong[:drawn] for view in _wrong(layout, one)]
-    left = sum(one.wrong for one in content.members) - len(content.wrong[:drawn])
-    more = [Text(f"and {left:,} more", "dim")] if left > 0 else []
-    return Group(Text(headline(content), style), members(content), *found, *more)
+    style = "green" if certificate.perfect else "bold red"
+    views = [Text(headline(certificate), style), members(certificate)]
+    for window in certificate.wrong[:drawn]:
+        views += _wrong_window(layout, window)
+    left = sum(member.wrong for member in certificate.members) - len(certificate.wrong[:drawn])
+    return Group(*views, *([Text(f"and {left:,} more", "dim")] if left > 0 else []))
 
 
-def _wrong(layout: "ProgramLayout", one: "WrongWindow") -> list[RenderableType]:
-    """What a member writes after one window, and where."""
+def _wrong_window(layout: "ProgramLayout", window: "WrongWindow") -> list[RenderableType]:
+    """What a member writes after a window, and where."""
     from curta.report.certified import text_to
 
-    told = Text.assemble(
-        f"\nmember {one.member} writes ", (one.written, "bold red"), " where ",
-        (one.expected, "bold green"), f" is right; margin {one.margin:.3g}, ",
-        "shown in training" if one.shown else "never shown in training",
+    caption = Text.assemble(
+        f"\nmember {window.member} writes ", (window.written, "bold red"), " where ",
+        (window.expected, "bold green"), f" is right; margin {window.margin:.3g}, ",
+        "shown in training" if window.shown else "never shown in training",
     )  # fmt: skip
-    text = text_to(layout, one)
+    text = text_to(layout, window)
     if text is None:
-        return [told, Text(f"  after {'; '.join(one.window)}")]
-    at = len(text) - 1
-    near = drawing.neighbours_of(layout.machine, layout.windows, text, at)
-    styles = dict.fromkeys(near, "underline") | {at: "reverse red"}
-    where = Text(f"  in {one.problem}, after token {at + 1:,}; what it sees is underlined")
-    return [told, where, Paper(layout, text, at, styles, drawing.Cut(columns=9, lines=3))]
+        return [caption, Text(f"  after {'; '.join(window.window)}")]
+    last = len(text) - 1
+    neighbours = drawing.neighbours_of(layout.machine, layout.windows, text, last)
+    styles = dict.fromkeys(neighbours, "underline") | {last: "reverse red"}
+    where = Text(f"  in {window.problem}, after token {last + 1:,}; what it sees is underlined")
+    return [caption, where, Paper(layout, text, last, styles, Cut(columns=9, lines=3))]
 
 
 # The verdict of `curta check`.
@@ -295,126 +295,107 @@ MANY = 60_000
 """Windows above which a program is hard to learn at default settings."""
 
 
-def check_lines(found: "Checked", train: str) -> Iterator[Text]:
-    """Everything that was found of a program, line by line, and at last whether it can be learned.
+def check_lines(check: "Checked", train: str) -> Iterator[Text]:
+    """The results of a check, line by line, and at last whether the program can be learned.
 
     `train` is what `curta train` is to be given for it, if anything.
     """
-    program = found.program
+    program, machine = check.program, check.machine
     yield Text(f"{program.name} ({program.operator}): {program.summary}", style="bold")
-    yield from _written(found)
-    yield from _truth(found)
-    yield from _windows(found)
-    if found.unstable:
-        problem = found.program.problem_text(found.unstable)
-        yield Text(f"  not deterministic: two recordings of {problem} differ", style="red")
-    for one in found.conflicts:
-        yield from _conflict(found, one)
-    for grown in found.growing:
-        what = f"moves of role {grown.role!r} along {grown.axis!r}"
-        advice = "go home first, or move one square at a time"
-        if not grown.axis:
-            what = f"symbols of role {grown.role!r}"
-            advice = "write a large number digit by digit, or a mark for each step"
-        yield Text(
-            f"  {what} grow with the problems (... {', '.join(grown.longest)}), so longer problems"
-            f" need tokens that training never shows: {advice}",
-            style="yellow",
-        )
-    if found.expected > MANY:
-        yield Text(f"  {_many(found)}", style="yellow")
-    yield _verdict(found, train)
-
-
-def _many(found: "Checked") -> str:
-    """Which role has most of the windows, and why."""
-    role, count = max(found.by_role.items(), key=lambda one: one[1])
-    seen = ", ".join(
-        f"{other} ({counted(found.symbols[other], 'symbol')})" for other, _ in found.windows[role]
-    )
-    return (
-        f"{found.expected:,} windows or more are many: {count / found.distinct:.0%} are of role"
-        f" {role!r} ({counted(found.symbols[role], 'symbol')}), which sees {seen}. Take a step in"
-        " several tokens, or keep carries small; else train longer, with a wider model"
-    )
-
-
-def _verdict(found: "Checked", train: str) -> Text:
-    """Whether it can be learned and what to do next, or why not."""
-    reasons = [
-        *["it writes different texts for the same problem"] * bool(found.unstable),
-        *["some answers are wrong"] * bool(found.wrongs),
-        *["one window is followed by different tokens"] * bool(found.conflicts),
-    ]
-    if reasons:
-        return Text(f"It cannot be learned: {', and '.join(reasons)}.", style="bold red")
-    limit = ", but only at lengths of training: its tokens grow" if found.growing else ""
-    step = f" Next: curta train {shlex.quote(train)}" if train else ""
-    return Text(f"It can be learned{limit}.{step}", style="bold yellow" if limit else "bold green")
-
-
-def _written(found: "Checked") -> Iterator[Text]:
-    machine = found.machine
-    moves = len({token.move for token in machine.tokens})
     yield Text(
         f"  {counted(len(machine.tokens), 'token')}, {counted(len(machine.roles), 'role')},"
-        f" {counted(moves, 'move')}; {found.tokens_per_second:,} tokens a second are recorded"
+        f" {counted(len({token.move for token in machine.tokens}), 'move')};"
+        f" {check.tokens_per_second:,} tokens a second are recorded"
     )
-    for size in found.sizes:
+    for size in check.sizes:
         yield Text(
             f"  up to {counted(size.digits, 'digit')}: {counted(size.problems, 'problem')},"
             f" {size.middle:,} tokens in the median, {size.longest:,} at most"
         )
-
-
-def _truth(found: "Checked") -> Iterator[Text]:
-    problems = sum(size.problems for size in found.sizes)
-    if not found.wrongs:
-        yield Text(f"  answers: all {problems:,} are correct", style="green")
+    problems = sum(size.problems for size in check.sizes)
+    if check.wrongs:
+        yield Text(f"  answers: {check.wrongs:,} of {problems:,} are wrong", style="red")
     else:
-        yield Text(f"  answers: {found.wrongs:,} of {problems:,} are wrong", style="red")
-    for one in found.wrong:
-        wrote = "no answer can be read" if one.written is None else f"wrote {plain(one.written)}"
-        problem = found.program.problem_text(one.operands)
-        yield Text(f"    {problem}: {wrote}, should be {plain(one.truth)}")
+        yield Text(f"  answers: all {problems:,} are correct", style="green")
+    for answer in check.wrong:
+        text = program.problem_text(answer.operands)
+        wrote = "no answer can be read" if answer.written is None else "wrote "
+        wrote += "" if answer.written is None else plain(answer.written)
+        yield Text(f"    {text}: {wrote}, should be {plain(answer.truth)}")
+    yield from _window_lines(check)
+    if check.unstable:
+        text = program.problem_text(check.unstable)
+        yield Text(f"  not deterministic: two recordings of {text} differ", style="red")
+    for conflict in check.conflicts:
+        yield from _conflict_lines(check, conflict)
+    for growing in check.growing:
+        tokens = f"symbols of role {growing.role!r}"
+        advice = "write a large number digit by digit, or a mark for each step"
+        if growing.axis:
+            tokens = f"moves of role {growing.role!r} along {growing.axis!r}"
+            advice = "go home first, or move one square at a time"
+        yield Text(
+            f"  {tokens} grow with the problems (... {', '.join(growing.longest)}), so longer"
+            f" problems need tokens that training never shows: {advice}",
+            style="yellow",
+        )
+    reasons = [
+        *["it writes different texts for the same problem"] * bool(check.unstable),
+        *["some answers are wrong"] * bool(check.wrongs),
+        *["one window is followed by different tokens"] * bool(check.conflicts),
+    ]
+    if reasons:
+        yield Text(f"It cannot be learned: {', and '.join(reasons)}.", style="bold red")
+        return
+    limit = ", but only at lengths of training: its tokens grow" if check.growing else ""
+    step = f" Next: curta train {shlex.quote(train)}" if train else ""
+    yield Text(f"It can be learned{limit}.{step}", style="bold yellow" if limit else "bold green")
 
 
-def _windows(found: "Checked") -> Iterator[Text]:
-    if found.program.run is None:
+def _window_lines(check: "Checked") -> Iterator[Text]:
+    """How many windows there are, and what each role sees; advice where they are many."""
+    if check.program.run is None:
         yield Text("  no algorithm: the answer is learned whole, by attention to all tokens")
         return
-    widest = max(map(len, found.windows.values()), default=0)
+    widest = max(map(len, check.windows.values()), default=0)
     yield Text(
-        f"  windows: {found.distinct:,} distinct, of about {found.expected:,}; at most"
+        f"  windows: {check.distinct:,} distinct, of about {check.expected:,}; at most"
         f" {counted(widest, 'neighbour')}"
     )
-    for role, near in found.windows.items():
-        places = [
-            " ".join([other, *(f"{a}{m:+d}" for a, m in _steps(found, moved) if m)])
-            for other, moved in near
-        ]
+    for role, neighbours in check.windows.items():
+        places = []
+        for other, moved in neighbours:
+            steps = zip(check.machine.axes, moved, strict=True)
+            places.append(" ".join([other, *(f"{axis}{by:+d}" for axis, by in steps if by)]))
         yield Text(f"    {role} sees {', '.join(places) or 'itself alone'}", style="dim")
+    if check.expected > MANY:
+        role, count = max(check.by_role.items(), key=lambda item: item[1])
+        seen = ", ".join(
+            f"{other} ({counted(check.symbols[other], 'symbol')})"
+            for other, _ in check.windows[role]
+        )
+        yield Text(
+            f"  {check.expected:,} windows or more are many: {count / check.distinct:.0%} are of"
+            f" role {role!r} ({counted(check.symbols[role], 'symbol')}), which sees {seen}. Take a"
+            " step in several tokens, or keep carries small; else train longer, with a wider model",
+            style="yellow",
+        )
 
 
-def _steps(found: "Checked", moved: tuple[int, ...]) -> Iterator[tuple[str, int]]:
-    return zip(found.machine.axes, moved, strict=True)
-
-
-def _conflict(found: "Checked", one: "Explained") -> Iterator[Text]:
+def _conflict_lines(check: "Checked", conflict: "Explained") -> Iterator[Text]:
     """Two windows that look alike, what follows each, and what would tell them apart."""
-    windows = "1 window is" if one.count == 1 else f"{one.count:,} windows are"
+    windows = "1 window is" if conflict.count == 1 else f"{conflict.count:,} windows are"
     yield Text(
-        f"  conflict in role {one.role!r}: {windows} followed by different tokens", style="red"
+        f"  conflict in role {conflict.role!r}: {windows} followed by different tokens", style="red"
     )
-    yield Text(f"    it sees     {', '.join(map(_cell, one.window))}")
-    for problem, step, token in zip(one.problems, one.steps, one.follows, strict=True):
-        asked = found.program.problem_text(problem)
-        yield Text(f"    then        {token}   in {asked}, after token {step + 1}")
-    yield Text(f"    {one.hint}")
-
-
-def _cell(cell: "Cell") -> str:
-    return f"{cell.place}: {'nothing' if cell.symbol is None else cell.symbol}"
+    cells = (f"{cell.place}: {cell.symbol or 'nothing'}" for cell in conflict.window)
+    yield Text(f"    it sees     {', '.join(cells)}")
+    for operands, step, token in zip(
+        conflict.problems, conflict.steps, conflict.follows, strict=True
+    ):
+        text = check.program.problem_text(operands)
+        yield Text(f"    then        {token}   in {text}, after token {step + 1}")
+    yield Text(f"    {conflict.hint}")
 
 
 # The layers of a model.
@@ -428,41 +409,30 @@ def layers_view(recipe: "Recipe", problem: "Problem | None") -> Group:
     from curta.layouts.texts import layout_of
     from curta.model.model_cost import layers, scored
 
-    seen = scored(recipe, problem)
-    rows = layers(recipe, layout_of(recipe), seen.keys)
-    costs = [_costs(row, seen.tokens) for row in rows]
-    sums = [sum(column) for column in zip(*costs, strict=True)]
-
     def sides(shape: tuple[int, ...]) -> str:
         return " x ".join(f"{side:,}" for side in shape)
 
+    lengths = scored(recipe, problem)
+    tokens, rows, costs = lengths.tokens, list[Cells](), list[tuple[int, ...]]()
+    for layer in layers(recipe, layout_of(recipe), lengths.keys):
+        activations = layer.activation_bytes * tokens
+        costs.append((layer.parameters, layer.multiply_adds, layer.bytes, activations))
+        inputs = (tokens, layer.inputs) if layer.inputs else (tokens,)
+        rows.append([layer.name, layer.shape, inputs, (tokens, layer.outputs), *costs[-1]])
     columns = [
         Column("layer", words=True, fold=True),
         *(Column(name, text=sides) for name in ("weight", "input", "output")),
         *(Column(name) for name in ("parameters", "mult-adds a token", "bytes", "activations")),
     ]
-    table = [
-        [row.name, row.shape, *_shapes(row, seen.tokens), *cost]
-        for row, cost in zip(rows, costs, strict=True)
-    ]
-    view = Data("", columns, table, [["total", (), (), (), *sums]])
-    which = "this problem" if problem is not None else "the longest in training"
+    sums = [sum(column) for column in zip(*costs, strict=True)]
+    texts = "this problem" if problem is not None else "the longest in training"
     return Group(
-        view,
-        f"Attention: {seen.keys:,} keys scored for each query, in texts of up to {seen.tokens:,}"
-        f" tokens ({which}), keys that it may not see included.",
+        Data("", columns, rows, [["total", (), (), (), *sums]]),
+        f"Attention: {lengths.keys:,} keys scored for each query, in texts of up to {tokens:,}"
+        f" tokens ({texts}), keys that it may not see included.",
         "Multiply-adds are those of matrix products, for a token that goes through everything;"
         " look-ups, norms and what positions calculate are left out. Blocks are stacked along"
         " the first axis of a weight's shape.",
         "Inputs and outputs are those of one text and one block, tokens x features; activations"
         " are the bytes that the outputs of all blocks and recurrences take.",
     )
-
-
-def _shapes(row: "Layer", tokens: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """What goes in and what comes out, for one text."""
-    return (tokens, row.inputs) if row.inputs else (tokens,), (tokens, row.outputs)
-
-
-def _costs(row: "Layer", tokens: int) -> tuple[int, int, int, int]:
-    return row.parameters, row.multiply_adds, row.bytes, row.activation_bytes * tokens
