@@ -13,6 +13,7 @@ from rich.console import ConsoleDimensions
 from curta.evaluation.results import Grid
 from curta.frontends.api import train
 from curta.frontends.cli.display import grid_map
+from curta.frontends.serve import cached_pages
 from curta.runs.record import Progress
 from tests import tiny
 from tests.export.html.tabs import expect_complaint, fits, screens

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from curta.frontends.cli import main
+from curta.frontends.serve import cached_pages
 from curta.frontends.serve.server import listening
 
 from .conftest import Asks, Served
