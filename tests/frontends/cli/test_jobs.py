@@ -36,7 +36,7 @@ def job(runs_folder: Path) -> JobFolder:
         (["train", "--cluster", "mill.toml"], "--cluster needs --on slurm, or --on local"),
         (["train", "--on", "mill"], "'mill' is not one of 'slurm', 'local'"),
         (["train", "--on", "local", "cluster.tmie=5"], "did you mean 'cluster.time'?"),
-        (["train", "--on", "local", "cluster.time=soon"], "cluster.time: input should be"),
+        (["train", "--on", "local", "cluster.time=soon"], "cluster.time should be a valid integer"),
         (["train", "--on", "local", "--cluster.time", "5"], "plain arguments: cluster.time=5"),
         (["train", "--on", "local", "--cluster", "mill.toml"], "cannot read 'mill.toml'"),
         (["compare", "--on", "local"], "--on needs a comparison"),
