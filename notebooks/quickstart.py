@@ -29,7 +29,7 @@ import curta
 #
 # Two members of one recipe, with two seeds, side by side. Numbers are written least significant
 # digit first, and attention is limited to a window of places: that is given. What to do within
-# the window is learned. `overrides` holds any field of the recipe; the recipe's own evaluation, of
+# the window is learned. keyword arguments are fields of the recipe; the recipe's own evaluation, of
 # up to a thousand digits, takes a little longer.
 
 # %%

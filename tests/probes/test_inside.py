@@ -99,7 +99,7 @@ def test_an_encoders_chances_are_those_at_each_place_of_the_problem_alone() -> N
 
 
 def test_a_sample_is_not_asked_for_beside_one_problem() -> None:
-    with pytest.raises(UserError, match="--count and --seed are of a sample"):
+    with pytest.raises(UserError, match="count and seed are of a sample"):
         Attention(problem="1+2", count=3)
 
 

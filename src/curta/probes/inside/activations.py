@@ -184,7 +184,7 @@ def _check_size(asked: Question, sites: Sequence[str]) -> None:
     if count > MOST:
         raise UserError(
             f"{count:,} numbers do not fit into memory ({MOST:,} do): name fewer sites, such as"
-            " --sites 'layer.0.*', or fewer problems"
+            " sites='layer.0.*', or fewer problems"
         )
 
 
