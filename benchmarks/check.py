@@ -20,8 +20,8 @@ from curta.config.recipe import Recipe
 from curta.model.transformer import Transformer
 from curta.model.windows import logits_of_windows
 from curta.training import trainer
-from curta.training.keys import step_keys
 from curta.training.optimizers import HyperParams, transformation
+from curta.training.trainer import step_keys
 
 from . import export
 from .configurations import CONFIGURATIONS

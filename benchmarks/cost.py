@@ -384,7 +384,7 @@ def _members(recipe: Any, count: int) -> dict[str, Any]:
     layout, seeds = layout_of(recipe), list(range(count))
     data, bounds = records.recorded(recipe, layout, seeds)
     state = trainer.init(recipe, layout, jnp.asarray(seeds))
-    compiled: Any = partial(trainer.compiled, recipe, trainer.Written(layout, bounds))
+    compiled: Any = partial(trainer.compiled, recipe, trainer.TaskLayout(layout, bounds))
     alone, mesh = trainer.mesh_for(1, 1, jax.devices()[:1]), trainer.training_mesh(recipe, count)
     first, steps = jnp.int32(0), jnp.int32(STEPS)
     together = compiled(alone, vectorised=True).lower(state, data, first, steps).compile()

@@ -107,7 +107,7 @@ def problems_of(layout: ProgramLayout, size: int) -> list[Problem]:
 
 
 def dictionary(recipe: Recipe, layout: ProgramLayout, seed: int) -> Right:
-    table = records.shown_to(recipe, layout, seed)
+    table = records.windows_met(recipe, layout, seed)
     return lambda rows, targets: table.find(rows) >= 0
 
 
@@ -166,7 +166,7 @@ def widened(recipe: Recipe, layout: ProgramLayout) -> dict[str, Any]:
 
 def mlp(recipe: Recipe, layout: ProgramLayout, seed: int, wide: int = 128) -> Right:
     """Embeddings of all cells side by side, two hidden layers, AdamW as in the recipe."""
-    table = records.shown_to(recipe, layout, seed)
+    table = records.windows_met(recipe, layout, seed)
     rows, targets = jnp.asarray(table.rows), jnp.asarray(table.targets)
     tokens, cells, steps = len(layout.machine.tokens), rows.shape[1], recipe.training.steps
     keys = jax.random.split(jax.random.key(seed), 5)

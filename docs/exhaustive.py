@@ -32,9 +32,9 @@ def main() -> None:
 
 def counted(operator: str) -> dict[str, Any]:
     """How many problems there are, and how many each seed has right."""
-    from curta.evaluation import exhaustive
+    from curta.evaluation import exact_match
 
-    found = exhaustive.table(trained().load_models(), operator, LIMIT, said)
+    found = exact_match.whole_table(trained().load_models(), operator, LIMIT, said)
     return {"problems": found.count, "right": list(found.correct)}
 
 

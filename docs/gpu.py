@@ -218,7 +218,7 @@ def prepared(steps: Steps) -> tuple[Any, Any, Any]:
     own = jax.tree.map(lambda leaf: np.repeat(np.asarray(leaf), steps.members, axis=0), one.own)
     mesh = trainer.training_mesh(recipe, steps.members)
     state = trainer.shard(trainer.init(recipe, layout, jnp.arange(steps.members)), mesh)
-    chunk = trainer.compiled(recipe, trainer.Written(layout, bounds), mesh, steps.vectorised)
+    chunk = trainer.compiled(recipe, trainer.TaskLayout(layout, bounds), mesh, steps.vectorised)
     return chunk, state, trainer.placed(one._replace(own=own), mesh)
 
 

@@ -193,14 +193,14 @@ def curves_of_places(run: Any) -> dict[str, Any]:
 
 def curves_of_training(run: Any) -> dict[str, Any]:
     """Exact match of what was watched, by step, of every seed."""
-    from curta.evaluation.watched import parted
+    from curta.evaluation.results import operator_and_curve
 
     rows = [row for row in run.folder.read_metrics() if row.evaluated]
     names = [name for name in rows[0].evaluated if name.endswith(("trained", "held out"))]
     return {
         "steps": sorted({row.step for row in rows}),
         **{
-            parted(name)[1]: [
+            operator_and_curve(name)[1]: [
                 [row.evaluated[name] for row in rows if row.member == seed]
                 for seed in range(len(run.seeds))
             ]

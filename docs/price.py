@@ -248,7 +248,7 @@ class Shape:
             recipe = replace(recipe, training=replace(recipe.training, batch=batch))
         self.recipe, self.mesh = recipe, trainer.training_mesh(recipe, 1)
         _, bounds = records.recorded(recipe, self.layout, [SEARCHED])
-        self.call = trainer.compiled(recipe, trainer.Written(self.layout, bounds), self.mesh)
+        self.call = trainer.compiled(recipe, trainer.TaskLayout(self.layout, bounds), self.mesh)
 
     def data(self, seed: int) -> Any:
         """What a member is shown."""

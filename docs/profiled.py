@@ -76,7 +76,7 @@ def one_step(recipe: Recipe) -> Step:
     """The step that a run's chunk repeats; a batch is divided among the devices."""
     layout, mesh = layout_of(recipe), trainer.training_mesh(recipe, 1)
     data, bounds = records.recorded(recipe, layout, [0])
-    written = trainer.Written(layout, bounds)
+    written = trainer.TaskLayout(layout, bounds)
     first = transformer.index_tree(trainer.init(recipe, layout, jnp.array([0])), 0)
     one = partial(trainer.step, recipe, written, mesh.shape["batch"])
     everywhere = PartitionSpec()

@@ -162,7 +162,7 @@ def prepared(
     data, bounds = records.recorded(recipe, layout, seeds)
     mesh = trainer.training_mesh(recipe, len(seeds))
     state = trainer.shard(trainer.init(recipe, layout, jnp.asarray(seeds)), mesh)
-    call = trainer.compiled(recipe, trainer.Written(layout, bounds), mesh)
+    call = trainer.compiled(recipe, trainer.TaskLayout(layout, bounds), mesh)
     return call, state, trainer.placed(change(data), mesh)
 
 

@@ -91,7 +91,7 @@ def trained(recipe: Recipe, steps: int, members: int = 2) -> Models:
     seeds, layout, mesh = range(members), layout_of(recipe), trainer.training_mesh(recipe, members)
     data, bounds = records.recorded(recipe, layout, seeds)
     state = trainer.shard(trainer.init(recipe, layout, jnp.arange(members)), mesh)
-    call = trainer.compiled(recipe, trainer.Written(layout, bounds), mesh)
+    call = trainer.compiled(recipe, trainer.TaskLayout(layout, bounds), mesh)
     data = trainer.placed(data, mesh)
     for first in range(0, steps, trainer.CHUNK):
         count = min(trainer.CHUNK, steps - first)

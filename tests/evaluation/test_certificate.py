@@ -13,9 +13,9 @@ import safetensors.numpy
 from curta.config.errors import UserError
 from curta.evaluation import catalogue, certificate, results
 from curta.evaluation.certificate import WindowVerdicts
-from curta.evaluation.exact_match import generate
 from curta.evaluation.results import Certificate
 from curta.evaluation.scoring import Models
+from curta.evaluation.writing import generate
 from curta.frontends import api
 from curta.frontends.run import Run
 from curta.layouts import layout_named

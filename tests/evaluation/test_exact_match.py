@@ -14,7 +14,7 @@ from curta.config.errors import UserError
 from curta.config.recipe import shipped_names
 from curta.config.sections import Evaluation
 from curta.config.typed import as_json
-from curta.evaluation import exact_match, scoring, teacher_forcing
+from curta.evaluation import exact_match, scoring, teacher_forcing, writing
 from curta.evaluation.generation import completions
 from curta.evaluation.scoring import Models
 from curta.layouts import layout_named
@@ -89,7 +89,7 @@ def test_look_up_writes_and_scores_what_whole_texts_do(windowed: Models) -> None
     np.testing.assert_array_equal(found.tokens, expected.tokens)
     np.testing.assert_allclose(found.losses, expected.losses, rtol=1e-4, atol=1e-4)
     for member in (0, 1):
-        written = exact_match.generate(windowed, member, asked, None)
+        written = writing.generate(windowed, member, asked, None)
         for mine, other in zip(written, texts(windowed, member, asked), strict=True):
             assert mine[: len(other)] == other  # decoding ends where its room does
 
@@ -99,14 +99,14 @@ def test_a_difference_between_look_up_and_writing_is_reported(
 ) -> None:
     settings = Evaluation(digits=(1,), count=32, generated=32)
     assert exact_match.lengths(windowed, "+", 1, settings)[0].generated.agrees is True
-    write = exact_match.write_all
+    write = writing.write_all
 
     def torn(*of: Any) -> Written:
         tokens, counts = write(*of)
         tokens[np.arange(len(counts)), counts - 1] = 0
         return Written(tokens, counts)
 
-    monkeypatch.setattr(exact_match, "write_all", torn)
+    monkeypatch.setattr(writing, "write_all", torn)
     row = exact_match.lengths(windowed, "+", 1, settings)[0]
     assert any(share > 0 for share in row.exact_match)
     assert row.generated.agrees is False
@@ -173,7 +173,7 @@ def test_every_member_that_is_wrong_has_one_such_problem(windowed: Models, gener
         asked = {str(p): p for p in problems("+", row.slice_name, (3, 3), 8, settings.seed)}
         for error in row.errors:
             problem = asked[error.problem]
-            (text,) = exact_match.generate(windowed, error.member, [problem], None)
+            (text,) = writing.generate(windowed, error.member, [problem], None)
             tokens, prompt = windowed.layout.tokens_of(problem)
             at, right = error.first_error.at, tokens[prompt:]
             assert text[:at] == right[:at]

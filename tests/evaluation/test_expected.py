@@ -5,7 +5,8 @@ import time
 import pytest
 
 from curta.evaluation import expected
-from curta.evaluation.expected import Pace, Part
+from curta.evaluation.expected import Pace
+from curta.evaluation.expected import PartEstimate as Estimate
 from curta.frontends import api
 from curta.layouts.texts import layout_of
 from curta.model import recipes
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("brief", "runs_folder")
 ROPE = {"positions.name": "rope"}
 
 
-def parts(overrides: dict[str, object], members: int = 1, name: str = "addition") -> list[Part]:
+def parts(overrides: dict[str, object], members: int = 1, name: str = "addition") -> list[Estimate]:
     recipe = recipes.resolve(name, overrides, "a test")
     return expected.parts(recipe, layout_of(recipe), recipe.evaluation, members)
 
@@ -39,7 +40,7 @@ def test_no_recipe_is_expected_to_take_hours(name: str) -> None:
 
 def test_what_is_left_is_measured_by_what_is_done() -> None:
     now, compiled = [0.0], [0.0]
-    every = [Part("a", 10.0, 4.0), Part("b", 10.0), Part("c", 20.0)]
+    every = [Estimate("a", 10.0, 4.0), Estimate("b", 10.0), Estimate("c", 20.0)]
     pace = Pace(every, lambda: now[0], lambda: compiled[0])
     assert pace.at("a") == "1 of 3, about 44 s left"
     now[0], compiled[0] = 32.0, 7.0  # 25 s for what was thought to take 10, beside the compiling
@@ -66,7 +67,12 @@ def test_sizes_that_may_be_left_out_count_apart() -> None:
     assert certain == ["+ at 2 digits", "+ at 10 digits", "+, trained on and held out"]
     assert all(part.certain for part in parts(ROPE | {"evaluation.all_sizes": True}))
     pace = Pace(
-        [Part("a", 1.0), Part("b", 3.0, 0.0, False), Part("c", 600.0, 0.0, False)], lambda: 0.0
+        [
+            Estimate("a", 1.0),
+            Estimate("b", 3.0, 0.0, False),
+            Estimate("c", 600.0, 0.0, False),
+        ],
+        lambda: 0.0,
     )
     assert pace.at("a") == "1 of 3, about 1 s to 10 min left"
     assert pace.at("b") == "2 of 3, about 2 s to 8 min left"
@@ -74,7 +80,7 @@ def test_sizes_that_may_be_left_out_count_apart() -> None:
 
 def test_a_short_first_part_that_is_compiled_for_does_not_make_the_others_long() -> None:
     now, compiled = [0.0], [0.0]
-    pace = Pace([Part("a", 0.01, 4.0), Part("b", 5.0)], lambda: now[0], lambda: compiled[0])
+    pace = Pace([Estimate("a", 0.01, 4.0), Estimate("b", 5.0)], lambda: now[0], lambda: compiled[0])
     pace.at("a")
     now[0], compiled[0] = 5.0, 4.5
     assert pace.at("b").startswith("2 of 2, about 5 s left")

@@ -27,7 +27,7 @@ def models(recipe: Recipe) -> Models:
     return Models(stacked, layout, len(SEEDS), seeds=SEEDS)
 
 
-def known(recipe: Recipe) -> gap.Known | None:
+def known(recipe: Recipe) -> gap.TrainedAndHeldOut | None:
     return gap.known(recipe, layout_of(recipe), recipe.tasks[0], SEEDS)
 
 

@@ -44,7 +44,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
     found: list[tuple[int, ...]] = []
     calculate = looked.calculate
 
-    def noted(stacked: Transformer, rows: np.ndarray, targets: np.ndarray) -> looked.Found:
+    def noted(stacked: Transformer, rows: np.ndarray, targets: np.ndarray) -> looked.WindowOutputs:
         found.extend(map(tuple, rows.tolist()))
         return calculate(stacked, rows, targets)
 
@@ -60,7 +60,7 @@ def test_tokens_and_losses_are_those_of_a_direct_pass(
     losses = optax.softmax_cross_entropy_with_integer_labels(
         jnp.asarray(expected), jnp.broadcast_to(jnp.asarray(targets), expected.shape[:2])
     )
-    number = memo.known(rows, targets)
+    number = memo.with_losses(rows, targets)
     np.testing.assert_allclose(memo.loss[:, number], losses, atol=1e-5)
     for member in range(MEMBERS):
         np.testing.assert_array_equal(memo.tokens(rows, member), expected[member].argmax(-1))
@@ -86,8 +86,8 @@ def test_a_window_is_calculated_once_however_often_it_is_asked(
     (rows, targets), memo = windows, fresh(stacked, windows[0])
     every = asked(monkeypatch)
     half = len(rows) // 2
-    memo.known(rows[:half], targets[:half])
-    memo.known(rows, targets)
+    memo.with_losses(rows[:half], targets[:half])
+    memo.with_losses(rows, targets)
     memo.tokens(rows, 1)
     assert len(every) == len(set(every)) == len(set(map(tuple, rows.tolist()))) < len(rows)
 
@@ -100,13 +100,13 @@ def test_what_was_written_first_is_judged_later(
     """Its loss needs to be known what should follow: once more, and then never again."""
     (rows, targets), memo, plain = windows, fresh(stacked, windows[0]), fresh(stacked, windows[0])
     written = memo.tokens(rows, 0)
-    number = memo.known(rows, targets)
+    number = memo.with_losses(rows, targets)
     np.testing.assert_array_equal(memo.tokens(rows, 0), written)
-    same = plain.known(rows, targets)
+    same = plain.with_losses(rows, targets)
     expected = plain.loss[:, same]
     np.testing.assert_allclose(memo.loss[:, number], expected, atol=1e-5)
     every = asked(monkeypatch)
-    memo.known(rows, targets)
+    memo.with_losses(rows, targets)
     assert every == []
 
 
@@ -127,6 +127,6 @@ def test_a_window_with_two_right_tokens_is_an_error(
     stacked: Transformer, windows: tuple[np.ndarray, np.ndarray]
 ) -> None:
     (rows, targets), memo = windows, fresh(stacked, windows[0])
-    memo.known(rows[:1], targets[:1])
+    memo.with_losses(rows[:1], targets[:1])
     with pytest.raises(AssertionError, match="two right tokens"):
-        memo.known(rows[:1], targets[:1] + 1)
+        memo.with_losses(rows[:1], targets[:1] + 1)

@@ -13,7 +13,7 @@ from curta.config.recipe import Recipe
 from curta.config.sections import Evaluation
 from curta.evaluation import paired
 from curta.evaluation.evaluation_set import drawn
-from curta.evaluation.paired import Asked
+from curta.evaluation.paired import EvaluatedRun
 from curta.evaluation.scoring import Models
 from curta.frontends.run import Run
 from curta.layouts.texts import layout_of
@@ -27,7 +27,9 @@ HALF = {"training__steps": 260, "training__batch": 64, "task__digits": [1, 2], "
 """A run that is right on some problems and wrong on others."""
 
 
-def ask(first: Asked, second: Asked, member: int | None = None, **changes: Any) -> paired.Paired:
+def ask(
+    first: EvaluatedRun, second: EvaluatedRun, member: int | None = None, **changes: Any
+) -> paired.Paired:
     settings = replace(SETTINGS, **changes)
     return paired.paired(first, second, ("one", "two"), settings, member, lambda what: None)
 
@@ -37,8 +39,8 @@ def run(shared_runs: Shared, brief: None) -> Run:
     return shared_runs.trained(**HALF)
 
 
-def only(run: Run, member: int) -> Asked:
-    return Asked(run.recipe, run.load_models().only(member), [run.seeds[member]])
+def only(run: Run, member: int) -> EvaluatedRun:
+    return EvaluatedRun(run.recipe, run.load_models().only(member), [run.seeds[member]])
 
 
 def right(run: Run, member: int, size: int, slice_name: str) -> list[bool]:
@@ -84,20 +86,24 @@ def test_a_run_beside_itself_differs_in_nothing(run: Run) -> None:
 def test_members_are_paired_by_their_seeds(run: Run) -> None:
     models = run.load_models()
     turned = replace(models, stacked=jax.tree.map(lambda leaf: leaf[::-1], models.stacked))
-    found = ask(Asked(run.recipe, models, [0, 1]), Asked(run.recipe, turned, [1, 0]), member=0)
+    found = ask(
+        EvaluatedRun(run.recipe, models, [0, 1]), EvaluatedRun(run.recipe, turned, [1, 0]), member=0
+    )
     assert found.paired
     assert all(one.seeds.difference == 0 for one in found.slices)
     assert found.member_seeds == (0, 1)
 
 
-def untrained(recipe: Recipe, seeds: Sequence[int] = (0,)) -> Asked:
+def untrained(recipe: Recipe, seeds: Sequence[int] = (0,)) -> EvaluatedRun:
     layout = layout_of(recipe)
     members = [tiny.drawn(recipe, layout, seed) for seed in seeds]
     stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *members)
-    return Asked(recipe, Models(stacked, layout, len(seeds)), list(seeds))
+    return EvaluatedRun(recipe, Models(stacked, layout, len(seeds)), list(seeds))
 
 
-def sizes(first: Asked, second: Asked, settings: Evaluation = SETTINGS) -> list[tuple[str, ...]]:
+def sizes(
+    first: EvaluatedRun, second: EvaluatedRun, settings: Evaluation = SETTINGS
+) -> list[tuple[str, ...]]:
     found = [one for sets in paired.common(first, second, settings) for one in sets]
     return list(dict.fromkeys((one.problems[0].operator, one.size) for one in found))
 

@@ -18,8 +18,8 @@ from curta.layouts.program import ProgramLayout
 from curta.model.transformer import Transformer
 from curta.model.windows import logits_of_windows
 from curta.training import trainer
-from curta.training.keys import step_keys
 from curta.training.records import padded_texts
+from curta.training.trainer import step_keys
 from tests import paper, tiny
 
 both = pytest.mark.parametrize("operator", ["+", pytest.param("*", marks=pytest.mark.slow)])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from curta.problems.numerals import to_int
 from curta.problems.operations import OPERATIONS
-from curta.problems.problem_table import Table, numbers, shuffled
+from curta.problems.problem_table import ProblemTable, numbers, shuffled
 from tests import tiny
 
 OPERATORS = [symbol for symbol in tiny.ON_DEVICE if OPERATIONS[symbol].least == 2]
@@ -45,7 +45,7 @@ def test_a_table_has_every_pair_that_has_an_answer_once(symbol: str, span: tuple
     low, high = span
     every = [(a, b) for a in range(low, high + 1) for b in range(low, high + 1)]
     expected = [pair for pair in every if OPERATIONS[symbol].refuse(pair) is None]
-    table = Table(symbol, low, high)
+    table = ProblemTable(symbol, low, high)
     assert table.rows == len(expected)
     assert sorted(map(tuple, table.pairs(jnp.arange(table.rows)).tolist())) == expected
 

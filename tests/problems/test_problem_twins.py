@@ -8,12 +8,12 @@ import pytest
 from curta.config.task import Task
 from curta.problems import tasks
 from curta.problems.operations import OPERATIONS
-from curta.problems.problem_table import Table
+from curta.problems.problem_table import ProblemTable
 
 COMMUTING = ("+", "*", "sort", "gcd")
 
 
-def rows(table: Table) -> list[tuple[int, int]]:
+def rows(table: ProblemTable) -> list[tuple[int, int]]:
     pairs = jax.jit(lambda: table.pairs(jnp.arange(table.rows)))()
     return [(a, b) for a, b in np.asarray(pairs).tolist()]
 
@@ -23,7 +23,7 @@ def rows(table: Table) -> list[tuple[int, int]]:
 def test_every_size_of_the_first_part_is_exact_and_parts_no_twins(symbol: str, high: int) -> None:
     whole = {(a, b) for a in range(high + 1) for b in range(high + 1)}
     for held_out in range(len(whole) + 1):
-        found = rows(Table(symbol, 0, high, 42, held_out, twins_together=True))
+        found = rows(ProblemTable(symbol, 0, high, 42, held_out, twins_together=True))
         assert len(found) == len(whole)
         assert set(found) == whole
         first = set(found[:held_out])
@@ -36,7 +36,7 @@ def test_a_table_without_zero_on_one_side_has_problems_without_a_mirror(
 ) -> None:
     """As of an operation that commutes and refuses zeros: 0 and 2 is there, 2 and 0 is not."""
     monkeypatch.setattr(type(OPERATIONS["//"]), "commutes", True)
-    found = rows(Table("//", 0, 4, 3, held_out, twins_together=True))
+    found = rows(ProblemTable("//", 0, 4, 3, held_out, twins_together=True))
     whole = {(a, b) for a in range(5) for b in range(1, 5)}
     assert sorted(found) == sorted(whole)
     first = set(found[:held_out])
@@ -45,7 +45,7 @@ def test_a_table_without_zero_on_one_side_has_problems_without_a_mirror(
 
 @pytest.mark.parametrize(("high", "held_out"), [(99, 2800), (99, 2801), (8999, 30_000)])
 def test_large_tables_part_no_twins(high: int, held_out: int) -> None:
-    table = Table("+", 0, high, 42, held_out, twins_together=True)
+    table = ProblemTable("+", 0, high, 42, held_out, twins_together=True)
     out = np.asarray(table.row(jnp.arange(held_out)))
     twins = table.row_of(np.asarray(table.pairs(jnp.arange(held_out)))[:, ::-1])
     np.testing.assert_array_equal(np.sort(out), np.sort(twins))
@@ -57,7 +57,7 @@ def test_large_tables_part_no_twins(high: int, held_out: int) -> None:
 
 @pytest.mark.parametrize("held_out", [50, 101, 300])
 def test_held_out_ranges_part_no_twins_wherever_they_meet(held_out: int) -> None:
-    table = Table("+", 0, 19, 42, held_out, twins_together=True)
+    table = ProblemTable("+", 0, 19, 42, held_out, twins_together=True)
     pairs = list(map(frozenset, rows(table)[:held_out]))
     for place in range(held_out):
         start = table.boundary(place)
@@ -70,20 +70,22 @@ def test_held_out_ranges_part_no_twins_wherever_they_meet(held_out: int) -> None
 
 
 def test_the_order_looks_random_and_has_equal_operands_at_their_share() -> None:
-    table = Table("+", 0, 99, 42, 2000, twins_together=True)
+    table = ProblemTable("+", 0, 99, 42, 2000, twins_together=True)
     pairs = np.asarray(table.pairs(jnp.arange(table.rows)))
     for part in (pairs[:2000], pairs[2000:]):
         assert abs((part[:, 0] == part[:, 1]).mean() - 0.01) < 0.001
         assert abs(part.mean() - 49.5) < 2
         begin = part[: len(part) // 10]
         assert abs((begin[:, 0] == begin[:, 1]).mean() - 0.01) < 0.01
-    other = Table("+", 0, 99, 43, 2000, twins_together=True)
+    other = ProblemTable("+", 0, 99, 43, 2000, twins_together=True)
     assert (np.asarray(other.pairs(jnp.arange(table.rows))) == pairs).all(axis=1).mean() < 0.01
 
 
 @pytest.mark.parametrize("symbol", ["-", "//", "<"])
 def test_without_commuting_there_are_no_twins(symbol: str) -> None:
-    plain, together = (Table(symbol, 0, 9, 1, 20, twins_together=one) for one in (False, True))
+    plain, together = (
+        ProblemTable(symbol, 0, 9, 1, 20, twins_together=one) for one in (False, True)
+    )
     assert rows(plain) == rows(together)
 
 

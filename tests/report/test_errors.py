@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from curta.config.typed import as_json
-from curta.evaluation.first_error import AROUND, first_error
 from curta.evaluation.results import FirstError
+from curta.evaluation.writing import AROUND, first_error
 from curta.report import errors
 
 from . import sample

@@ -144,9 +144,9 @@ def test_the_command_line_is_laid_over_what_a_file_has_in_common(tmp_path: Path)
     [
         ("title", "titel", "unknown field 'titel': did you mean 'title'?"),
         ("name =", "nmae =", "unknown field 'nmae': did you mean 'name'?"),
-        ('"Two"', "2", "title: input should be a valid string"),
+        ('"Two"', "2", "title should be a valid string, not 2"),
         ('"Two"', '"Two', "is no valid TOML"),
-        ('recipe = "addition"', "", "entries.0.recipe: field required"),
+        ('recipe = "addition"', "", "entries.0.recipe is missing"),
         ("seeds = [3, 5]", 'seeds = "x"', "seeds"),
         ("heads", "haeds", "did you mean 'model.heads'?"),
     ],

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from curta.evaluation.suite import Found
+from curta.evaluation.suite import PartResult
 from curta.runs import parts
 
 
-def never() -> Found:
+def never() -> PartResult:
     pytest.fail("it is known")
 
 

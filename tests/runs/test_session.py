@@ -105,7 +105,7 @@ def test_rows_are_means_of_the_steps_they_cover() -> None:
     members = trainer.shard(trainer.init(run.recipe, run.layout, jnp.array([0, 1])), mesh)
     run.train()
     data, bounds = records.recorded(run.recipe, run.layout, [0, 1], run.windows)
-    step = trainer.compiled(run.recipe, trainer.Written(run.layout, bounds), mesh)
+    step = trainer.compiled(run.recipe, trainer.TaskLayout(run.layout, bounds), mesh)
     _, metrics = step(members, trainer.placed(data, mesh), jnp.int32(0), jnp.int32(20))
     for step, member, loss, exact_match in rows(run.folder.path):
         covered = slice(step - 10, step)

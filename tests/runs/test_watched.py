@@ -10,7 +10,7 @@ import pytest
 import curta
 from curta.config import files, typed
 from curta.config.errors import UserError
-from curta.evaluation import during
+from curta.evaluation import evaluation_set, gap
 from curta.frontends import api
 from curta.frontends.cli import main
 from curta.frontends.run import Run
@@ -58,9 +58,9 @@ def test_what_is_watched_is_in_the_lines_of_its_steps_and_changes_nothing(
     assert [(row.step, row.member) for row in found] == [
         (step, member) for step in (5, 10, 15, 20) for member in (0, 1)
     ]
-    asked = during.asked(run.recipe, run.layout, run.seeds)
+    asked = gap.watched_problems(run.recipe, run.layout, run.seeds)
     for step in (10, 20):
-        expected = during.exact_match(run.at(step), asked)
+        expected = gap.watched_exact_match(run.at(step), asked)
         for row in found:
             if row.step == step:
                 assert row.evaluated == {name: own[row.member] for name, own in expected.items()}
@@ -94,8 +94,8 @@ def test_an_earlier_checkpoint_is_evaluated_beside_the_newest() -> None:
     assert run.folder.read_evaluation("step-10") == earlier
     assert run.folder.read_evaluation() == own
     alone = curta.load("run").at(10)
-    shares = during.exact_match(
-        alone, {"all": [during.drawn(alone.layout, "+", "random", 3, 8, 1)]}
+    shares = gap.watched_exact_match(
+        alone, {"all": [evaluation_set.drawn(alone.layout, "+", "random", 3, 8, 1)]}
     )
     (row,) = [row for row in earlier.lengths if row.slice_name == "random"]
     assert row.exact_match == shares["all"]

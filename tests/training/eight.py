@@ -56,7 +56,7 @@ def trained(case: Case, on: list[jax.Device]) -> dict[str, np.ndarray]:
     data, bounds = records.recorded(case.recipe, layout, seeds)
     mesh = trainer.mesh_for(case.members, case.recipe.training.batch, on)
     state = trainer.shard(trainer.init(case.recipe, layout, jnp.asarray(seeds)), mesh)
-    written = trainer.Written(layout, bounds)
+    written = trainer.TaskLayout(layout, bounds)
     call = trainer.compiled(case.recipe, written, mesh, case.vectorised)
     state, metrics = call(state, trainer.placed(data, mesh), jnp.int32(0), jnp.int32(STEPS))
     leaves = [np.asarray(leaf).reshape(case.members, -1) for leaf in jax.tree.leaves(state.model)]

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from curta.training.keys import Keys, of_task, step_keys
+from curta.training.trainer import Keys, step_keys, task_keys
 
 TASKS = 9
 
@@ -13,7 +13,7 @@ def of_each_task(seed: int, number: int) -> list[Keys]:
     """On the one device of a batch."""
 
     def found(_: jax.Array) -> list[Keys]:
-        return [of_task(step_keys(seed, number), task) for task in range(TASKS)]
+        return [task_keys(step_keys(seed, number), task) for task in range(TASKS)]
 
     whole = jax.vmap(found, axis_name="batch")(jnp.zeros(1))
     return jax.tree.map(lambda leaf: leaf[0], whole)

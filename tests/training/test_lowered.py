@@ -29,7 +29,7 @@ def lowered(platform: str, precision: str, **changes: Any) -> str:
     data, bounds = records.recorded(recipe, layout, [0, 1])
     state = jax.eval_shape(lambda: trainer.init(recipe, layout, jnp.asarray([0, 1])))
     mesh = trainer.mesh_for(1, 1, jax.devices()[:1])
-    call: Any = trainer.compiled(recipe, trainer.Written(layout, bounds), mesh, vectorised=True)
+    call: Any = trainer.compiled(recipe, trainer.TaskLayout(layout, bounds), mesh, vectorised=True)
     traced = call.trace(state, data, jnp.int32(0), jnp.int32(0))
     return str(traced.lower(lowering_platforms=(platform,)).as_text())
 

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curta.config.optimizer import OPTIMIZERS, SGD, Adam, AdamW, Common, Muon
+from curta.config.optimizer import OPTIMIZERS, SGD, Adam, AdamW, Muon, OptimizerSettings
 from curta.layouts import layout_named
 from curta.layouts.batches import padded
 from curta.model.transformer import Transformer
 from curta.training import trainer
-from curta.training.keys import step_keys
 from curta.training.optimizers import HyperParams, matrices, schedule, transformation
+from curta.training.trainer import step_keys
 from tests import tiny
 
 LAYOUT = layout_named("coupled")
@@ -34,7 +34,9 @@ def gradients(seed: int) -> Transformer:
     return jax.tree.map(lambda leaf: jax.random.normal(next(keys), leaf.shape), MODEL)
 
 
-def updates(settings: Common, rate: float, decay: float, *given: Transformer) -> list[Any]:
+def updates(
+    settings: OptimizerSettings, rate: float, decay: float, *given: Transformer
+) -> list[Any]:
     """The updates that follow from these gradients, one after the other."""
 
     @jax.jit
@@ -58,7 +60,7 @@ def close(found: Any, expected: Any) -> None:
 # The learning rate over time.
 
 
-def factor(settings: Common, step: int, steps: int) -> float:
+def factor(settings: OptimizerSettings, step: int, steps: int) -> float:
     return float(schedule(settings, jnp.int32(step), steps))
 
 

@@ -16,8 +16,8 @@ from curta.layouts.batches import padded
 from curta.model.states import States
 from curta.model.transformer import Transformer
 from curta.training import trainer
-from curta.training.keys import Keys, step_keys
 from curta.training.recurrence_loss import loss_terms
+from curta.training.trainer import Keys, step_keys
 from tests import textbook, tiny
 
 LAYOUT = layout_named("coupled")

@@ -20,9 +20,16 @@ from curta.model.windows import logits_of_windows
 from curta.problems import task_sizes, tasks
 from curta.runs import checkpoints
 from curta.training import records, trainer
-from curta.training.keys import OTHERS, of_each_text, of_task, step_keys
 from curta.training.records import Data
-from curta.training.trainer import Member, Metrics, Written
+from curta.training.trainer import (
+    OTHERS,
+    Member,
+    Metrics,
+    TaskLayout,
+    per_text_keys,
+    step_keys,
+    task_keys,
+)
 from tests import tiny
 
 RECIPE = tiny.recipe()
@@ -59,10 +66,10 @@ def program(
     return run
 
 
-def written(recipe: Recipe) -> Written:
+def written(recipe: Recipe) -> TaskLayout:
     """How problems are written, with room for those of training."""
     _, bounds = records.recorded(recipe, layout_of(recipe), [0])
-    return Written(layout_of(recipe), bounds)
+    return TaskLayout(layout_of(recipe), bounds)
 
 
 def begun(recipe: Recipe, *seeds: int) -> Member:
@@ -123,7 +130,7 @@ def test_every_device_task_and_step_has_dropout_of_its_own_and_one_draw_of_recur
 
     def local() -> Any:
         steps = [step_keys(0, number) for number in (0, 1)]
-        own = [of_task(keys, task) for keys in steps for task in (0, 1)]
+        own = [task_keys(keys, task) for keys in steps for task in (0, 1)]
         own = [keys._replace(step=None, order=None) for keys in own]
         return jax.tree.map(lambda key: jax.random.key_data(key)[None], own)
 
@@ -192,7 +199,7 @@ def test_what_is_drawn_for_each_text_does_not_depend_on_the_devices_that_share_a
 
 
 def test_every_text_of_every_task_has_keys_of_its_own() -> None:
-    groups = [of_each_text(jax.random.key(1), task, 8) for task in (0, 1)]
+    groups = [per_text_keys(jax.random.key(1), task, 8) for task in (0, 1)]
     keys = np.concatenate([jax.random.key_data(part) for group in groups for part in group])
     assert len(np.unique(keys, axis=0)) == 32
 

@@ -1,4 +1,4 @@
-"""What a cluster is asked for: the section `[cluster]` of a TOML file, free of JAX.
+"""The resources of a cluster: the section `[cluster]` of a TOML file, free of JAX.
 
 Every command line has options for its fields, so what checks them is imported when it is needed.
 """
@@ -25,7 +25,7 @@ OWN = 90
 
 @dataclasses.dataclass(frozen=True)
 class Cluster:
-    """What each task is given, and how runs are divided into tasks."""
+    """The resources of each task, and how runs are divided into tasks."""
 
     partition: Line = ""
     """Slurm's partition (its default)."""
@@ -59,12 +59,10 @@ class Cluster:
     def __post_init__(self) -> None:
         for name in self.options:
             if not re.fullmatch("[a-z][a-z-]*", name):
-                raise UserError(
-                    f"cluster.options: {quoted(name)} is no name of an option of sbatch"
-                )
+                raise UserError(f"cluster.options: {quoted(name)} is no option of sbatch")
         for text in (self.partition, self.account, *self.setup, *map(str, self.options.values())):
             if not text.isprintable():
-                raise UserError(f"cluster: {quoted(text)} is no line of letters that are shown")
+                raise UserError(f"cluster: {quoted(text)} must be one line of printable characters")
         most = 60 * self.time - OWN
         if self.notice > most:
             raise UserError(

@@ -8,7 +8,7 @@ import dataclasses
 import json
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -35,47 +35,34 @@ def lines(encodings: tuple[type[Any], ...] = ()) -> dict[str, str]:
 
     `encodings` are settings of users' encodings, besides those of Curta's own.
     """
-    found: dict[str, list[str]] = {}
+    by_path: dict[str, list[str]] = {}
     for path, text, _, names in described(encodings):
         whose = f"({', '.join(names)})" if names else ""
-        found.setdefault(path, []).append(f"{first_sentence(text)} {whose}".strip())
-    return {path: " ".join(parts) for path, parts in found.items()}
+        by_path.setdefault(path, []).append(f"{first_sentence(text)} {whose}".strip())
+    return {path: " ".join(texts) for path, texts in by_path.items()}
 
 
 def described(encodings: Sequence[type[Any]] = ()) -> list[Described]:
-    """All fields of a recipe in order; those with the same path and text are one."""
+    """Return all fields of a recipe in order; those with the same path and text are one."""
+    by_section = sections(encodings)
     holders: dict[tuple[str, str], list[type[Any]]] = {}
-    held = sections(encodings)
-    for path, field, holder in _each(held):
-        holders.setdefault((path, texts(holder).get(field, "")), []).append(holder)
-    return [
-        Described(path, text, _default(path, having[0]), _names(path, having, held))
-        for (path, text), having in holders.items()
-    ]
-
-
-def _each(held: dict[str, list[type[Any]]]) -> Iterator[tuple[str, str, type[Any]]]:
-    """The path of every field, its name in the dataclass that has it, and that."""
-    for section, kinds in held.items():
+    for section, kinds in by_section.items():
         if not kinds:
-            yield section, section, Recipe
+            holders[section, texts(Recipe)[section]] = [Recipe]
         for kind in kinds:
             for field in dataclasses.fields(kind):
-                yield f"{section}.{field.name}", field.name, kind
-
-
-def _default(path: str, holder: type[Any]) -> object:
-    """What a field is in the default recipe, or else in the settings that have it."""
-    section, _, field = path.partition(".")
-    whole = Recipe.__dataclass_fields__[section].default
-    return getattr(whole, field, holder.__dataclass_fields__[field].default) if field else whole
-
-
-def _names(path: str, having: list[type[Any]], held: dict[str, list[type[Any]]]) -> tuple[str, ...]:
-    section, _, field = path.partition(".")
-    if field != "name" and len(having) == max(1, len(held[section])):
-        return ()
-    return tuple(getattr(kind, "name", kind.__name__) for kind in having)
+                path, text = f"{section}.{field.name}", texts(kind).get(field.name, "")
+                holders.setdefault((path, text), []).append(kind)
+    fields = []
+    for (path, text), kinds in holders.items():
+        section, _, name = path.partition(".")
+        default = Recipe.__dataclass_fields__[section].default
+        if name:  # that of the default recipe, or else of the settings that have it
+            default = getattr(default, name, kinds[0].__dataclass_fields__[name].default)
+        in_all = name != "name" and len(kinds) == max(1, len(by_section[section]))
+        names = () if in_all else tuple(getattr(kind, "name", kind.__name__) for kind in kinds)
+        fields.append(Described(path, text, default, names))
+    return fields
 
 
 def stated(value: object) -> str:
@@ -103,11 +90,11 @@ def texts(kind: type[Any]) -> dict[str, str]:
 
     A field that is stated anew without a text keeps its former one.
     """
-    found: dict[str, str] = {}
-    for one in kind.__mro__[-2::-1]:
-        file = getattr(sys.modules[one.__module__], "__file__", None)
-        found |= _in_file(file).get(one.__name__, {}) if file else {}
-    return found
+    by_field: dict[str, str] = {}
+    for base in kind.__mro__[-2::-1]:
+        file = getattr(sys.modules[base.__module__], "__file__", None)
+        by_field |= _in_file(file).get(base.__name__, {}) if file else {}
+    return by_field
 
 
 @cache
@@ -121,12 +108,12 @@ def _in_file(file: str) -> dict[str, dict[str, str]]:
 
 
 def _below(node: ast.ClassDef) -> dict[str, str]:
-    found = {}
+    by_field = {}
     for pair in pairwise(node.body):
         match pair:
             case (
                 ast.AnnAssign(target=ast.Name(id=field)),
                 ast.Expr(value=ast.Constant(value=str(text))),
             ):
-                found[field] = " ".join(text.split())
-    return found
+                by_field[field] = " ".join(text.split())
+    return by_field

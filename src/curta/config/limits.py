@@ -1,8 +1,8 @@
-"""The largest numbers, the longest lists and texts that a user may give, and why so.
+"""The largest numbers, and the longest lists and texts, that a user may set, and why.
 
-All are generous: what is worth training lies orders of magnitude below. They keep numbers of
-JAX within 32 bits, and loops and lists from having no end. Whether a run fits the machine is
-another question; see `training/estimate.py`.
+All are generous: what is worth training lies orders of magnitude below. They keep JAX's numbers
+within 32 bits, and loops and lists finite. Whether a run fits the machine is another question:
+see `training/estimate.py`.
 """
 
 from collections.abc import Sequence
@@ -56,15 +56,15 @@ ITEMS = 1_000
 ENTRIES = 1_000
 """Runs of a comparison, or of a sweep: each is compiled and trained for itself."""
 LETTERS = 2_000
-"""Letters of a summary or a title."""
+"""Characters of a summary or a title."""
 NAME = 200
-"""Letters of a name: of a file system's 255 some are kept for what is put before and after."""
+"""Characters of a name: of a file system's 255 some are kept for what is put before and after."""
 PATH = 4_000
-"""Letters of a path: Linux allows 4,096."""
+"""Characters of a path: Linux allows 4,096."""
 PROBLEM = 250_000
-"""Letters of a problem that stands in a recipe: two of the longest operands."""
+"""Characters of a problem that stands in a recipe: two of the longest operands."""
 VALUE = 1 << 20
-"""Letters of a value on the command line: more than all problems of a recipe need."""
+"""Characters of a value on the command line: more than all problems of a recipe need."""
 FILE = 1 << 24
 """Bytes of a recipe's file: ours have two thousand."""
 RATE = 1e20
@@ -108,9 +108,7 @@ def check_entries(count: int) -> None:
 def check_name(given: str) -> None:
     """Raises UserError for a name that is too long, or that cannot be shown."""
     if not (given.strip() and given.isprintable() and len(given.encode()) <= NAME):
-        raise UserError(
-            f"{quoted(given)} is no name: it has 1 to {NAME} letters, all of which can be shown"
-        )
+        raise UserError(f"{quoted(given)} is no name: a name has 1 to {NAME} printable characters")
 
 
 def check_path(given: str) -> None:
@@ -118,10 +116,10 @@ def check_path(given: str) -> None:
     if not given.strip():
         raise UserError(f"{quoted(given)} is empty: a name is needed")
     if not given.isprintable():
-        raise UserError(f"{quoted(given)} has letters that cannot be shown")
+        raise UserError(f"{quoted(given)} has unprintable characters")
     parts = Path(given).parts if len(given) <= PATH else (given,)
     if any(len(part.encode()) > NAME for part in parts):
-        raise UserError(f"{quoted(given)} is too long: a name has at most {NAME} letters")
+        raise UserError(f"{quoted(given)} is too long: a name has at most {NAME} characters")
 
 
 def is_name(given: str) -> bool:

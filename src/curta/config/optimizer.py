@@ -13,7 +13,7 @@ Share = Annotated[float, Ge(0.0), Le(1.0)]
 
 
 @dataclass(frozen=True)
-class Common:
+class OptimizerSettings:
     """The learning rate, its course over the steps, and the norm at which gradients are clipped."""
 
     name: Name
@@ -31,7 +31,7 @@ class Common:
 
 
 @dataclass(frozen=True)
-class SGD(Common):
+class SGD(OptimizerSettings):
     """Stochastic gradient descent."""
 
     name: Literal["sgd"] = "sgd"
@@ -40,7 +40,7 @@ class SGD(Common):
 
 
 @dataclass(frozen=True)
-class _Moments(Common):
+class _Moments(OptimizerSettings):
     """What Adam has, and what follows it."""
 
     beta1: Momentum = 0.9
@@ -83,7 +83,12 @@ class Muon(_Decaying):
     """Share that the running mean of gradients keeps, for the matrices of the blocks."""
 
 
-OPTIMIZERS: dict[str, type[Common]] = {"sgd": SGD, "adam": Adam, "adamw": AdamW, "muon": Muon}
+OPTIMIZERS: dict[str, type[OptimizerSettings]] = {
+    "sgd": SGD,
+    "adam": Adam,
+    "adamw": AdamW,
+    "muon": Muon,
+}
 """Settings of every optimiser, by name."""
 
 

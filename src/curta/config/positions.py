@@ -27,7 +27,7 @@ Neighbours = Annotated[
 
 
 @dataclass(frozen=True)
-class Common:
+class EncodingSettings:
     """What the settings of every encoding have."""
 
     name: Name
@@ -35,7 +35,7 @@ class Common:
 
 
 @dataclass(frozen=True)
-class Learned(Common):
+class Learned(EncodingSettings):
     """One learned vector for each of `length` indices in the text."""
 
     name: Literal["learned"] = "learned"
@@ -44,14 +44,14 @@ class Learned(Common):
 
 
 @dataclass(frozen=True)
-class NoPE(Common):
+class NoPE(EncodingSettings):
     """No positions are given to the model."""
 
     name: Literal["nope"] = "nope"
 
 
 @dataclass(frozen=True)
-class Sinusoidal(Common):
+class Sinusoidal(EncodingSettings):
     """Fixed waves; the slowest pair of features has a period just below 2 pi `base`."""
 
     name: Literal["sinusoidal"] = "sinusoidal"
@@ -60,7 +60,7 @@ class Sinusoidal(Common):
 
 
 @dataclass(frozen=True)
-class Randomised(Common):
+class Randomised(EncodingSettings):
     """Learned or sinusoidal vectors, at random indices below `max_length` in training."""
 
     name: Literal["randomised"] = "randomised"
@@ -71,7 +71,7 @@ class Randomised(Common):
 
 
 @dataclass(frozen=True)
-class RoPE(Common):
+class RoPE(EncodingSettings):
     """Rotary embedding; the slowest pair of features turns with period 2 pi `base`."""
 
     name: Literal["rope"] = "rope"
@@ -85,7 +85,7 @@ class RoPE(Common):
 
 
 @dataclass(frozen=True)
-class ALiBi(Common):
+class ALiBi(EncodingSettings):
     """A penalty in proportion to the distance, with fixed or `learned` slopes."""
 
     name: Literal["alibi"] = "alibi"
@@ -94,7 +94,7 @@ class ALiBi(Common):
 
 
 @dataclass(frozen=True)
-class T5(Common):
+class T5(EncodingSettings):
     """A score bias for each of `num_buckets` ranges of distances, shared by all blocks."""
 
     name: Literal["t5"] = "t5"
@@ -112,7 +112,7 @@ class T5(Common):
 
 
 @dataclass(frozen=True)
-class FIRE(Common):
+class FIRE(EncodingSettings):
     """A bias learned from logarithmic distances; random positions below `max_length` if not 0."""
 
     name: Literal["fire"] = "fire"
@@ -123,7 +123,7 @@ class FIRE(Common):
 
 
 @dataclass(frozen=True)
-class Abacus(Common):
+class Abacus(EncodingSettings):
     """A learned vector for each digit's index in its number, randomly displaced in training."""
 
     name: Literal["abacus"] = "abacus"
@@ -140,7 +140,7 @@ class Abacus(Common):
 
 
 @dataclass(frozen=True)
-class Coupled(Common):
+class Coupled(EncodingSettings):
     """A learned vector for each coordinate, with a random start in training."""
 
     name: Literal["coupled"] = "coupled"
@@ -151,7 +151,7 @@ class Coupled(Common):
 
 
 @dataclass(frozen=True)
-class CoupledSinusoidal(Common):
+class CoupledSinusoidal(EncodingSettings):
     """Fixed waves of the coordinate; the slowest pair of features has this period, in places."""
 
     name: Literal["coupled-sinusoidal"] = "coupled-sinusoidal"
@@ -160,7 +160,7 @@ class CoupledSinusoidal(Common):
 
 
 @dataclass(frozen=True)
-class PositionCoupling(Common):
+class PositionCoupling(EncodingSettings):
     """A learned vector for each of `max_position` ids, with a start of each problem's own."""
 
     name: Literal["position-coupling"] = "position-coupling"
@@ -169,7 +169,7 @@ class PositionCoupling(Common):
 
 
 @dataclass(frozen=True)
-class Window(Common):
+class Window(EncodingSettings):
     """Attention to the neighbours in which the next token is a function."""
 
     name: Literal["window"] = "window"
@@ -178,7 +178,7 @@ class Window(Common):
 
 
 @dataclass(frozen=True)
-class UserEncoding(Common):
+class UserEncoding(EncodingSettings):
     """A position encoding from a file of the user's: its tag, and the settings of its own."""
 
     name: Literal["(file)"] = "(file)"

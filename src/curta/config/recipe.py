@@ -357,7 +357,7 @@ def parse_value(text: str) -> Any:
     Raises UserError for one that is too long, or nested too deeply.
     """
     if len(text) > VALUE:
-        raise UserError(f"{quoted(text)} is too long: a value has at most {VALUE:,} letters")
+        raise UserError(f"{quoted(text)} is too long: a value has at most {VALUE:,} characters")
     try:
         return flat(tomllib.loads(f"x = {text}")["x"])
     except RecursionError:
@@ -369,10 +369,10 @@ def parse_value(text: str) -> Any:
 def tables(text: str, where: str) -> dict[str, Any]:
     """A TOML text as tables; UserError if it is none, or none that could be meant."""
     if len(text) > FILE:
-        raise UserError(f"{where} is too long: it has {len(text):,} letters, at most {FILE:,}")
+        raise UserError(f"{where} is too long: it has {len(text):,} characters, at most {FILE:,}")
     try:
-        found: dict[str, Any] = flat(tomllib.loads(text))
-        return found
+        content: dict[str, Any] = flat(tomllib.loads(text))
+        return content
     except RecursionError:
         raise UserError(f"{where}: its tables, or lists, are nested too deeply") from None
     except tomllib.TOMLDecodeError as error:
@@ -390,8 +390,8 @@ def flat(value: Any, most: int = NESTED) -> Any:
     if most == 0:
         raise RecursionError
     inner = value.values() if isinstance(value, dict) else value
-    for one in inner if isinstance(value, dict | list) else ():
-        flat(one, most - 1)
+    for item in inner if isinstance(value, dict | list) else ():
+        flat(item, most - 1)
     return value
 
 
@@ -428,13 +428,13 @@ def sections(encodings: Sequence[type[Any]] = ()) -> dict[str, list[type[Any]]]:
 
     `encodings` are settings of users' encodings, besides those of Curta's own.
     """
-    found: dict[str, list[type[Any]]] = {}
+    by_section: dict[str, list[type[Any]]] = {}
     for section in dataclasses.fields(Recipe):
         whole = type(section.default)
         single = {"": whole} if dataclasses.is_dataclass(whole) else {}
-        found[section.name] = list(_NAMED.get(section.name, single).values())
-    found["positions"] += encodings
-    return found
+        by_section[section.name] = list(_NAMED.get(section.name, single).values())
+    by_section["positions"] += encodings
+    return by_section
 
 
 def field_paths(
@@ -446,9 +446,9 @@ def field_paths(
     `encodings` are settings of users' encodings, besides those of Curta's own.
     """
     paths = []
-    for section, held in sections(encodings).items():
-        paths += [f"{section}.{field.name}" for one in held for field in dataclasses.fields(one)]
-        paths += [] if held else [section]
+    for section, kinds in sections(encodings).items():
+        paths += [f"{section}.{field.name}" for kind in kinds for field in dataclasses.fields(kind)]
+        paths += [] if kinds else [section]
     deeper = {path: lookup(table or {}, path) for path in paths}
     paths += [
         f"{path}.{key}"

@@ -133,12 +133,7 @@ class Table:
                 Text(column.heading), justify=side, no_wrap=not column.fold, overflow="fold",
                 min_width=least,
             )  # fmt: skip
-        for number, (values, row) in enumerate(zip([*self.rows, *self.foot], texts, strict=True)):
-            styles = [
-                column.style(value, values)
-                for column, value in zip(self.columns, values, strict=True)
-                if column.shown
-            ]
+        for number, (row, styles) in enumerate(zip(texts, self.marks(), strict=True)):
             view.add_row(*map(Text, row, styles), style="dim" if number >= len(self.rows) else "")
         return view
 
@@ -207,6 +202,13 @@ class Table:
             )
             above = row
         return texts
+
+    def marks(self) -> list[list[str]]:
+        """Return the style of each text; empty for those that are not set off."""
+        return [
+            [c.style(value, row) for c, value in zip(self.columns, row, strict=True) if c.shown]
+            for row in [*self.rows, *self.foot]
+        ]
 
 
 def _plain(value: object) -> str:

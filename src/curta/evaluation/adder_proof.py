@@ -27,7 +27,7 @@ from jaxtyping import Float, Int
 
 from curta.config.errors import UserError
 from curta.evaluation.rounding import FUNCTION, UNIT
-from curta.layouts.columns import DIGITS, WRITTEN, Columns
+from curta.layouts.columns import DIGITS, WRITTEN, ColumnsLayout
 from curta.model.positions.coupled_sinusoidal import CoupledSinusoidalEncoding
 from curta.model.transformer import Transformer
 from curta.problems.problem import Problem
@@ -191,7 +191,7 @@ class AdderParts(NamedTuple):
 
 def parts_of(model: Transformer) -> AdderParts:
     """Return the parts of a model; UserError for one of another design, or of other texts."""
-    if not isinstance(model.layout, Columns):
+    if not isinstance(model.layout, ColumnsLayout):
         raise UserError(f"no proof for {model.layout.title}: it needs layout 'columns'")
     if not isinstance(model.positions, CoupledSinusoidalEncoding):
         raise UserError("no proof for these positions: it needs 'coupled-sinusoidal'")
@@ -385,7 +385,7 @@ def _rounding(
 
 
 @dataclass(frozen=True)
-class EverySum:
+class EverySumProof:
     """What the proof found: "proved", "wrong", or "open".
 
     `margin` is the least that the right token's logit is certain to exceed all others by, in so
@@ -418,7 +418,7 @@ class Cases(NamedTuple):
         return self._replace(**{name: getattr(self, name)[which] for name in names})
 
 
-def every_sum(model: Transformer) -> EverySum:
+def every_sum(model: Transformer) -> EverySumProof:
     """Whether the model adds every two numbers; UserError for a model of another design."""
     parts, margin, cases = parts_of(model), np.inf, 0
     after = Feedforward.of(model, parts)
@@ -426,11 +426,11 @@ def every_sum(model: Transformer) -> EverySum:
         one = _digit(digit_vectors(model, parts, place), after, place)
         margin, cases = min(margin, one.margin), cases + one.cases
         if one.grade != "proved":
-            return EverySum(one.grade, margin, cases, one.problem)
-    return EverySum("proved", margin, cases)
+            return EverySumProof(one.grade, margin, cases, one.problem)
+    return EverySumProof("proved", margin, cases)
 
 
-def _digit(vectors: Vectors, after: Feedforward, place: int) -> EverySum:
+def _digit(vectors: Vectors, after: Feedforward, place: int) -> EverySumProof:
     """The same for the answer's digit of one place."""
     todo, least, count = [_first(vectors, place)], np.inf, 0
     while todo:
@@ -440,16 +440,16 @@ def _digit(vectors: Vectors, after: Feedforward, place: int) -> EverySum:
             continue
         sure, possible = margins(after, _state(vectors, cases), cases.target)
         if (wrong := possible < 0).any():
-            return EverySum("wrong", least, count, _problem(cases.only(wrong)))
+            return EverySumProof("wrong", least, count, _problem(cases.only(wrong)))
         least = min(least, float(sure.min(initial=np.inf, where=sure > 0)))
         count += int((sure > 0).sum())
         if (sure > 0).all():
             continue
         if not cases.unknown or count > CASES:
             doubtful = cases.only([int((sure + possible).argmin())])
-            return EverySum("open", least, count, _problem(doubtful))
+            return EverySumProof("open", least, count, _problem(doubtful))
         todo.append(_divided(vectors, cases.only(sure <= 0), place))
-    return EverySum("proved", least, count)
+    return EverySumProof("proved", least, count)
 
 
 def _divided(vectors: Vectors, cases: Cases, place: int) -> Cases:

@@ -8,12 +8,11 @@ The sums 12+34 and 5+6 are the characters `12+34.5+6.` with a line's end for eac
 """
 
 import re
-from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Int, UInt8
+from jaxtyping import Int, UInt8
 
 from curta.config.errors import UserError
 from curta.problems.operations import OPERATIONS, Operation
@@ -41,7 +40,7 @@ class Span(NamedTuple):
     length: Places
 
 
-class Lines(NamedTuple):
+class ProblemLines(NamedTuple):
     """The problems of a text."""
 
     chars: Chars
@@ -49,7 +48,7 @@ class Lines(NamedTuple):
     operands: tuple[Span, Span]
 
 
-def read(text: str) -> Lines | None:
+def read(text: str) -> ProblemLines | None:
     """The lines of a text; None if they are not plain.
 
     >>> [(span.begin.tolist(), span.length.tolist()) for span in read("12+34\\n5+6").operands]
@@ -65,13 +64,11 @@ def read(text: str) -> Lines | None:
         return None
     begins = np.concatenate([[0], ends[:-1] + 1])
     spans = Span(begins, signs - begins), Span(signs + 1, ends - signs - 1)
-    return Lines(chars, first[1], spans) if all(_numbers(chars, span) for span in spans) else None
-
-
-def _numbers(chars: Chars, span: Span) -> bool:
-    """Whether there is a number everywhere, not too long, and no zero before it."""
-    inside = (span.length > 0) & (span.length <= LONGEST)
-    return bool(inside.all() and (chars[span.begin] > ZERO).all())
+    for span in spans:  # a number everywhere, not too long, and no zero before it
+        inside = (span.length > 0) & (span.length <= LONGEST)
+        if not (inside.all() and (chars[span.begin] > ZERO).all()):
+            return None
+    return ProblemLines(chars, first[1], spans)
 
 
 def answers(machine: Machine, windows: Windows, next_tokens: Look, text: str) -> list[str] | None:
@@ -91,10 +88,17 @@ def answers(machine: Machine, windows: Windows, next_tokens: Look, text: str) ->
     except UserError:  # the line is named where problems are read one by one
         return None
     answers = [""] * len(lines.operands[0].begin)
-    for chosen in _chosen(lines):
-        asked = prompts(lines, table, chosen)
-        written = write_all(machine, windows, lambda rows, _: next_tokens(rows), asked)
-        texts = answered(written, table, machine.end)
+    a, b = lines.operands
+    order = np.argsort(a.length + b.length, kind="stable")
+    for start in range(0, len(order), TOGETHER):  # lines of about one length
+        chosen = order[start : start + TOGETHER]
+        texts = answered(
+            write_all(
+                machine, windows, lambda rows, _: next_tokens(rows), prompts(lines, table, chosen)
+            ),
+            table,
+            machine.end,
+        )
         if texts is None:
             return None
         for line, answer in zip(chosen.tolist(), texts, strict=True):
@@ -102,15 +106,7 @@ def answers(machine: Machine, windows: Windows, next_tokens: Look, text: str) ->
     return answers
 
 
-def _chosen(lines: Lines) -> Iterator[Places]:
-    """Lines that are written together: those of about one length."""
-    a, b = lines.operands
-    order = np.argsort(a.length + b.length, kind="stable")
-    for start in range(0, len(order), TOGETHER):
-        yield order[start : start + TOGETHER]
-
-
-def prompts(lines: Lines, table: Plain, chosen: Places) -> Prompts:
+def prompts(lines: ProblemLines, table: Plain, chosen: Places) -> Prompts:
     """Tokens from characters: each part of the prompt fills its share of every line.
 
     12+34 and 5+6, lowest digits first: tokens 2 1 + 4 3 = 5 + 6 =, of lengths 6 and 4.
@@ -165,15 +161,7 @@ def answered(written: Written, table: Plain, end: int) -> list[str] | None:
         return None
     chars = chars if table.high_first else chars[:, ::-1]
     begun = np.maximum.accumulate(chars > ZERO, axis=1)
-    begun[np.arange(len(chars)), _last(chars > 0)] = True  # a zero alone stays
+    last = chars.shape[1] - 1 - np.argmax(chars[:, ::-1] > 0, axis=1)
+    begun[np.arange(len(chars)), last] = True  # a zero alone stays
     lines = np.pad(np.where(begun, chars, 0), ((0, 0), (0, 1)), constant_values=END)
     return lines[lines > 0].tobytes().decode().splitlines()
-
-
-def _last(there: Bool[np.ndarray, "lines steps"]) -> Places:
-    """The last column of each row that is true.
-
-    >>> _last(np.array([[True, True, False], [True, False, False]])).tolist()
-    [1, 0]
-    """
-    return there.shape[1] - 1 - np.argmax(there[:, ::-1], axis=1)

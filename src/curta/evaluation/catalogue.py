@@ -134,11 +134,11 @@ def _list(layout: ProgramLayout, program: Program, task: Task, budget: int) -> W
 
 def _content(catalogue: WindowCatalogue) -> bytes:
     """Arrays, and the rest as JSON; operands in base 16, since JSON's numbers may not be long."""
-    rest = catalogue._asdict() | {"listing": typed.as_json(catalogue.listing)}
-    arrays = {name: np.ascontiguousarray(rest.pop(name)) for name in ("rows", "targets")}
+    fields = catalogue._asdict() | {"listing": typed.as_json(catalogue.listing)}
+    arrays = {name: np.ascontiguousarray(fields.pop(name)) for name in ("rows", "targets")}
     for name in ("examples", "strange"):
-        rest[name] = [[f"{value:x}" for value in operands] for operands in rest[name]]
-    text = np.frombuffer(json.dumps(rest).encode(), np.uint8)
+        fields[name] = [[f"{value:x}" for value in operands] for operands in fields[name]]
+    text = np.frombuffer(json.dumps(fields).encode(), np.uint8)
     return safetensors.numpy.save(arrays | {"found": text})
 
 
@@ -146,12 +146,12 @@ def _parsed(content: bytes) -> WindowCatalogue | None:
     """What was kept; None if another version of Curta has kept it."""
     try:
         arrays: dict[str, Any] = safetensors.numpy.load(content)
-        rest: dict[str, Any] = json.loads(arrays.pop("found").tobytes())
+        fields: dict[str, Any] = json.loads(arrays.pop("found").tobytes())
         for name in ("examples", "strange"):
-            rest[name] = [tuple(int(v, 16) for v in operands) for operands in rest[name]]
-        rest["curve"] = [(tokens, windows) for tokens, windows in rest["curve"]]
-        listing = json.dumps(rest["listing"])
-        rest["listing"] = typed.parse(OperatorListing, listing, "the cache", "windows")
-        return WindowCatalogue(**rest, **arrays)
+            fields[name] = [tuple(int(v, 16) for v in operands) for operands in fields[name]]
+        fields["curve"] = [(tokens, windows) for tokens, windows in fields["curve"]]
+        listing = json.dumps(fields["listing"])
+        fields["listing"] = typed.parse(OperatorListing, listing, "the cache", "windows")
+        return WindowCatalogue(**fields, **arrays)
     except (UserError, safetensors.SafetensorError, KeyError, TypeError, ValueError):
         return None

@@ -35,8 +35,8 @@ def every(recipe: Recipe, layout: Layout, count: int) -> Iterator[tuple[str, str
     for task in recipe.tasks:
         for size in settings.sizes(task.operator):
             for slice_name in slices(layout, task.operator):
-                found = drawn(layout, task.operator, slice_name, size, count, settings.seed)
-                yield from ((str(size), slice_name, problem) for problem in found)
+                problems = drawn(layout, task.operator, slice_name, size, count, settings.seed)
+                yield from ((str(size), slice_name, problem) for problem in problems)
 
 
 def keep(path: Path, recipe: Recipe, layout: Layout) -> None:
@@ -45,9 +45,9 @@ def keep(path: Path, recipe: Recipe, layout: Layout) -> None:
     if recorder is None or isinstance(recorder, StoredTexts):
         return
     settings = recipe.evaluation
-    found = list(every(recipe, layout, min(COUNT, settings.count)))
-    found += [("", "named", parse(text)) for text in settings.named]
-    save(path, found, recorder)
+    rows = list(every(recipe, layout, min(COUNT, settings.count)))
+    rows += [("", "named", parse(text)) for text in settings.named]
+    save(path, rows, recorder)
 
 
 def within(digits: Sequence[int], others: Sequence[int]) -> bool:
@@ -71,10 +71,13 @@ def drawn(
     layout: Layout, operator: str, slice_name: str, size: int | str, count: int, seed: int
 ) -> list[Problem]:
     """Test problems of one size; of a run whose program's code is not known, those it has kept."""
-    kept = layout.recorder if isinstance(layout, ProgramLayout) else None
-    if isinstance(kept, StoredTexts):
+    stored = layout.recorder if isinstance(layout, ProgramLayout) else None
+    if isinstance(stored, StoredTexts):
         base = layout.base(operator)
-        return [replace(one, base=base) for one in kept.problems(operator, size, slice_name, count)]
+        return [
+            replace(problem, base=base)
+            for problem in stored.problems(operator, size, slice_name, count)
+        ]
     return of_digits(layout, operator, slice_name, as_size(size, operator), count, seed)
 
 
@@ -82,8 +85,16 @@ def of_digits(
     layout: Layout, operator: str, slice_name: str, digits: Sequence[int], count: int, seed: int
 ) -> list[Problem]:
     """Test problems whose operands have so many digits, in the base in which they are written."""
-    if _by_host(layout, operator):
-        return _by_python(layout, operator, slice_name, digits, count, seed)
+    if _by_host(layout, operator):  # as those of training are drawn
+        assert isinstance(layout, ProgramLayout)
+        if layout.recorder is None:
+            raise UserError(
+                f"new problems of {operator!r} need the program's code, which was not run"
+            )
+        program, sizes = layout.recorder.programs[operator], Sizes.exactly(digits)
+        rng = random.Random(f"{seed} {slice_name} {digits}")
+        every = [DRAWS[slice_name](program, sizes, rng) for _ in range(count)]
+        return [Problem(operator, operands, program.base) for operands in every]
     return problems(operator, slice_name, tuple(digits), count, seed)
 
 
@@ -103,16 +114,3 @@ def refusal(recipe: Recipe, operator: str, size: int | str) -> str | None:
 def _by_host(layout: Layout, operator: str) -> bool:
     """Whether problems are drawn by plain Python, since the device knows base ten alone."""
     return OPERATIONS[operator].on_device and layout.base(operator) != 10
-
-
-def _by_python(
-    layout: Layout, operator: str, slice_name: str, digits: Sequence[int], count: int, seed: int
-) -> list[Problem]:
-    """Problems of one size and slice, drawn as those of training are."""
-    assert isinstance(layout, ProgramLayout)
-    if layout.recorder is None:
-        raise UserError(f"new problems of {operator!r} need the program's code, which was not run")
-    program, sizes = layout.recorder.programs[operator], Sizes.exactly(digits)
-    rng = random.Random(f"{seed} {slice_name} {digits}")
-    found = [DRAWS[slice_name](program, sizes, rng) for _ in range(count)]
-    return [Problem(operator, operands, program.base) for operands in found]

@@ -8,40 +8,41 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain, groupby
+from itertools import chain
 
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool
+from jaxtyping import Bool, Int
 
 from curta.config.sections import Evaluation
 from curta.config.task import Task
 from curta.evaluation.evaluation_set import drawn, slices
-from curta.evaluation.first_error import first_error
-from curta.evaluation.generation import completions
-from curta.evaluation.results import Example, Generated, Grid, SliceResult, WrongAnswer
+from curta.evaluation.results import (
+    HELD_OUT,
+    Example,
+    Generated,
+    Grid,
+    SliceResult,
+    WholeTable,
+    WrongAnswer,
+)
 from curta.evaluation.scoring import (
     Models,
     Scores,
-    bounds_of,
     exact_match,
     room_for,
     rounded,
     scores,
 )
-from curta.evaluation.watched import HELD_OUT
+from curta.evaluation.writing import MOST_NATS, TokensAndAnswer, answers, first_error
 from curta.layouts import ShapeBounds
-from curta.layouts.program import ProgramLayout
 from curta.problems import tasks
-from curta.problems.operations import Answer
+from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem, answer_text, widths
-from curta.programs.machine.sheet import Prompts
-from curta.programs.machine.writing import write, write_all
+from curta.problems.problem_table import ProblemTable
 
-Written = tuple[list[int], Answer | None]
-"""The tokens that a member wrote, and the answer in them; None if it is malformed."""
-
-MOST_NATS = 690.0
-"""The loss from which on all perplexities are the same: the largest that a file holds."""
+TABLE_BLOCK = 8192
+"""Problems of a whole table in one pass."""
 
 Cells = list[list[float]]
 """A row of a grid: of each member, exact match for each count of digits of the second operand."""
@@ -56,8 +57,8 @@ def lengths(
         name: drawn(models.layout, operator, name, size, count, settings.seed)
         for name in slices(models.layout, operator)
     }
-    found = {name: problems for name, problems in sets.items() if problems}
-    return _evaluated(models, found, str(size), settings)
+    sets = {name: problems for name, problems in sets.items() if problems}
+    return _evaluated(models, sets, str(size), settings)
 
 
 def held_out(models: Models, task: Task, first: int, settings: Evaluation) -> list[SliceResult]:
@@ -122,6 +123,29 @@ def grid(operator: str, settings: Evaluation, rows: Sequence[Cells]) -> Grid:
     return Grid(operator, settings.grid, counts, settings.grid_count, members)
 
 
+def whole_table(
+    models: Models, operator: str, limit: int, progress: Callable[[float], None]
+) -> WholeTable:
+    """Count how many of all problems with two operands from 0 to `limit` each member has right."""
+    pairs = table_pairs(operator, limit)
+    correct = np.zeros(models.members, np.int64)
+    for start in range(0, len(pairs), TABLE_BLOCK):
+        block = pairs[start : start + TABLE_BLOCK].tolist()
+        problems = [Problem(operator, tuple(pair)) for pair in block]
+        correct += exact_match(models, problems).sum(axis=1)
+        progress(min(1.0, (start + TABLE_BLOCK) / len(pairs)))
+    return WholeTable(operator, limit, len(pairs), correct.tolist())
+
+
+def table_pairs(operator: str, limit: int) -> Int[np.ndarray, "problems 2"]:
+    """Return all operands that have an answer, in a random order that is always the same."""
+    table, operation = ProblemTable(operator, 0, limit), OPERATIONS[operator]
+    pairs = np.asarray(table.pairs(jnp.arange(table.rows)))
+    if operation.on_device:
+        return pairs
+    return pairs[[operation.refuse(pair) is None for pair in map(tuple, pairs.tolist())]]
+
+
 def examples(models: Models, operator: str, size: int | str, settings: Evaluation) -> list[Example]:
     """A few generated answers of every member."""
     problems = [
@@ -129,9 +153,9 @@ def examples(models: Models, operator: str, size: int | str, settings: Evaluatio
         for name in slices(models.layout, operator)
         for problem in drawn(models.layout, operator, name, size, 2, settings.seed + 1)
     ]
-    asked = [(member, problem) for member in range(models.members) for problem in problems]
-    written = answers(models, asked, room_for(models, problems))
-    return [_example(models, *one, text) for one, text in zip(asked, written, strict=True)]
+    pairs = [(member, problem) for member in range(models.members) for problem in problems]
+    texts = answers(models, pairs, room_for(models, problems))
+    return [_example(models, *pair, text) for pair, text in zip(pairs, texts, strict=True)]
 
 
 def _evaluated(
@@ -144,11 +168,11 @@ def _evaluated(
         # compiles, so that only writing is timed
         answers(models, [(0, problem) for problem in every[:sample]], bounds)
     digits = max(max(widths(problem)) for problem in every)
-    found, rows, first = scores(models, every, bounds), [], 0
+    all_scores, rows, first = scores(models, every, bounds), [], 0
     for name, problems in sets.items():
-        own = found.part(slice(first, first := first + len(problems)))
+        part = all_scores.part(slice(first, first := first + len(problems)))
         texts = [_completion(models, problem) for problem in problems[:sample]]
-        generated, written = _generated(models, problems[:sample], texts, own, bounds)
+        generated, written = _generated(models, problems[:sample], texts, part, bounds)
         rows.append(
             SliceResult(
                 operator=every[0].operator,
@@ -156,11 +180,11 @@ def _evaluated(
                 digits=digits,
                 slice_name=name,
                 count=len(problems),
-                exact_match=rounded(own.exact_match.mean(axis=1)),
-                token_accuracy=rounded(own.token_accuracy),
-                perplexity=np.exp(np.minimum(own.loss, MOST_NATS)).round(6).tolist(),
+                exact_match=rounded(part.exact_match.mean(axis=1)),
+                token_accuracy=rounded(part.token_accuracy),
+                perplexity=np.exp(np.minimum(part.loss, MOST_NATS)).round(6).tolist(),
                 generated=generated,
-                errors=list(_errors(models, problems, own.exact_match, written, bounds)),
+                errors=list(_errors(models, problems, part.exact_match, written, bounds)),
             )
         )
     return rows
@@ -170,40 +194,37 @@ def _errors(
     models: Models,
     problems: Sequence[Problem],
     exact_match: Bool[np.ndarray, "members problems"],
-    written: list[list[Written]],
+    written: list[list[TokensAndAnswer]],
     bounds: ShapeBounds | None,
 ) -> Iterator[WrongAnswer]:
-    """Of each member that is wrong one problem.
+    """Yield one problem of each member that is wrong.
 
-    One of the generated sample if there is one, else the first ones are generated too.
+    It is one of the generated sample if there is one, else the first ones are generated too.
     """
     wrong = [np.flatnonzero(~mine).tolist() for mine in exact_match]
     count = len(written[0]) if models.memo is None else 1  # as many as what is compiled writes
-    asked = [
+    further = [
         (member, number)
         for member, mine in enumerate(wrong)
         if mine and mine[0] >= len(written[member])
         for number in (mine * count)[:count]
     ]
-    further = answers(models, [(member, problems[number]) for member, number in asked], bounds)
-    more = dict(zip(asked, further, strict=True))
+    pairs = [(member, problems[number]) for member, number in further]
+    more = dict(zip(further, answers(models, pairs, bounds), strict=True))
     for member, sample in enumerate(written):
-        known = {(member, number): answer for number, answer in enumerate(sample)} | more
-        wrongly = (
-            _example(models, member, problems[number], known[member, number])
-            for number in wrong[member]
-            if (member, number) in known
-        )
-        yield from [_wrong(one) for one in wrongly if one.first_error is not None][:1]
+        texts = {(member, number): answer for number, answer in enumerate(sample)} | more
+        for number in wrong[member]:
+            if (member, number) not in texts:
+                continue
+            example = _example(models, member, problems[number], texts[member, number])
+            if example.first_error is not None:
+                yield WrongAnswer(  # without the text, which may be very long
+                    example.problem, example.truth, example.answer, member, example.first_error
+                )
+                break
 
 
-def _wrong(one: Example) -> WrongAnswer:
-    """An example without its text, which may be very long."""
-    assert one.first_error is not None
-    return WrongAnswer(one.problem, one.truth, one.answer, one.member, one.first_error)
-
-
-def _example(models: Models, member: int, problem: Problem, written: Written) -> Example:
+def _example(models: Models, member: int, problem: Problem, written: TokensAndAnswer) -> Example:
     """A problem, what a member wrote after it, and where that goes wrong."""
     (tokens, answer), base, layout = written, problem.answer_base, models.layout
     return Example(
@@ -222,17 +243,17 @@ def _generated(
     texts: Sequence[list[int]],
     scored: Scores,
     bounds: ShapeBounds | None,
-) -> tuple[Generated, list[list[Written]]]:
+) -> tuple[Generated, list[list[TokensAndAnswer]]]:
     """How many generated answers are right, whether it agrees, how fast it wrote; what it wrote.
 
     It agrees if it writes the true one of `texts` to the letter just where one pass says so; an
     answer may be right although its trace is not.
     """
     begun = time.perf_counter()
-    asked = [(member, problem) for member in range(models.members) for problem in sample]
-    flat = answers(models, asked, bounds)
+    pairs = [(member, problem) for member in range(models.members) for problem in sample]
+    flat = answers(models, pairs, bounds)
     seconds = time.perf_counter() - begun
-    written = [flat[first : first + len(sample)] for first in range(0, len(asked), len(sample))]
+    written = [flat[first : first + len(sample)] for first in range(0, len(pairs), len(sample))]
     tokens = sum(len(text) for answers in written for text, _ in answers)
     right = np.array(
         [[a == p.truth for (_, a), p in zip(row, sample, strict=True)] for row in written]
@@ -250,59 +271,3 @@ def _completion(models: Models, problem: Problem) -> list[int]:
     """What is right to write after the prompt."""
     tokens, prompt = models.layout.tokens_of(problem)
     return tokens[prompt:]
-
-
-def generate(
-    models: Models,
-    member: int,
-    problems: Sequence[Problem],
-    bounds: ShapeBounds | None,
-) -> list[list[int]]:
-    """The tokens that a member writes after each prompt, one after the other.
-
-    Under a window a text without end is given up after more tokens than any program writes.
-    """
-    layout = models.layout
-    if models.memo is None:
-        bounds = bounds or bounds_of(models, problems)
-        return completions(models.member(member), layout, problems, bounds)
-    assert isinstance(layout, ProgramLayout)
-    prompts = [layout.prompt_tokens(problem) for problem in problems]
-    return write(layout.machine, layout.windows, models.memo.look(member), prompts)
-
-
-def answers(
-    models: Models, asked: Sequence[tuple[int, Problem]], bounds: ShapeBounds | None
-) -> list[Written]:
-    """What members write after problems, and the answers in that; under a window side by side.
-
-    There a text is given up that is longer than is right, or whose pen goes much farther.
-    """
-    layout, texts = models.layout, list[list[int]]()
-    if not asked:
-        return []
-    if models.memo is None or not isinstance(layout, ProgramLayout):
-        for member, group in groupby(asked, lambda one: one[0]):
-            texts += generate(models, member, [problem for _, problem in group], bounds)
-    else:
-        right = dict[Problem, tuple[list[int], int]]()
-        for _, problem in asked:
-            if problem not in right:
-                right[problem] = layout.tokens_of(problem)
-        look, members = models.memo.tokens, np.array([member for member, _ in asked])
-        whole, prompts = (
-            Prompts.of(rows)
-            for rows in (
-                [tokens for tokens, _ in right.values()],
-                [right[problem][0][: right[problem][1]] for _, problem in asked],
-            )
-        )
-        limit = 16 + max(len(tokens) - prompt for tokens, prompt in right.values())
-        texts = write_all(
-            layout.machine, layout.windows, lambda rows, n: look(rows, members[n]), prompts, limit,
-            whole,
-        ).lists  # fmt: skip
-    return [
-        (text, layout.answer(problem, text))
-        for (_, problem), text in zip(asked, texts, strict=True)
-    ]

@@ -7,6 +7,7 @@ it, without the seconds that JAX compiled in: of a first, short part these are m
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -50,7 +51,7 @@ COMPILED = (
 """What JAX calls the seconds of compiling."""
 
 
-class Part(NamedTuple):
+class PartEstimate(NamedTuple):
     """What is evaluated at a time, as `suite` calls it, and the seconds it takes, without those
     of compiling for it."""
 
@@ -63,67 +64,66 @@ class Part(NamedTuple):
 
 def parts(
     recipe: Recipe, layout: Layout, settings: sections.Evaluation, members: int
-) -> list[Part]:
-    """The parts of an evaluation, in order."""
-    window, shapes, found = isinstance(recipe.positions, Window), set[object](), list[Part]()
-    for name, operator, digits, problems, samples, certain in _asked(recipe, layout, settings):
-        seconds = problems * _seconds(recipe, layout, members, operator, digits)
+) -> list[PartEstimate]:
+    """Estimate the parts of an evaluation, in order."""
+    window, estimates = isinstance(recipe.positions, Window), list[PartEstimate]()
+    per_problem = partial(_seconds, recipe, layout, members)
+    shapes = set[object]()
+
+    def add(
+        name: str, operator: str, digits: tuple[int, ...], problems: int, samples: int = 0,
+        certain: bool = True,
+    ) -> None:  # fmt: skip
+        """Add a part whose operands have so many digits; of each slice a sample is written too."""
+        seconds = problems * per_problem(operator, digits)
         if window:
             seconds += samples * tokens_of(layout, operator, digits) / WRITTEN
         shape = window or (operator, *(bucket(n) if layout.linear else n for n in digits))
-        found.append(Part(name, seconds, 0.0 if shape in shapes else COMPILING, certain))
+        compiling = 0.0 if shape in shapes else COMPILING
         shapes.add(shape)
-    for task in recipe.tasks:
-        if gap.can_be_known(layout, task):
-            own = settings.held_out * (2 if not isinstance(layout, ProgramLayout) else 1 + members)
-            seconds = own * _seconds(
-                recipe, layout, members, task.operator, task_sizes.widest(task)
-            )
-            if isinstance(layout, ProgramLayout) and not task.values:
-                seconds += recipe.training.problems * members / DRAWN
-            found.append(Part(f"{task.operator}, trained on and held out", seconds))
-    return found
+        estimates.append(PartEstimate(name, seconds, compiling, certain))
 
-
-def whole(name: str, recipe: Recipe, members: int) -> Part:
-    """The training and the evaluation of a recipe together."""
-    layout = layout_of(recipe)
-    training = estimate.estimate(recipe, members).operations / _speed()
-    return Part(name, training + total(recipe, layout, members)[1])
-
-
-def total(recipe: Recipe, layout: Layout, members: int) -> tuple[float, float]:
-    """Seconds of a recipe's evaluation: without the sizes that may be left out, and with them."""
-    every = parts(recipe, layout, recipe.evaluation, members)
-    seconds = [part.seconds + part.compiling for part in every]
-    certain = [time for time, part in zip(seconds, every, strict=True) if part.certain]
-    return sum(certain), sum(seconds)
-
-
-Asked = tuple[str, str, tuple[int, ...], int, int, bool]
-"""A part's name, its operator, the digits of its operands, how many problems it has, of how many
-slices a sample is written too, and whether it is certain to be evaluated."""
-
-
-def _asked(recipe: Recipe, layout: Layout, settings: sections.Evaluation) -> Iterator[Asked]:
     for task in recipe.tasks:
         operator = task.operator
         samples = len(slices(layout, operator))
         for number, size in enumerate(settings.sizes(operator)):
-            each = tasks.as_size(size, operator)
-            certain = settings.all_sizes or not number or within(each, task_sizes.widest(task))
-            count = settings.count * samples
-            yield size_name(operator, size), operator, each, count, samples, bool(certain)
+            digits = tasks.as_size(size, operator)
+            certain = settings.all_sizes or not number or within(digits, task_sizes.widest(task))
+            problems = settings.count * samples
+            add(size_name(operator, size), operator, digits, problems, samples, certain)
+    for operator in (task.operator for task in recipe.tasks):
+        if settings.grid and operation_named(operator).least == 2:
+            half = 1 + settings.grid // 2
+            problems = settings.grid_count * settings.grid**2
+            add(f"grid of {operator}", operator, (half, half), problems)
+    for operator in (task.operator for task in recipe.tasks):
+        if settings.table and operation_named(operator).takes(2):
+            width = len(str(settings.table))
+            add(f"all of {operator}", operator, (width, width), settings.table**2)
     for task in recipe.tasks:
-        operator, pairs = task.operator, operation_named(task.operator)
-        if settings.grid and pairs.least == 2:
-            count, half = settings.grid_count * settings.grid**2, 1 + settings.grid // 2
-            yield f"grid of {operator}", operator, (half, half), count, 0, True
-    for task in recipe.tasks:
-        if settings.table and operation_named(task.operator).takes(2):
-            digits = len(str(settings.table))
-            count = settings.table**2
-            yield f"all of {task.operator}", task.operator, (digits, digits), count, 0, True
+        if gap.can_be_known(layout, task):
+            recorded = isinstance(layout, ProgramLayout)
+            count = settings.held_out * (1 + members if recorded else 2)
+            seconds = count * per_problem(task.operator, task_sizes.widest(task))
+            if recorded and not task.values:
+                seconds += recipe.training.problems * members / DRAWN
+            estimates.append(PartEstimate(f"{task.operator}, trained on and held out", seconds))
+    return estimates
+
+
+def whole(name: str, recipe: Recipe, members: int) -> PartEstimate:
+    """Estimate the training and the evaluation of a recipe together."""
+    layout = layout_of(recipe)
+    training = estimate.estimate(recipe, members).operations / _speed()
+    return PartEstimate(name, training + total(recipe, layout, members)[1])
+
+
+def total(recipe: Recipe, layout: Layout, members: int) -> tuple[float, float]:
+    """Estimate the seconds of an evaluation: without sizes that may be left out, and with them."""
+    every = parts(recipe, layout, recipe.evaluation, members)
+    seconds = [part.seconds + part.compiling for part in every]
+    certain = [time for time, part in zip(seconds, every, strict=True) if part.certain]
+    return sum(certain), sum(seconds)
 
 
 def _seconds(
@@ -147,14 +147,14 @@ class Pace:
 
     def __init__(
         self,
-        parts: Sequence[Part],
+        parts: Sequence[PartEstimate],
         clock: Callable[[], float] = time.monotonic,
         compiled: Callable[[], float] = lambda: 0.0,
     ) -> None:
         self.parts = {part.name: part for part in parts}
         self.clock, self.compiled, self.begun = clock, compiled, clock()
-        self.over = list[Part]()
-        self.now: Part | None = None
+        self.over = list[PartEstimate]()
+        self.now: PartEstimate | None = None
         self.since = self.begun, 0.0
         """Parts that are over, the one that goes on, and when it began: by the clock, and the
         seconds compiled by then."""
@@ -177,7 +177,7 @@ class Pace:
         left = between(least, self.left(rest))
         return f"{place + 1} of {len(self.parts)}, about {left} left{before}"
 
-    def left(self, rest: Sequence[Part]) -> float:
+    def left(self, rest: Sequence[PartEstimate]) -> float:
         """Estimate the seconds left for these parts; the first is under way."""
         begun, compiled = self.since
         pace = (begun - self.begun - compiled + TRUST) / (
@@ -200,14 +200,14 @@ class Pace:
 @contextmanager
 def compiling() -> Iterator[Callable[[], float]]:
     """Counts the seconds in which JAX compiles, as long as the block lasts."""
-    found = [0.0]
+    seconds = [0.0]
 
     def listen(event: str, duration_secs: float, **more: str | int) -> None:
-        found[0] += duration_secs * (event in COMPILED)
+        seconds[0] += duration_secs * (event in COMPILED)
 
     jax.monitoring.register_event_duration_secs_listener(listen)
     try:
-        yield lambda: found[0]
+        yield lambda: seconds[0]
     finally:
         jax.monitoring.unregister_event_duration_listener(listen)
 

@@ -2,11 +2,12 @@
 
 It can be told where the problems of training are known: a program's are recorded, those of a table
 (`task.values`) or of a fixed set (`task.rows`) are finite. Where problems are drawn anew in every
-step, none is known to be new.
+step, none is known to be new. The same problems are watched while a run is trained, each time.
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from dataclasses import replace
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,8 +16,8 @@ from jaxtyping import Bool
 from curta.config.recipe import Recipe
 from curta.config.table import spanned
 from curta.config.task import Task
-from curta.evaluation import scoring
-from curta.evaluation.results import Gap, Share
+from curta.evaluation import evaluation_set, scoring
+from curta.evaluation.results import HELD_OUT, TRAINED, Gap, Share
 from curta.evaluation.scoring import Models
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
@@ -30,7 +31,7 @@ TRIES = 20
 """Problems that are drawn for each that is wanted, of which none may have been trained on."""
 
 
-class Known(NamedTuple):
+class TrainedAndHeldOut(NamedTuple):
     """Problems of one task: of training, for each member, all as many; of none; `twins` of these.
 
     `twins` have their twin (2+1 of 1+2) in training, in that of one member at least.
@@ -41,7 +42,9 @@ class Known(NamedTuple):
     twins: list[Problem]
 
 
-def known(recipe: Recipe, layout: Layout, task: Task, seeds: Sequence[int]) -> Known | None:
+def known(
+    recipe: Recipe, layout: Layout, task: Task, seeds: Sequence[int]
+) -> TrainedAndHeldOut | None:
     """At most `evaluation.held_out` problems of each; None where they cannot be told apart.
 
     Problems that serve for validation are not among them.
@@ -54,9 +57,9 @@ def known(recipe: Recipe, layout: Layout, task: Task, seeds: Sequence[int]) -> K
     if not held_out:
         return None
     if not task.values:
-        return Known(trained, held_out, [])
+        return TrainedAndHeldOut(trained, held_out, [])
     rows = records.trained_rows(recipe, layout, task, seeds)
-    return Known(trained, held_out, tasks.with_trained_twin(task, held_out, rows))
+    return TrainedAndHeldOut(trained, held_out, tasks.with_trained_twin(task, held_out, rows))
 
 
 def can_be_known(layout: Layout, task: Task) -> bool:
@@ -68,16 +71,16 @@ def can_be_known(layout: Layout, task: Task) -> bool:
     return task.rows > 0
 
 
-def found(models: Models, task: Task, asked: Known) -> Gap:
+def found(models: Models, task: Task, problems: TrainedAndHeldOut) -> Gap:
     """What every member makes of them."""
-    everything = [*(one for mine in asked.trained for one in mine), *asked.held_out]
-    bounds = scoring.room_for(models, everything)
-    trained = _share(own_exact_match(models, asked.trained, bounds))
-    held_out = _share(scoring.exact_match(models, asked.held_out, bounds))
-    twins = _share(scoring.exact_match(models, asked.twins, bounds)) if asked.twins else None
+    every = [*chain.from_iterable(problems.trained), *problems.held_out]
+    bounds = scoring.room_for(models, every)
+    trained = _share(own_exact_match(models, problems.trained, bounds))
+    held_out = _share(scoring.exact_match(models, problems.held_out, bounds))
+    twins = _share(scoring.exact_match(models, problems.twins, bounds)) if problems.twins else None
     pairs = zip(trained.exact_match, held_out.exact_match, strict=True)
-    gap = [round(one - other, 6) for one, other in pairs]
-    return Gap(task.operator, told(task), trained, held_out, gap, twins)
+    gap = [round(ours - other, 6) for ours, other in pairs]
+    return Gap(task.operator, describe_range(task), trained, held_out, gap, twins)
 
 
 def own_exact_match(
@@ -100,11 +103,50 @@ def own_exact_match(
     return own_part
 
 
-def told(task: Task) -> str:
+def watched_problems(
+    recipe: Recipe, layout: Layout, seeds: Sequence[int]
+) -> dict[str, list[list[Problem]]]:
+    """Return the problems of each curve that is watched while a run is trained.
+
+    By names such as `+ held out` and `+ 20`, a list for each member, or one for all. Sizes are
+    left out for which models of the recipe have no positions. The problems are the same each time,
+    so their curves can be read against each other, and so is all that is compiled for them.
+    """
+    curves = dict[str, list[list[Problem]]]()
+    count, sizes = recipe.training.evaluate_count, recipe.training.evaluate_digits
+    settings = replace(recipe.evaluation, held_out=count, digits=sizes or recipe.evaluation.digits)
+    for task in recipe.tasks:
+        operator = task.operator
+        problems = known(replace(recipe, evaluation=settings), layout, task, seeds)
+        if problems is not None:
+            curves[f"{operator} {TRAINED}"] = problems.trained
+            curves[f"{operator} {HELD_OUT}"] = [problems.held_out]
+        for size in settings.sizes(operator):
+            if evaluation_set.refusal(recipe, operator, size) is None:
+                curves[f"{operator} {size}"] = [
+                    evaluation_set.drawn(layout, operator, tasks.RANDOM, size, count, settings.seed)
+                ]
+    return curves
+
+
+def watched_exact_match(
+    models: Models, curves: dict[str, list[list[Problem]]]
+) -> dict[str, list[float]]:
+    """Return exact match of every member, for each curve."""
+    shares = {}
+    for name, each in curves.items():
+        bounds = scoring.room_for(models, [one for mine in each for one in mine])
+        shares[name] = scoring.rounded(own_exact_match(models, each, bounds).mean(axis=1))
+    return shares
+
+
+def describe_range(task: Task) -> str:
     """Which problems these are: `0..99` of a table, else digits of the operands: `1 to 10 digits`.
 
-    >>> told(Task("+", special=0.0, values=(0, 99))), told(Task("//", digits=(1, 6), second=(1, 3)))
-    ('0..99', '1 to 6 digits')
+    >>> describe_range(Task("+", special=0.0, values=(0, 99)))
+    '0..99'
+    >>> describe_range(Task("//", digits=(1, 6), second=(1, 3)))
+    '1 to 6 digits'
     """
     if task.values:
         return "{}..{}".format(*task.values)
@@ -128,14 +170,15 @@ def _held_out(
     """Of a table those that the evaluation asks anyway; else new ones."""
     if task.values:
         first = recipe.training.validation if recipe.training.validate_every else 0
-        parts = 1 + len(recipe.evaluation.layouts)
-        count = min(count, (task.held_out - first) // parts)
+        sets = 1 + len(recipe.evaluation.layouts)
+        count = min(count, (task.held_out - first) // sets)
         return tasks.held_out(task, range(first, first + count))
     watched = records.validation(recipe, layout, task) if recipe.training.validate_every else []
     if not isinstance(layout, ProgramLayout):
-        known = {_key(task, problem.operands) for problem in watched}
+        validated = {_key(task, problem.operands) for problem in watched}
         fresh = tasks.fresh_problems(task, count + len(watched))
-        return [one for one in fresh if _key(task, one.operands) not in known][:count]
+        fresh = [problem for problem in fresh if _key(task, problem.operands) not in validated]
+        return fresh[:count]
     base = layout.base(task.operator)
     new = islice(_new(recipe, layout, task, seeds, watched, TRIES * count), count)
     return [Problem(task.operator, operands, base) for operands in new]

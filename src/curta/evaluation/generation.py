@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Int
 
 from curta.layouts import Layout, ShapeBounds, TokenPositions
-from curta.layouts.batches import shown
+from curta.layouts.batches import prompt_batch
 from curta.model.decoding import Cache, decode_step, empty_cache
 from curta.model.transformer import Transformer
 from curta.problems.problem import Problem
@@ -47,7 +47,7 @@ def complete(
     """
     if not model.config.causal:
         where = layout.follow(tokens, prompts)[1]
-        return jnp.argmax(model(*shown(tokens, where, prompts, bounds), bounds), axis=-1)
+        return jnp.argmax(model(*prompt_batch(tokens, where, prompts, bounds), bounds), axis=-1)
     end = layout.end
     rows = jnp.arange(len(tokens))
     state, where = layout.follow(tokens, prompts)
@@ -58,7 +58,7 @@ def complete(
     written = jnp.full((len(tokens), bounds.completion), end, jnp.int32)
     start = Writing(jnp.int32(0), first, state, cache, written, jnp.zeros(len(tokens), bool))
 
-    def going(now: Writing) -> Array:
+    def unfinished(now: Writing) -> Array:
         return (now.step < bounds.completion) & ~jnp.all(now.done)
 
     def write(now: Writing) -> Writing:
@@ -71,7 +71,7 @@ def complete(
         following = jnp.argmax(logits[:, 0], axis=-1)
         return Writing(now.step + 1, following, state, cache, written, now.done | (token == end))
 
-    return jax.lax.while_loop(going, write, start).written
+    return jax.lax.while_loop(unfinished, write, start).written
 
 
 def completions(

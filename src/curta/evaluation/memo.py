@@ -24,8 +24,8 @@ BLOCKS = (64, 4096)
 UNKNOWN = -1
 
 
-class Found(NamedTuple):
-    """What a pass says of windows."""
+class WindowOutputs(NamedTuple):
+    """What all members write after windows, and how surely."""
 
     token: Int[np.ndarray, "members windows"]
     """The most likely next token."""
@@ -39,12 +39,12 @@ def calculate(
     stacked: Transformer,
     rows: Int[np.ndarray, "windows cells"],
     targets: Int[np.ndarray, " windows"],
-) -> Found:
+) -> WindowOutputs:
     """All members on all windows, in blocks.
 
     Logits 5, 3, 4 with the first right: token 0, margin 1, loss ln(1 + e^-2 + e^-1).
     """
-    return Found(*in_blocks(partial(_pass, stacked), rows, targets, BLOCKS))
+    return WindowOutputs(*in_blocks(partial(_pass, stacked), rows, targets, BLOCKS))
 
 
 def in_blocks(
@@ -63,8 +63,8 @@ def in_blocks(
         part = slice(start, start + size)
         count = len(rows[part])
         block = np.pad(rows[part], ((0, size - count), (0, 0)))
-        found = call(jnp.asarray(block), jnp.asarray(np.pad(targets[part], (0, size - count))))
-        parts.append([np.asarray(column)[..., :count] for column in found])
+        outputs = call(jnp.asarray(block), jnp.asarray(np.pad(targets[part], (0, size - count))))
+        parts.append([np.asarray(column)[..., :count] for column in outputs])
         start += size
     return [np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)]
 
@@ -108,7 +108,15 @@ class Memo:
         number = self.index.find(rows)
         fresh = number < 0
         if fresh.any():
-            self._enter(rows[fresh], None if targets is None else targets[fresh])
+            first, _ = distinct(rows[fresh])
+            new = rows[fresh][first]
+            goals = np.zeros(len(new), np.int32) if targets is None else targets[fresh][first]
+            outputs = calculate(self.stacked, new, goals)
+            self.index.enter(new)
+            self.token = np.concatenate([self.token, outputs.token], axis=1)
+            self.loss = np.concatenate([self.loss, outputs.loss], axis=1)
+            goals = np.full(len(new), UNKNOWN, np.int32) if targets is None else goals
+            self.targets = np.concatenate([self.targets, goals])
             number = self.index.find(rows)
         return number
 
@@ -116,7 +124,7 @@ class Memo:
         """`tokens` of one member."""
         return partial(self.tokens, member=member)
 
-    def known(
+    def with_losses(
         self, rows: Int[np.ndarray, "queries cells"], targets: Int[np.ndarray, " queries"]
     ) -> Int[np.ndarray, " queries"]:
         """The number of each window, all calculated, with what should follow them.
@@ -124,29 +132,11 @@ class Memo:
         Windows a, b, a, none of them asked before: numbers 0, 1, 0, or 1, 0, 1.
         """
         number = self.prepare(rows, targets)
-        asked = self.targets[number] == UNKNOWN
-        if asked.any():
-            self._judge(number[asked], targets[asked])
+        without_loss = self.targets[number] == UNKNOWN
+        if without_loss.any():  # they were only written after so far
+            chosen, first = np.unique(number[without_loss], return_index=True)
+            goals = targets[without_loss][first]
+            self.loss[:, chosen] = calculate(self.stacked, self.index.rows[chosen], goals).loss
+            self.targets[chosen] = goals
         assert np.array_equal(self.targets[number], targets), "a window with two right tokens"
         return number
-
-    def _enter(
-        self, rows: Int[np.ndarray, "queries cells"], targets: Int[np.ndarray, " queries"] | None
-    ) -> None:
-        """Calculates windows that are not here yet; the loss counts where targets are given."""
-        first, _ = distinct(rows)
-        goals = np.zeros(len(first), np.int32) if targets is None else targets[first]
-        found = calculate(self.stacked, rows[first], goals)
-        self.index.enter(rows[first])
-        self.token = np.concatenate([self.token, found.token], axis=1)
-        self.loss = np.concatenate([self.loss, found.loss], axis=1)
-        kept = np.full(len(first), UNKNOWN, np.int32) if targets is None else goals
-        self.targets = np.concatenate([self.targets, kept])
-
-    def _judge(
-        self, number: Int[np.ndarray, " queries"], targets: Int[np.ndarray, " queries"]
-    ) -> None:
-        """Fills in the loss of windows that were only written after so far."""
-        chosen, first = np.unique(number, return_index=True)
-        self.loss[:, chosen] = calculate(self.stacked, self.index.rows[chosen], targets[first]).loss
-        self.targets[chosen] = targets[first]

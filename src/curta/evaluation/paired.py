@@ -1,8 +1,7 @@
 """Two runs asked the same problems: which of them only one has right, and how sure that is."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from statistics import fmean
 from typing import NamedTuple
 
@@ -13,16 +12,14 @@ from curta.config import sections
 from curta.config.errors import UserError
 from curta.config.recipe import Recipe
 from curta.config.table import sized
-from curta.config.task import Task
 from curta.evaluation import evaluation_set, scoring, statistics
 from curta.evaluation.results import SliceName
 from curta.evaluation.statistics import Interval
-from curta.layouts import Layout
 from curta.problems import tasks
 from curta.problems.problem import Problem, widths
 
 
-class Asked(NamedTuple):
+class EvaluatedRun(NamedTuple):
     """Trained members, their seeds, and the recipe that they are of."""
 
     recipe: Recipe
@@ -89,10 +86,7 @@ class Paired:
     slices: list[PairedSlice]
 
 
-Right = Bool[np.ndarray, "members problems"]
-
-
-class Set(NamedTuple):
+class ProblemSet(NamedTuple):
     """Problems of one operator, size and slice."""
 
     size: str
@@ -101,141 +95,123 @@ class Set(NamedTuple):
 
 
 def paired(
-    first: Asked,
-    second: Asked,
+    first: EvaluatedRun,
+    second: EvaluatedRun,
     names: tuple[str, str],
     settings: sections.Evaluation,
     member: int | None,
     say: Callable[[str], None],
 ) -> Paired:
-    """Asks both every problem of the settings that both can be asked, and nothing else.
+    """Evaluate both runs on every problem of the settings that both can be evaluated on.
 
     With a `member` that one of each is compared problem by problem. Raises UserError where there
     is no such problem.
     """
-    chosen = member if member is not None else 0 if _single(first, second) else None
-    same = sorted(first.seeds) == sorted(second.seeds)
+    if member is None and len(first.seeds) == len(second.seeds) == 1:
+        member = 0
+    same_seeds = sorted(first.seeds) == sorted(second.seeds)
     rows = list[PairedSlice]()
     for sets in common(first, second, settings):
         say(f"{sets[0].problems[0].operator} at {sized(sets[0].size)}")
-        mine, its = (_right(asked.models, sets) for asked in (first, second))
-        order = _order(first, second) if same else None
-        rows += [_row(*one, order, chosen) for one in zip(sets, mine, its, strict=True)]
+        # All problems of a size are evaluated at once, so that one program is compiled for them.
+        every = [problem for one in sets for problem in one.problems]
+        ends = np.cumsum([len(one.problems) for one in sets])[:-1]
+        right = [
+            np.split(scoring.exact_match(run.models, every), ends, axis=1)
+            for run in (first, second)
+        ]
+        for problems, ours, theirs in zip(sets, *right, strict=True):
+            shares, others = (scoring.rounded(one.mean(axis=1)) for one in (ours, theirs))
+            if same_seeds:
+                others = [others[second.seeds.index(seed)] for seed in first.seeds]
+            mean, other = fmean(shares), fmean(others)
+            difference = Difference(
+                first=round(mean, 6),
+                second=round(other, 6),
+                difference=round(mean - other, 6),
+                interval=statistics.of_difference(shares, others, same_seeds),
+            )
+            rows.append(
+                PairedSlice(
+                    operator=problems.problems[0].operator,
+                    size=problems.size,
+                    digits=max(max(widths(problem)) for problem in problems.problems),
+                    slice_name=problems.slice_name,
+                    count=len(problems.problems),
+                    seeds=difference,
+                    members=None if member is None else _discordance(ours[member], theirs[member]),
+                )
+            )
     if not rows:
         raise UserError(f"runs {names[0]!r} and {names[1]!r} have no problems in common")
-    members = None if chosen is None else (first.seeds[chosen], second.seeds[chosen])
-    return Paired(*names, first.seeds, second.seeds, same, settings.seed, members, _adjusted(rows))
+    adjusted = iter(statistics.holm([row.members.p for row in rows if row.members is not None]))
+    rows = [
+        row
+        if row.members is None
+        else replace(row, members=replace(row.members, adjusted=next(adjusted)))
+        for row in rows
+    ]
+    members = None if member is None else (first.seeds[member], second.seeds[member])
+    return Paired(*names, first.seeds, second.seeds, same_seeds, settings.seed, members, rows)
 
 
-def common(first: Asked, second: Asked, settings: sections.Evaluation) -> Iterator[list[Set]]:
-    """The slices of each size: of operators of the same base, where both have positions for it.
+def common(
+    first: EvaluatedRun, second: EvaluatedRun, settings: sections.Evaluation
+) -> Iterator[list[ProblemSet]]:
+    """Yield the slices of each size: of operators of the same base, where both have positions.
 
     Held-out ones where both hold out the same, without those that watched either training.
     """
+    layout = first.models.layout
     for task in first.recipe.tasks:
-        other = next((one for one in second.recipe.tasks if one.operator == task.operator), None)
-        bases = {asked.models.layout.base(task.operator) for asked in (first, second) if other}
-        if other is None or len(bases) > 1:
+        operator = task.operator
+        other = next((one for one in second.recipe.tasks if one.operator == operator), None)
+        if other is None or layout.base(operator) != second.models.layout.base(operator):
             continue
-        for size in settings.sizes(task.operator):
-            if not any(_refusal(asked, task.operator, size) for asked in (first, second)):
-                yield _drawn(first.models.layout, task.operator, size, settings)
+        for size in settings.sizes(operator):
+            if any(_refusal(run, operator, size) for run in (first, second)):
+                continue
+            sets = [
+                ProblemSet(
+                    str(size),
+                    name,
+                    evaluation_set.drawn(
+                        layout, operator, name, size, settings.count, settings.seed
+                    ),
+                )
+                for name in evaluation_set.slices(layout, operator)
+            ]
+            yield [one for one in sets if one.problems]
         if task.held_out and other.values and tasks.table(task) == tasks.table(other):
-            found = _held_out(task, [first.recipe, second.recipe], settings)
-            yield from [[found]] if found.problems else []
+            assert task.values is not None
+            trainings = [run.recipe.training for run in (first, second)]
+            begin = max(one.validation if one.validate_every else 0 for one in trainings)
+            places = range(begin, min(task.held_out, begin + settings.held_out))
+            if problems := tasks.held_out(task, places):
+                yield [ProblemSet("{}..{}".format(*task.values), "held out", problems)]
 
 
-def _drawn(
-    layout: Layout, operator: str, size: int | str, settings: sections.Evaluation
-) -> list[Set]:
-    draw = partial(evaluation_set.drawn, size=size, count=settings.count, seed=settings.seed)
-    names = evaluation_set.slices(layout, operator)
-    found = (Set(str(size), name, draw(layout, operator, name)) for name in names)
-    return [one for one in found if one.problems]
-
-
-def _right(models: scoring.Models, sets: Sequence[Set]) -> list[Right]:
-    """Of each slice, which of its problems each member has right; all of a size are asked at once,
-    so that one program is compiled for them."""
-    right = scoring.exact_match(models, [problem for one in sets for problem in one.problems])
-    ends = np.cumsum([len(one.problems) for one in sets])
-    return np.split(right, ends[:-1], axis=1)
-
-
-def _held_out(task: Task, recipes: Sequence[Recipe], settings: sections.Evaluation) -> Set:
-    assert task.values is not None
-    watched = [one.training.validation for one in recipes if one.training.validate_every]
-    begin = max(watched, default=0)
-    problems = tasks.held_out(task, range(begin, min(task.held_out, begin + settings.held_out)))
-    return Set("{}..{}".format(*task.values), "held out", problems)
-
-
-def _refusal(asked: Asked, operator: str, size: int | str) -> str | None:
-    """Why a run cannot be asked problems of this size, of a program or of a layout."""
+def _refusal(run: EvaluatedRun, operator: str, size: int | str) -> str | None:
+    """Return why a run cannot be evaluated at this size, by its program or its layout."""
     try:
-        asked.models.layout.accept(operator, tasks.as_size(size, operator))
+        run.models.layout.accept(operator, tasks.as_size(size, operator))
     except UserError as error:
         return str(error)
-    return evaluation_set.refusal(asked.recipe, operator, size)
-
-
-def _single(first: Asked, second: Asked) -> bool:
-    return len(first.seeds) == len(second.seeds) == 1
-
-
-def _order(first: Asked, second: Asked) -> list[int]:
-    """The place in `second` of each seed of `first`."""
-    return [second.seeds.index(seed) for seed in first.seeds]
-
-
-def _row(
-    asked: Set, first: Right, second: Right, order: list[int] | None, member: int | None
-) -> PairedSlice:
-    """Both runs on one slice; `order` is the second's members by the first's, where paired."""
-    mine, its = (scoring.rounded(one.mean(axis=1)) for one in (first, second))
-    if order is not None:
-        its = [its[place] for place in order]
-    return PairedSlice(
-        operator=asked.problems[0].operator,
-        size=asked.size,
-        digits=max(max(widths(problem)) for problem in asked.problems),
-        slice_name=asked.slice_name,
-        count=len(asked.problems),
-        seeds=_difference(mine, its, order is not None),
-        members=None if member is None else _discordance(first[member], second[member]),
-    )
-
-
-def _difference(first: list[float], second: list[float], is_paired: bool) -> Difference:
-    one, other = fmean(first), fmean(second)
-    interval = statistics.of_difference(first, second, is_paired)
-    return Difference(round(one, 6), round(other, 6), round(one - other, 6), interval)
+    return evaluation_set.refusal(run.recipe, operator, size)
 
 
 def _discordance(
     first: Bool[np.ndarray, " problems"], second: Bool[np.ndarray, " problems"]
 ) -> Discordance:
-    """Not yet adjusted: of right, right, wrong and right, wrong, wrong 1 is both's, 1 the first's
-    alone, none the second's, 1 nobody's."""
-    one, other = int((first & ~second).sum()), int((second & ~first).sum())
-    p = statistics.mcnemar(one, other)
+    """Count, not yet adjusted: of right, right, wrong and right, wrong, wrong 1 is both's, 1 the
+    first's alone, none the second's, 1 nobody's."""
+    only_first, only_second = int((first & ~second).sum()), int((second & ~first).sum())
+    p = statistics.mcnemar(only_first, only_second)
     return Discordance(
         both=int((first & second).sum()),
-        only_first=one,
-        only_second=other,
+        only_first=only_first,
+        only_second=only_second,
         neither=int((~first & ~second).sum()),
         p=p,
         adjusted=p,
     )
-
-
-def _adjusted(rows: list[PairedSlice]) -> list[PairedSlice]:
-    """With each p-value as it stands among those of all rows."""
-    known = [row.members for row in rows if row.members is not None]
-    values = iter(statistics.holm([one.p for one in known]))
-    return [
-        row
-        if row.members is None
-        else replace(row, members=replace(row.members, adjusted=next(values)))
-        for row in rows
-    ]

@@ -23,6 +23,9 @@ SliceName = Annotated[str, Field(alias="slice")]
 CERTIFICATE, WINDOWS = "certificate.json", "windows.safetensors"
 """The files of a certificate in a run's folder."""
 
+TRAINED, HELD_OUT = "trained", "held out"
+"""Names of curves that are watched in training: `+ held out`; any other is a size, `+ 20`."""
+
 
 @dataclass(frozen=True)
 class FirstError:
@@ -399,6 +402,19 @@ class CertifiedWindows(NamedTuple):
     token: Int[np.ndarray, "members windows"]
     margin: Float[np.ndarray, "members windows"]
     shown: Int[np.ndarray, "members windows"]
+
+
+def operator_and_curve(name: str) -> tuple[str, str]:
+    """Return the operator of a watched curve, and which curve it is.
+
+    >>> operator_and_curve("+ mod 97 held out"), operator_and_curve("+ 20")
+    (('+ mod 97', 'held out'), ('+', '20'))
+    """
+    for curve in (TRAINED, HELD_OUT):
+        if name.endswith(f" {curve}"):
+            return name.removesuffix(f" {curve}"), curve
+    operator, _, size = name.rpartition(" ")
+    return operator, size
 
 
 def read_windows(folder: Path) -> CertifiedWindows | None:

@@ -6,7 +6,7 @@ before it, so one pass decides without generating.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import zip_longest
 from typing import NamedTuple
 
@@ -34,7 +34,7 @@ LETTERS = 60
 """Letters of a problem, or of an answer, in a complaint."""
 
 TOGETHER = 1 << 20
-"""Tokens of texts that are looked up at once."""
+"""Tokens of texts that are looked up at once, or somewhat more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,10 +75,10 @@ class Models:
 
     def with_weights(self, stacked: Transformer) -> "Models":
         """The same members at another step; what programs write stays known."""
-        found = replace(self, stacked=stacked)
+        models = replace(self, stacked=stacked)
         if "recall" in vars(self):
-            vars(found)["recall"] = self.recall
-        return found
+            vars(models)["recall"] = self.recall
+        return models
 
     def with_recurrences(self, num_recurrences: int) -> "Models":
         """The same members, run over so many times."""
@@ -147,25 +147,16 @@ def scores(
     `loss` is a `training.loss`: it says which tokens are scored, not which are judged.
     """
     if models.memo is not None:
-        parts = [_looked_up(models, models.memo, part) for part in _parts(models, problems)]
-        return _joined(parts)
-    bounds = bounds or bounds_of(models, problems)
-    size = batch_size(models.stacked, bounds, len(problems))
-    models = replace(models, stacked=shard(models.stacked, models.mesh(size)))
-    starts = range(0, len(problems), size)
-    cut = (problems[start : start + size] for start in starts)
-    return _joined([_scored(models, part, bounds, size, loss) for part in cut])
-
-
-def _joined(parts: Sequence[Scores]) -> Scores:
-    return Scores(*(np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)))
-
-
-def _parts(models: Models, problems: Sequence[Problem]) -> list[Sequence[Problem]]:
-    """Pieces of an evaluation set whose texts have TOGETHER tokens or somewhat more."""
-    widest = max(problems, key=lambda problem: sum(map(int.bit_length, problem.operands)))
-    size = max(1, TOGETHER // len(models.layout.tokens_of(widest)[0]))
-    return [problems[start : start + size] for start in range(0, len(problems), size)]
+        widest = max(problems, key=lambda problem: sum(map(int.bit_length, problem.operands)))
+        size = max(1, TOGETHER // len(models.layout.tokens_of(widest)[0]))
+        score = partial(_looked_up, models, models.memo)
+    else:
+        bounds = bounds or bounds_of(models, problems)
+        size = batch_size(models.stacked, bounds, len(problems))
+        models = replace(models, stacked=shard(models.stacked, models.mesh(size)))
+        score = partial(_scored, models, bounds=bounds, size=size, loss=loss)
+    pieces = [score(problems[start : start + size]) for start in range(0, len(problems), size)]
+    return Scores(*(np.concatenate(column, axis=-1) for column in zip(*pieces, strict=True)))
 
 
 def _looked_up(models: Models, memo: Memo, problems: Sequence[Problem]) -> Scores:
@@ -174,7 +165,7 @@ def _looked_up(models: Models, memo: Memo, problems: Sequence[Problem]) -> Score
     Two texts with windows a, b and b; a member that is right on b alone has 1 and 1 hits.
     """
     layout, table = models.layout, models.recall.table
-    known = len(table)
+    before = len(table)
     recalled = models.recall.of(
         [layout.prompt_tokens(problem) for problem in problems],
         lambda number: right_text(layout, problems[number]),
@@ -183,10 +174,10 @@ def _looked_up(models: Models, memo: Memo, problems: Sequence[Problem]) -> Score
     if table.conflicts:
         raise UserError("at these sizes two tokens follow one window: `curta check` shows which")
     met, first = np.unique(recalled.window, return_index=True)
-    new = met >= known
-    where = zip(met[new].tolist(), recalled.text[first[new]].tolist(), strict=True)
-    models.recall.met |= {window: problems[text] for window, text in where}
-    number, count = memo.known(table.rows, table.targets), len(problems)
+    new = met >= before
+    pairs = zip(met[new].tolist(), recalled.text[first[new]].tolist(), strict=True)
+    models.recall.met |= {window: problems[text] for window, text in pairs}
+    number, count = memo.with_losses(table.rows, table.targets), len(problems)
     right, loss = memo.token[:, number] == table.targets, memo.loss[:, number]
     hits, losses = (
         np.stack([np.bincount(recalled.text, one[recalled.window], count) for one in column])
@@ -199,17 +190,19 @@ def _looked_up(models: Models, memo: Memo, problems: Sequence[Problem]) -> Score
 def _scored(
     models: Models, problems: Sequence[Problem], bounds: ShapeBounds, size: int, loss: str
 ) -> Scores:
-    written = [right_text(models.layout, problem) for problem in problems]
+    texts = [right_text(models.layout, problem) for problem in problems]
     spare = [([0], 1)] * (size - len(problems))
-    text = padded_texts([*written, *spare], bounds.total, max(0, models.layout.end))
+    batch = padded_texts([*texts, *spare], bounds.total, max(0, models.layout.end))
     mesh = models.mesh(size)
-    call = compiled(models.layout, bounds, mesh, loss)
-    found = call(models.stacked, shard(text, mesh, "batch"))
-    hits, losses = (part[:, : len(problems)] for part in processes.fetch(found))
-    tokens = np.array([len(tokens) - prompt for tokens, prompt in written])
-    whole = np.array([len(tokens) - 1 for tokens, _ in written])
-    every = {"all": whole, "padded": np.full(len(written), bounds.total - 1)}
-    return Scores(hits, losses, tokens, every.get(loss, tokens))
+    score = compiled(models.layout, bounds, mesh, loss)
+    outputs = processes.fetch(score(models.stacked, shard(batch, mesh, "batch")))
+    hits, losses = (column[:, : len(problems)] for column in outputs)
+    tokens = np.array([len(tokens) - prompt for tokens, prompt in texts])
+    scored = {
+        "all": np.array([len(tokens) - 1 for tokens, _ in texts]),
+        "padded": np.full(len(texts), bounds.total - 1),
+    }
+    return Scores(hits, losses, tokens, scored.get(loss, tokens))
 
 
 def right_text(layout: Layout, problem: Problem) -> tuple[list[int], int]:
@@ -222,11 +215,11 @@ def right_text(layout: Layout, problem: Problem) -> tuple[list[int], int]:
         answer = layout.answer(problem, tokens[prompt:])
         if answer != problem.truth:
             base = problem.answer_base
-            written = "no answer" if answer is None else answer_text(answer, base)
-            texts = (written, str(problem), answer_text(problem.truth, base))
-            written, asked, truth = (shortened(text, LETTERS) for text in texts)
+            wrong = "no answer" if answer is None else answer_text(answer, base)
+            texts = (wrong, str(problem), answer_text(problem.truth, base))
+            wrong, question, truth = (shortened(text, LETTERS) for text in texts)
             raise UserError(
-                f"the program writes {written} for {asked}, and the truth is {truth}:"
+                f"the program writes {wrong} for {question}, and the truth is {truth}:"
                 " `curta check` shows where"
             )
     return tokens, prompt

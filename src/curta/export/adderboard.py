@@ -26,7 +26,7 @@ from curta.export import adderboard_columns as columns
 from curta.export.base import Exported, Exporter, machine_data, parts_of
 from curta.export.huggingface import asking_curta
 from curta.export.room import rooms
-from curta.layouts.columns import Columns
+from curta.layouts.columns import ColumnsLayout
 from curta.model.transformer import Transformer, parameters
 from curta.problems import task_sizes
 
@@ -58,7 +58,7 @@ class AdderBoard(Exporter):
     file = "adderboard-{member}.py"
 
     def refuse(self, recipe: Recipe) -> str | None:
-        if recipe.layout == Columns.name:
+        if recipe.layout == ColumnsLayout.name:
             return _unknown(recipe, columns.POSITIONS, columns.NEEDED)
         if recipe.layout is not None:
             return f"layout {recipe.layout!r} (it knows programs, and 'columns')"
@@ -68,7 +68,7 @@ class AdderBoard(Exporter):
 
     def write(self, member: Exported, out: Path) -> None:
         model = member.model
-        if isinstance(model.layout, Columns):
+        if isinstance(model.layout, ColumnsLayout):
             constants = _constants(member, columns.settings(model), columns.tensors(model))
             files.write(out, _filled(_guarded(_template(columns.TEMPLATE)), constants))
             return
@@ -156,7 +156,7 @@ def _settings(member: Exported) -> dict[str, Any]:
 
 def _metadata(member: Exported) -> dict[str, Any]:
     model, settings = member.model, member.model.config
-    tricks = columns.tricks if isinstance(model.layout, Columns) else _tricks
+    tricks = columns.tricks if isinstance(model.layout, ColumnsLayout) else _tricks
     return {
         "name": f"Curta: run {member.run}, seed {member.seed}",
         "author": "trained with Curta",

@@ -83,7 +83,7 @@ def affordable(recipe: Recipe, layout: Layout, members: int) -> Recipe:
 
     The first size of each operator stays.
     """
-    settings, left, out = recipe.evaluation, dict[str, Any](), list[expected.Part]()
+    settings, left, out = recipe.evaluation, dict[str, Any](), list[expected.PartEstimate]()
     known = {part.name: part for part in expected.parts(recipe, layout, settings, members)}
     for task in recipe.tasks:
         sizes = settings.sizes(task.operator)

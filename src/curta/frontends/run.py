@@ -10,7 +10,7 @@ from curta.config.errors import printable
 from curta.config.recipe import changed_evaluation
 from curta.config.table import Table, cell, spanned
 from curta.evaluation import paired, scoring, suite
-from curta.evaluation.paired import Asked, Paired
+from curta.evaluation.paired import EvaluatedRun, Paired
 from curta.evaluation.results import Certificate, Evaluation
 from curta.evaluation.statistics import SliceStatistics
 from curta.export import html
@@ -164,14 +164,14 @@ class Run(Session):
         names = folders.told_apart(self.folder.path, other.folder.path)
         return paired.paired(mine, its, names, settings, member, say)
 
-    def _asked(self, member: int | None) -> Asked:
+    def _asked(self, member: int | None) -> EvaluatedRun:
         """What `paired` is given; UserError where new problems need code that is not known."""
         self._make_known()
         if not self.code_known:
             raise refusal(self.folder.read_code())
         if member is not None:
             self._member(member)
-        return Asked(self.recipe, self.load_models(), self.seeds)
+        return EvaluatedRun(self.recipe, self.load_models(), self.seeds)
 
     def evaluate(
         self,

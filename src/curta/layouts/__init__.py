@@ -26,7 +26,7 @@ def _residues(name: str) -> "Layout | None":
 LAYOUTS: "Registry[Layout]" = Registry(
     "layout",
     {
-        "plain": "curta.layouts.direct:Plain",
+        "plain": "curta.layouts.direct:PlainLayout",
         "reversed": "curta.layouts.direct:Reversed",
         "padded": "curta.layouts.direct:Padded",
         "plain-padded": "curta.layouts.direct:PlainPadded",
@@ -36,9 +36,9 @@ LAYOUTS: "Registry[Layout]" = Registry(
         "blanks": "curta.layouts.spaced:Blanks",
         "carries": "curta.layouts.marked:Carries",
         "hints": "curta.layouts.marked:Hints",
-        "coupled": "curta.layouts.direct:Coupled",
-        "position-coupling": "curta.layouts.direct:PositionCoupling",
-        "columns": "curta.layouts.columns:Columns",
+        "coupled": "curta.layouts.direct:CoupledLayout",
+        "position-coupling": "curta.layouts.direct:PositionCouplingLayout",
+        "columns": "curta.layouts.columns:ColumnsLayout",
         "fields": "curta.layouts.fields:Fields",
         "framed": "curta.layouts.framed:Framed",
         "labelled": "curta.layouts.labelled:Labelled",

@@ -22,7 +22,7 @@ State = Any
 """What a rule knows of the text so far: anything that can be a key."""
 
 
-class Entry(NamedTuple):
+class Transition(NamedTuple):
     """What a token does in a state, on the one axis of a layout: see `tokens.HOME` for moves."""
 
     state: State
@@ -42,17 +42,13 @@ class Automaton(NamedTuple):
         self, state: Int[Array, "*batch states"], token: Int[Array, "*batch"]
     ) -> tuple[Int[Array, "*batch states"], Int[Array, "*batch"], Int[Array, "*batch axes"]]:
         """One token further, on the device; a state is its number, then the position."""
-        rows = jnp.asarray(self._rows)
+        # All that is said of a state and a token stands side by side, and is looked up at once.
+        columns = (self.next[..., None], self.role[..., None], self.home, self.offset)
+        rows = jnp.asarray(np.concatenate(columns, axis=-1, dtype=np.int32))
         row, axes = rows[state[..., 0], token], self.home.shape[-1]
         home, offset = row[..., 2 : 2 + axes], row[..., 2 + axes :]
         position = jnp.where(home > 0, 0, state[..., 1:]) + offset
         return jnp.concatenate([row[..., :1], position], -1), row[..., 1], position
-
-    @property
-    def _rows(self) -> Int[np.ndarray, "states tokens columns"]:
-        """All that is said of a state and a token, side by side: looked up at once."""
-        parts = (self.next[..., None], self.role[..., None], self.home, self.offset)
-        return np.concatenate(parts, axis=-1, dtype=np.int32)
 
     def tables(self) -> dict[str, Any]:
         """As lists, for a file."""
@@ -68,22 +64,23 @@ def of_machine(machine: Machine) -> Automaton:
 
 
 def tabulated(
-    characters: Sequence[str], start: State, rule: Callable[[Any, str], Entry]
+    characters: Sequence[str], start: State, rule: Callable[[Any, str], Transition]
 ) -> Automaton:
     """The tables of a rule, for all states that can be reached from the first.
 
-    >>> tables = tabulated("7=", 0, lambda state, c: Entry(max(state, int(c == "=")), state, 1))
+    >>> rule = lambda state, c: Transition(max(state, int(c == "=")), state, 1)
+    >>> tables = tabulated("7=", 0, rule)
     >>> tables.next.tolist(), tables.role.tolist()
     ([[0, 1], [1, 1]], [[0, 0], [1, 1]])
     """
-    numbers, found = {start: 0}, []
+    numbers, entries = {start: 0}, []
     for state in (reached := [start]):
-        found.append([rule(state, character) for character in characters])
-        fresh = dict.fromkeys(e.state for e in found[-1] if e.state not in numbers)
-        numbers |= {one: len(numbers) + place for place, one in enumerate(fresh)}
+        entries.append([rule(state, character) for character in characters])
+        fresh = dict.fromkeys(e.state for e in entries[-1] if e.state not in numbers)
+        numbers |= {state: len(numbers) + place for place, state in enumerate(fresh)}
         reached += fresh
-    after = [[numbers[entry.state] for entry in row] for row in found]
-    role = np.array([[entry.role for entry in row] for row in found], np.int32)
-    move = np.array([[[entry.move] for entry in row] for row in found], np.int32)
+    after = [[numbers[entry.state] for entry in row] for row in entries]
+    role = np.array([[entry.role for entry in row] for row in entries], np.int32)
+    move = np.array([[[entry.move] for entry in row] for row in entries], np.int32)
     home = move > HOME // 2
     return Automaton(np.array(after, np.int32), role, home, np.where(home, move - HOME, move))

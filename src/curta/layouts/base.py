@@ -23,10 +23,10 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from curta.config.errors import UserError
-from curta.layouts.automaton import Automaton, Entry, State, tabulated
+from curta.layouts.automaton import Automaton, State, Transition, tabulated
 from curta.problems.digits import Numbers
 from curta.problems.numerals import to_int, to_text
-from curta.problems.operations import OPERATIONS, Answer, Operation
+from curta.problems.operations import OPERATIONS, Answer
 from curta.problems.problem import Problem, widths
 from curta.problems.sizes import OperandLimits, check_operands
 
@@ -78,8 +78,8 @@ class AnswerPattern(NamedTuple):
 
     def read(self, text: str) -> list[int] | None:
         """The numbers of the answer; None if the text has no such form."""
-        kept = text.translate(dict.fromkeys(map(ord, self.drop)))
-        match = re.fullmatch(self.pattern, kept)
+        plain = text.translate(dict.fromkeys(map(ord, self.drop)))
+        match = re.fullmatch(self.pattern, plain)
         if match is None:
             return None
         sign = -1 if match[1] == "-" else 1
@@ -168,11 +168,14 @@ class Layout(ABC):
     @cached_property
     def limits(self) -> Mapping[str, OperandLimits]:
         """What problems of each operator can be written."""
-        return {operator: self._limits_of(OPERATIONS[operator]) for operator in self.operators}
-
-    def _limits_of(self, operation: Operation) -> OperandLimits:
-        counts = [count for count in (self.most, operation.most) if count is not None]
-        return OperandLimits(operation.least, min(counts, default=None), self.longest)
+        limits = {}
+        for operator in self.operators:
+            operation = OPERATIONS[operator]
+            counts = [count for count in (self.most, operation.most) if count is not None]
+            limits[operator] = OperandLimits(
+                operation.least, min(counts, default=None), self.longest
+            )
+        return limits
 
     def accept(self, operator: str, digits: Sequence[int], base: int | None = None) -> None:
         """Check operands of so many digits, in that base or the layout's own.
@@ -256,7 +259,7 @@ class Layout(ABC):
         ([[0, 0, 1, 2, 3]], [[0, 1, -1, 0, -1]])
         """
 
-        def one(state: Array, now: tuple[Array, Array]) -> tuple[Array, tuple[Array, Array]]:
+        def advance(state: Array, now: tuple[Array, Array]) -> tuple[Array, tuple[Array, Array]]:
             token, written = now
             after, role, coordinates = self.step(state, token)
             state = jnp.where(written[:, None], after, state)
@@ -264,8 +267,8 @@ class Layout(ABC):
 
         index = jnp.broadcast_to(jnp.arange(tokens.shape[1]), tokens.shape)
         written = index < lengths[:, None]
-        states, seen = jax.lax.scan(one, self.start(len(tokens)), (tokens.T, written.T))
-        return states, TokenPositions(index, seen[0].T, jnp.swapaxes(seen[1], 0, 1))
+        states, outputs = jax.lax.scan(advance, self.start(len(tokens)), (tokens.T, written.T))
+        return states, TokenPositions(index, outputs[0].T, jnp.swapaxes(outputs[1], 0, 1))
 
     def where(self, text: Text) -> TokenPositions:
         """As `follow`, for whole texts."""
@@ -279,10 +282,10 @@ class Layout(ABC):
         """The layout of that name, which writes the same problems with the same tokens."""
         from curta.layouts import layout_named
 
-        found = layout_named(name)
-        if found.characters != self.characters:
+        layout = layout_named(name)
+        if layout.characters != self.characters:
             raise UserError(f"evaluation.layouts: {name!r} has other characters than {self.name!r}")
-        return found
+        return layout
 
     @property
     def end(self) -> int:
@@ -339,16 +342,13 @@ class Layout(ABC):
 
     def encode(self, text: str) -> np.ndarray:
         """Token ids of a text whose characters all belong to the layout."""
-        return self._codes()[_points(text)]
-
-    def decode(self, tokens: Iterable[int]) -> str:
-        return "".join(self.characters[token] for token in tokens)
-
-    def _codes(self) -> np.ndarray:
         points = _points("".join(self.characters))
         codes = np.full(points.max() + 1, -1, np.int32)
         codes[points] = range(len(points))
-        return codes
+        return codes[_points(text)]
+
+    def decode(self, tokens: Iterable[int]) -> str:
+        return "".join(self.characters[token] for token in tokens)
 
 
 class RuledLayout(Layout):
@@ -358,7 +358,7 @@ class RuledLayout(Layout):
     """The state of `rule` before the first token."""
 
     @abstractmethod
-    def rule(self, state: State, character: str) -> Entry:
+    def rule(self, state: State, character: str) -> Transition:
         """What a character does in a state: the state after it, its role, its move."""
 
     @cached_property
@@ -398,7 +398,7 @@ def join(prompt: Sequence[Piece], completion: Sequence[Piece], total: int, fill:
     [[5, 4, 7, 9, 9]]
     """
     pieces = Piece(
-        *(jnp.concatenate(parts, axis=1) for parts in zip(*prompt, *completion, strict=True))
+        *(jnp.concatenate(columns, axis=1) for columns in zip(*prompt, *completion, strict=True))
     )
     slots = jnp.where(pieces.valid, jnp.cumsum(pieces.valid, axis=1) - 1, total)
     rows = jnp.arange(len(slots))[:, None]

@@ -23,7 +23,7 @@ class Batch(NamedTuple):
     judged: Bool[Array, "rows queries"]
 
 
-class Shown(NamedTuple):
+class PromptBatch(NamedTuple):
     """The beginning of a `Batch`: tokens, and at which of them something is asked."""
 
     tokens: Int[Array, "batch prompt"]
@@ -87,27 +87,28 @@ def errors(logits: Float[Array, "rows queries vocabulary"], batch: Batch) -> Int
     return jnp.sum((jnp.argmax(logits, -1) != batch.goals) & batch.judged, axis=1)
 
 
-def shown(
+def prompt_batch(
     tokens: Int[Array, "batch time"],
     where: TokenPositions,
     prompts: Int[Array, " batch"],
     bounds: ShapeBounds,
-) -> Shown:
+) -> PromptBatch:
     """What a model that is not causal is given: prompts alone, each answer asked over its own."""
     queries = jnp.broadcast_to(jnp.arange(bounds.completion), (len(tokens), bounds.completion))
     where = _cut(where, slice(bounds.prompt))
     hidden = where.index >= prompts[:, None]
     where = replace(where, role=jnp.where(hidden, -1, where.role))
-    return Shown(tokens[:, : bounds.prompt], where, queries)
+    return PromptBatch(tokens[:, : bounds.prompt], where, queries)
 
 
 def _at_once(text: Text, where: TokenPositions, bounds: ShapeBounds) -> Batch:
-    given = shown(text.tokens, where, text.prompts, bounds)
-    asked = text.prompts[:, None] + given.queries
-    scored, last = asked < text.lengths[:, None], text.tokens.shape[1] - 1
-    goals = jnp.take_along_axis(text.tokens, jnp.minimum(asked, last), axis=1)
-    return Batch(*given, goals, scored, scored)
+    prompts = prompt_batch(text.tokens, where, text.prompts, bounds)
+    places = text.prompts[:, None] + prompts.queries
+    scored, last = places < text.lengths[:, None], text.tokens.shape[1] - 1
+    goals = jnp.take_along_axis(text.tokens, jnp.minimum(places, last), axis=1)
+    return Batch(*prompts, goals, scored, scored)
 
 
-def _cut(where: TokenPositions, kept: slice) -> TokenPositions:
-    return TokenPositions(*(part[:, kept] for part in (where.index, where.role, where.coordinates)))
+def _cut(where: TokenPositions, places: slice) -> TokenPositions:
+    columns = (where.index, where.role, where.coordinates)
+    return TokenPositions(*(column[:, places] for column in columns))

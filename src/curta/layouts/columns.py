@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import jax.numpy as jnp
 
-from curta.layouts.automaton import Entry, State
+from curta.layouts.automaton import State, Transition
 from curta.layouts.base import AnswerPattern, ShapeBounds, Text
 from curta.layouts.direct import ANSWER, EQUALS, FIRST, SECOND, SumLayout
 from curta.problems.arithmetic import ARITHMETIC
@@ -26,7 +26,7 @@ WRITTEN = DIGITS + 2
 """Digits of an operand with the zeros before and after it."""
 
 
-class Columns(SumLayout):
+class ColumnsLayout(SumLayout):
     name = "columns"
     summary = "two numbers of ten digits and their sum, in digits alone; the place as coordinate"
     axes = ("place",)
@@ -63,9 +63,9 @@ class Columns(SumLayout):
         lengths = jnp.full(batch, bounds.total)
         return Text(text, jnp.full(batch, bounds.prompt), lengths)
 
-    def rule(self, state: State, character: str) -> Entry:
+    def rule(self, state: State, character: str) -> Transition:
         """States are how many digits are written; the last number goes on and on."""
         number, place = divmod(state, WRITTEN)
         role = ANSWER if number > 1 and place else (FIRST, SECOND, EQUALS)[number]
         after = min(state + 1, 2 * WRITTEN + 1)
-        return Entry(after, role, +1 if place else HOME - 1)
+        return Transition(after, role, +1 if place else HOME - 1)

@@ -11,7 +11,7 @@ from dataclasses import replace
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
-from curta.layouts.automaton import Entry, State
+from curta.layouts.automaton import State, Transition
 from curta.layouts.base import (
     END,
     NUMBERS,
@@ -28,7 +28,7 @@ from curta.layouts.base import (
     ordered,
     sign,
 )
-from curta.problems.arithmetic import ARITHMETIC, Result
+from curta.problems.arithmetic import ARITHMETIC
 from curta.problems.digits import Numbers
 from curta.problems.numerals import to_text
 from curta.problems.operations import OPERATIONS
@@ -97,7 +97,10 @@ class DirectLayout(RuledLayout):
         result = ARITHMETIC[operator].answer(operands)
         widest = jnp.max(operands.lengths, axis=1, keepdims=True)
         answer = self._fit(result.numbers, widest + 1)
-        work = [*self._negative(operator, result), *self._listed(answer, ",", self.reverse)]
+        minus: list[Piece] = []
+        if OPERATIONS[operator].signed:
+            minus = [self._sign("-", len(widest))._replace(valid=result.negative[:, None])]
+        work = [*minus, *self._listed(answer, ",", self.reverse)]
         stop = self._sign(self.end_sign, len(operands.digits))
         prompt = self._prompt(operator, operands, bounds)
         return join(prompt, [*work, stop], bounds.total, self.end)
@@ -106,22 +109,22 @@ class DirectLayout(RuledLayout):
         """The prompts, piece by piece."""
         form, batch = self.prompt_format(operator), len(operands.digits)
         widest = jnp.max(operands.lengths, axis=1, keepdims=True)
-        given = self._fit(operands, widest + self.ahead)
+        numbers = self._fit(operands, widest + self.ahead)
         before, after = ([self._sign(c, batch) for c in part] for part in (form.before, form.after))
-        return [*before, *self._listed(given, form.between, self.reverse_operands), *after]
+        return [*before, *self._listed(numbers, form.between, self.reverse_operands), *after]
 
-    def rule(self, state: State, character: str) -> Entry:
+    def rule(self, state: State, character: str) -> Transition:
         """States are the part that is written, and whether a digit of a number stands already."""
-        part, going = state
-        onward = +1 if going else HOME
+        part, in_number = state
+        onward = +1 if in_number else HOME
         if character.isdecimal():
-            return Entry((part, True), 2 * part, onward)
+            return Transition((part, True), 2 * part, onward)
         move = self.sign_move(character, onward)
         if character == self.end_sign:
-            return Entry(state, FINISH, move)
+            return Transition(state, FINISH, move)
         after = 2 if character == "=" else max(part, 1)
         between = SIGN if part == 2 and len(self.roles) > SIGN else OPERATOR
-        return Entry((after, False), EQUALS if character == "=" else between, move)
+        return Transition((after, False), EQUALS if character == "=" else between, move)
 
     def sign_move(self, character: str, onward: int) -> int:
         """The move of a character that is no digit: nowhere, before any digit's."""
@@ -140,11 +143,6 @@ class DirectLayout(RuledLayout):
 
     def _sign(self, character: str, batch: int) -> Piece:
         return sign(self.code(character), batch)
-
-    def _negative(self, operator: str, result: Result) -> list[Piece]:
-        if not OPERATIONS[operator].signed:
-            return []
-        return [self._sign("-", len(result.negative))._replace(valid=result.negative[:, None])]
 
     def _listed(self, numbers: Numbers, between: str, reverse: bool) -> list[Piece]:
         """The numbers with a sign before each but the first; absent ones leave nothing."""
@@ -172,7 +170,7 @@ class SumLayout(DirectLayout):
     roles = DirectLayout.roles[:SIGN]
 
 
-class Plain(DirectLayout):
+class PlainLayout(DirectLayout):
     """`123+45=168$`: as people write it, most significant digit first."""
 
     name = "plain"
@@ -212,7 +210,7 @@ class PlainPadded(SumLayout):
     padded = True
 
 
-class Coupled(SumLayout):
+class CoupledLayout(SumLayout):
     """`321+54=861$` with coordinates: digits of equal significance share a place.
 
     The text is that of `reversed`. What is added is structure: `+` stands one place above the
@@ -228,7 +226,7 @@ class Coupled(SumLayout):
         return HOME - 1 if character == "=" else onward
 
 
-class PositionCoupling(SumLayout):
+class PositionCouplingLayout(SumLayout):
     """`653+049=2070$`: the text and the coordinates of Position Coupling.
 
     Operands are zero-padded to the longer one's n digits and stand in the usual order, the
@@ -251,7 +249,7 @@ class PositionCoupling(SumLayout):
         extents = ((-1, max(digits) + 1),)  # -1 is the coordinate of id 0
         return replace(super().bounds(operator, digits), extents=extents)
 
-    def rule(self, state: State, character: str) -> Entry:
+    def rule(self, state: State, character: str) -> Transition:
         """Up from 1 in an operand; `+` and `=` one above it; down from there in the answer."""
         entry = super().rule(state, character)
         if entry.role == FINISH:
@@ -280,7 +278,7 @@ class Begun(DirectLayout):
         bounds = super().bounds(operator, digits)
         return replace(bounds, prompt=1 + bounds.prompt)
 
-    def rule(self, state: State, character: str) -> Entry:
+    def rule(self, state: State, character: str) -> Transition:
         if character == "#":
-            return Entry(state, len(DirectLayout.roles), HOME - 1)
+            return Transition(state, len(DirectLayout.roles), HOME - 1)
         return super().rule(state, character)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
-from curta.layouts.automaton import Entry, State
+from curta.layouts.automaton import State, Transition
 from curta.layouts.base import Role, RuledLayout, ShapeBounds, Text
 from curta.problems.arithmetic import ARITHMETIC
 from curta.problems.digits import Numbers
@@ -84,13 +84,13 @@ class Fields(RuledLayout):
         lengths = jnp.full(batch, PROMPT + COMPLETION)
         return Text(tokens.astype(jnp.int32), jnp.full(batch, PROMPT), lengths)
 
-    def rule(self, state: State, character: str) -> Entry:
+    def rule(self, state: State, character: str) -> Transition:
         """The state is how many characters stand already; further ones are as the last."""
         spots = _spots()
         role, place = spots[state]
         blank = character == " " and role in (FIRST, SECOND)
         after = min(state + 1, len(spots) - 1)
-        return Entry(after, BLANK if blank else role, HOME + place)
+        return Transition(after, BLANK if blank else role, HOME + place)
 
     def _given(self, text: str, batch: int) -> Int[Array, "batch characters"]:
         return jnp.broadcast_to(jnp.array([self.code(c) for c in text]), (batch, len(text)))

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import jax.numpy as jnp
 
-from curta.layouts.automaton import Entry, State
+from curta.layouts.automaton import State, Transition
 from curta.layouts.base import END, Piece, Role, ShapeBounds, number
 from curta.layouts.direct import ANSWER, EQUALS, FINISH, FIRST, OPERATOR, SECOND, DirectLayout
 from curta.problems.digits import Numbers
@@ -56,14 +56,16 @@ class Framed(DirectLayout):
         filling = Piece(jnp.full(free.shape, self.code(FILL)), free)
         return [equals, second, mark, first, filling]
 
-    def rule(self, state: State, character: str) -> Entry:
+    def rule(self, state: State, character: str) -> Transition:
         """The part is 0 for the second number, 1 for the first, 2 for the answer."""
-        part, going = state
+        part, in_number = state
         if character.isdecimal():
-            return Entry((part, True), (SECOND, FIRST, ANSWER)[part], +1 if going else HOME)
+            return Transition(
+                (part, True), (SECOND, FIRST, ANSWER)[part], +1 if in_number else HOME
+            )
         roles = {"=": EQUALS, FILL: FILLING, END: FINISH}
         after = {"+": 1, "*": 1, FILL: 2}.get(character, part)
-        return Entry((after, False), roles.get(character, OPERATOR), HOME - 1)
+        return Transition((after, False), roles.get(character, OPERATOR), HOME - 1)
 
 
 def frame(digits: int) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import jax.numpy as jnp
 
-from curta.layouts.automaton import Entry, State
+from curta.layouts.automaton import State, Transition
 from curta.layouts.base import (
     END,
     Piece,
@@ -73,29 +73,25 @@ class Labelled(RuledLayout):
 
     def tokens(self, operator: str, operands: Numbers, bounds: ShapeBounds) -> Text:
         batch, count = operands.lengths.shape
-        prompt = [
-            piece for place in reversed(range(count)) for piece in self._labelled(operands, place)
-        ]
+        prompt = []
+        for place in reversed(range(count)):
+            # A number and its letter, with a comma after it unless it is the first one.
+            lengths = operands.lengths[:, place]
+            prompt.append(number(operands.digits[:, place], lengths))
+            marks = f":{LETTERS[place]}" + "," * (place > 0)
+            valid = lengths[:, None] > 0
+            prompt += [sign(self.code(mark), batch)._replace(valid=valid) for mark in marks]
         answer = ARITHMETIC[operator].answer(operands).numbers
         order = jnp.sum(answer.digits * 10 ** places(answer.digits), axis=-1)
         letters = flipped(Piece(self.code("a") - 1 + order, answer.lengths > 0))
         end = self.code(END)
         return join(prompt, [letters, sign(end, batch)], bounds.total, end)
 
-    def rule(self, state: State, character: str) -> Entry:
+    def rule(self, state: State, character: str) -> Transition:
         """States are whether the problem is over, and whether a digit or a letter stands."""
-        over, going = state
+        over, in_number = state
         if character.isdecimal() or (over and character in LETTERS):
             role = NUMBER if character.isdecimal() else LETTER
-            return Entry((over, True), role, +1 if going else HOME)
+            return Transition((over, True), role, +1 if in_number else HOME)
         role = {":": COLON, ",": COMMA, END: FINISH}.get(character, LABEL)
-        return Entry((over or character == "a", False), role, HOME - 1)
-
-    def _labelled(self, operands: Numbers, place: int) -> list[Piece]:
-        """A number and its letter, with a comma after it unless it is the first one."""
-        lengths = operands.lengths[:, place]
-        signs = f":{LETTERS[place]}" + "," * (place > 0)
-        given = [sign(self.code(character), len(lengths)) for character in signs]
-        valid = lengths[:, None] > 0
-        written = number(operands.digits[:, place], lengths)
-        return [written, *(piece._replace(valid=valid) for piece in given)]
+        return Transition((over or character == "a", False), role, HOME - 1)

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, Key
 
-from curta.layouts.automaton import Entry, State
+from curta.layouts.automaton import State, Transition
 from curta.layouts.base import (
     END,
     AnswerPattern,
@@ -36,14 +36,14 @@ class MarkedLayout(SumLayout):
     marks: str
     """The characters that are marks."""
 
-    def rule(self, state: State, character: str) -> Entry:
+    def rule(self, state: State, character: str) -> Transition:
         """Whether a mark stands before it is the third thing to know of a digit."""
         *before, marked = state
         mark = character in self.marks
         entry = super().rule((before[0], before[1]), "0" if mark else character)
         move = 0 if marked and entry.role % 2 == 0 else entry.move
         if mark:
-            return Entry((*entry.state, True), len(self.roles) - 1, move)
+            return Transition((*entry.state, True), len(self.roles) - 1, move)
         return entry._replace(state=(*entry.state, False), move=move)
 
 

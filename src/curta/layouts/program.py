@@ -62,8 +62,8 @@ class ProgramLayout(Layout):
 
     def other(self, name: str) -> "ProgramLayout":
         """The same machine, with problems put as another program puts them."""
-        own = (one for one in registry.programs_of(name) if one.name in self.machine.others)
-        program = next(own, None)
+        programs = registry.programs_of(name)
+        program = next((one for one in programs if one.name in self.machine.others), None)
         if program is None:
             raise unknown("other way to write these problems", name, self.machine.others)
         form = self.machine.others[program.name]
@@ -105,10 +105,10 @@ class ProgramLayout(Layout):
 
     def with_value(self, token: int, value: int) -> int | None:
         """Role, carry and move stay what they are."""
-        own = self.machine.tokens[token]
-        if own.value is None:
+        written = self.machine.tokens[token]
+        if written.value is None:
             return None
-        return self.machine.numbers.get((value, own.role, own.carry, own.move))
+        return self.machine.numbers.get((value, written.role, written.carry, written.move))
 
     @property
     def digits(self) -> list[int]:
@@ -145,8 +145,8 @@ class ProgramLayout(Layout):
 
     def extremes(self, operator: str, digits: Sequence[int]) -> list[tuple[int, ...]]:
         """The largest and the smallest operands with so many digits, in the operands' base."""
-        parts = self.machine.formats[operator].of_operands(len(digits))
-        sizes = [(part.base, count) for part, count in zip(parts, digits, strict=True)]
+        operands = self.machine.formats[operator].of_operands(len(digits))
+        sizes = [(operand.base, count) for operand, count in zip(operands, digits, strict=True)]
         return [
             tuple(base**count - 1 for base, count in sizes),
             tuple(base ** (count - 1) for base, count in sizes),

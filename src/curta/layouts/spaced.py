@@ -6,7 +6,7 @@ from dataclasses import replace
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
-from curta.layouts.automaton import Entry, State
+from curta.layouts.automaton import State, Transition
 from curta.layouts.base import END, AnswerPattern, Piece, Role, ShapeBounds, flipped, number
 from curta.layouts.direct import DirectLayout, SumLayout
 from curta.problems.digits import Numbers, places
@@ -39,7 +39,7 @@ class Blanks(SumLayout):
         reading = super().answer_pattern(operator)
         return reading._replace(pattern=f"{reading.pattern}{self.fill}*")
 
-    def rule(self, state: State, character: str) -> Entry:
+    def rule(self, state: State, character: str) -> Transition:
         """A blank stands where the digit would."""
         if character == self.fill:
             return super().rule(state, "0")._replace(role=BLANK)
@@ -105,9 +105,9 @@ class FilledLeft(Filled):
         padding = Piece(jnp.full(valid.shape, self.code(FILL)), valid)
         return [padding, *super()._prompt(operator, operands, bounds)]
 
-    def rule(self, state: State, character: str) -> Entry:
+    def rule(self, state: State, character: str) -> Transition:
         if character == FILL and state == self.begin:
-            return Entry(state, PADDING, HOME - 1)
+            return Transition(state, PADDING, HOME - 1)
         return super().rule(state, character)
 
 
@@ -135,7 +135,8 @@ class Spaced(DirectLayout):
     signs = (" + ", " =")
 
     def prompt(self, problem: Problem) -> str:
-        first, second = (self._apart(to_text(value)) for value in problem.operands)
+        texts = [to_text(value) for value in problem.operands]
+        first, second = (text[0] + self.within + text[1:] for text in texts)
         return f"{first}{self.signs[0]}{second}{self.signs[1]}"
 
     def answer_pattern(self, operator: str) -> AnswerPattern:
@@ -146,7 +147,7 @@ class Spaced(DirectLayout):
         signs = len("".join(self.signs)) + 2 * len(self.within)
         return replace(super().bounds(operator, digits), prompt=sum(digits) + signs)
 
-    def rule(self, state: State, character: str) -> Entry:
+    def rule(self, state: State, character: str) -> Transition:
         """The third thing to know is whether one digit stands: a space may then follow it.
 
         >>> apart = SpacedApart()
@@ -154,15 +155,12 @@ class Spaced(DirectLayout):
         >>> apart.follow(tokens, lengths)[1].coordinates[..., 0].tolist()
         [[0, -1, 1, 2, -1, -1]]
         """
-        part, going, single = state
+        part, in_number, single = state
         if character == " ":
-            return Entry(state, SPACE, HOME - 1)
-        entry, digit = super().rule((part, going), character), character.isdecimal()
+            return Transition(state, SPACE, HOME - 1)
+        entry, digit = super().rule((part, in_number), character), character.isdecimal()
         move = HOME + 1 if single and digit else entry.move
-        return entry._replace(state=(*entry.state, digit and not going), move=move)
-
-    def _apart(self, text: str) -> str:
-        return text[0] + self.within + text[1:]
+        return entry._replace(state=(*entry.state, digit and not in_number), move=move)
 
     def _prompt(self, operator: str, operands: Numbers, bounds: ShapeBounds) -> list[Piece]:
         pieces = []

@@ -47,45 +47,55 @@ def stored(recipe: Recipe, machine: Machine, windows: Windows, where: str) -> Pr
 
 @lru_cache
 def _of_programs(
-    known: tuple[Program, ...],
+    programs: tuple[Program, ...],
     trained: tuple[Task, ...],
     others: tuple[str, ...],
     neighbours: tuple[tuple[str, tuple[str, ...]], ...],
 ) -> ProgramLayout:
-    """The layout of the known programs that the trained tasks need.
+    """Return the layout of those programs that the trained tasks need.
 
     `others` are names of programs that write held-out problems too; `neighbours` are those that
     the recipe sets, by role. All are tuples, since results are cached by them.
     """
-    chosen = [_for(task, known) for task in trained]
-    sizes = {task.operator: task_sizes.sizes(task) for task in trained}
+    chosen = []
+    for task in trained:
+        program = next((p for p in programs if p.operator == task.operator), None)
+        if program is None:
+            names = ", ".join(p.name for p in programs)
+            raise UserError(f"task.operator {task.operator!r}: no program of {names} has it")
+        chosen.append(registry.in_base(program, task.base))
     more = [program for name in others for program in registry.programs_of(name)]
     for program in (*chosen, *more):
         if program.file or program.name not in PROGRAMS:
             refuse_wrong(program, generic.sizes(program))
+    sizes = {task.operator: task_sizes.sizes(task) for task in trained}
     machine, windows = _surveyed(chosen, sizes, more)
-    windows = windows | _windows(machine, dict(neighbours))
+    roles = [role.name for role in machine.roles]
+    for role, texts in neighbours:
+        if role not in roles:
+            raise UserError(f"positions.neighbours: there is no role {role!r}: {', '.join(roles)}")
+        windows = windows | {role: tuple(_neighbour(machine, text) for text in texts)}
     return ProgramLayout(machine, windows, store.recorder(machine, chosen))
 
 
 def _surveyed(
     programs: list[Program], sizes: dict[str, Sizes], others: list[Program]
 ) -> tuple[Machine, Windows]:
-    """Their machine and windows: from the cache, where the same was surveyed before."""
-    if not all(map(unchanging, programs)):
-        found = survey(programs, sizes, others)
-        return found.machine, found.windows
-    named = [[(p.name, p.base, p.file) for p in some] for some in (programs, others)]
-    key = hashlib.sha256(repr((sizes, named, surveys.TOKENS)).encode())
-    for path in sources():
-        key.update(path.read_bytes())
-    path = cache_folder() / "machines" / key.hexdigest()[:32]
-    known = cache.read(path)
-    if known is not None:
-        return store.load(json.loads(known), "the cache")
-    found = survey(programs, sizes, others)
-    cache.keep(path, json.dumps(store.dump(found.machine, found.windows)).encode())
-    return found.machine, found.windows
+    """Return their machine and windows: from the cache, where the same was surveyed before."""
+    path = None
+    if all(map(unchanging, programs)):
+        origins = [[(p.name, p.base, p.file) for p in some] for some in (programs, others)]
+        key = hashlib.sha256(repr((sizes, origins, surveys.TOKENS)).encode())
+        for source in sources():
+            key.update(source.read_bytes())
+        path = cache_folder() / "machines" / key.hexdigest()[:32]
+        content = cache.read(path)
+        if content is not None:
+            return store.load(json.loads(content), "the cache")
+    result = survey(programs, sizes, others)
+    if path is not None:
+        cache.keep(path, json.dumps(store.dump(result.machine, result.windows)).encode())
+    return result.machine, result.windows
 
 
 def sources() -> list[Path]:
@@ -101,36 +111,17 @@ def unchanging(program: Program) -> bool:
     return bool(program.file) or program.name in PROGRAMS
 
 
-def _for(task: Task, known: tuple[Program, ...]) -> Program:
-    """The program for a task's operator."""
-    for program in known:
-        if program.operator == task.operator:
-            return registry.in_base(program, task.base)
-    names = ", ".join(program.name for program in known)
-    raise UserError(f"task.operator {task.operator!r}: no program of {names} has it")
-
-
-def _windows(machine: Machine, neighbours: dict[str, tuple[str, ...]]) -> Windows:
-    """Windows as a recipe writes them: `sum = ["a place+1", "b place+1"]`."""
-    roles = [role.name for role in machine.roles]
-    for role in neighbours:
-        if role not in roles:
-            raise UserError(f"positions.neighbours: there is no role {role!r}: {', '.join(roles)}")
-    return {
-        role: tuple(_neighbour(machine, text) for text in texts)
-        for role, texts in neighbours.items()
-    }
-
-
 def _neighbour(machine: Machine, text: str) -> Neighbour:
-    """`"b place+1 row-1"` as a role and a displacement."""
-    found = re.fullmatch(r"(.*?)((?: +\S+[+-]\d+)*) *", text)
-    role, moves = found.groups() if found else (text, "")
-    if role not in [known.name for known in machine.roles]:
+    """Return `"b place+1 row-1"`, as a recipe writes it, as a role and a displacement."""
+    match = re.fullmatch(r"(.*?)((?: +\S+[+-]\d+)*) *", text)
+    role, moves = match.groups() if match else (text, "")
+    if role not in [one.name for one in machine.roles]:
         raise UserError(f"positions.neighbours: {text!r} names no role: such as 'sum place+1'")
-    moved = dict.fromkeys(machine.axes, 0)
+    displacement = dict.fromkeys(machine.axes, 0)
     for axis, step in re.findall(r"(\S+)([+-]\d+)", moves):
-        if axis not in moved:
-            raise UserError(f"positions.neighbours: {text!r}: {unknown('axis', axis, moved)}")
-        moved[axis] += int(step)
-    return role, tuple(moved.values())
+        if axis not in displacement:
+            raise UserError(
+                f"positions.neighbours: {text!r}: {unknown('axis', axis, displacement)}"
+            )
+        displacement[axis] += int(step)
+    return role, tuple(displacement.values())

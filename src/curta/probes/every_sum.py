@@ -1,7 +1,7 @@
 """The proof that a member adds every two numbers of ten digits, or a sum that it gets wrong.
 
-It asks nothing at random: `evaluation/every_sum.py` says how all 10^20 pairs are gone through, and
-for which models it knows how.
+Nothing is drawn at random: `evaluation/adder_proof.py` says how all 10^20 pairs are covered, and
+for which models.
 """
 
 from dataclasses import dataclass

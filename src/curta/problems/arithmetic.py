@@ -255,16 +255,8 @@ def _difference(operands: Numbers) -> Result:
     return Result(Numbers(rest[:, None], digits.length(rest)[:, None]), negative)
 
 
-def _product(operands: Numbers) -> Result:
-    return _one(digits.multiply(operands.digits[:, 0], operands.digits[:, 1]))
-
-
-def _quotient(operands: Numbers) -> Result:
-    return _one(digits.divide(operands.digits[:, 0], operands.digits[:, 1])[0])
-
-
-def _remainder(operands: Numbers) -> Result:
-    return _one(digits.divide(operands.digits[:, 0], operands.digits[:, 1])[1])
+def _divided(operands: Numbers) -> tuple[Array, Array]:
+    return digits.divide(operands.digits[:, 0], operands.digits[:, 1])
 
 
 def _not_by_zero(operands: Numbers) -> Numbers:
@@ -294,10 +286,6 @@ def _places(operands: Numbers) -> Result:
     written = places[..., None] // powers[None, None] % 10
     lengths = jnp.where(there, digits.length(written), 0)
     return Result(Numbers(written, lengths), jnp.zeros(len(places), bool))
-
-
-def _same(operands: Numbers) -> Result:
-    return Result(operands, jnp.zeros(len(operands.digits), bool))
 
 
 def _reversed(operands: Numbers) -> Result:
@@ -345,13 +333,17 @@ def _modular(symbol: str) -> Arithmetic | None:
 _WRITTEN: dict[str, Arithmetic] = {
     "+": Arithmetic(_sum, _SUM),
     "-": Arithmetic(_difference, _DIFFERENCE),
-    "*": Arithmetic(_product, _PRODUCT),
-    "//": Arithmetic(_quotient, _DIVISION, _not_by_zero),
-    "%": Arithmetic(_remainder, _DIVISION, _not_by_zero),
+    "*": Arithmetic(lambda n: _one(digits.multiply(n.digits[:, 0], n.digits[:, 1])), _PRODUCT),
+    "//": Arithmetic(
+        lambda n: _one(digits.divide(n.digits[:, 0], n.digits[:, 1])[0]), _DIVISION, _not_by_zero
+    ),
+    "%": Arithmetic(
+        lambda n: _one(digits.divide(n.digits[:, 0], n.digits[:, 1])[1]), _DIVISION, _not_by_zero
+    ),
     "<": Arithmetic(_less, _named(unequal, equal, near)),
     "sort": Arithmetic(_sorted, _SORT),
     "order": Arithmetic(_places, _ORDER),
-    "copy": Arithmetic(_same, _SINGLE),
+    "copy": Arithmetic(lambda n: Result(n, jnp.zeros(len(n.digits), bool)), _SINGLE),
     "reverse": Arithmetic(_reversed, _SINGLE),
 }
 ARITHMETIC: Registry[Arithmetic] = Registry("operation", _WRITTEN, numbered=_modular)

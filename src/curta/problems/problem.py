@@ -202,7 +202,7 @@ def _complaint(text: str, operators: Collection[str]) -> str | None:
         number = grouped[0]
         return f"',' in {quoted(number)}: write {quoted(number.replace(',', ''))[1:-1]}"
     if re.search(r"[0-9][.][0-9]|[0-9][eE][0-9]", text):
-        compound = [one.example for one in OPERATIONS.values() if one.compound]
+        compound = [operation.example for operation in OPERATIONS.values() if operation.compound]
         pointed = f"; with a point there is {' or '.join(compound)}" if compound else ""
         return f"numbers are whole, written as 1234{pointed}"
     if re.search(r"(^|[-+*/%<]\s*)-\s*[0-9]", text):
@@ -213,8 +213,8 @@ def _complaint(text: str, operators: Collection[str]) -> str | None:
     strange = sorted(set(re.findall(r"[^0-9\s]", operands)))
     if strange:
         infixes = " ".join(o for o in _infixes() if not operators or o in operators)
-        known = f"no digit and no known operator ({infixes})" if infixes else "no digit"
-        return f"{quoted(' '.join(strange))} is {known}; write a problem such as {examples}"
+        unknown_sign = f"no digit and no known operator ({infixes})" if infixes else "no digit"
+        return f"{quoted(' '.join(strange))} is {unknown_sign}; write a problem such as {examples}"
     if not re.search(pattern, text):
         return f"an operator is missing; write a problem such as {examples}"
     if re.search(r"[0-9]\s+[0-9]", text):

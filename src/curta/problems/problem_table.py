@@ -121,7 +121,7 @@ def _every(count: int, alone: int) -> int:
 
 
 @dataclass(frozen=True)
-class Table:
+class ProblemTable:
     """All pairs of operands in `low..high` for which the operation has an answer.
 
     With `twins_together`, a problem and its twin (b+a of a+b) both stand among the first `held_out`
@@ -184,7 +184,7 @@ class Table:
     def pairs(self, places: Int[Array, " places"]) -> Int[Array, "places 2"]:
         """The operands that stand there.
 
-        >>> sorted(Table("//", 0, 2).pairs(jnp.arange(6)).tolist())
+        >>> sorted(ProblemTable("//", 0, 2).pairs(jnp.arange(6)).tolist())
         [[0, 1], [0, 2], [1, 1], [1, 2], [2, 1], [2, 2]]
         """
         row = self.row(places)
@@ -194,7 +194,7 @@ class Table:
     def row_of(self, pairs: Int[np.ndarray, "pairs 2"]) -> Int[np.ndarray, " pairs"]:
         """The numbers of the rows with these operands, -1 where there is no such row.
 
-        >>> Table("//", 0, 2).row_of(np.array([[0, 1], [2, 2], [1, 0]])).tolist()
+        >>> ProblemTable("//", 0, 2).row_of(np.array([[0, 1], [2, 2], [1, 0]])).tolist()
         [0, 5, -1]
         """
         first, second = pairs[:, 0] - self.low, pairs[:, 1] - self.second

@@ -15,14 +15,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt
 
-from curta.config.errors import UserError
+from curta.config.errors import refuse_if
 from curta.config.task import Task
 from curta.problems.arithmetic import ARITHMETIC, below
 from curta.problems.digits import Numbers, cut
 from curta.problems.numerals import to_int, to_text
 from curta.problems.operations import operation_named
 from curta.problems.problem import Problem
-from curta.problems.problem_table import LARGEST, Table, fingerprint, shuffled
+from curta.problems.problem_table import LARGEST, ProblemTable, fingerprint, shuffled
 from curta.problems.sizes import AnswerHistogram, Split
 from curta.problems.task_sizes import counts, operation, sizes, spans
 
@@ -117,10 +117,10 @@ def _from_bits(
     return _drawn(task.operator, lengths, bits[:, 2 + operands :], cases, task.zero)
 
 
-def table(task: Task) -> Table:
+def table(task: Task) -> ProblemTable:
     """All problems of a task with `values`, in a random order: the first are those held out."""
     assert task.values
-    return Table(task.operator, *task.values, task.split, task.held_out, task.twins_together)
+    return ProblemTable(task.operator, *task.values, task.split, task.held_out, task.twins_together)
 
 
 def trained(task: Task) -> range:
@@ -135,8 +135,8 @@ def trained_count(task: Task) -> int:
 
 def slices(operator: str) -> list[str]:
     """Slices of test problems: random ones, and each special case."""
-    found = operation_named(operator)
-    return [RANDOM, *(ARITHMETIC[operator] if found.on_device else found).cases]
+    operation = operation_named(operator)
+    return [RANDOM, *(ARITHMETIC[operator] if operation.on_device else operation).cases]
 
 
 def problems(
@@ -146,16 +146,17 @@ def problems(
 
     Special cases may make operands shorter, never longer.
     """
-    asked = operation_named(operator)
-    if not asked.on_device:
-        drawn = asked.tests(slice_name, size, f"{seed} {slice_name} {tuple(size)}")
+    operation = operation_named(operator)
+    if not operation.on_device:
+        drawn = operation.tests(slice_name, size, f"{seed} {slice_name} {tuple(size)}")
         return [Problem(operator, operands) for operands in islice(drawn, count)]
     kind = slices(operator).index(slice_name)
     rng = np.random.default_rng([seed, *slice_name.encode(), *operator.encode(), *size])
     bits = rng.integers(0, 1 << 32, (count, 2 * len(size) * max(size)), np.uint32)
     lengths = np.tile(np.array(size, np.int32), (count, 1))
-    found = _drawn_on_device(operator, lengths, bits, np.full(count, kind, np.int32))
-    return [Problem(operator, operands) for operands in _ints(found)]
+    return as_problems(
+        operator, _drawn_on_device(operator, lengths, bits, np.full(count, kind, np.int32))
+    )
 
 
 def sample(task: Task, count: int) -> list[Problem]:
@@ -164,12 +165,10 @@ def sample(task: Task, count: int) -> list[Problem]:
     Where these are drawn once and for all, they are others of the same sizes.
     """
     task = task if task.values else dataclasses.replace(task, rows=0)
-    asked = operation(task)
-    if not asked.on_device:
-        drawn = asked.training(sizes(task), "sample", task.special)
+    if not operation(task).on_device:
+        drawn = operation(task).training(sizes(task), "sample", task.special)
         return [Problem(task.operator, operands) for operands in islice(drawn, count)]
-    found = _sampled(task, count)
-    return [Problem(task.operator, operands) for operands in _ints(found)]
+    return as_problems(task.operator, _sampled(task, count))
 
 
 def as_size(size: int | str, operator: str) -> tuple[int, ...]:
@@ -194,23 +193,27 @@ def held_out(task: Task, places: range) -> list[Problem]:
     """
     assert places.stop <= task.held_out
     places = table(task).held_range(places.start, len(places))
-    pairs = np.asarray(table(task).pairs(jnp.arange(places.start, places.stop)))
-    return [Problem(task.operator, tuple(pair)) for pair in pairs.tolist()]
+    return _at(task, jnp.arange(places.start, places.stop))
 
 
 def held_out_drawn(task: Task, count: int, seed: int) -> list[Problem]:
     """Different held-out problems of a table, drawn evenly; a function of `seed`."""
     rng = np.random.default_rng([task.split, seed])
     places = rng.choice(task.held_out, count, replace=False)
-    pairs = np.asarray(table(task).pairs(jnp.asarray(places)))
-    return [Problem(task.operator, tuple(pair)) for pair in pairs.tolist()]
+    return _at(task, jnp.asarray(places))
+
+
+def _at(task: Task, places: Int[Array, " places"]) -> list[Problem]:
+    """Return the problems at these places of a table's order."""
+    pairs = np.asarray(table(task).pairs(places)).tolist()
+    return [Problem(task.operator, tuple(pair)) for pair in pairs]
 
 
 def trained_problems(task: Task, count: int) -> list[Problem]:
     """Some of the problems of a finite set that is trained on, always the same ones."""
     total = trained_count(task)
     numbers = shuffled(jnp.arange(min(count, total)), total, seed=1)
-    return [Problem(task.operator, operands) for operands in _ints(numbered(task, numbers))]
+    return as_problems(task.operator, numbered(task, numbers))
 
 
 def fresh_problems(task: Task, count: int) -> list[Problem]:
@@ -221,13 +224,13 @@ def fresh_problems(task: Task, count: int) -> list[Problem]:
     endless = dataclasses.replace(task, rows=0)
     candidates = jax.jit(lambda: draw(endless, jax.random.key(1), 4 * count))()
     hashes = np.asarray(fingerprint(candidates))
-    known = np.zeros(len(hashes), bool)
+    trained_on = np.zeros(len(hashes), bool)
     for _, trained in _hashes(task):
-        known |= np.isin(hashes, trained)
+        trained_on |= np.isin(hashes, trained)
     _, first = np.unique(hashes, return_index=True)
-    chosen = [number for number in np.sort(first).tolist() if not known[number]]
-    operands = _ints(candidates)
-    return [Problem(task.operator, operands[number]) for number in chosen[:count]]
+    chosen = [number for number in np.sort(first).tolist() if not trained_on[number]]
+    fresh = as_problems(task.operator, candidates)
+    return [fresh[number] for number in chosen[:count]]
 
 
 def _hashes(task: Task) -> Iterator[tuple[Int[np.ndarray, " some"], UInt[np.ndarray, " some"]]]:
@@ -244,11 +247,12 @@ def set_split(task: Task, tested: Sequence[Problem]) -> Split:
     The set is searched by hashes, and what is found is compared exactly.
     """
     hashes = np.asarray(fingerprint(as_numbers([problem.operands for problem in tested])))
-    found = [numbers[np.isin(trained, hashes)] for numbers, trained in _hashes(task)]
-    known = {*_ints(numbered(task, jnp.asarray(np.unique(np.concatenate(found)))))}
-    overlap = sum(problem.operands in known for problem in tested)
+    same_hash = [numbers[np.isin(trained, hashes)] for numbers, trained in _hashes(task)]
+    numbers = jnp.asarray(np.unique(np.concatenate(same_hash)))
+    trained = {*_ints(numbered(task, numbers))}
+    overlap = sum(problem.operands in trained for problem in tested)
     twins = [p.operands[::-1] for p in tested if p.operands != p.operands[::-1]]
-    mirrored = sum(twin in known for twin in twins) if operation(task).commutes else 0
+    mirrored = sum(twin in trained for twin in twins) if operation(task).commutes else 0
     return Split(task.operator, trained_count(task), len(tested), overlap, mirrored)
 
 
@@ -266,8 +270,7 @@ def validation(task: Task, count: int) -> list[Problem]:
         return held_out(task, range(count))
     if task.rows and not task.values:
         other = dataclasses.replace(task, split=task.split + 1)
-        found = _ints(numbered(other, jnp.arange(count)))
-        return [Problem(task.operator, operands) for operands in found]
+        return as_problems(task.operator, numbered(other, jnp.arange(count)))
     return sample(dataclasses.replace(task, smallest_of=1), count)
 
 
@@ -277,9 +280,9 @@ def split(task: Task, known: Bool[np.ndarray, " rows"] | None = None) -> Split:
     `known` rows are trained on, by default all that may be.
     """
     rows, known = table(task), trained_rows(task) if known is None else known
-    own = np.unique(rows.row_of(np.asarray(rows.pairs(jnp.arange(task.held_out)))))
+    held = np.unique(rows.row_of(np.asarray(rows.pairs(jnp.arange(task.held_out)))))
     mirrored = len(with_trained_twin(task, held_out(task, range(task.held_out)), known))
-    return Split(task.operator, int(known.sum()), len(own), int(known[own].sum()), mirrored)
+    return Split(task.operator, int(known.sum()), len(held), int(known[held].sum()), mirrored)
 
 
 def answer_histograms(
@@ -345,24 +348,28 @@ def with_trained_twin(
 def check(task: Task) -> None:
     """Raises UserError if the operation takes no such operands, or has no such table."""
     few, many = counts(task)
-    taken = operation(task)
-    if not (taken.takes(few) and taken.takes(many)):
-        raise UserError(f"task.operands {few}..{many}: not what {taken.name} takes")
+    name, modulus = operation(task).name, operation(task).modulus
+    takes = operation(task).takes
+    refuse_if(
+        not (takes(few) and takes(many)), f"task.operands {few}..{many}: not what {name} takes"
+    )
     if not task.values:
         return
-    rows = table(task)
-    if not taken.takes(2):
-        raise UserError(f"{taken.name} has no table: it does not take two operands")
-    if rows.low > rows.high or not 1 <= rows.rows <= LARGEST:
-        told = f"{rows.low}..{rows.high}"
-        raise UserError(f"task.values {told}: a table has 1 to {LARGEST:,} problems")
-    if taken.modulus and rows.high >= taken.modulus:
-        raise UserError(
-            f"task.values {rows.low}..{rows.high}: modulo {taken.modulus} some operands are equal"
-        )
-    if task.held_out + max(task.rows, 1) > rows.rows:
-        told = f"{rows.rows:,} problems"
-        raise UserError(f"task.held_out and task.rows are more than the table's {told}")
+    low, high = task.values
+    refuse_if(not takes(2), f"{name} has no table: it does not take two operands")
+    rows = table(task).rows if low <= high else 0
+    refuse_if(
+        not 1 <= rows <= LARGEST,
+        f"task.values {low}..{high}: a table has 1 to {LARGEST:,} problems",
+    )
+    refuse_if(
+        modulus and high >= modulus,
+        f"task.values {low}..{high}: modulo {modulus} some operands are equal",
+    )
+    refuse_if(
+        task.held_out + max(task.rows, 1) > rows,
+        f"task.held_out and task.rows are more than the table's {rows:,} problems",
+    )
 
 
 def special_share(task: Task, step: Int[Array, ""] | int) -> Share:
@@ -403,15 +410,15 @@ def _drawn(
     if not zero:
         digits = jnp.where(lengths[..., None] == 1, 1 + below(values, 9), digits)
     plain = cut(Numbers(digits, lengths))
-    found = plain
+    numbers = plain
     for number, case in enumerate(arithmetic.cases.values(), 1):
-        mine = cases == number
+        of_case = cases == number
         special = case(plain, noise)
-        found = Numbers(
-            jnp.where(mine[:, None, None], special.digits, found.digits),
-            jnp.where(mine[:, None], special.lengths, found.lengths),
+        numbers = Numbers(
+            jnp.where(of_case[:, None, None], special.digits, numbers.digits),
+            jnp.where(of_case[:, None], special.lengths, numbers.lengths),
         )
-    return arithmetic.admit(found)
+    return arithmetic.admit(numbers)
 
 
 @partial(jax.jit, static_argnums=(0, 1))
@@ -427,9 +434,14 @@ def _hashed(task: Task, numbers: Int[Array, " batch"]) -> UInt[Array, " batch"]:
 _drawn_on_device = partial(jax.jit, static_argnums=0)(_drawn)
 
 
-def _ints(found: Numbers) -> list[tuple[int, ...]]:
-    """Operands of each problem as Python ints."""
-    digits, lengths = (np.asarray(part) for part in found)
+def as_problems(operator: str, numbers: Numbers) -> list[Problem]:
+    """Return the problems of an operator with these operands."""
+    return [Problem(operator, operands) for operands in _ints(numbers)]
+
+
+def _ints(numbers: Numbers) -> list[tuple[int, ...]]:
+    """Return the operands of each problem as Python ints."""
+    digits, lengths = (np.asarray(part) for part in numbers)
     lines = (digits[..., ::-1] + ord("0")).astype(np.uint8)
     texts = [[row.tobytes().decode() for row in operands] for operands in lines]
     return [
@@ -440,11 +452,11 @@ def _ints(found: Numbers) -> list[tuple[int, ...]]:
 
 def as_numbers(values: Sequence[Sequence[int]]) -> Numbers:
     """Operands as arrays of digits."""
-    texts = [[to_text(value) for value in operands] for operands in values]
-    count = max(map(len, texts))
-    every = [text for row in texts for text in (*row, *[""] * (count - len(row)))]
-    width = max(map(len, every))
-    lines = "".join(text.rjust(width, "0") for text in every)
-    found = np.frombuffer(lines.encode(), np.uint8).reshape(len(values), count, width) - 48
-    lengths = np.array([len(text) for text in every]).reshape(len(values), count)
-    return Numbers(jnp.asarray(found[..., ::-1], jnp.int32), jnp.asarray(lengths, jnp.int32))
+    rows = [[to_text(value) for value in operands] for operands in values]
+    count = max(map(len, rows))
+    texts = [text for row in rows for text in (*row, *[""] * (count - len(row)))]
+    width = max(map(len, texts))
+    characters = "".join(text.rjust(width, "0") for text in texts)
+    digits = np.frombuffer(characters.encode(), np.uint8).reshape(len(values), count, width) - 48
+    lengths = np.array([len(text) for text in texts]).reshape(len(values), count)
+    return Numbers(jnp.asarray(digits[..., ::-1], jnp.int32), jnp.asarray(lengths, jnp.int32))

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 
-from curta.evaluation.results import Evaluation, SliceResult
-from curta.evaluation.watched import HELD_OUT
+from curta.evaluation.results import HELD_OUT, Evaluation, SliceResult
 from curta.problems.sizes import AnswerHistogram, Split
 from curta.report.figures import (
     ALERT,

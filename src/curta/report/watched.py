@@ -9,7 +9,7 @@ from itertools import cycle
 from typing import TYPE_CHECKING
 
 from curta.config.table import sized
-from curta.evaluation.watched import HELD_OUT, TRAINED, parted
+from curta.evaluation.results import HELD_OUT, TRAINED, operator_and_curve
 from curta.report.figures import (
     ALERT,
     END,
@@ -70,7 +70,7 @@ def curves(lines: Sequence[Metric]) -> dict[str, dict[str, Members]]:
     found: dict[str, dict[str, Members]] = {}
     for line in lines:
         for name, value in line.evaluated.items():
-            operator, what = parted(name)
+            operator, what = operator_and_curve(name)
             told = what if what in KNOWN else sized(what)
             members = found.setdefault(operator, {}).setdefault(told, {})
             members.setdefault(line.member, {})[line.step] = value

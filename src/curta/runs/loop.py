@@ -15,7 +15,7 @@ from jaxtyping import Float
 
 from curta.config.recipe import Recipe
 from curta.config.sections import Training
-from curta.evaluation import during, sampling, scoring
+from curta.evaluation import gap, scoring, writing
 from curta.layouts import Layout
 from curta.problems import tasks
 from curta.problems.problem import Problem, answer_text, parse
@@ -165,7 +165,7 @@ class Loop:
         every = self.settings.evaluate_every
         if not every or step % every:
             return rows
-        found = during.exact_match(self._models_at(state), self._watched)
+        found = gap.watched_exact_match(self._models_at(state), self._watched)
         return [
             replace(row, evaluated={name: values[row.member] for name, values in found.items()})
             if row.step == step and row.member not in self.stopped
@@ -179,8 +179,8 @@ class Loop:
         if not (self.settings.named_at_checkpoints and due):
             return rows
         models, problems = self._models_at(state), self._named
-        answers = sampling.answers_of_all(models, problems)
-        perplexities = sampling.perplexities(models, problems)
+        answers = writing.answers_of_all(models, problems)
+        perplexities = writing.perplexities(models, problems)
 
         def of(member: int) -> dict[str, NamedAnswer]:
             mine = {}
@@ -239,7 +239,7 @@ class Loop:
 
     @cached_property
     def _watched(self) -> dict[str, list[list[Problem]]]:
-        return during.asked(self.recipe, self.layout, self.seeds)
+        return gap.watched_problems(self.recipe, self.layout, self.seeds)
 
     @cached_property
     def _named(self) -> list[Problem]:

@@ -16,7 +16,7 @@ from curta.config import files, typed
 from curta.config.errors import UserError
 from curta.evaluation.exact_match import Cells
 from curta.evaluation.results import Gap, SliceResult
-from curta.evaluation.suite import Find, Found
+from curta.evaluation.suite import Find, PartResult
 
 FILE = "evaluating.jsonl"
 
@@ -36,11 +36,11 @@ class Kept:
     def __init__(self, path: Path, of: str) -> None:
         self.path, self.of = path, of
         parts = [part for part in _read(path) if part.of == of]
-        self.known: dict[str, Found] = {part.name: part.rows for part in parts}
+        self.known: dict[str, PartResult] = {part.name: part.rows for part in parts}
         if path.exists():  # without a torn line, to which the next one would be added
             files.write(path, typed.lines(parts))
 
-    def __call__(self, name: str, find: Find) -> Found:
+    def __call__(self, name: str, find: Find) -> PartResult:
         if name not in self.known:
             self.known[name] = find()
             self.path.parent.mkdir(exist_ok=True)

@@ -16,7 +16,7 @@ from curta.config.positions import Window
 from curta.config.recipe import Recipe, as_table
 from curta.evaluation import bulk, certificate, evaluation_set, expected, scoring, suite
 from curta.evaluation.results import Certificate, Evaluation, read_windows
-from curta.evaluation.sampling import named, written
+from curta.evaluation.writing import named, written
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
 from curta.model.recipes import check_problems
@@ -150,7 +150,7 @@ class Session:
         shown = self.windows if isinstance(self.recipe.positions, Window) else None
         data, bounds = records.recorded(self.recipe, self.layout, self.seeds, shown, step)
         data, begun = trainer.placed(data, mesh), time.perf_counter()
-        program: Any = trainer.compiled(self.recipe, trainer.Written(self.layout, bounds), mesh)
+        program: Any = trainer.compiled(self.recipe, trainer.TaskLayout(self.layout, bounds), mesh)
         compiled = program.lower(state, data, jnp.int32(0), jnp.int32(0)).compile()
         return state, compiled, data, time.perf_counter() - begun
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from concurrent.futures import Future, wait
 
 from curta.config import typed
-from curta.evaluation.suite import Find, Found
+from curta.evaluation.suite import Find, PartResult
 from curta.runs import interrupts
 from curta.runs.parts import Part
 from curta.runs.team import Message, Team
@@ -24,13 +24,13 @@ class Shares:
 
     def __init__(self, team: Team, names: Iterable[str]) -> None:
         self._team, self._waiting = team, deque(names)
-        self._found: dict[str, Future[Found]] = {}
+        self._found: dict[str, Future[PartResult]] = {}
         self._guard = threading.Lock()
         team.answered = self._answered
         for index in team.connections:
             self._give(index)
 
-    def find(self, name: str, find: Find) -> Found:
+    def find(self, name: str, find: Find) -> PartResult:
         """What is found in a part: by this process, unless another has begun it."""
         with self._guard:
             mine = name in self._waiting
@@ -44,7 +44,7 @@ class Shares:
             if name in self._waiting:
                 self._waiting.remove(name)
 
-    def _awaited(self, found: "Future[Found]") -> Found:
+    def _awaited(self, found: "Future[PartResult]") -> PartResult:
         while not found.done():
             interrupts.check()
             wait([found], TICK)

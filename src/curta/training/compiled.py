@@ -7,7 +7,6 @@ rest.
 """
 
 from pathlib import Path
-from typing import Any
 
 from curta.config import cache, files
 
@@ -36,17 +35,11 @@ def install() -> bool:
 
     Then JAX keeps files of its own, which serve as well until one of them is damaged.
     """
-    jax_cache = _jax_cache()
+    try:  # its module for the cache is no part of JAX's public interface
+        from jax._src import compilation_cache as jax_cache
+    except ImportError:
+        return False
     if not callable(getattr(jax_cache, "get_file_cache", None)):
         return False
-    jax_cache.get_file_cache = lambda path: (Store(path), path)
+    jax_cache.get_file_cache = lambda path: (Store(path), path)  # type: ignore[assignment]
     return True
-
-
-def _jax_cache() -> Any:
-    """JAX's module for the cache, which is no part of its public interface; None if it is gone."""
-    try:
-        from jax._src import compilation_cache
-    except ImportError:
-        return None
-    return compilation_cache

@@ -4,7 +4,6 @@ Learning rate and weight decay are arrays, one value per member, so that sweepin
 them compiles nothing anew; everything else is part of the program.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -13,7 +12,7 @@ import optax
 from jaxtyping import Array, Float, Int, PyTree
 from optax.contrib import MuonDimensionNumbers
 
-from curta.config.optimizer import SGD, Adam, AdamW, Common, Muon
+from curta.config.optimizer import SGD, Adam, AdamW, Muon, OptimizerSettings
 from curta.model.transformer import Transformer
 
 
@@ -27,7 +26,7 @@ class HyperParams(NamedTuple):
     weight_decay: Float[Array, ""] | None
 
     @classmethod
-    def of(cls, settings: Common) -> "HyperParams":
+    def of(cls, settings: OptimizerSettings) -> "HyperParams":
         """Those of a recipe."""
         decay = getattr(settings, "weight_decay", None)
         return cls(
@@ -40,7 +39,7 @@ REPAIR_RATE = 0.1
 
 
 def schedule(
-    settings: Common, step: Int[Array, ""], *ends: int, round_steps: int = 0
+    settings: OptimizerSettings, step: Int[Array, ""], *ends: int, round_steps: int = 0
 ) -> Float[Array, ""]:
     """The learning rate's factor: linear warm-up over a share of the steps, then its course.
 
@@ -65,7 +64,7 @@ def schedule(
     return factor
 
 
-def _course(settings: Common, step: Int[Array, ""], steps: int) -> Float[Array, ""]:
+def _course(settings: OptimizerSettings, step: Int[Array, ""], steps: int) -> Float[Array, ""]:
     """The factor in a training of so many steps."""
     warm = max(1.0, settings.warmup * steps)
     step = jnp.asarray(step, jnp.float32)
@@ -80,54 +79,37 @@ def _course(settings: Common, step: Int[Array, ""], steps: int) -> Float[Array, 
 
 
 def transformation(
-    settings: Common, hyperparams: HyperParams, *ends: int, round_steps: int = 0
+    settings: OptimizerSettings, hyperparams: HyperParams, *ends: int, round_steps: int = 0
 ) -> optax.GradientTransformation:
-    """The whole chain: clipping, the optimiser, its schedule."""
+    """Return the whole chain: clipping, the optimiser, its schedule."""
 
     def rate(step: Array) -> Array:
         factor = schedule(settings, step, *ends, round_steps=round_steps)
         return hyperparams.learning_rate * factor
 
-    first = [optax.clip_by_global_norm(settings.clip)] if settings.clip else []
-    return optax.chain(*first, _MADE[type(settings)](settings, rate, hyperparams))
-
-
-def _sgd(settings: SGD, rate: optax.Schedule, of: HyperParams) -> optax.GradientTransformation:
-    return optax.sgd(rate, momentum=settings.momentum or None)
-
-
-def _adam(settings: Adam, rate: optax.Schedule, of: HyperParams) -> optax.GradientTransformation:
-    return optax.adam(rate, b1=settings.beta1, b2=settings.beta2)
-
-
-def _adamw(settings: AdamW, rate: optax.Schedule, of: HyperParams) -> optax.GradientTransformation:
-    return optax.adamw(rate, b1=settings.beta1, b2=settings.beta2, weight_decay=of.weight_decay)
-
-
-def _muon(settings: Muon, rate: optax.Schedule, of: HyperParams) -> optax.GradientTransformation:
-    """Muon for the matrices of the blocks, AdamW for embeddings, head, gains and biases.
-
-    Both have Nesterov's momentum, and share one learning rate: updates are scaled to the size of
-    Adam's.
-    """
-    return optax.contrib.muon(
-        rate,
-        beta=settings.momentum,
-        weight_decay=of.weight_decay,
-        adam_b1=settings.beta1,
-        adam_b2=settings.beta2,
-        adam_weight_decay=of.weight_decay,
-        consistent_rms=0.2,
-        muon_weight_dimension_numbers=matrices,
-    )
-
-
-_MADE: dict[type, Callable[..., optax.GradientTransformation]] = {
-    SGD: _sgd,
-    Adam: _adam,
-    AdamW: _adamw,
-    Muon: _muon,
-}
+    decay = hyperparams.weight_decay
+    match settings:
+        case SGD():
+            optimizer = optax.sgd(rate, momentum=settings.momentum or None)
+        case Adam():
+            optimizer = optax.adam(rate, b1=settings.beta1, b2=settings.beta2)
+        case AdamW():
+            optimizer = optax.adamw(rate, b1=settings.beta1, b2=settings.beta2, weight_decay=decay)
+        case Muon():
+            # AdamW is for embeddings, head, gains and biases. Both have Nesterov's momentum, and
+            # share one learning rate: updates are scaled to the size of Adam's.
+            optimizer = optax.contrib.muon(
+                rate,
+                beta=settings.momentum,
+                weight_decay=decay,
+                adam_b1=settings.beta1,
+                adam_b2=settings.beta2,
+                adam_weight_decay=decay,
+                consistent_rms=0.2,
+                muon_weight_dimension_numbers=matrices,
+            )
+    clipping = [optax.clip_by_global_norm(settings.clip)] if settings.clip else []
+    return optax.chain(*clipping, optimizer)
 
 
 def matrices(model: Transformer) -> PyTree:

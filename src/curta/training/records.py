@@ -66,20 +66,20 @@ def training_windows(
 
     Of the listed ones it is not shown `training.held_out_windows`, drawn by its seed.
     """
-    tables = [shown_to(recipe, layout, seed) for seed in seeds]
+    tables = [windows_met(recipe, layout, seed) for seed in seeds]
     every = [*([listed] if listed else []), *((table.rows, table.targets) for table in tables)]
     # In the order of their content, so that a member draws the same whoever is trained beside it.
     rows, first = np.unique(np.concatenate([rows for rows, _ in every]), axis=0, return_index=True)
     targets = np.concatenate([targets for _, targets in every])[first]
-    found = TrainingWindows(rows, targets, np.full((len(seeds), len(rows)), NEVER, np.int16))
+    windows = TrainingWindows(rows, targets, np.full((len(seeds), len(rows)), NEVER, np.int16))
     if recipe.training.sampling == "frequency":
-        found.counts = np.ones(found.since.shape, np.int64)
-    in_list = np.sort(found.index.find(listed[0])) if listed else np.zeros(0, np.int64)
+        windows.counts = np.ones(windows.since.shape, np.int64)
+    in_list = np.sort(windows.index.find(listed[0])) if listed else np.zeros(0, np.int64)
     for member, (seed, table) in enumerate(zip(seeds, tables, strict=True)):
-        number = found.index.find(table.rows)
-        found.since[member, number] = 0
-        if found.counts is not None:
-            found.counts[member, number] = table.counts
+        number = windows.index.find(table.rows)
+        windows.since[member, number] = 0
+        if windows.counts is not None:
+            windows.counts[member, number] = table.counts
         if listed is None:
             continue
         new = np.flatnonzero(~np.isin(number, in_list))
@@ -89,12 +89,12 @@ def training_windows(
                 for task in recipe.tasks
                 for operands in problems(recipe, layout, task, seed)
             ]
-            found.examples |= {int(number[n]): texts[table.example[n]] for n in new}
-        found.since[member, in_list] = 0
+            windows.examples |= {int(number[n]): texts[table.example[n]] for n in new}
+        windows.since[member, in_list] = 0
         rng = np.random.default_rng([seed & 0xFFFFFFFF, HELD_OUT])
         held_out = round(recipe.training.held_out_windows * len(in_list))
-        found.since[member, rng.choice(in_list, held_out, replace=False)] = NEVER
-    return found
+        windows.since[member, rng.choice(in_list, held_out, replace=False)] = NEVER
+    return windows
 
 
 def recorded(
@@ -143,8 +143,9 @@ def validation(recipe: Recipe, layout: Layout, task: Task) -> list[Problem]:
     assert isinstance(layout, ProgramLayout)
     assert layout.recorder is not None
     program = layout.recorder.programs[task.operator]
-    found = drawn(program, task_sizes.sizes(task), f"validation {task.operator}", task.special)
-    return [Problem(task.operator, operands, base) for operands in islice(found, count)]
+    name = f"validation {task.operator}"
+    every = drawn(program, task_sizes.sizes(task), name, task.special)
+    return [Problem(task.operator, operands, base) for operands in islice(every, count)]
 
 
 def _count_of(recipe: Recipe, task: Task) -> int:
@@ -173,14 +174,14 @@ def trained_rows(
     if not isinstance(layout, ProgramLayout):
         return tasks.trained_rows(task)
     rows = tasks.table(task)
-    known = np.zeros(rows.rows, bool)
+    trained = np.zeros(rows.rows, bool)
     for seed in seeds:
-        known[rows.row_of(np.array(_of_table(recipe, task, seed)))] = True
-    return known
+        trained[rows.row_of(np.array(_of_table(recipe, task, seed)))] = True
+    return trained
 
 
-def shown_to(recipe: Recipe, layout: ProgramLayout, seed: int) -> WindowTable:
-    """The distinct windows of a member's problems, with how often it met each."""
+def windows_met(recipe: Recipe, layout: ProgramLayout, seed: int) -> WindowTable:
+    """Return the distinct windows of a member's problems, with how often it met each."""
     assert layout.recorder is not None
     cells = cells_of(layout.windows)
     table = WindowTable(cells)

@@ -33,46 +33,25 @@ class LossTerm(NamedTuple):
 def loss_terms(
     settings: Training, num_recurrences: int, states: Callable[..., States], key: PRNGKeyArray
 ) -> list[LossTerm]:
-    """The states whose losses are added; those with most recurrences come last.
+    """Return the states whose losses are added; those with most recurrences come last.
 
     `states` is the model's, of a batch; `key` is drawn from once a step.
     """
-    return _NAMED[settings.recurrence_loss](settings, num_recurrences, states, key)
-
-
-def _last(
-    settings: Training, num_recurrences: int, states: Callable[..., States], key: PRNGKeyArray
-) -> list[LossTerm]:
-    return [LossTerm(1.0, states().last)]
-
-
-def _mixed(
-    settings: Training, num_recurrences: int, states: Callable[..., States], key: PRNGKeyArray
-) -> list[LossTerm]:
-    found, fewer = states(each=True), jax.random.randint(key, (), 1, num_recurrences + 1)
-    return [LossTerm(0.5, found.after(fewer)), LossTerm(0.5, found.last)]
-
-
-def _progressive(
-    settings: Training, num_recurrences: int, states: Callable[..., States], key: PRNGKeyArray
-) -> list[LossTerm]:
+    if settings.recurrence_loss == "last":
+        return [LossTerm(1.0, states().last)]
+    if settings.recurrence_loss == "mixed":
+        each, fewer = states(each=True), jax.random.randint(key, (), 1, num_recurrences + 1)
+        return [LossTerm(0.5, each.after(fewer)), LossTerm(0.5, each.last)]
     most, alpha = max(num_recurrences // 2, 1), settings.progressive_alpha
     first, second = jax.random.split(key)
     no_grad_recurrences = jax.random.randint(first, (), 0, num_recurrences)
     left = num_recurrences - no_grad_recurrences
     grad_recurrences = jax.random.randint(second, (), 1, jnp.minimum(left, most) + 1)
-    found = []
+    terms = []
     if alpha > 0:
         drawn = states(num_recurrences=most, no_grad_recurrences=no_grad_recurrences, each=True)
-        found.append(LossTerm(alpha, drawn.after(grad_recurrences)))
+        terms.append(LossTerm(alpha, drawn.after(grad_recurrences)))
     if alpha < 1:
-        found.append(
-            LossTerm(
-                1 - alpha,
-                states(num_recurrences=most, no_grad_recurrences=num_recurrences - most).last,
-            )
-        )
-    return found
-
-
-_NAMED = {"last": _last, "mixed": _mixed, "progressive": _progressive}
+        whole = states(num_recurrences=most, no_grad_recurrences=num_recurrences - most)
+        terms.append(LossTerm(1 - alpha, whole.last))
+    return terms

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
+from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray, PyTree, UInt
 
 from curta.config.positions import Window
 from curta.config.recipe import Recipe
@@ -31,7 +31,6 @@ from curta.model.transformer import Transformer
 from curta.model.windows import logits_of_windows
 from curta.problems import tasks
 from curta.training import processes
-from curta.training.keys import Keys, of_each_text, of_task, step_keys
 from curta.training.optimizers import HyperParams, transformation
 from curta.training.records import Data
 from curta.training.recurrence_loss import loss_terms
@@ -79,11 +78,59 @@ class Metrics(NamedTuple):
     exact_match: Float[Array, "*members steps"]
 
 
-class Written(NamedTuple):
-    """How the problems of each task are written, and room for the longest of training."""
+class TaskLayout(NamedTuple):
+    """The layout of all tasks, and room for the longest text of each in training."""
 
     layout: Layout
     bounds: tuple[ShapeBounds, ...]
+
+
+OTHERS = (1, 2, 3)
+"""What is folded into a step's key for its starts, recurrences and dropout; tasks have more."""
+
+
+class Keys(NamedTuple):
+    """The random keys of a step: pure functions of a member's seed and the step's number.
+
+    One each for problems, random starts, numbers of recurrences, and dropout; also the step's
+    number, and a number of the member's by which epochs are ordered.
+    """
+
+    problems: PRNGKeyArray
+    starts: PRNGKeyArray
+    recurrences: PRNGKeyArray
+    dropout: PRNGKeyArray
+    step: Int[Array, ""] | int
+    order: UInt[Array, ""]
+
+
+def step_keys(seed: Int[Array, ""] | int, number: Int[Array, ""] | int) -> Keys:
+    """Return the keys of one step of one member."""
+    member = jax.random.key(seed)
+    key, order = jax.random.fold_in(member, 1 + number), jax.random.bits(member)
+    starts, recurrences, dropout = (jax.random.fold_in(key, use) for use in OTHERS)
+    return Keys(key, starts, recurrences, dropout, number, order)
+
+
+def task_keys(keys: Keys, number: int) -> Keys:
+    """Return a task's own keys: its own problems, and its own dropout on every device."""
+    own = jax.random.fold_in(keys.problems, OTHERS[-1] + number)
+    problems = own if number else keys.problems
+    dropout = jax.random.fold_in(keys.dropout, number)
+    dropout = jax.random.fold_in(dropout, jax.lax.axis_index("batch"))
+    return keys._replace(problems=problems, dropout=dropout)
+
+
+def per_text_keys(
+    key: PRNGKeyArray, task: int, texts: int
+) -> tuple[Key[Array, " texts"], Key[Array, " texts"]]:
+    """Return two keys for each text of a task's whole batch: how it is written, and its start.
+
+    They do not depend on how many devices share the batch. Where nothing is drawn from
+    them, the compiled step has no trace of them.
+    """
+    keys = jax.random.split(jax.random.fold_in(key, task), (2, texts))
+    return keys[0], keys[1]
 
 
 def init(recipe: Recipe, layout: Layout, seeds: Int[Array, " members"]) -> Member:
@@ -159,7 +206,7 @@ def _token_losses(
 def objective(
     model: Transformer,
     recipe: Recipe,
-    written: Written,
+    layouts: TaskLayout,
     data: Data,
     keys: Keys,
     shards: int,
@@ -173,16 +220,17 @@ def objective(
     model = precision.cast(model, recipe.training.precision)
     if isinstance(model.positions, WindowEncoding):
         return window_objective(model, recipe.training.batch, data, keys, shards)
-    found = []
+    parts = []
     for number, share in enumerate(recipe.shares):
-        own, bounds = of_task(keys, number), written.bounds[number]
-        _, starts = _share(of_each_text(keys.starts, number, share), shards)
-        text = _text(recipe, written, data, own, number, shards)
-        batch = _batch(model, recipe, text, bounds)
+        bounds, own = layouts.bounds[number], task_keys(keys, number)
+        _, starts = _share(per_text_keys(keys.starts, number, share), shards)
+        text = _text(recipe, layouts, data, own, number, shards)
+        where = model.layout.where(text)
+        batch = scored_batch(recipe.training.loss, text, where, bounds, causal=recipe.model.causal)
         batch = batch._replace(where=model.positions.shift_each(batch.where, starts))
         values = loss_and_exact_match(model, batch, bounds, own, recipe.training, total)
-        found.append([value * (share / recipe.training.batch) for value in values])
-    loss, exact_match = (sum(column[1:], start=column[0]) for column in zip(*found, strict=True))
+        parts.append([value * (share / recipe.training.batch) for value in values])
+    loss, exact_match = (sum(column[1:], start=column[0]) for column in zip(*parts, strict=True))
     return loss, exact_match
 
 
@@ -214,7 +262,7 @@ def draw_windows(data: Data, key: PRNGKeyArray, batch: int) -> Int[Array, " batc
 
 
 def _text(
-    recipe: Recipe, written: Written, data: Data, keys: Keys, number: int, shards: int
+    recipe: Recipe, layouts: TaskLayout, data: Data, keys: Keys, number: int, shards: int
 ) -> Text:
     """This device's part of a task's texts: those recorded, or new ones drawn and written."""
     task, share = recipe.tasks[number], recipe.shares[number]
@@ -222,7 +270,7 @@ def _text(
         texts: Text = data.own[number]
         chosen = jax.random.randint(keys.problems, (share,), 0, len(texts.tokens))
         return Text(*(part[_share(chosen, shards)] for part in texts))
-    layout, bounds = written
+    layout, bounds = layouts
     if recipe.training.order == "epochs":
         drawn = tasks.in_turn(task, keys.order, share, keys.step)
     elif recipe.training.order == "fixed":
@@ -230,23 +278,18 @@ def _text(
     else:
         drawn = tasks.draw(task, keys.problems, share, keys.step)
     drawn = _share(drawn, shards)
-    writing, _ = _share(of_each_text(keys.starts, number, share), shards)
+    writing, _ = _share(per_text_keys(keys.starts, number, share), shards)
     return layout.vary(layout.tokens(task.operator, drawn, bounds[number]), writing)
 
 
-def _batch(model: Transformer, recipe: Recipe, text: Text, bounds: ShapeBounds) -> Batch:
-    where, loss = model.layout.where(text), recipe.training.loss
-    return scored_batch(loss, text, where, bounds, causal=recipe.model.causal)
-
-
 def step(
-    recipe: Recipe, written: Written, shards: int, member: Member, data: Data, number: Array
+    recipe: Recipe, layouts: TaskLayout, shards: int, member: Member, data: Data, number: Array
 ) -> tuple[Member, Metrics]:
     """One optimiser step; inside a mesh whose `batch` axis has `shards` devices."""
     total = partial(jax.lax.psum, axis_name="batch")
     learn = jax.value_and_grad(objective, has_aux=True)
     keys = step_keys(member.seed, number)
-    (loss, exact_match), gradients = learn(member.model, recipe, written, data, keys, shards, total)
+    (loss, exact_match), gradients = learn(member.model, recipe, layouts, data, keys, shards, total)
     loss, exact_match, gradients = total((loss, exact_match, gradients))
     chain = _chain(recipe, member.hyperparams)
     updates, optimizer = chain.update(gradients, member.optimizer, member.model)
@@ -272,8 +315,8 @@ def steps(
     after, metrics = jax.lax.fori_loop(0, count, body, (member, blank))
     leaves = [jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(after.model)]
     alive = member.alive & jnp.all(jnp.isfinite(metrics.loss)) & jnp.all(jnp.stack(leaves))
-    kept = jax.tree.map(partial(jnp.where, alive), after, member)
-    return kept._replace(alive=alive), metrics
+    survivor = jax.tree.map(partial(jnp.where, alive), after, member)
+    return survivor._replace(alive=alive), metrics
 
 
 def improved(
@@ -285,8 +328,8 @@ def improved(
     """
     if state.best is None:
         return state
-    found = processes.put((loss, score), state.alive.sharding)
-    best, now = state.best, Best(state.model, *found)
+    now = Best(state.model, *processes.put((loss, score), state.alive.sharding))
+    best = state.best
     better = (now.score > best.score) | (now.score == best.score) & (now.loss < best.loss)
     return state._replace(best=_where(better, now, best))
 
@@ -332,7 +375,7 @@ def training_mesh(recipe: Recipe, members: int) -> Mesh:
 
 
 def compiled(
-    recipe: Recipe, written: Written, mesh: Mesh, vectorised: bool | None = None
+    recipe: Recipe, layouts: TaskLayout, mesh: Mesh, vectorised: bool | None = None
 ) -> Callable[[Member, Data, Array, Array], tuple[Member, Metrics]]:
     """The chunk of steps for stacked members: call it with (members, data, first step, count).
 
@@ -341,7 +384,7 @@ def compiled(
     """
     on_accelerator = mesh.devices.flat[0].platform != "cpu"
     together = on_accelerator if vectorised is None else vectorised
-    one = partial(step, recipe, written, mesh.shape["batch"])
+    one = partial(step, recipe, layouts, mesh.shape["batch"])
 
     def local(members: Member, data: Data, first: Array, count: Array) -> tuple[Member, Metrics]:
         def run(mine: tuple[Member, Any]) -> tuple[Member, Metrics]:

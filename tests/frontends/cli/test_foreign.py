@@ -96,7 +96,7 @@ def test_runs_shows_foreign_names_as_letters(
         assert SHOWN in text
         assert "finished" in text
     else:
-        assert "has letters that cannot be shown" in text
+        assert "has unprintable characters" in text
 
 
 def test_a_summary_that_cannot_be_read_is_refused_in_a_line(

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from curta.config.errors import UserError
-from curta.evaluation.sampling import written as plainly
 from curta.evaluation.scoring import Models
+from curta.evaluation.writing import written as plainly
 from curta.frontends.run import Run
 from curta.probes.inside import activations, writing
 from curta.probes.inside.interventions import Intervention, matching, parsed

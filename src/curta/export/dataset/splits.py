@@ -29,7 +29,7 @@ from curta.problems import task_sizes, tasks
 from curta.problems.arithmetic import ARITHMETIC
 from curta.problems.digits import Numbers
 from curta.problems.problem import Problem, widths
-from curta.problems.problem_table import Table, fingerprint
+from curta.problems.problem_table import ProblemTable, fingerprint
 from curta.programs.machine import sampling
 
 SPLITS = TRAIN, VALIDATION, TEST_ID, TEST_OOD = "train", "validation", "test_id", "test_ood"
@@ -127,7 +127,7 @@ class Recorded(Source):
         while True:
             yield list(itertools.islice(every, self.size))
 
-    def _from_table(self, table: Table) -> Iterator[list[tuple[int, ...]]]:
+    def _from_table(self, table: ProblemTable) -> Iterator[list[tuple[int, ...]]]:
         assert self.places is not None
         for start in itertools.count(self.places.start, self.size):
             places = np.minimum(np.arange(start, start + self.size), table.rows - 1)

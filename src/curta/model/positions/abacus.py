@@ -38,7 +38,7 @@ def build(settings: Abacus, shape: Shape) -> Encoding:
 class AbacusEncoding(Encoding):
     table: Weight  # rows width
     max_offset: int = eqx.field(static=True)
-    of_each_text: bool = eqx.field(static=True)
+    per_text_keys: bool = eqx.field(static=True)
     evaluation_offset: int = eqx.field(static=True)
     layout: Layout = eqx.field(static=True)
 
@@ -51,12 +51,12 @@ class AbacusEncoding(Encoding):
             )
 
     def shift_batch(self, where: TokenPositions, key: PRNGKeyArray) -> TokenPositions:
-        if self.of_each_text:
+        if self.per_text_keys:
             return where
         return self._shifted(where, jax.random.randint(key, (), 0, self.max_offset + 1))
 
     def shift_each(self, where: TokenPositions, keys: Key[Array, " texts"]) -> TokenPositions:
-        if not self.of_each_text:
+        if not self.per_text_keys:
             return where
         drawn = jax.vmap(lambda key: jax.random.randint(key, (1, 1), 0, self.max_offset + 1))
         return self._shifted(where, drawn(keys))

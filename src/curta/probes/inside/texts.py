@@ -10,7 +10,7 @@ from jaxtyping import Array, Int
 from curta.config.model import ModelConfig
 from curta.evaluation.scoring import Models, room_for
 from curta.layouts import Layout, ShapeBounds, Text, TokenPositions
-from curta.layouts.batches import shown
+from curta.layouts.batches import prompt_batch
 from curta.problems.problem import Problem
 from curta.training.records import padded_texts
 
@@ -65,7 +65,7 @@ def shown_to(
     where = layout.where(text)
     if config.causal:
         return text.tokens, where
-    given = shown(text.tokens, where, text.prompts, bounds)
+    given = prompt_batch(text.tokens, where, text.prompts, bounds)
     return given.tokens, given.where
 
 

@@ -8,8 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from curta.evaluation.results import SummaryStatistics
-from curta.evaluation.watched import parted
+from curta.evaluation.results import SummaryStatistics, operator_and_curve
 from curta.problems.operations import OPERATIONS
 from curta.runs.info import Metric, Tracking
 
@@ -85,7 +84,7 @@ def values(row: Metric) -> dict[str, float]:
 
 
 def _name(watched: str) -> str:
-    operator, what = parted(watched)
+    operator, what = operator_and_curve(watched)
     return f"evaluated/{OPERATIONS[operator].name}/{cleaned(what)}"
 
 

@@ -1,5 +1,5 @@
 // How problems are put and answers read: by a published layout, or by a program's machine. Most
-// layouts are data, as in `layouts/forms.py`; those that need more have functions here.
+// layouts are data, as in `layouts/base.py`; those that need more have functions here.
 
 import { machineOf } from "../machine.js";
 import { Mistake, prompt, read } from "../problems.js";

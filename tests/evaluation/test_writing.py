@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pytest
 
 from curta.evaluation.results import NamedProblem
-from curta.evaluation.sampling import named, written
+from curta.evaluation.writing import named, written
 from curta.frontends import api
 from curta.frontends.run import Run
 from curta.problems.problem import answer_text, parse

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from curta.evaluation import exhaustive
+from curta.evaluation import exact_match, scoring
 from curta.evaluation.results import WholeTable
-from curta.evaluation.scoring import Models, exact_match
+from curta.evaluation.scoring import Models
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem
 from curta.programs import PROGRAMS
@@ -23,29 +23,29 @@ def models() -> Models:
 
 def test_a_table_counts_what_the_examination_finds(models: Models) -> None:
     limit, shown = 24, list[float]()
-    table = exhaustive.table(models, "+", limit, shown.append)
+    table = exact_match.whole_table(models, "+", limit, shown.append)
     every = [Problem("+", (a, b)) for a in range(limit + 1) for b in range(limit + 1)]
-    right = sum(exact_match(models, [problem])[:, 0].astype(int) for problem in every)
+    right = sum(scoring.exact_match(models, [problem])[:, 0].astype(int) for problem in every)
     assert 0 < right.sum() < 2 * len(every)
     assert table == WholeTable("+", limit, 625, right.tolist())
     assert shown[-1] == 1.0
 
 
 def test_a_table_in_blocks_is_the_table(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = exhaustive.table(models, "+", 12, lambda share: None)
-    monkeypatch.setattr(exhaustive, "BLOCK", 50)
-    assert exhaustive.table(models, "+", 12, lambda share: None) == whole
+    whole = exact_match.whole_table(models, "+", 12, lambda share: None)
+    monkeypatch.setattr(exact_match, "TABLE_BLOCK", 50)
+    assert exact_match.whole_table(models, "+", 12, lambda share: None) == whole
 
 
 @pytest.mark.parametrize(("operator", "count"), [("+", 121), ("//", 110), ("%", 110)])
 def test_pairs_are_all_problems_once_without_those_that_have_no_answer(
     operator: str, count: int
 ) -> None:
-    pairs = exhaustive._pairs(operator, 10)
+    pairs = exact_match.table_pairs(operator, 10)
     assert len({tuple(pair) for pair in pairs.tolist()}) == len(pairs) == count
     assert (pairs.min(), pairs.max()) == (0, 10)
     assert operator == "+" or pairs[:, 1].min() == 1
-    np.testing.assert_array_equal(pairs, exhaustive._pairs(operator, 10))
+    np.testing.assert_array_equal(pairs, exact_match.table_pairs(operator, 10))
 
 
 def test_pairs_leave_out_what_an_operation_of_the_users_refuses_and_no_more(
@@ -55,5 +55,5 @@ def test_pairs_leave_out_what_an_operation_of_the_users_refuses_and_no_more(
     refuse = lambda a, b: None if a or b else "one of them must be more than 0"
     both = replace(PROGRAMS["gcd"], name="both", operator="both", refuse=refuse)
     monkeypatch.setitem(OPERATIONS, "both", Declared.of(both))
-    pairs = {tuple(pair) for pair in exhaustive._pairs("both", 9).tolist()}
+    pairs = {tuple(pair) for pair in exact_match.table_pairs("both", 9).tolist()}
     assert pairs == {(a, b) for a in range(10) for b in range(10)} - {(0, 0)}

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import pytest
 
 from curta.config.recipe import Recipe
-from curta.evaluation import during, gap, scoring
+from curta.evaluation import gap, scoring
 from curta.evaluation.scoring import Models
 from curta.layouts.texts import layout_of
 from curta.training import trainer
@@ -37,7 +37,7 @@ RECIPES = {
 )
 def test_problems_of_training_held_out_ones_and_sizes_are_asked(name: str, sizes: Any) -> None:
     recipe = RECIPES[name]
-    found = during.asked(recipe, layout_of(recipe), SEEDS)
+    found = gap.watched_problems(recipe, layout_of(recipe), SEEDS)
     assert list(found) == ["+ trained", "+ held out", *sizes]
     assert [len(each) for each in found.values()] == [2, 1, *[1] * len(sizes)]
     assert {len(mine) for each in found.values() for mine in each} == {12}
@@ -51,14 +51,14 @@ def test_problems_of_training_held_out_ones_and_sizes_are_asked(name: str, sizes
 
 def test_where_problems_are_drawn_anew_only_sizes_are_asked() -> None:
     recipe = tiny.dense(**WATCHED)
-    assert list(during.asked(recipe, layout_of(recipe), SEEDS)) == ["+ 3"]
+    assert list(gap.watched_problems(recipe, layout_of(recipe), SEEDS)) == ["+ 3"]
 
 
 def test_sizes_without_positions_are_left_out() -> None:
     recipe = tiny.dense(
         **WATCHED, positions__name="learned", positions__length=32, evaluation__digits=[3, 60]
     )
-    assert list(during.asked(recipe, layout_of(recipe), SEEDS)) == ["+ 3"]
+    assert list(gap.watched_problems(recipe, layout_of(recipe), SEEDS)) == ["+ 3"]
 
 
 @pytest.mark.parametrize("name", ["window"])
@@ -66,8 +66,8 @@ def test_the_shares_are_of_each_member_and_nothing_is_compiled_again(
     name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     recipe = RECIPES[name]
-    of, asked = models(recipe), during.asked(recipe, layout_of(recipe), SEEDS)
-    found = during.exact_match(of, asked)
+    of, asked = models(recipe), gap.watched_problems(recipe, layout_of(recipe), SEEDS)
+    found = gap.watched_exact_match(of, asked)
     for member in range(2):
         for label, each in asked.items():
             mine = each[member % len(each)]
@@ -76,7 +76,7 @@ def test_the_shares_are_of_each_member_and_nothing_is_compiled_again(
     other = models(recipe, (8, 9)).stacked
     jax.block_until_ready(other)
     with jax.log_compiles(), caplog.at_level(logging.WARNING):
-        again = during.exact_match(of.with_weights(other), asked)
+        again = gap.watched_exact_match(of.with_weights(other), asked)
     assert [line for line in caplog.messages if line.startswith("Compiling")] == []
-    fresh = during.exact_match(models(recipe, (8, 9)), asked)
+    fresh = gap.watched_exact_match(models(recipe, (8, 9)), asked)
     assert again == fresh
