@@ -210,7 +210,7 @@ def whole(name: str, changes: dict[str, Any]) -> dict[str, list[float]]:
         "evaluation.all_sizes": True,
     }  # fmt: skip
     with scratch_runs():
-        run = api.train(name, SEEDS, overrides=overrides)
+        run = api.train(name, SEEDS, **overrides)
         found = run.folder.read_evaluation()
         assert found is not None
         return {row.size: row.exact_match for row in found.lengths if row.slice_name == RANDOM}

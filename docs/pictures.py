@@ -55,7 +55,7 @@ def run(name: str, recipe: str, seeds: int, overrides: dict[str, Any]) -> curta.
     """The finished run of that name, with a report as it is drawn today, or a new one."""
     if name not in folders.existing():
         print(f"training {name}")
-        return curta.train(recipe, seeds, name, overrides)
+        return curta.train(recipe, seeds, name, **overrides)
     found = curta.load(name)
     asked = (told(api.resolve(recipe, overrides)), list(range(seeds)), "finished")
     if (told(found.recipe), found.seeds, found.folder.read_info().status) != asked:

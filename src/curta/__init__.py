@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from curta.config.errors import UserError
-    from curta.frontends.api import compare, extend, load, probe, sweep, train, verify
+    from curta.frontends.api import (
+        compare,
+        data,
+        extend,
+        load,
+        probe,
+        train,
+        verify,
+    )
     from curta.frontends.run import Comparison, Run
     from curta.model.positions.base import Encoding
     from curta.model.weights import normal
@@ -42,6 +50,7 @@ __all__ = [
     "UserError",
     "check",
     "compare",
+    "data",
     "extend",
     "load",
     "normal",
@@ -49,14 +58,13 @@ __all__ = [
     "probe",
     "program",
     "register",
-    "sweep",
     "train",
     "verify",
     "written",
 ]
 
 _HOMES = dict.fromkeys(
-    ("compare", "extend", "load", "probe", "sweep", "train", "verify"), "frontends.api"
+    ("compare", "data", "extend", "load", "probe", "train", "verify"), "frontends.api"
 )
 _HOMES |= dict.fromkeys(
     ("Answer", "Given", "Paper", "Program", "Sign", "program", "written"), "programs.machine"

@@ -7,7 +7,7 @@ import pytest
 from curta.config.errors import UserError
 from curta.config.recipe import shipped_names
 from curta.config.sections import Training
-from curta.frontends.api import write_data
+from curta.frontends.api import data
 from curta.model import recipes
 from curta.model.unread import NEEDS, unread
 from curta.runs.comparison_spec import Draft, Entry, resolve
@@ -118,7 +118,7 @@ def test_sizes_of_an_operator_that_a_recipe_does_not_have_are_refused() -> None:
 
 def test_a_data_set_takes_no_field_of_the_model() -> None:
     with pytest.raises(UserError, match=r"model\.width says nothing of a data set"):
-        write_data(WINDOW, 10, "out", overrides={"model.width": 8})
+        data(WINDOW, 10, "out", **{"model.width": 8})
 
 
 def test_what_entries_of_a_comparison_have_in_common_is_read_by_one_of_them() -> None:

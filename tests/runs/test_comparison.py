@@ -215,7 +215,7 @@ def test_a_file_that_names_code_is_refused_and_nothing_is_executed(
 
 @pytest.mark.slow
 def test_sweep_from_python() -> None:
-    made = curta.sweep("addition", {"optimizer.learning_rate": [0.1, 0.01]}, 2, overrides=COMMON)
+    made = curta.compare("addition", 2, **COMMON, **{"optimizer.learning_rate": [0.1, 0.01]})
     assert made.name == "addition-by-learning_rate"
     assert [row.changes for row in made.read_results().rows] == [
         {"optimizer.learning_rate": 0.1},

@@ -84,10 +84,10 @@ def test_what_followed_follows_again_and_the_former_evaluation_is_kept(
 
 def test_from_the_command_line(capsys: pytest.CaptureFixture[str], shared_runs: Shared) -> None:
     shared_runs.finished("mine", 1, **SIZES)
-    assert main(["resume", "mine", "--steps", "25"]) in (0, 1)
+    assert main(["train", "--resume", "mine", "training.steps=25"]) in (0, 1)
     run = curta.load("mine")
     assert (run.step, run.recipe.training.ends) == (25, (20, 25))
-    assert main(["resume", "mine"]) == 0
+    assert main(["train", "--resume", "mine"]) == 0
     assert "mine is finished: 25 steps" in capsys.readouterr().out
 
 
@@ -197,10 +197,10 @@ def compared(run: Run) -> None:
     [
         (lambda run: None, 20, "has 20 steps: give it more"),
         (lambda run: None, 1, "has 20 steps: give it more"),
-        (interrupted, 30, "is not finished: `curta resume mine` trains it first"),
+        (interrupted, 30, "is not finished: `curta train --resume mine` trains it first"),
         (stopped, 30, "has stopped: the loss of every member was no longer finite"),
         (ended, 30, "ended at step 20, as it was right on training.stop_at 0.5"),
-        (lost, 30, "has lost its last checkpoint: `curta verify mine` says more"),
+        (lost, 30, "has lost its last checkpoint: `curta runs mine` says more"),
         (imported, 30, "was imported, without the state that its optimiser had"),
         (compared, 30, "is one of a comparison, which says how many steps it has"),
     ],

@@ -64,7 +64,7 @@ def test_a_run_of_a_comparison_is_found_by_both_names(runs_folder: Path, tmp_pat
     refused("both/third", "^unknown run 'both/third'")
     assert removal.path_of("both/first") == found.path
     assert [part.name for part in verify.verify("both/first")][:2] == ["run.json", "recipe.toml"]
-    with pytest.raises(UserError, match="`curta resume both/first` trains it"):
+    with pytest.raises(UserError, match="`curta train --resume both/first` trains it"):
         states.newest(found)
 
 
@@ -75,7 +75,7 @@ def test_unnamed_runs_are_numbered_after_their_recipe() -> None:
 
 def test_a_name_that_is_taken_is_refused_and_the_run_left_alone() -> None:
     before = created().read_info()
-    with pytest.raises(UserError, match=r"run 'mine' exists already.*curta resume mine"):
+    with pytest.raises(UserError, match=r"run 'mine' exists already.*curta train --resume mine"):
         created(training__steps=1)
     assert Folder(folders.root() / "mine").read_info() == before
 
@@ -107,7 +107,7 @@ def test_a_run_without_its_recipe_is_told() -> None:
 
 
 def test_a_run_without_a_checkpoint_is_told_how_to_get_one() -> None:
-    with pytest.raises(UserError, match="has no checkpoint yet: `curta resume mine`"):
+    with pytest.raises(UserError, match="has no checkpoint yet: `curta train --resume mine`"):
         curta.load(created().name).load_models()
 
 

@@ -109,7 +109,7 @@ def test_killed_in_any_stage_it_is_interrupted_and_resume_does_what_is_missing(
     assert done.returncode == 9, done.stderr
     assert json.loads((runs_folder / "mine" / "run.json").read_text())["status"] == stage
     assert status() == "interrupted"
-    assert main(["resume", "mine"]) in (0, 1)
+    assert main(["train", "--resume", "mine"]) in (0, 1)
     assert statuses == LIFE[LIFE.index(stage) :]
     assert (runs_folder / "mine" / "report.html").exists()
 
@@ -155,11 +155,11 @@ def test_what_is_gone_is_done_again(
     capsys: pytest.CaptureFixture[str], shared_runs: Shared
 ) -> None:
     run = shared_runs.finished("mine", 1, **SIZES)
-    assert main(["resume", "mine"]) == 0
+    assert main(["train", "--resume", "mine"]) == 0
     assert capsys.readouterr().out == "mine is finished: 20 steps\n"
     run.report.unlink()
     assert curta.load("mine").missing() == ["reporting"]
-    assert main(["resume", "mine"]) == 0
+    assert main(["train", "--resume", "mine"]) == 0
     assert run.report.exists()
 
 

@@ -1,4 +1,4 @@
-"""`curta verify`: every damage is told in one line, and nothing is followed, run or changed."""
+"""`curta runs`: every damage is told in one line, and nothing is followed, run or changed."""
 
 import hashlib
 import json
@@ -87,7 +87,7 @@ def test_a_whole_run_is_whole(mine: Path, capsys: pytest.CaptureFixture[str]) ->
         "shown.safetensors", "probes/tokens.json", "program.py", "evaluating.jsonl", "report.html",
     ]  # fmt: skip
     assert everything(mine) == before
-    assert main(["verify", "mine"]) == 0
+    assert main(["runs", "mine"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines == [f"whole   {name}" for name in names]
 
@@ -169,7 +169,7 @@ def test_a_damaged_checkpoint_is_told(mine: Path) -> None:
         path.write_bytes(damage)
         part = only("checkpoints/00000020")
         assert part.state == "damaged"
-        assert "`curta resume mine` goes on from the newest whole one" in part.about
+        assert "`curta train --resume mine` goes on from the newest whole one" in part.about
     path.unlink()
     assert only("checkpoints/00000020").state == "damaged"
     os.mkfifo(path)
@@ -235,7 +235,7 @@ def test_the_command_says_what_to_do_in_letters(
 ) -> None:
     (mine / "evaluation.json").write_text("{")
     (mine / "\x1b[2J\n[bold]").touch()
-    assert main(["verify", "mine"]) == 1
+    assert main(["runs", "mine"]) == 1
     lines = [line for line in capsys.readouterr().out.splitlines() if line[:5] != "whole"]
     assert lines == [
         "damaged evaluation.json: evaluation of run 'mine' is damaged: evaluation.json is no valid"
@@ -243,10 +243,10 @@ def test_the_command_says_what_to_do_in_letters(
         r"foreign \x1b[2J\n[bold]: a file that is none of the run's: remove it if you do not"
         " know it",
     ]
-    assert main(["verify", "mine", "--json"]) == 1
+    assert main(["runs", "mine", "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert {"name": "run.json", "state": "whole", "about": ""} in found
-    assert main(["verify", "yours"]) == 2
+    assert main(["runs", "yours"]) == 2
 
 
 @pytest.fixture(scope="module")
@@ -255,7 +255,7 @@ def compared(brief: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     small = tiny.overrides(training__steps=2, evaluation__certificate=0)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CURTA_RUNS", str(root))
-        curta.compare(["one: addition", "two: addition"], seeds=1, run="both", overrides=small)
+        curta.compare(["one: addition", "two: addition"], seeds=1, run="both", **small)
     return root / "both"
 
 

@@ -127,7 +127,7 @@ def test_when_each_seed_was_right_in_training_and_held_out_is_said(
         "seed 1: training at 99% exact match from step 10, held out from step 20",
     ]
     assert generalisation(run.folder) == told
-    assert main(["evaluate", "run", "--count", "2"]) == 0
+    assert main(["evaluate", "run", "count=2"]) == 0
     out = capsys.readouterr().out
     report = run.report.read_text()
     for line in told:

@@ -83,7 +83,7 @@ def read(name: str) -> dict[str, Any]:
     if name not in recipe.shipped_names():
         if programs := registry.known(name):
             return registry.recipe_fields(programs, [name])
-        raise unknown("recipe", name, [*recipe.shipped_names(), *registry.names()], "curta recipes")
+        raise unknown("recipe", name, [*recipe.shipped_names(), *registry.names()], "curta show")
     return recipe.shipped(name)
 
 

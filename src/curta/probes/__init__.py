@@ -72,7 +72,7 @@ def probe_named(name: str) -> "type[Probe]":
             raise UserError(f"{file.name}: write {field.name} = option(default, 'what it is')")
         if field.name in TAKEN:
             raise UserError(
-                f"{file.name}: --{field.name} is what every probe has: choose another name"
+                f"{file.name}: every probe has an option {field.name}: choose another name"
             )
     return probe
 

@@ -170,7 +170,7 @@ class Comparison:
             address = run.folder.address
             raise UserError(
                 f"run {address!r} has code of its own that is not known here: read it, and then"
-                f" `curta resume {address} --trust`"
+                f" `curta train --resume {address} --trust`"
             )
         if (run.recipe, run.seeds) != (recipe, self.spec.seeds):
             raise UserError(f"{str(run.folder.path)!r} is not the run that {COMPARISON} says it is")

@@ -1,4 +1,4 @@
-"""A finished run, made longer: `curta resume RUN --steps N`.
+"""A finished run, made longer: `curta train --resume RUN training.steps=N`.
 
 Its recipe gets more steps and says where it had ended. A training of that recipe from its first
 step comes to the same weights, up to rounding, so an extended run is no other kind of run.
@@ -73,7 +73,9 @@ def _check(folder: Folder, info: RunInfo, recipe: Recipe, steps: int) -> None:
     if info.status == "stopped":
         raise UserError(f"{where} has stopped: the loss of every member was no longer finite")
     if not info.over and training.extended_at[-1:] != (info.checkpoint,):
-        raise UserError(f"{where} is not finished: `curta resume {folder.address}` trains it first")
+        raise UserError(
+            f"{where} is not finished: `curta train --resume {folder.address}` trains it first"
+        )
     if info.ended is not None:
         raise UserError(
             f"{where} ended at step {info.ended:,}, as it was right on training.stop_at"
@@ -89,5 +91,5 @@ def _check(folder: Folder, info: RunInfo, recipe: Recipe, steps: int) -> None:
         raise UserError(f"{where} was extended {EXTENSIONS} times, and can be no more")
     if checkpoints.newest_whole(folder.checkpoints) != info.checkpoint:
         raise UserError(
-            f"{where} has lost its last checkpoint: `curta verify {folder.address}` says more"
+            f"{where} has lost its last checkpoint: `curta runs {folder.address}` says more"
         )

@@ -272,7 +272,9 @@ def create(
                 )
                 folder.save_info(info)
             return Folder(path.with_name(chosen))
-    raise UserError(f"run {name!r} exists already: choose another name, or `curta resume {name}`")
+    raise UserError(
+        f"run {name!r} exists already: choose another name, or `curta train --resume {name}`"
+    )
 
 
 def address(path: Path) -> str:

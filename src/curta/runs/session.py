@@ -464,8 +464,8 @@ class Session:
         if self.step < trained:
             raise UserError(
                 f"run {self.name!r}: the checkpoint of step {trained:,} is damaged, and a"
-                f" certificate is of the last one: `curta resume {self.folder.address}` trains"
-                " it again"
+                f" certificate is of the last one: `curta train --resume {self.folder.address}`"
+                " trains it again"
             )
         training_windows = self.windows
         with self.stage("certifying"):

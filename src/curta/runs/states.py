@@ -58,7 +58,8 @@ def newest(folder: Folder) -> int:
     step = _newest_whole(folder)
     if step is None:
         raise UserError(
-            f"run {folder.name!r} has no checkpoint yet: `curta resume {folder.address}` trains it"
+            f"run {folder.name!r} has no checkpoint yet:"
+            f" `curta train --resume {folder.address}` trains it"
         )
     return step
 

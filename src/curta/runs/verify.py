@@ -103,7 +103,7 @@ def _comparison(path: Path, read_probe: Read) -> Iterator[Part]:
     }
     for name in sorted(runs):
         if _kind(path / name) != "a folder":
-            yield Part(name, "missing", f"its run is not here: `curta resume {path.name}`")
+            yield Part(name, "missing", f"its run is not here: `curta train --resume {path.name}`")
             continue
         for part in _run(Folder(path / name), read_probe):
             yield Part(f"{name}/{part.name}", part.state, part.about)
@@ -212,7 +212,7 @@ def _checkpoints(folder: Folder, info: RunInfo | None) -> Iterator[Part]:
             yield Part(name, "damaged", "its .json is not there: remove it")
         else:
             wrong = _complaint(partial(check, step))
-            remedy = f"`curta resume {folder.address}` goes on from the newest whole one"
+            remedy = f"`curta train --resume {folder.address}` goes on from the newest whole one"
             yield Part(name, "damaged", f"{wrong}; {remedy}") if wrong else Part(name, "whole")
     yield from _inside(place, pattern.pattern)
 
@@ -264,7 +264,7 @@ def _foreign(place: Path, names: Iterable[str]) -> Iterator[Part]:
         if name.startswith(".") and name.endswith(files.PART):
             owners = (place, place.parent)  # of a folder within a run's, the run's
             if not any(_or_none(partial(ownership.is_owned, folder)) for folder in owners):
-                about = "left by a writer that was killed: remove it, or `resume` does"
+                about = "left by a writer that was killed: remove it, or `train --resume` does"
                 yield Part(name, "foreign", about)
             continue
         about = f"{kind} that is none of the run's: remove it if you do not know it"

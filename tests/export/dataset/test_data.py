@@ -148,8 +148,8 @@ def test_a_folder_that_exists_is_not_touched(tmp_path: Path) -> None:
 
 
 def test_the_command_says_what_it_wrote(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["--task.digits=[1,3]", "--training.validation=20", "--evaluation.held_out=30"]
-    options += ["--evaluation.digits=[4]", "--evaluation.count=2", "--format=text"]
+    options = ["task.digits=[1,3]", "training.validation=20", "evaluation.held_out=30"]
+    options += ["evaluation.digits=[4]", "evaluation.count=2", "--format=text"]
     assert main(["data", "addition", "--rows", "50", "--out", str(tmp_path / "s"), *options]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[:2] == [
@@ -162,9 +162,9 @@ def test_the_command_says_what_it_wrote(tmp_path: Path, capsys: pytest.CaptureFi
 @pytest.mark.parametrize(("base", "whole"), [(2, True), (16, False)])
 def test_numbers_are_integers_where_all_of_them_fit(tmp_path: Path, base: int, whole: bool) -> None:
     """Sixteen digits of base 16 are twenty of base 10; twenty of base 2 are seven."""
-    sizes = ["--task.digits=[1,4]", f"--evaluation.digits=[{20 if whole else 16}]"]
-    options = ["--task.operands=[2,2]", f"--task.base={base}", "--training.validation=2"]
-    options += ["--evaluation.held_out=2", "--evaluation.count=2", "--format=jsonl"]
+    sizes = ["task.digits=[1,4]", f"evaluation.digits=[{20 if whole else 16}]"]
+    options = ["task.operands=[2,2]", f"task.base={base}", "training.validation=2"]
+    options += ["evaluation.held_out=2", "evaluation.count=2", "--format=jsonl"]
     out = tmp_path / "s"
     assert main(["data", "sums", "--rows", "20", "--out", str(out), *sizes, *options]) == 0
     lines = (out / "data" / "test_ood-00000.jsonl").read_text().splitlines()

@@ -82,8 +82,8 @@ def test_the_command_line_accepts_it_and_answers_as_the_page_does(
     tab.locator("#places button").nth(3).click()
     over(tab)
     words = command(tab)
-    assert words[:6] == ["curta", "activations", "my run", "57+68", "--member", "1"]
-    assert main([*words[1:], "--sites", "logits", "--json"]) == 0
+    assert words[:7] == ["curta", "probe", "my run", "activations", "57+68", "--member", "1"]
+    assert main([*words[1:], "sites=logits", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["about"]["members"] == [1]
     assert found["about"]["interventions"] == [

@@ -46,7 +46,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         patch.setenv("CURTA_RUNS", str(folder))
         fields = ("model.", "training.", "evaluation.")
         changes = {path: to for path, to in tiny.overrides().items() if path.startswith(fields)}
-        own = train(str(PROGRAM), 1, overrides=changes, evaluate=False)
+        own = train(str(PROGRAM), 1, **changes, evaluate=False)
         own.certify(report=False)
         return own
 

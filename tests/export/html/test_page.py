@@ -510,7 +510,7 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
         small = tiny.overrides(layout="plain", **more)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CURTA_RUNS", str(folder))
-        return train(recipe, 2, overrides=small, evaluate=False)
+        return train(recipe, 2, **small, evaluate=False)
 
 
 def test_the_command_writes_a_page_of_one_member(

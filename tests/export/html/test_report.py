@@ -46,9 +46,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Run, Run]]:
     given = tiny.overrides(training__history_every=5) | SIZES
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CURTA_RUNS", str(tmp_path_factory.mktemp("trained")))
-        first = uneven(train("addition", 2, "first", given))
+        first = uneven(train("addition", 2, "first", **given))
         rope = {"positions.name": "rope", "training.history_every": 0}
-        yield first, train("addition", 1, "second", given | rope)
+        yield first, train("addition", 1, "second", **(given | rope))
 
 
 @pytest.fixture

@@ -91,8 +91,7 @@ def test_a_run_goes_out_and_comes_back(tmp_path: Path, capsys: pytest.CaptureFix
     assert out.is_dir()
     assert export() == 2
     assert "exists already" in capsys.readouterr().err
-    assert main(["import", "huggingface", str(out), "--run", "again"]) == 0
-    assert "run again, seed 0" in capsys.readouterr().out
+    assert import_run("huggingface", out, "again").name == "again"
     again = api.load("again")
     assert tiny.same(again.model(), run.model())
     assert again.recipe == run.recipe
@@ -100,10 +99,10 @@ def test_a_run_goes_out_and_comes_back(tmp_path: Path, capsys: pytest.CaptureFix
     assert again.write(["1+2"]) == run.write(["1+2"])
     again.evaluate(count=2, generated=2)
     assert again.report.exists()
-    assert main(["resume", "again"]) == 0
+    assert main(["train", "--resume", "again"]) == 0
     assert "finished" in capsys.readouterr().out
-    assert main(["import", "huggingface", str(out), "--run", "again"]) == 2
-    assert "exists already" in capsys.readouterr().err
+    with pytest.raises(UserError, match="exists already"):
+        import_run("huggingface", out, "again")
 
 
 def test_the_best_model_of_a_run_comes_back(tmp_path: Path) -> None:
@@ -116,12 +115,14 @@ def test_the_best_model_of_a_run_comes_back(tmp_path: Path) -> None:
 def test_nothing_but_the_base_is_needed(tmp_path: Path) -> None:
     begun(**SMALL)
     refuse = f"import sys\nfor name in {LIBRARIES}: sys.modules[name] = None\n"
-    calls = [
-        ["export", "mine", "--to", "huggingface", "--out", str(tmp_path / "out")],
-        ["import", "huggingface", str(tmp_path / "out"), "--run", "again"],
-    ]
-    start = "from curta.frontends.cli import main\n"
-    code = f"{refuse}{start}sys.exit(any(main(call) for call in {calls}))"
+    code = f"""{refuse}
+from pathlib import Path
+from curta.export import import_run
+from curta.frontends.cli import main
+code = main(["export", "mine", "--to", "huggingface", "--out", "{tmp_path / "out"}"])
+import_run("huggingface", Path("{tmp_path / "out"}"), "again")
+sys.exit(code)
+"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
@@ -225,10 +226,10 @@ def test_a_damaged_file_is_one_line(
 
 
 def refused(at: Path, says: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["import", "huggingface", str(at)]) == 2
-    error = capsys.readouterr().err
-    assert says in error
-    assert error.count("\n") == 1
+    with pytest.raises(UserError) as error:
+        import_run("huggingface", at)
+    assert says in str(error.value)
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("former", [[1.0], ["a"], "b", {}])

@@ -17,6 +17,7 @@ from starlette.testclient import TestClient
 import curta
 from curta.config.errors import UserError
 from curta.config.recipe import as_table
+from curta.export import import_run
 from curta.frontends.cli import main
 from curta.frontends.serve.server import APP
 from curta.model import recipes
@@ -100,7 +101,7 @@ def test_the_whole_story(
     forget()  # another process of the same user: the file was executed here before
     assert main(["ask", "mine", "digitsum(12345)"]) == 0
     assert capsys.readouterr().out == "5\n"
-    assert main(["evaluate", "mine", "--digits", "6", "--count", "4"]) == 0
+    assert main(["evaluate", "mine", "digits=6", "count=4"]) == 0
     assert marker.read_text() == "executed executed "
 
     shutil.rmtree(tmp_path / "executed")  # a machine on which it never was
@@ -122,7 +123,7 @@ def foreign(folder: Path, marker: Path, capsys: pytest.CaptureFixture[str]) -> N
         assert main(command) == 0
     assert main(["page", "mine"]) == 0
     assert main(["export", "mine", "--to", "huggingface"]) == 0
-    assert main(["import", "huggingface", str(folder / "huggingface-0"), "--run", "again"]) == 0
+    assert import_run("huggingface", folder / "huggingface-0", "again").name == "again"
     assert main(["probe", "mine"]) == 0
     served(folder)
     assert main(["show", "mine", "digitsum 12"]) == 2
@@ -133,7 +134,7 @@ def foreign(folder: Path, marker: Path, capsys: pytest.CaptureFixture[str]) -> N
         assert main(command) == 2
         assert wanted in capsys.readouterr().err
     assert not marker.exists()
-    assert main(["evaluate", "mine", "--digits", "12", "--count", "4", "--trust"]) == 0
+    assert main(["evaluate", "mine", "digits=12", "count=4", "--trust"]) == 0
     assert marker.exists()
     forget()
     shutil.rmtree(marker.parent / "executed")
@@ -234,7 +235,7 @@ MODULO = written(
 def test_a_truth_alone_is_learned_whole() -> None:
     curta.register(MODULO)
     changes = SHORT | {"evaluation.digits": [1], "training.steps": 6, "training.batch": 32}
-    run = curta.train("addmod", overrides=changes)
+    run = curta.train("addmod", **changes)
     assert (run.recipe.positions.name, run.recipe.model.num_attention_layers) == ("rope", 2)
     assert str(Problem("+%", (12, 90))) == "12+%90"
     assert parse("12 +% 90").truth == 5
@@ -289,8 +290,8 @@ def test_installed_packages_bring_programs(
 @pytest.mark.slow
 def test_an_encoding_of_the_users_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = Path(shutil.copy(EXAMPLES / "decay.py", tmp_path))
-    options = ["--positions.name", str(path), "--positions.strength", "0.25"]
-    options += ["--training.steps", "4", "--evaluation.digits", "[2]", "--evaluation.count", "4"]
+    options = [f"positions.name={path}", "positions.strength=0.25"]
+    options += ["training.steps=4", "evaluation.digits=[2]", "evaluation.count=4"]
     assert main(["train", "addition-reversed", "--run", "own", "--no-evaluation", *options]) == 0
     run = curta.load("own")
     made: Any = run.recipe.positions
@@ -303,7 +304,7 @@ def test_an_encoding_of_the_users_own(tmp_path: Path, capsys: pytest.CaptureFixt
         curta.load("own").write(["12+34"])
     assert curta.load("own", trust=True).write(["12+34"]) == run.write(["12+34"])
     capsys.readouterr()
-    assert main(["train", "addition-reversed", *options[:2], "--positions.strenght", "1"]) == 2
+    assert main(["train", "addition-reversed", options[0], "positions.strenght=1"]) == 2
     assert "did you mean 'positions.strength'" in capsys.readouterr().err
 
 
@@ -363,7 +364,7 @@ def test_what_cannot_be_evaluated_is_refused_before_it_is_trained(
     assert old in text
     path = written_file(tmp_path, text.replace(old, new))
     with pytest.raises(UserError, match=f"^{says}"):
-        curta.train(str(path), run="mine", overrides=SHORT | {"evaluation.digits": [4, 8]})
+        curta.train(str(path), run="mine", **(SHORT | {"evaluation.digits": [4, 8]}))
     assert "mine" not in [path.name for path in folders.root().glob("*")]
 
 
@@ -421,7 +422,7 @@ def short(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.chdir(tmp_path_factory.mktemp("short"))
         patch.setenv("CURTA_RUNS", str(Path.cwd()))
         changes = SHORT | {"training.steps": 2}
-        return curta.train("copying", 2, "short", changes, evaluate=False).folder.path
+        return curta.train("copying", 2, "short", **changes, evaluate=False).folder.path
 
 
 @pytest.mark.slow
@@ -494,7 +495,7 @@ def test_problems_that_are_kept_have_the_categories_of_the_evaluation(tmp_path: 
     """In base 16 an operation of Curta's own has other categories than in base 10."""
     path = written_file(tmp_path, HEX, "hex.py")
     changes = SHORT | {"training.steps": 2, "evaluation.digits": [2]}
-    found = curta.train(str(path), overrides=changes, run="hex").folder.read_evaluation().lengths
+    found = curta.train(str(path), **changes, run="hex").folder.read_evaluation().lengths
     forget()
     shutil.rmtree(tmp_path / "executed")
     again = curta.load("hex").evaluate().lengths

@@ -140,9 +140,9 @@ def test_wandb_has_the_users_project_team_and_tags_in_every_stage(
     monkeypatch.setenv("WANDB_PROJECT", "of the environment")
     overrides = tiny.overrides(evaluation__certificate=0)
     mine = {"project": "us/sums", "tags": ["k=4", "first"], "online": True}
-    curta.train("addition", run="mine", overrides=overrides, track="wandb", evaluate=False, **mine)
+    curta.train("addition", run="mine", **overrides, track="wandb", evaluate=False, **mine)
     curta.load("mine").evaluate()
-    usual = curta.train("addition", run="usual", overrides=overrides, track="wandb", evaluate=False)
+    usual = curta.train("addition", run="usual", **overrides, track="wandb", evaluate=False)
     names = ("mode", "project", "entity", "tags", "dir")
     told = ("online", "sums", "us", ("k=4", "first"), str(curta.load("mine").folder.path))
     assert [tuple(given[name] for name in names) for given in asked] == [
@@ -160,7 +160,7 @@ def test_wandb_that_refuses_is_one_line(
         raise wandb.Error("api_key not configured (no-tty)\ncall wandb.login()")
 
     monkeypatch.setattr(wandb, "init", refuse)
-    few = ["--training.steps", "20", "--training.problems", "100"]
+    few = ["training.steps=20", "training.problems=100"]
     assert main(["train", "addition", "--track", "wandb", "--online", *few]) == 2
     last = capsys.readouterr().err.splitlines()[-1]
     assert last == "curta: wandb: api_key not configured (no-tty)"
@@ -249,7 +249,7 @@ def test_a_tracker_that_is_not_installed_is_refused_before_anything_is_made(
     monkeypatch.setattr(Remembering, "library", "no_such_library")
     line = r"no_such_library is not installed: pip install 'curta\[remembering\]'"
     with pytest.raises(UserError, match=line):
-        curta.train("addition", track=["remembering"], overrides=tiny.overrides())
+        curta.train("addition", track=["remembering"], **tiny.overrides())
     assert not runs_folder.exists()
     assert heard == []
 

@@ -134,7 +134,7 @@ export function changeWords({ zeroed, patch }, symbols) {
 /** The command that does the same. */
 export function command({ run, member }, { problem, zeroed, patch }) {
   const quoted = (word) => (/^[\w./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
-  const options = [...zeroed].map((name) => ` --zero ${name}`);
-  if (patch?.positions.size) options.push(` --patch ${quoted(patchName(patch))}`);
-  return `curta activations ${quoted(run)} ${quoted(problem)} --member ${member}${options.join("")}`;
+  const changes = zeroed.size ? [` zero=${quoted([...zeroed].join(";"))}`] : [];
+  if (patch?.positions.size) changes.push(` patch=${quoted(patchName(patch))}`);
+  return `curta probe ${quoted(run)} activations ${quoted(problem)} --member ${member}${changes.join("")}`;
 }

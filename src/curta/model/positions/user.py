@@ -1,4 +1,4 @@
-"""A position encoding from a user's file: `--positions.name ./decay.py`.
+"""A position encoding from a user's file: `positions.name=./decay.py`.
 
 The file defines one frozen dataclass of settings with `name` and `build(shape)`, as every
 encoding here does; its other fields are fields of the recipe. A recipe says

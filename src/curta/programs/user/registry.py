@@ -104,7 +104,7 @@ def programs_of(name: str) -> list[Program]:
     if not programs and userfiles.is_tag(name):
         raise UserError(f"{userfiles.shown(name)} is not known here: name the file itself")
     if not programs:
-        raise unknown("program", name, names(), "curta recipes")
+        raise unknown("program", name, names(), "curta show")
     return programs
 
 

@@ -135,7 +135,7 @@ function say(run) {
     evaluating: "Training is finished; it is being evaluated.",
     certifying: "Training is finished; its certificate is being made.",
     reporting: "Training is finished; its report is being written.",
-    interrupted: `Interrupted. What was learned is saved. Go on with: curta resume ${at("said").dataset.run}`,
+    interrupted: `Interrupted. What was learned is saved. Go on with: curta train --resume ${at("said").dataset.run}`,
     failed: "It failed. What was learned until then is saved.",
     finished: "Training is finished, and no evaluation was asked for.",
     stopped: "No member is left: the loss of each was no longer finite.",

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import cost
+from benchmarks.cost import Costs, Members, Stages
 from curta.config import files, typed
-from curta.runs import costs
-from curta.runs.costs import Costs, Members, Stages
 
 COSTS = Costs(
     recipe="addition",
@@ -30,19 +30,19 @@ COSTS = Costs(
 )
 
 
-def rows(table: costs.Table) -> dict[str, str]:
+def rows(table: cost.Table) -> dict[str, str]:
     return dict(table.rows)
 
 
 def test_a_file_of_costs_holds_all_of_them(tmp_path: Path) -> None:
-    path = tmp_path / "costs.json"
+    path = tmp_path / "cost.json"
     files.write(path, files.json_text(typed.as_json(COSTS)))
     assert typed.read(Costs, path, "costs") == COSTS
 
 
 def test_runs_on_nodes_come_in_waves_of_which_the_first_compiles() -> None:
     """The first takes 43 s, later ones 15 s: 43 + 9 x 15 s on ten nodes, 43 + 99 x 15 s on one."""
-    found = rows(costs.of_runs(COSTS, 100, 10))
+    found = rows(cost.of_runs(COSTS, 100, 10))
     assert found["first run, later run"] == "43.00 s, 15.00 s"
     assert (found["waves"], found["all runs"]) == ("10", "3 min")
     assert found["the same on one node"] == "25 min"
@@ -51,14 +51,14 @@ def test_runs_on_nodes_come_in_waves_of_which_the_first_compiles() -> None:
 
 
 def test_one_run_more_than_nodes_is_one_wave_more() -> None:
-    assert [rows(costs.of_runs(COSTS, runs, 10))["waves"] for runs in (1, 10, 11)] == [
+    assert [rows(cost.of_runs(COSTS, runs, 10))["waves"] for runs in (1, 10, 11)] == [
         "1", "1", "2"
     ]  # fmt: skip
 
 
 def test_members_cost_what_the_line_through_those_measured_says() -> None:
     """2 MB, 1 ms and 200 kB a member; each more is evaluated in 1 s and certified in 1 s."""
-    found = rows(costs.of_population(COSTS, 4096))
+    found = rows(cost.of_population(COSTS, 4096))
     assert found["memory of the steps, members at once"] == "8.2 GB"
     assert found["a step, as measured on cpu"] == "4.10 s"
     assert found["1,000 steps of that"] == "68 min"
@@ -70,14 +70,14 @@ def test_members_cost_what_the_line_through_those_measured_says() -> None:
 
 def test_what_falls_with_members_by_chance_is_taken_as_level() -> None:
     odd = replace(COSTS, members=(Members(1, 0.02, 5), Members(16, 0.01, 5)))
-    assert costs.line(odd.members, "step", 4096) == pytest.approx(0.01)
+    assert cost.line(odd.members, "step", 4096) == pytest.approx(0.01)
 
 
 def test_every_constant_is_shown() -> None:
-    found = rows(costs.constants(COSTS))
+    found = rows(cost.constants(COSTS))
     assert found["first run: compiling"] == "10.00 s"
     assert found["step of 16 members"] == "16.00 ms"
     assert found["memory of such steps, one member at once"] == "2.0 MB"
     assert len(found) == 1 + 3 * 6 + 2 * 2 + 3
-    busy = rows(costs.constants(replace(COSTS, load=7.25)))
+    busy = rows(cost.constants(replace(COSTS, load=7.25)))
     assert busy["processes that wanted a core meanwhile"] == "7.2"

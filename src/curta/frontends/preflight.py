@@ -93,7 +93,7 @@ def affordable(recipe: Recipe, layout: Layout, members: int) -> Recipe:
     if not out:
         return recipe
     named = ", ".join(f"{part.name} (about {expected.duration(part.seconds)})" for part in out)
-    notify(f"left out of the evaluation: {named}; --evaluation.digits asks for them")
+    notify(f"left out of the evaluation: {named}; evaluation.digits asks for them")
     return replace(recipe, evaluation=replace(settings, digits=_plainly(left)))
 
 
