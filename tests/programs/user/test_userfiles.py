@@ -314,7 +314,7 @@ def test_an_encoding_of_the_users_own(tmp_path: Path, capsys: pytest.CaptureFixt
             {"strenght": 1},
             "x: unknown field 'positions.strenght': did you mean 'positions.strength'",
         ),
-        ({"strength": "1"}, "x: positions.strength: input should be a valid number"),
+        ({"strength": "1"}, 'x: positions.strength should be a valid number, not "1"'),
     ],
 )
 def test_a_mistake_in_the_settings_of_the_users_encoding(given: dict[str, Any], line: str) -> None:
