@@ -247,7 +247,7 @@ CLAIMS: dict[str, Claim] = {
 }  # fmt: skip
 """By name, which begins with the model's."""
 
-HEAD = ("claim", "figure", "holds if", "found", "seeds", "seen by")
+HEAD = ("claim", "figure", "holds if", "measured", "verdict", "command")
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
