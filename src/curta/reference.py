@@ -3,7 +3,7 @@
 Under a window the one attention layer is the first, so a token's vector, query, key and value
 depend on the token alone. They are tables with one row per token, computed once; what is left is
 a softmax over the cells of each window and the MLPs after it. Every design that positions
-'window' accept is here (`config.consistency.WINDOW_NEEDS`); logits agree with the compiled model
+'window' accept is here (`config.recipe.WINDOW_NEEDS`); logits agree with the compiled model
 up to rounding.
 """
 

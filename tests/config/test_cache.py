@@ -15,8 +15,8 @@ from curta.config.errors import Notice
 
 
 @pytest.fixture(autouse=True)
-def _nothing_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "_SAID", set())
+def _no_notice_yet() -> None:
+    cache._notify_once.cache_clear()
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_what_is_not_there_is_nothing_to_say(entry: Path) -> None:
 @pytest.mark.parametrize("kind", ["empty", "torn", "other", "bit", "pipe", "link"])
 def test_a_damaged_entry_is_removed_and_can_be_kept_anew(entry: Path, kind: str) -> None:
     damage(entry, kind)
-    with pytest.warns(Notice, match="a damaged entry of the cache '.*cache' is made anew"):
+    with pytest.warns(Notice, match="a damaged entry of the cache '.*cache' is computed again"):
         assert cache.read(entry) is None
     assert not os.path.lexists(entry)
     cache.keep(entry, b"anew")

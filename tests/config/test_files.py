@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curta.config import cluster, described, files, locks
+from curta.config import cluster, described, files, system
 from curta.config.errors import UserError
 from curta.model import recipes
 from curta.probes import probe_named
@@ -214,7 +214,7 @@ def test_a_sweep_leaves_folders_that_have_an_owner_of_their_own(tmp_path: Path) 
 def test_a_folder_that_a_sweep_has_taken_before_it_was_locked_is_made_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    claim, taken = locks.claim, list[Path]()
+    claim, taken = system.claim_lock, list[Path]()
 
     def swept(path: Path) -> int | None:
         if not taken:
@@ -222,7 +222,7 @@ def test_a_folder_that_a_sweep_has_taken_before_it_was_locked_is_made_anew(
             path.rmdir()
         return claim(path)
 
-    monkeypatch.setattr(locks, "claim", swept)
+    monkeypatch.setattr(system, "claim_lock", swept)
     with files.new_folder(tmp_path / "mine") as folder:
         (folder / "run.json").write_text("{}")
     assert (tmp_path / "mine" / "run.json").exists()

@@ -16,7 +16,7 @@ FILES = """
 from pathlib import Path
 from tests.config import windows
 windows.begin()
-from curta.config import files, locks
+from curta.config import files, system
 place = Path({place!r})
 with files.new_folder(place / "run") as folder:
     files.write(folder / "one", "1")
@@ -24,12 +24,12 @@ with files.new_folder(place / "run") as folder:
     files.append(folder / "lines", "b\\n")
     files.sync(folder / "lines")
 assert files.read_bytes(place / "run" / "lines") == b"a\\nb\\n"
-held = locks.claim(place / "run" / "one")
-assert held is not None and not locks.is_free(place / "run" / "one")
+held = system.claim_lock(place / "run" / "one")
+assert held is not None and not system.lock_is_free(place / "run" / "one")
 assert files.read_bytes(place / "run" / "one") == b"1"
-locks.release(held)
-assert locks.is_free(place / "run" / "one")
-assert locks.claim(place / "run") is None and not locks.is_free(place / "run")
+system.release_lock(held)
+assert system.lock_is_free(place / "run" / "one")
+assert system.claim_lock(place / "run") is None and not system.lock_is_free(place / "run")
 (place / "link").symlink_to(place / "run" / "one")
 try:
     files.read_bytes(place / "link")

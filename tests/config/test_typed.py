@@ -140,3 +140,30 @@ def refused(kind: type[Any], path: Path) -> str:
         typed.read(kind, path, "it")
     assert "\n" not in str(caught.value)
     return str(caught.value)
+
+
+@dataclasses.dataclass(frozen=True)
+class Kiln:
+    heat: int
+    door: str = "shut"
+
+    def __post_init__(self) -> None:
+        if self.heat > 9:
+            raise UserError("kiln.heat is above 9")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('{"heat": "2"}', 'x: kiln.heat should be a valid integer, not "2"'),
+        ("{}", "x: kiln.heat is missing"),
+        ('{"haet": 2}', "x: unknown field 'kiln.haet': did you mean 'kiln.heat'?"),
+        ('{"heat": "2", "lid": 1}', "x: unknown field 'kiln.lid': choose from kiln.door, kiln"),
+        ('{"heat": 10}', "x: kiln.heat is above 9"),
+        ("[1]", "x: kiln "),
+    ],
+)
+def test_a_users_mistake_is_one_line_with_its_field(text: str, line: str) -> None:
+    with pytest.raises(UserError) as caught:
+        typed.parse_fields(Kiln, text, "x", "kiln.")
+    assert str(caught.value).startswith(line)

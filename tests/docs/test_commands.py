@@ -101,7 +101,7 @@ EXIST: dict[str, Callable[[dict[str, Any]], None]] = {
 
 def read(words: list[str]) -> None:
     """Reads a command as the command line does, and executes nothing; raises as it does."""
-    with click.Context(cli, info_name="curta") as top:
+    with click.Context(cli, info_name="curta", **cli.context_settings) as top:
         name, command, rest = cli.resolve_command(top, words)
         assert name is not None
         assert command is not None

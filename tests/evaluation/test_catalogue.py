@@ -42,15 +42,15 @@ def of(**changes: Any) -> tuple[Recipe, ProgramLayout]:
     return recipe, paper.layout(recipe)
 
 
-def found(recipe: Recipe, layout: ProgramLayout) -> catalogue.Found:
-    return catalogue.found(recipe, layout, recipe.tasks[0])
+def found(recipe: Recipe, layout: ProgramLayout) -> catalogue.WindowCatalogue:
+    return catalogue.of_task(recipe, layout, recipe.tasks[0])
 
 
-def timeless(one: catalogue.Found) -> catalogue.Found:
+def timeless(one: catalogue.WindowCatalogue) -> catalogue.WindowCatalogue:
     return one._replace(listing=replace(one.listing, seconds=0.0))
 
 
-def same(one: catalogue.Found, other: catalogue.Found) -> bool:
+def same(one: catalogue.WindowCatalogue, other: catalogue.WindowCatalogue) -> bool:
     pairs = zip(timeless(one), timeless(other), strict=True)
     return all(np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b for a, b in pairs)
 
@@ -81,12 +81,12 @@ def test_other_sizes_and_budgets_are_listed_anew(
 def test_damage_is_listed_anew(
     cache: Path, listings: list[int], damage: bytes | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("curta.config.cache._SAID", set())
+    entries._notify_once.cache_clear()
     recipe, layout = of()
     first = found(recipe, layout)
     (path,) = (cache / "windows").iterdir()
     path.write_bytes(path.read_bytes()[:-9] if damage is None else damage)
-    with pytest.warns(Notice, match="a damaged entry of the cache .* is made anew"):
+    with pytest.warns(Notice, match="a damaged entry of the cache .* is computed again"):
         assert same(found(recipe, layout), first)
     count = len(listings)
     assert same(found(recipe, layout), first)

@@ -1,4 +1,4 @@
-"""Intervals and tests against SciPy's, against enumeration, and against what they promise."""
+"""Intervals and tests against enumeration, published figures, and what they promise."""
 
 import itertools
 from fractions import Fraction
@@ -7,7 +7,7 @@ from statistics import mean
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from curta.evaluation import statistics
@@ -18,12 +18,6 @@ counts = st.integers(1, 5000)
 rights = counts.flatmap(lambda count: st.tuples(st.integers(0, count), st.just(count)))
 shares = st.lists(st.integers(0, 200).map(lambda right: right / 200), min_size=5, max_size=12)
 p_values = st.lists(st.floats(0, 1), min_size=1, max_size=8)
-
-
-@given(rights)
-def test_wilson_is_scipys(case: tuple[int, int]) -> None:
-    known = scipy.stats.binomtest(*case).proportion_ci(0.95, method="wilson")
-    assert wilson(*case) == pytest.approx((known.low, known.high), abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -49,29 +43,6 @@ def test_wilson_holds_the_share_and_mirrors_with_right_and_wrong(case: tuple[int
     assert wilson(count - right, count) == pytest.approx((1 - high, 1 - low), abs=2e-6)
 
 
-@given(rights, st.integers(2, 20))
-def test_wilson_is_narrower_of_more_problems(case: tuple[int, int], times: int) -> None:
-    few, many = wilson(*case), wilson(case[0] * times, case[1] * times)
-    assert many.high - many.low < few.high - few.low
-
-
-@settings(max_examples=20)
-@given(shares)
-def test_the_interval_of_a_mean_is_scipys(values: list[float]) -> None:
-    found = of_mean(values)
-    if len(set(values)) == 1:
-        assert found is None
-        return
-    known = scipy.stats.bootstrap(
-        (values,), np.mean, n_resamples=10_000, method="percentile", rng=np.random.default_rng(1)
-    ).confidence_interval
-    wide = max(values) - min(values)
-    assert found == pytest.approx((known.low, known.high), abs=0.05 * wide)
-    assert found is not None
-    assert min(values) <= found.low <= mean(values) + 1e-6
-    assert mean(values) - 1e-6 <= found.high <= max(values)
-
-
 def test_the_interval_of_a_mean_is_that_of_all_draws() -> None:
     """Of five seeds all 3,125 draws can be written down."""
     values = [0.1, 0.4, 0.5, 0.55, 0.9]
@@ -82,13 +53,6 @@ def test_the_interval_of_a_mean_is_that_of_all_draws() -> None:
 @given(shares)
 def test_the_same_seeds_have_the_same_interval(values: list[float]) -> None:
     assert of_mean(values) == of_mean(list(values))
-
-
-def test_many_seeds_are_drawn_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    values = [number / 50 for number in range(50)]
-    whole = of_mean(values)
-    monkeypatch.setattr(statistics, "TOGETHER", 1000)
-    assert of_mean(values) == pytest.approx(whole, abs=0.01)
 
 
 @pytest.mark.parametrize("values", [[0.5], [0.1, 0.9], [0.1, 0.5, 0.9], [0.1, 0.2, 0.3, 0.4]])
@@ -112,15 +76,6 @@ def test_a_paired_difference_is_the_mean_of_differences(pairs: list[tuple[float,
     assert of_difference(first, second, paired=True) == known
 
 
-def test_an_unpaired_difference_is_scipys() -> None:
-    first, second = [0.9, 0.8, 0.95, 0.7, 0.85, 0.99], [0.5, 0.9, 0.4, 0.6, 0.8]
-    known = scipy.stats.bootstrap(
-        (first, second), lambda a, b, axis: a.mean(axis) - b.mean(axis), n_resamples=10_000,
-        method="percentile", rng=np.random.default_rng(1),
-    ).confidence_interval  # fmt: skip
-    assert of_difference(first, second, paired=False) == pytest.approx(known, abs=0.01)
-
-
 def test_pairs_that_move_together_have_a_narrow_interval() -> None:
     first = [0.1, 0.3, 0.5, 0.7, 0.9]
     second = [value - 0.05 - 0.001 * place for place, value in enumerate(first)]
@@ -142,13 +97,6 @@ def coins(heads: int, count: int) -> Fraction:
 def test_mcnemar_is_the_share_of_all_throws(count: int) -> None:
     for heads in range(count + 1):
         assert mcnemar(heads, count - heads) == pytest.approx(float(coins(heads, count)), rel=1e-9)
-
-
-@given(st.integers(0, 3000), st.integers(0, 3000))
-def test_mcnemar_is_scipys_test_of_a_coin(one: int, other: int) -> None:
-    known = scipy.stats.binomtest(one, one + other).pvalue if one + other else 1.0
-    assert mcnemar(one, other) == pytest.approx(known, rel=1e-7, abs=1e-300)
-    assert mcnemar(one, other) == mcnemar(other, one)
 
 
 def test_mcnemar_takes_the_most_problems_there_may_be() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from curta.config.errors import UserError
 from curta.layouts import Layout, layout_named
-from curta.layouts.hints import HINTS
+from curta.layouts.marked import HINTS
 from curta.problems.problem import Problem, parse
 from tests import tiny
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curta.layouts import LAYOUTS
-from curta.layouts.forms import AnswerPattern, PromptFormat
+from curta.layouts.base import AnswerPattern, PromptFormat
 from curta.problems.operations import OPERATIONS
 from tests import tiny
 

@@ -125,7 +125,7 @@ def test_what_was_surveyed_is_kept_and_not_surveyed_again(
 def test_a_survey_is_made_without_a_cache_that_is_damaged(
     cache: Path, damage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("curta.config.cache._SAID", set())
+    entries._notify_once.cache_clear()
     monkeypatch.setattr("curta.programs.machine.survey.TOKENS", 3000)
     first = paper.layout(tiny.recipe())
     (path,) = cache.iterdir()

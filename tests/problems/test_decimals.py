@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curta.problems.decimals import of_exact, places_of, to_exact, to_int, to_text
+from curta.problems.numerals import of_exact, places_of, to_exact, to_int, to_text
 from tests import tiny
 
 

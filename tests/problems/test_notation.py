@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from curta.config.errors import UserError
 from curta.problems.arithmetic import ARITHMETIC
-from curta.problems.notation import literals, written
+from curta.problems.numerals import literals, written
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem, answer_text, parse
 

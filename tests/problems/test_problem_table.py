@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from curta.problems.decimals import to_int
+from curta.problems.numerals import to_int
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem_table import Table, numbers, shuffled
 from tests import tiny

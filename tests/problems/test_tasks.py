@@ -15,7 +15,7 @@ from curta.config.errors import UserError
 from curta.config.task import Task, shares
 from curta.problems import task_sizes, tasks
 from curta.problems.arithmetic import ARITHMETIC
-from curta.problems.arithmetic.digits import Numbers
+from curta.problems.digits import Numbers
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem
 from curta.problems.tasks import RANDOM, as_size, problems, sample, slices

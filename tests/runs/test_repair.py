@@ -91,16 +91,16 @@ def test_a_round_that_was_killed_ends_with_the_same_weights(repaired: Run) -> No
 
 def test_windows_that_an_evaluation_meets_join_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
     """They are repaired like the others: training goes on after the certificate."""
-    whole = catalogue.found
+    whole = catalogue.of_task
 
-    def half(*given: Any) -> catalogue.Found:
+    def half(*given: Any) -> catalogue.WindowCatalogue:
         found = whole(*given)
         count = len(found.rows) // 2
         return found._replace(
             rows=found.rows[:count], targets=found.targets[:count], examples=found.examples[:count]
         )
 
-    monkeypatch.setattr(catalogue, "found", half)
+    monkeypatch.setattr(catalogue, "of_task", half)
     fields = FIELDS | {"training.problems": 2, "evaluation.count": 60, "evaluation.digits": [9]}
     run = api.begin("luhn", [3], "met", fields, evaluate=True)
     run.complete()

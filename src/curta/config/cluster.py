@@ -12,7 +12,6 @@ from typing import Annotated, Any
 from annotated_types import Ge, Le, MaxLen
 
 from curta.config import files, limits
-from curta.config.complaints import complaint
 from curta.config.errors import UserError, quoted, unknown
 
 Line = Annotated[str, MaxLen(limits.LETTERS)]
@@ -92,13 +91,8 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def parse(fields: Mapping[str, Any], where: str) -> Cluster:
-    """Checks every field; UserError names the first that is wrong."""
-    from pydantic import TypeAdapter, ValidationError
-
+    """Check every field; UserError names the first that is wrong."""
     from curta.config.recipe import as_json
+    from curta.config.typed import parse_fields
 
-    try:
-        adapter = TypeAdapter(Cluster)
-        return adapter.validate_json(as_json(fields, where), strict=True, extra="forbid")
-    except ValidationError as error:
-        raise complaint(error, where, lambda _: FIELDS, "cluster") from None
+    return parse_fields(Cluster, as_json(fields, where), where, "cluster.")

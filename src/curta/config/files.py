@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from curta.config import locks, system
+from curta.config import system
 from curta.config.errors import UserError
 
 
@@ -29,11 +29,23 @@ LARGEST = 1 << 30
 
 
 def write(path: Path, content: bytes | str) -> None:
-    """Replaces `path` atomically; a failure is one line and leaves the old file as it was."""
+    """Replace `path` atomically; a failure is one line and leaves the old file as it was."""
     data = content.encode() if isinstance(content, str) else content
     with _writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        _replace(path, data)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=PART)
+        temporary = Path(name)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.chmod(0o644)
+            temporary.replace(path)
+            sync(path.parent)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
 
 
 def append(path: Path, text: str) -> None:
@@ -61,15 +73,17 @@ def sync(path: Path) -> None:
 
 
 def sweep(folder: Path, owned_by: str) -> None:
-    """Removes what writers that were killed have left in a folder and in those inside it.
+    """Remove what killed writers have left in a folder and in those inside it.
 
     A folder inside that holds a file called `owned_by` is left to its own owner.
     """
-    inside = (path for path in folder.iterdir() if path.is_dir() and path.suffix != PART)
+    inside = [path for path in folder.iterdir() if path.is_dir() and path.suffix != PART]
     for place in (folder, *(path for path in inside if not (path / owned_by).exists())):
         if not place.is_symlink():
             _sweep_folders(place)
-            _sweep_files(place)
+            for path in place.glob(f".*{PART}"):
+                if path.is_symlink() or not path.is_dir():
+                    path.unlink(missing_ok=True)
 
 
 def read_bytes(path: Path, most: int = LARGEST) -> bytes:
@@ -96,8 +110,20 @@ def read_own(path: Path, where: str, most: int = LARGEST) -> str:
 
 @contextmanager
 def opened(path: Path, most: int = LARGEST) -> Iterator[BinaryIO]:
-    """The file, open to be read; OSError as in `read_bytes`."""
-    with os.fdopen(_regular(path, most), "rb") as file:
+    """Open a regular file to be read; OSError as in `read_bytes`. A pipe is not waited for."""
+    try:
+        handle = system.open_file(path)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise OSError(errno.ELOOP, "it is a link") from None
+        raise
+    about = os.fstat(handle)
+    if not stat.S_ISREG(about.st_mode) or about.st_size > most:
+        os.close(handle)
+        is_file = stat.S_ISREG(about.st_mode)
+        reason = f"it is larger than {most:,} bytes" if is_file else "it is no regular file"
+        raise OSError(errno.EINVAL, reason)
+    with os.fdopen(handle, "rb") as file:
         yield file
 
 
@@ -143,38 +169,39 @@ class TakenError(UserError):
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """A folder to fill, which gets its name only when all is well.
+    """Yield a folder to fill, which gets its name only when all is well.
 
-    Raises TakenError if that is another's: it is given by one `rename`, so that of several that
-    want it one gets it. What was left by
-    processes that were killed is removed: a lock on a folder says that it is still being filled.
+    Raises TakenError if the name is another's: one `rename` gives it, so one of several that want
+    it gets it. A lock on a folder says that it is still being filled; folders that killed
+    processes have left are removed.
     """
     _check_free(path)
     with _writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         _sweep_folders(path.parent)
-        temporary, lock = _empty_folder(path)
+        while True:
+            name = tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=PART)
+            temporary = Path(name)
+            with suppress(FileNotFoundError):
+                lock = system.claim_lock(temporary)
+                if temporary.exists():
+                    break
+                system.release_lock(lock)  # a sweep took it before it was locked
         try:
             yield temporary
             temporary.chmod(0o755)
             sync(temporary)
             _check_free(path)
-            _rename(temporary, path)
+            try:
+                temporary.rename(path)
+            except OSError as error:  # POSIX renames a folder onto an empty one only
+                if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+                    raise TakenError(f"{str(path)!r} exists already: choose another name") from None
+                raise
             sync(path.parent)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
-            locks.release(lock)
-
-
-def _empty_folder(path: Path) -> tuple[Path, int | None]:
-    """A folder beside `path`, and its lock; another where a sweep took it before it was locked."""
-    while True:
-        made = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=PART))
-        with suppress(FileNotFoundError):
-            lock = locks.claim(made)
-            if made.exists():
-                return made, lock
-            locks.release(lock)
+            system.release_lock(lock)
 
 
 def _check_free(path: Path) -> None:
@@ -182,35 +209,15 @@ def _check_free(path: Path) -> None:
         raise TakenError(f"{str(path)!r} exists already: choose another name, or remove it")
 
 
-def _rename(folder: Path, path: Path) -> None:
-    """POSIX renames a folder onto an empty one only."""
-    try:
-        folder.rename(path)
-    except OSError as error:
-        if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
-            raise TakenError(f"{str(path)!r} exists already: choose another name") from None
-        raise
-
-
 def _sweep_folders(parent: Path) -> None:
+    """Remove folders that nobody fills, holding their locks meanwhile."""
     for path in parent.glob(f".*{PART}"):
-        if path.is_dir() and not path.is_symlink() and locks.is_free(path):
-            _remove(path)
-
-
-def _remove(path: Path) -> None:
-    """Removes a folder that nobody fills, holding its lock, unless another is faster."""
-    with suppress(FileNotFoundError):
-        lock = locks.claim(path)
-        if lock is not None:
-            shutil.rmtree(path, ignore_errors=True)
-            locks.release(lock)
-
-
-def _sweep_files(parent: Path) -> None:
-    for path in parent.glob(f".*{PART}"):
-        if path.is_symlink() or not path.is_dir():
-            path.unlink(missing_ok=True)
+        if path.is_dir() and not path.is_symlink():
+            with suppress(FileNotFoundError):
+                lock = system.claim_lock(path)
+                if lock is not None:
+                    shutil.rmtree(path, ignore_errors=True)
+                    system.release_lock(lock)
 
 
 @contextmanager
@@ -222,21 +229,6 @@ def _writing(path: Path) -> Iterator[None]:
         raise UserError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
 
 
-def _replace(path: Path, data: bytes) -> None:
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=PART)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-        sync(path.parent)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
 def open_end(path: Path) -> int:
     """A descriptor to write at the end; OSError for what may lie elsewhere too, such as a link."""
     handle = system.open_file(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
@@ -244,22 +236,4 @@ def open_end(path: Path) -> int:
     if not stat.S_ISREG(about.st_mode) or about.st_nlink > 1:
         os.close(handle)
         raise OSError(errno.EINVAL, "it is a link, or no regular file")
-    return handle
-
-
-def _regular(path: Path, most: int) -> int:
-    """A descriptor of the file; one that waits for a writer is opened without waiting."""
-    try:
-        handle = system.open_file(path)
-    except OSError as error:
-        if error.errno == errno.ELOOP:
-            raise OSError(errno.ELOOP, "it is a link") from None
-        raise
-    about = os.fstat(handle)
-    reason = None if stat.S_ISREG(about.st_mode) else "it is no regular file"
-    if reason is None and about.st_size > most:
-        reason = f"it is larger than {most:,} bytes"
-    if reason is not None:
-        os.close(handle)
-        raise OSError(errno.EINVAL, reason)
     return handle

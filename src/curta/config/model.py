@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from annotated_types import Ge, Le, Lt, MaxLen
 
-from curta.config.errors import UserError
+from curta.config.errors import refuse_if
 from curta.config.limits import RATIO, WIDTH, Layers, Parts, Rate
 
 Shared = Literal["key-query", "value-key", "out-query", "out-value", "norms"]
@@ -120,59 +120,58 @@ class ModelConfig:
     """
 
     def __post_init__(self) -> None:
-        if self.width % self.heads:
-            raise UserError(
-                f"model.width {self.width} is not divisible by model.heads {self.heads}"
-            )
-        if self.heads % self.kv_heads:
-            raise UserError(
-                f"model.heads {self.heads} is not divisible by model.num_kv_heads {self.kv_heads}"
-            )
-        if self.num_attention_layers > self.num_layers:
-            raise UserError(
-                f"model.num_attention_layers {self.num_attention_layers} is more than"
-                f" model.num_layers {self.num_layers}"
-            )
-
-        if self.embedding == "arc" and (self.width != 2 or self.compositional_embeddings):
-            raise UserError(
-                "model.embedding 'arc' lies in a plane: it needs model.width 2, and no"
-                " model.compositional_embeddings"
-            )
-        self._check_sharing()
-        self._check_norms()
-
-    def _check_norms(self) -> None:
-        """Raises UserError for what a model without norms, or without these, cannot have."""
-        if "norms" in self.biases and self.norm != "layer":
-            raise UserError(f"model.biases 'norms' need model.norm 'layer', not {self.norm!r}")
-        if {"norms"} <= set(self.weight_sharing) and (self.biases or not self.final_norm):
-            raise UserError(
-                "model.weight_sharing 'norms' needs model.final_norm, and no model.biases"
-            )
-        if self.norm == "none" and self.norm_placement != "pre":
-            raise UserError(f"model.norm_placement {self.norm_placement!r} needs a model.norm")
-
-    def _check_sharing(self) -> None:
-        """Raises UserError for weights that cannot stand for others."""
-        if len(set(self.weight_sharing)) < len(self.weight_sharing):
-            raise UserError("model.weight_sharing names something twice")
-        if "norms" in self.weight_sharing and not self.has_gains:
-            raise UserError(
-                f"model.weight_sharing 'norms': model.norm {self.norm!r} has no gains to share"
-            )
-        if {"out-query", "out-value"} <= set(self.weight_sharing):
-            raise UserError("model.weight_sharing: choose one of 'out-query' and 'out-value'")
-        if "key-query" in self.weight_sharing and self.head_dim % 2:
-            raise UserError(
-                "model.weight_sharing 'key-query' turns pairs of features: it needs a head's width"
-                f" that is even, not {self.head_dim}"
-            )
-        square = {"key-query", "out-value"} & set(self.weight_sharing)
-        if square and self.kv_heads < self.heads:
-            raise UserError(
-                f"model.weight_sharing {min(square)!r} needs a key and value of each head"
-            )
+        shared, kv_heads = set(self.weight_sharing), self.kv_heads
+        refuse_if(
+            self.width % self.heads,
+            f"model.width {self.width} is not divisible by model.heads {self.heads}",
+        )
+        refuse_if(
+            self.heads % kv_heads,
+            f"model.heads {self.heads} is not divisible by model.num_kv_heads {kv_heads}",
+        )
+        refuse_if(
+            self.num_attention_layers > self.num_layers,
+            f"model.num_attention_layers {self.num_attention_layers} is more than"
+            f" model.num_layers {self.num_layers}",
+        )
+        refuse_if(
+            self.embedding == "arc" and (self.width != 2 or self.compositional_embeddings),
+            "model.embedding 'arc' lies in a plane: it needs model.width 2, and no"
+            " model.compositional_embeddings",
+        )
+        refuse_if(
+            len(shared) < len(self.weight_sharing), "model.weight_sharing names something twice"
+        )
+        refuse_if(
+            "norms" in shared and not self.has_gains,
+            f"model.weight_sharing 'norms': model.norm {self.norm!r} has no gains to share",
+        )
+        refuse_if(
+            {"out-query", "out-value"} <= shared,
+            "model.weight_sharing: choose one of 'out-query' and 'out-value'",
+        )
+        refuse_if(
+            "key-query" in shared and self.head_dim % 2,
+            "model.weight_sharing 'key-query' turns pairs of features: it needs a head's width"
+            f" that is even, not {self.head_dim}",
+        )
+        square = min({"key-query", "out-value"} & shared, default=None)
+        refuse_if(
+            square and kv_heads < self.heads,
+            f"model.weight_sharing {square!r} needs a key and value of each head",
+        )
+        refuse_if(
+            "norms" in self.biases and self.norm != "layer",
+            f"model.biases 'norms' need model.norm 'layer', not {self.norm!r}",
+        )
+        refuse_if(
+            "norms" in shared and (self.biases or not self.final_norm),
+            "model.weight_sharing 'norms' needs model.final_norm, and no model.biases",
+        )
+        refuse_if(
+            self.norm == "none" and self.norm_placement != "pre",
+            f"model.norm_placement {self.norm_placement!r} needs a model.norm",
+        )
 
     @property
     def kv_heads(self) -> int:

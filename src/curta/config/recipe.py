@@ -1,14 +1,15 @@
 """Recipes: one TOML file holds everything that a run is made of.
 
-A recipe is read strictly: an unknown field, a wrong type or a bad value is one
-line that names the field. Whether its parts fit together is for `model.recipes` to say, which
-knows operations, programs, layouts and encodings. `with_overrides` lays `section.field = value`
-pairs on top, which is what the command line does.
+A recipe is read strictly: an unknown field, a wrong type or a bad value is one line that names the
+field, and so are sections that contradict each other. Whether operations, programs, layouts and
+encodings fit is for `model.recipes` to say. `with_overrides` lays `section.field = value` pairs on
+top, which is what the command line does.
 """
 
 import copy
 import dataclasses
 import json
+import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -16,18 +17,17 @@ from typing import Annotated, Any
 
 import tomli_w
 from annotated_types import MaxLen, MinLen
-from pydantic import Discriminator, Field, Tag, TypeAdapter, ValidationError
+from pydantic import Discriminator, Field, Tag, ValidationError
 
-from curta.config import consistency
-from curta.config.complaints import STRANGE, bound
-from curta.config.errors import QUOTED, UserError, quoted, unknown
+from curta.config.errors import UserError, quoted, refuse_if, shortened, unknown
 from curta.config.limits import FILE, ITEMS, LETTERS, VALUE, Name, PathName
 from curta.config.model import ModelConfig
 from curta.config.optimizer import OPTIMIZERS, AdamW, Optimizer
-from curta.config.positions import Positions, UserEncoding, Window
-from curta.config.printable import shortened
+from curta.config.positions import T5, Abacus, Positions, RoPE, UserEncoding, Window
 from curta.config.sections import FORMS, LIST, OTHER, TEXT, Evaluation, Training, form
+from curta.config.table import spanned
 from curta.config.task import Task, shares
+from curta.config.typed import MISSPELT, adapter, field_error, first_error
 
 Tasks = Annotated[
     Annotated[Task, Tag(OTHER)] | Annotated[tuple[Task, ...], MinLen(1), MaxLen(ITEMS), Tag(LIST)],
@@ -67,7 +67,7 @@ class Recipe:
     """What is asked when training has ended."""
 
     def __post_init__(self) -> None:
-        consistency.check(self)
+        check_consistency(self)
 
     @property
     def programs(self) -> tuple[str, ...]:
@@ -104,6 +104,117 @@ class Recipe:
         return min(REPAIR_STEPS, -(-training.steps // 5)) if repairs else 0
 
 
+WINDOW_NEEDS = {
+    "num_attention_layers": (1,),
+    "num_recurrences": (1,),
+    "input_injection": ("none",),
+    "causal": (True,),
+    "dropout": (0.0,),
+    "biases": ((),),
+    "norm_placement": ("pre", "post_residual"),
+    "norm_epsilon": (1e-6,),
+    "final_norm": (True,),
+    "tied_scale": (True,),
+}
+"""Values of model fields under which the next token is provably a function of one window."""
+
+MOST_IN_EPOCHS = 2**32 - 1
+"""Problems of a training in epochs: they are counted in 32 bits."""
+
+
+def check_consistency(recipe: Recipe) -> None:
+    """Raise UserError for sections that contradict each other."""
+    model, training, positions = recipe.model, recipe.training, recipe.positions
+    operators = [task.operator for task in recipe.tasks]
+    refuse_if(
+        not recipe.summary.isprintable(),
+        f"summary {quoted(recipe.summary)}: one line, of printable characters",
+    )
+    refuse_if(
+        (recipe.layout is None) == (not recipe.programs),
+        "a recipe has either a program or a layout",
+    )
+    refuse_if(
+        len(set(operators)) < len(operators),
+        f"task: one of the operators {' '.join(operators)} comes twice",
+    )
+    refuse_if(
+        training.batch < len(operators),
+        f"training.batch must be at least {len(operators)}, one a task",
+    )
+    refuse_if(
+        not training.validate_every and (training.keep != "last" or training.stop_at is not None),
+        "training.keep best and training.stop_at need training.validate_every",
+    )
+    watched = training.validation if training.validate_every else 0
+    held_out_sets = 1 + len(recipe.evaluation.layouts)  # each layout has its own problems
+    for held_out in (task.held_out for task in recipe.tasks if task.held_out):
+        refuse_if(
+            held_out <= watched,
+            f"task.held_out {held_out:,}: training.validation takes {watched:,} of them and the"
+            " evaluation needs others",
+        )
+        refuse_if(
+            held_out - watched < held_out_sets,
+            f"task.held_out {held_out:,}: evaluation.layouts makes it {held_out_sets} sets of"
+            f" problems, and {held_out - watched:,} are left for them",
+        )
+    if isinstance(positions, Window):
+        for field, allowed in WINDOW_NEEDS.items():
+            value, needed = getattr(model, field), " or ".join(map(str, allowed))
+            refuse_if(
+                value not in allowed, f"positions 'window' need model.{field} {needed}, not {value}"
+            )
+    grouped = f"so model.num_kv_heads must be {model.heads}, as model.heads, not {model.kv_heads}"
+    refuse_if(
+        isinstance(positions, Abacus)
+        and positions.inject == "queries_keys"
+        and model.kv_heads < model.heads,
+        f"positions.inject 'queries_keys' gives each head a part of the vectors, {grouped}",
+    )
+    refuse_if(
+        isinstance(positions, RoPE) and positions.over == "heads" and model.kv_heads < model.heads,
+        f"positions.over 'heads' turns queries and keys alike, {grouped}",
+    )
+    _check_model(recipe)
+
+
+def _check_model(recipe: Recipe) -> None:
+    """Raise UserError for a model that cannot be trained as the recipe says."""
+    model, training = recipe.model, recipe.training
+    refuse_if(
+        not model.causal and recipe.layout is None,
+        "without model.causal no program can be run: it needs a layout",
+    )
+    refuse_if(
+        not model.causal and training.loss in ("all", "padded"),
+        f"training.loss {training.loss!r} has no meaning if model.causal is false",
+    )
+    refuse_if(
+        not model.causal and isinstance(recipe.positions, T5),
+        "positions 't5' has no buckets for tokens to the right, which a model without"
+        " model.causal sees: take alibi, fire or another of them",
+    )
+    refuse_if(
+        recipe.programs and training.loss == "numeric",
+        "training.loss 'numeric' needs a layout: a program's digits carry more",
+    )
+    refuse_if(
+        model.qk_input == "positions" and model.input_injection == "normed",
+        "model.qk_input 'positions' leaves tokens out of queries and keys, and"
+        " model.input_injection 'normed' adds them: take another of the two",
+    )
+    refuse_if(
+        training.order == "epochs" and training.steps * training.batch > MOST_IN_EPOCHS,
+        f"training.order 'epochs' counts {MOST_IN_EPOCHS:,} problems: steps x batch is more",
+    )
+    refuse_if(
+        training.recurrence_loss != "last" and model.num_recurrences == 1,
+        f"training.recurrence_loss {training.recurrence_loss!r} needs model.num_recurrences of"
+        " at least 2, not 1",
+    )
+
+
 REPAIR_STEPS = 300
 """Steps of a round of repair, at most; a fifth of those of a short training."""
 
@@ -122,8 +233,6 @@ RENAMED = {
 }
 """Fields that had other names, with those that they have."""
 
-_RECIPE = TypeAdapter(Recipe)
-
 _SHIPPED = Path(__file__).parent / "recipes"
 
 
@@ -139,23 +248,53 @@ def shipped(name: str) -> dict[str, Any]:
 
 
 def parse(fields: Mapping[str, Any], where: str) -> Recipe:
-    """Checks every field by itself; a UserError names the first that is wrong."""
-    try:
-        return _RECIPE.validate_json(as_json(fields, where), strict=True, extra="forbid")
-    except ValidationError as error:
-        raise _complaint(error, where) from None
+    """Check every field by itself; a UserError names the first that is wrong."""
+    return _validated(Recipe, fields, where)
 
 
-def changed_evaluation(of: Evaluation, changes: Mapping[str, Any]) -> Evaluation:
-    """The section with fields changed, every one checked as in a recipe; UserError likewise."""
+def changed_evaluation(settings: Evaluation, changes: Mapping[str, Any]) -> Evaluation:
+    """Return the section with fields changed, each checked as in a recipe; UserError likewise."""
     for name in changes:
-        if name not in vars(of):
-            raise unknown("field of the evaluation", name, vars(of))
+        if name not in vars(settings):
+            raise unknown("field of the evaluation", name, vars(settings))
+    return _validated(Evaluation, vars(settings) | dict(changes), "evaluation")
+
+
+def _validated(kind: type[Any], fields: Mapping[str, Any], where: str) -> Any:
     try:
-        fields = as_json(vars(of) | dict(changes), "evaluation")
-        return TypeAdapter(Evaluation).validate_json(fields, strict=True, extra="forbid")
+        return adapter(kind).validate_json(as_json(fields, where), strict=True, extra="forbid")
     except ValidationError as error:
-        raise _complaint(error, "evaluation") from None
+        first = first_error(error)
+    # The path without the tags that tell the alternatives of a field apart.
+    path = [str(step) for step in first["loc"] if step not in FORMS]
+    by_name = _NAMED.get(path[0] if path else "", {})
+    named = len(path) > 1 and path[1] in by_name
+    holder = by_name[path.pop(1)] if named else None
+    field, tag = ".".join(path), first.get("ctx", {}).get("tag")
+    if first["type"] == "union_tag_not_found":
+        choices = ", ".join(sorted(by_name))
+        raise UserError(f"{where}: positions.name is missing: choose from {choices}")
+    if first["type"] == "union_tag_invalid" and by_name:
+        name_of = "optimiser" if path[0] == "optimizer" else "position encoding"
+        raise UserError(f"{where}: {unknown(name_of, tag, by_name)}")
+    if first["type"] == "union_tag_invalid":
+        form_of = _FORMS.get(field, "a list, such as [1, 2]")
+        raise UserError(f"{where}: {field} should be {form_of}, not {quoted(first['input'])}")
+    names: Iterable[str] = ()
+    if first["type"] in MISSPELT:
+        names = field_paths()
+        if holder is not None:
+            names = [f"{path[0]}.{one.name}" for one in dataclasses.fields(holder)]
+        elif len(path) == 1:
+            names = dict.fromkeys(name.partition(".")[0] for name in names)
+    raise field_error(first, where, field, names, unknown_field)
+
+
+def unknown_field(path: str, names: Iterable[str]) -> UserError:
+    """Return an error for a field that does not exist: its new name, or the nearest one."""
+    if path in RENAMED:
+        return UserError(f"{path} is called {RENAMED[path]} now")
+    return unknown("field", path, names, "curta train --help")
 
 
 def as_json(fields: Mapping[str, Any], where: str) -> str:
@@ -195,7 +334,10 @@ def with_overrides(fields: Mapping[str, Any], overrides: Mapping[str, Any]) -> d
     if name is not None and isinstance(positions, dict) and name != positions.get("name"):
         result["positions"] = {}
     if "optimizer.name" in overrides:
-        result["optimizer"] = _kept(result.get("optimizer", {}), overrides["optimizer.name"])
+        settings = OPTIMIZERS.get(str(overrides["optimizer.name"]))
+        before = result.get("optimizer", {})
+        shared = {one.name for one in dataclasses.fields(settings)} if settings else set(before)
+        result["optimizer"] = {field: v for field, v in before.items() if field in shared}
     for path, value in overrides.items():
         *sections, field = path.split(".")
         table = result
@@ -207,13 +349,6 @@ def with_overrides(fields: Mapping[str, Any], overrides: Mapping[str, Any]) -> d
                 raise UserError(f"--{path}: {section!r} is a single value, not a section")
         table[field] = value
     return result
-
-
-def _kept(fields: Mapping[str, Any], name: object) -> dict[str, Any]:
-    """Those of an optimiser's fields that the one of this name has too."""
-    settings = OPTIMIZERS.get(str(name))
-    known = {one.name for one in dataclasses.fields(settings)} if settings else set(fields)
-    return {field: value for field, value in fields.items() if field in known}
 
 
 def parse_value(text: str) -> Any:
@@ -260,72 +395,11 @@ def flat(value: Any, most: int = NESTED) -> Any:
     return value
 
 
-def _complaint(error: ValidationError, where: str) -> UserError:
-    """One line for the first thing that is wrong."""
-    first = error.errors()[0]
-    path = _path(first["loc"])
-    field, named = ".".join(path), _NAMED.get(path[0] if path else "", {})
-    cause = first.get("ctx", {}).get("error")
-    if isinstance(cause, UserError):
-        return UserError(f"{where}: {cause}")
-    if first["type"] in STRANGE:
-        return UserError(f"{where}: {unknown_field(field, _near(first['loc']))}")
-    if first["type"] == "union_tag_not_found":
-        choices = ", ".join(sorted(named))
-        return UserError(f"{where}: positions.name is missing: choose from {choices}")
-    if first["type"] == "union_tag_invalid" and not named:
-        given, meant = quoted(first["input"]), _MEANT.get(field, "a list, such as [1, 2]")
-        return UserError(f"{where}: {field} should be {meant}, not {given}")
-    if first["type"] == "union_tag_invalid":
-        what = "optimiser" if path[0] == "optimizer" else "position encoding"
-        return UserError(f"{where}: {unknown(what, first['ctx']['tag'], named)}")
-    if first["type"] == "json_invalid":
-        return UserError(f"{where}: it is nested too deeply, or its texts are no Unicode")
-    given = json.dumps(first["input"]) if not isinstance(first["input"], dict) else "a table"
-    given = shortened(given, QUOTED)
-    if (limit := bound(first)) is not None:
-        return UserError(f"{where}: {field} {limit} (got {given})")
-    return UserError(f"{where}: {field} {_lower(first['msg'])}, not {given}")
-
-
-def _path(location: tuple[int | str, ...]) -> list[str]:
-    """Where a value stands, without what tells the alternatives of a field apart."""
-    path = [str(part) for part in location if part not in FORMS]
-    if len(path) > 1 and path[1] in _NAMED.get(path[0], {}):
-        del path[1]
-    return path
-
-
-def unknown_field(path: str, known: Iterable[str]) -> UserError:
-    """What is said of a field that there is not: its new name, or the nearest of the known."""
-    if path in RENAMED:
-        return UserError(f"{path} is called {RENAMED[path]} now")
-    return unknown("field", path, known, "curta train --help")
-
-
-def _near(location: tuple[int | str, ...]) -> list[str]:
-    """The fields among which one that is not known may be meant, as `section.field`.
-
-    Of an encoding, or an optimiser, its own.
-    """
-    section, name = str(location[0]), str(location[1]) if len(location) > 1 else ""
-    if name in _NAMED.get(section, {}):
-        return [f"{section}.{one.name}" for one in dataclasses.fields(_NAMED[section][name])]
-    paths = field_paths()
-    return paths if name else list(dict.fromkeys(path.partition(".")[0] for path in paths))
-
-
-def _lower(message: str) -> str:
-    """Pydantic's sentence as the rest of ours: 'Input should be ...' -> 'should be ...'."""
-    message = message.removeprefix("Input ").removeprefix("Value error, ")
-    return message.replace("a valid array", "a list, such as [1, 2]")
-
-
-_MEANT = {
+_FORMS = {
     "task": 'a table, such as [task] operator = "+"',
     "program": 'a name, such as "addition", or a list of names',
 }
-"""What a field should be that may have several forms, where that is no list of numbers."""
+"""Forms of fields that may have several, where that is no list of numbers."""
 
 _NAMED: dict[str, dict[str, Any]] = {
     "positions": {one().name: one for one in Positions.__args__ if one is not UserEncoding},
@@ -336,7 +410,7 @@ _NAMED: dict[str, dict[str, Any]] = {
 
 def as_table(recipe: Recipe) -> dict[str, Any]:
     """The recipe's fields as nested tables."""
-    table: dict[str, Any] = _RECIPE.dump_python(recipe, mode="json", exclude_none=True)
+    table: dict[str, Any] = adapter(Recipe).dump_python(recipe, mode="json", exclude_none=True)
     if isinstance(recipe.positions, UserEncoding):
         table["positions"] = {"name": recipe.positions.file} | recipe.positions.settings
     return table
@@ -383,3 +457,59 @@ def field_paths(
         for key in value
     ]
     return list(dict.fromkeys(paths))
+
+
+SPANS = {f"task.{name}" for name in (*SIZES, "values")}
+"""Fields of a lowest and a highest value."""
+
+
+def with_summary(
+    recipe: Recipe, source: Recipe | None, name: str, overrides: Mapping[str, Any]
+) -> Recipe:
+    """Return a recipe that was changed with a summary that holds for it.
+
+    `source` is the recipe of that name without `overrides`, if it is one. Its summary stays where
+    they change nothing of what is trained. Otherwise the new one is such as `addition with
+    model.width 32: + of 1 to 10 digits, program addition, positions window`.
+    """
+    before = as_table(source) if source else {}
+    after = as_table(recipe)
+    changed = [
+        path
+        for path in overrides
+        if path.partition(".")[0] not in ("summary", "evaluation")
+        and lookup(after, path) != lookup(before, path)
+    ]
+    if not changed or "summary" in overrides:
+        return recipe
+
+    def text(path: str) -> str:
+        value = lookup(after, path)
+        if isinstance(value, list):
+            return (" to " if path in SPANS else ", ").join(map(str, value))
+        if isinstance(value, bool):
+            return str(value).lower()
+        return "not set" if value is None else short(str(value))
+
+    changes = ", ".join(f"{path} {text(path)}" for path in changed)
+    tasks = ", ".join(
+        f"{task.operator} of numbers from {task.values[0]:,} to {task.values[1]:,}"
+        if task.values
+        else f"{task.operator} of {spanned(task.digits, 'digit')}"
+        for task in recipe.tasks
+    )
+    programs = ", ".join(map(short, recipe.programs))
+    written = f"layout {short(recipe.layout)}" if recipe.layout else f"program {programs}"
+    positions = f"positions {short(recipe.positions.name)}"
+    summary = f"{short(name)} with {changes}: {tasks}, {written}, {positions}"
+    return dataclasses.replace(recipe, summary=shortened(summary, LETTERS))
+
+
+def short(name: str) -> str:
+    """Return a name; of a path, or of the tag of a user's file, the file's name.
+
+    >>> short("addition"), short("/home/me/gcd.py"), short("gcd.py@52e2092998dd")
+    ('addition', 'gcd.py', 'gcd.py')
+    """
+    file = re.fullmatch(r"(?:.*[/\\])?([^/\\]+\.(?:py|toml))(?:@[0-9a-f]+)?", name)
+    return file[1] if file else name

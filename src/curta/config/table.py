@@ -117,99 +117,100 @@ class Table:
     notes: Sequence[str] = ()
 
     def __rich__(self) -> "View":
-        """As a terminal draws it."""
+        """Return the table as a terminal draws it."""
         from rich import box
         from rich.table import Table as View
         from rich.text import Text
 
-        title, every = Text(self.title) if self.title else None, self.texts()
-        marks = self.marks()
+        title, texts = Text(self.title) if self.title else None, self.texts()
         view = View(
             title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=0, show_edge=False
         )
         for place, column in enumerate(self.seen()):
             side: JustifyMethod = "left" if column.words else "right"
-            least = column.least([row[place] for row in every])
+            least = column.least([row[place] for row in texts])
             view.add_column(
                 Text(column.heading), justify=side, no_wrap=not column.fold, overflow="fold",
                 min_width=least,
             )  # fmt: skip
-        for number, (texts, styles) in enumerate(zip(every, marks, strict=True)):
-            style = "dim" if number >= len(self.rows) else ""
-            view.add_row(*map(Text, texts, styles), style=style)
+        for number, (values, row) in enumerate(zip([*self.rows, *self.foot], texts, strict=True)):
+            styles = [
+                column.style(value, values)
+                for column, value in zip(self.columns, values, strict=True)
+                if column.shown
+            ]
+            view.add_row(*map(Text, row, styles), style="dim" if number >= len(self.rows) else "")
         return view
 
     def seen(self) -> list[Column]:
-        """The columns that are shown."""
+        """Return the columns that are shown."""
         return [column for column in self.columns if column.shown]
 
-    def _all(self) -> list[Cells]:
-        return [*self.rows, *self.foot]
-
     def records(self) -> list[dict[str, Any]]:
-        """A row as values by the names of their columns."""
-        kept = [(place, one.name) for place, one in enumerate(self.columns) if one.kept]
-        return [{name: row[place] for place, name in kept} for row in self.rows]
+        """Return each row as values by the names of their columns."""
+        return [
+            {c.name: value for c, value in zip(self.columns, row, strict=True) if c.kept}
+            for row in self.rows
+        ]
 
     def json(self) -> str:
-        """Its `records` on one line."""
+        """Return its `records` on one line."""
         return json.dumps(self.records(), ensure_ascii=False) + "\n"
 
     def csv(self) -> str:
-        """One line of names and one for each row; what is not known is empty."""
+        """Return one line of names and one for each row; an unknown value is empty."""
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
-        kept = [(place, one.name) for place, one in enumerate(self.columns) if one.kept]
-        writer.writerow([name for _, name in kept])
-        writer.writerows([[_plain(row[place]) for place, _ in kept] for row in self.rows])
+        writer.writerow([column.name for column in self.columns if column.kept])
+        for row in self.rows:
+            cells = zip(self.columns, row, strict=True)
+            writer.writerow([_plain(value) for column, value in cells if column.kept])
         return out.getvalue()
 
     def latex(self) -> str:
-        """A `tabular` with the rules of the package booktabs, as it is shown on a screen."""
-        columns = self.seen()
-        sides = "".join("l" if column.words else "r" for column in columns)
-        told = filter(None, [self.title, *self.notes, r"The rules need \usepackage{booktabs}."])
-        texts = self.texts()
-        body, foot = texts[: len(self.rows)], texts[len(self.rows) :]
+        """Return a `tabular` with the rules of the package booktabs, as it is on a screen."""
+        columns, texts = self.seen(), self.texts()
+        comments = filter(None, [self.title, *self.notes, r"The rules need \usepackage{booktabs}."])
+        heading, *rows = (
+            " & ".join(map(escaped, row)) + r" \\"
+            for row in [[column.heading for column in columns], *texts]
+        )
+        body, foot = rows[: len(self.rows)], rows[len(self.rows) :]
         lines = [
-            *(f"% {' '.join(line.split())}" for line in told),
-            f"\\begin{{tabular}}{{{sides}}}",
+            *(f"% {' '.join(line.split())}" for line in comments),
+            f"\\begin{{tabular}}{{{''.join('l' if c.words else 'r' for c in columns)}}}",
             "\\toprule",
-            _row([column.heading for column in columns]),
+            heading,
             "\\midrule",
-            *map(_row, body),
-            *(["\\midrule", *map(_row, foot)] if foot else []),
+            *body,
+            *(["\\midrule", *foot] if foot else []),
             "\\bottomrule",
             "\\end{tabular}",
         ]
         return "\n".join(lines) + "\n"
 
     def texts(self) -> list[list[str]]:
-        """What is shown of each row, those of the foot last."""
+        """Return the text of each cell that is shown, the foot last."""
         above: Cells = ()
-        found = []
-        for row in self._all():
-            same = self._repeated(row, above)
-            cells = [(place, one) for place, one in enumerate(self.columns) if one.shown]
-            found.append(["" if place < same else one.text(row[place]) for place, one in cells])
+        texts = []
+        for row in [*self.rows, *self.foot]:
+            cells = zip(self.columns, row, above, strict=False)
+            repeated = sum(
+                1 for _ in takewhile(lambda cell: cell[0].once and cell[1] == cell[2], cells)
+            )
+            texts.append(
+                [
+                    "" if place < repeated else column.text(row[place])
+                    for place, column in enumerate(self.columns)
+                    if column.shown
+                ]
+            )
             above = row
-        return found
-
-    def marks(self) -> list[list[str]]:
-        """The style of each text; empty for those that are not set off."""
-        return [
-            [one.style(row[place], row) for place, one in enumerate(self.columns) if one.shown]
-            for row in self._all()
-        ]
-
-    def _repeated(self, row: Cells, above: Cells) -> int:
-        """How many of the first cells, of columns that say so, are as in the row above."""
-        cells = zip(self.columns, row, above, strict=False)
-        return sum(1 for _ in takewhile(lambda one: one[0].once and one[1] == one[2], cells))
+        return texts
 
 
 def _plain(value: object) -> str:
-    """A value as other programs read it: `true`, `0.25`, nothing for None."""
+    """Return a value as other programs read it: `true`, `0.25`, nothing for None."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -217,10 +218,6 @@ def _plain(value: object) -> str:
     if isinstance(value, list | tuple):
         return " ".join(map(_plain, value))
     return str(value)
-
-
-def _row(texts: Sequence[str]) -> str:
-    return " & ".join(map(escaped, texts)) + r" \\"
 
 
 SPECIAL = {letter: rf"\{letter}" for letter in "&%$#_{}"} | {
@@ -242,6 +239,6 @@ def escaped(text: str) -> str:
     >>> escaped("50%"), escaped("a_b"), escaped("*"), escaped("-0.3 to -0.1")
     ('50\\%', 'a\\_b', '{*}', '$-$0.3 to $-$0.1')
     """
-    found = "".join(SPECIAL.get(letter, letter) for letter in text)
-    found = re.sub(r"(?<!\S)-(?=\d|$)", "$-$", found)
-    return f"{{{found[0]}}}{found[1:]}" if found[:1] in ("*", "[") else found
+    latex = "".join(SPECIAL.get(character, character) for character in text)
+    latex = re.sub(r"(?<!\S)-(?=\d|$)", "$-$", latex)
+    return f"{{{latex[0]}}}{latex[1:]}" if latex[:1] in ("*", "[") else latex

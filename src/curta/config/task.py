@@ -6,7 +6,7 @@ from typing import Annotated
 
 from annotated_types import Ge, Le
 
-from curta.config.errors import UserError
+from curta.config.errors import refuse_if
 from curta.config.limits import DIGITS, DRAWN, INT32, OPERANDS, Factor, Name, Seed
 
 Rate = Annotated[float, Ge(0.0), Le(1.0)]
@@ -85,20 +85,30 @@ class Task:
     def __post_init__(self) -> None:
         for name in ("digits", "second", "operands"):
             low, high = getattr(self, name) or (1, 1)
-            if not 1 <= low <= high:
-                raise UserError(f"task.{name} must be two counts, 1 <= low <= high: {low}..{high}")
-        if self.values is None and self.held_out:
-            raise UserError("task.held_out is a part of a table: set task.values")
-        if self.smallest_of > 1 and not self.values:
-            raise UserError("task.smallest_of chooses from a table: set task.values")
-        if self.values and (self.digits != (1, 10) or self.second or self.operands):
-            raise UserError(
-                "task.digits, task.second and task.operands have no meaning with task.values"
+            refuse_if(
+                not 1 <= low <= high,
+                f"task.{name} must be two counts, 1 <= low <= high: {low}..{high}",
             )
-        if self.special_until and not self.special:
-            raise UserError("task.special_until has no meaning with task.special 0")
-        if self.values and self.special:
-            raise UserError("task.special must be 0 with task.values: a table has no special cases")
+        refuse_if(
+            self.values is None and self.held_out,
+            "task.held_out is a part of a table: set task.values",
+        )
+        refuse_if(
+            self.smallest_of > 1 and not self.values,
+            "task.smallest_of chooses from a table: set task.values",
+        )
+        refuse_if(
+            self.values and (self.digits != (1, 10) or self.second or self.operands),
+            "task.digits, task.second and task.operands have no meaning with task.values",
+        )
+        refuse_if(
+            self.special_until and not self.special,
+            "task.special_until has no meaning with task.special 0",
+        )
+        refuse_if(
+            self.values and self.special,
+            "task.special must be 0 with task.values: a table has no special cases",
+        )
 
 
 def shares(tasks: Sequence[Task], batch: int) -> tuple[int, ...]:

@@ -16,8 +16,7 @@ import numpy as np
 from jaxtyping import Bool, Int, UInt8
 
 from curta.config.errors import UserError
-from curta.problems.operations import OPERATIONS
-from curta.problems.operations.base import Operation
+from curta.problems.operations import OPERATIONS, Operation
 from curta.problems.sizes import check_operands
 from curta.programs.machine.machine import Machine, Windows
 from curta.programs.machine.plain import Number, Plain, plain

@@ -23,8 +23,8 @@ from curta.layouts.texts import sources, unchanging
 from curta.problems import task_sizes
 from curta.problems.problem import Problem
 from curta.programs.machine import Program
-from curta.programs.proof.closing import Closure, prove
-from curta.programs.proof.listing import DELTA, Lister, Listing, list_windows
+from curta.programs.proof.closing import prove
+from curta.programs.proof.listing import DELTA, Lister, list_windows
 
 FIRST = 60_000
 """Tokens of the list with which a proof begins."""
@@ -41,7 +41,7 @@ CONFIDENCE = 1 - DELTA
 Operands = tuple[int, ...]
 
 
-class Found(NamedTuple):
+class WindowCatalogue(NamedTuple):
     """The windows of one operator, and how they were listed and proved to be all."""
 
     operator: str
@@ -67,33 +67,29 @@ class Found(NamedTuple):
         return [Problem(self.operator, one, self.base) for one in self.strange]
 
 
-def found(recipe: Recipe, layout: ProgramLayout, task: Task) -> Found:
-    """One operator's windows: from the cache, where the same were listed before."""
+def of_task(recipe: Recipe, layout: ProgramLayout, task: Task) -> WindowCatalogue:
+    """Return one operator's windows: from the cache, where the same were listed before."""
     assert layout.recorder is not None
     program, budget = layout.recorder.programs[task.operator], recipe.evaluation.certificate
     if not unchanging(program):
-        return _listed(layout, program, task, budget)
-    path = files.cache_folder() / "windows" / _key(layout, program, task, budget)
+        return _list(layout, program, task, budget)
+    # All that a list follows from, as a hash.
+    machine, identity = layout.machine, (program.name, program.base, program.file)
+    origin = (identity, task.operator, task_sizes.sizes(task), budget, FIRST, SECONDS)
+    key = hashlib.sha256(repr((origin, machine.tokens, machine.roles, layout.windows)).encode())
+    for source in sources():
+        key.update(source.read_bytes())
+    path = files.cache_folder() / "windows" / key.hexdigest()[:32]
     content = cache.read(path)
-    known = None if content is None else _parsed(content)
-    if known is None:
-        known = _listed(layout, program, task, budget)
-        cache.keep(path, _content(known))
-    return known
+    catalogue = None if content is None else _parsed(content)
+    if catalogue is None:
+        catalogue = _list(layout, program, task, budget)
+        cache.keep(path, _content(catalogue))
+    return catalogue
 
 
-def _key(layout: ProgramLayout, program: Program, task: Task, budget: int) -> str:
-    """What a list follows from, as a hash."""
-    machine, made = layout.machine, (program.name, program.base, program.file)
-    asked = (made, task.operator, task_sizes.sizes(task), budget, FIRST, SECONDS)
-    key = hashlib.sha256(repr((asked, machine.tokens, machine.roles, layout.windows)).encode())
-    for path in sources():
-        key.update(path.read_bytes())
-    return key.hexdigest()[:32]
-
-
-def _listed(layout: ProgramLayout, program: Program, task: Task, budget: int) -> Found:
-    """The list, and the attempt to prove that there are no others.
+def _list(layout: ProgramLayout, program: Program, task: Task, budget: int) -> WindowCatalogue:
+    """List the windows, and try to prove that there are no others.
 
     A proof completes a short list by itself; where there is none, the list is made long.
     """
@@ -106,16 +102,9 @@ def _listed(layout: ProgramLayout, program: Program, task: Task, budget: int) ->
         listing = list_windows(
             lister, task_sizes.sizes(task), seed=1, budget=lister.tokens + budget
         )
-    table, strange = lister.table, sorted(set(lister.strange))[:STRANGE]
-    return Found(
-        program.operator, program.base, table.rows, table.targets, lister.examples, strange,
-        len(table.conflicts), lister.curve, _summary(lister, listing, closure),
-    )  # fmt: skip
-
-
-def _summary(lister: Lister, listing: Listing, closure: Closure) -> OperatorListing:
-    return OperatorListing(
-        windows=len(lister.table),
+    table = lister.table
+    summary = OperatorListing(
+        windows=len(table),
         problems=lister.problems,
         tokens=lister.tokens,
         sizes=[OperandSizes(*sizes) for sizes in listing.sizes],
@@ -130,11 +119,22 @@ def _summary(lister: Lister, listing: Listing, closure: Closure) -> OperatorList
         views=closure.states,
         seconds=round(closure.seconds, 3),
     )
+    return WindowCatalogue(
+        operator=program.operator,
+        base=program.base,
+        rows=table.rows,
+        targets=table.targets,
+        examples=lister.examples,
+        strange=sorted(set(lister.strange))[:STRANGE],
+        conflicts=len(table.conflicts),
+        curve=lister.curve,
+        listing=summary,
+    )
 
 
-def _content(one: Found) -> bytes:
+def _content(catalogue: WindowCatalogue) -> bytes:
     """Arrays, and the rest as JSON; operands in base 16, since JSON's numbers may not be long."""
-    rest = one._asdict() | {"listing": typed.as_json(one.listing)}
+    rest = catalogue._asdict() | {"listing": typed.as_json(catalogue.listing)}
     arrays = {name: np.ascontiguousarray(rest.pop(name)) for name in ("rows", "targets")}
     for name in ("examples", "strange"):
         rest[name] = [[f"{value:x}" for value in operands] for operands in rest[name]]
@@ -142,7 +142,7 @@ def _content(one: Found) -> bytes:
     return safetensors.numpy.save(arrays | {"found": text})
 
 
-def _parsed(content: bytes) -> Found | None:
+def _parsed(content: bytes) -> WindowCatalogue | None:
     """What was kept; None if another version of Curta has kept it."""
     try:
         arrays: dict[str, Any] = safetensors.numpy.load(content)
@@ -152,6 +152,6 @@ def _parsed(content: bytes) -> Found | None:
         rest["curve"] = [(tokens, windows) for tokens, windows in rest["curve"]]
         listing = json.dumps(rest["listing"])
         rest["listing"] = typed.parse(OperatorListing, listing, "the cache", "windows")
-        return Found(**rest, **arrays)
+        return WindowCatalogue(**rest, **arrays)
     except (UserError, safetensors.SafetensorError, KeyError, TypeError, ValueError):
         return None

@@ -18,13 +18,12 @@ from jaxtyping import Bool, Float, Int
 from curta.config.errors import UserError
 from curta.config.recipe import Recipe
 from curta.evaluation import catalogue, memo, rounding
-from curta.evaluation.catalogue import CONFIDENCE, Found
+from curta.evaluation.catalogue import CONFIDENCE, WindowCatalogue
 from curta.evaluation.results import (
     Certificate,
     ClosureResult,
     Listing,
     MemberWindows,
-    OperandSizes,
     RoleWindows,
     Rounding,
     WrongWindow,
@@ -48,7 +47,7 @@ BOUND = (
 Say = Callable[[str], None]
 
 
-class Listed(NamedTuple):
+class WindowList(NamedTuple):
     """All windows of a run's programs, each once, and a problem in which each occurs."""
 
     rows: Int[np.ndarray, "windows cells"]
@@ -60,15 +59,14 @@ class Listed(NamedTuple):
     """How many, at the end, the listing lacked: training, an evaluation or `ask` met them."""
 
 
-class Prepared(NamedTuple):
-    """All that needs no weights, so that it can be found beside the training."""
+class ListedWindows(NamedTuple):
+    """All that needs no weights, so that it can be listed beside the training."""
 
-    found: dict[str, Found]
-    """By operator."""
-    listed: Listed
+    by_operator: dict[str, WindowCatalogue]
+    listed: WindowList
 
 
-class Judged(NamedTuple):
+class WindowVerdicts(NamedTuple):
     """What every member makes of every window."""
 
     token: Int[np.ndarray, "members windows"]
@@ -80,13 +78,15 @@ class Judged(NamedTuple):
 
     @property
     def wrong(self) -> Bool[np.ndarray, "members windows"]:
-        """A margin that is no number is none."""
+        """Where the margin is not positive, or no number."""
         return ~(self.margin > 0)
 
     @property
     def below_bound(self) -> Bool[np.ndarray, "members windows"]:
-        """Where another machine may write something else: what is rounded there and what is
-        rounded here may be as far apart as twice the bound."""
+        """Where another machine may write another token.
+
+        What is rounded there and here may be as far apart as twice the bound.
+        """
         assert self.bound is not None
         return np.abs(self.margin) <= 2 * self.bound
 
@@ -97,9 +97,9 @@ def certify(
     seeds: Sequence[int],
     windows: TrainingWindows,
     say: Say,
-    prepared: Prepared | None = None,
+    prepared: ListedWindows | None = None,
 ) -> tuple[Certificate, bytes]:
-    """Lists all windows and asks every member; the contents of both files.
+    """List all windows and evaluate every member on them; the contents of both files.
 
     `windows` are those of each member's training. Raises UserError for models that are of no
     program under a window.
@@ -107,24 +107,64 @@ def certify(
     layout = models.layout
     if not isinstance(layout, ProgramLayout) or models.memo is None:
         raise UserError("only models of a program under a window can be certified")
-    found, listed = prepared or prepare(recipe, layout, say)
+    by_operator, listed = prepared or prepare(recipe, layout, say)
     say(f"{len(listed.rows):,} windows")
     listed = with_met(listed, windows)
-    judged = judge(models, listed, windows.find(listed.rows))
-    rounds = [windows.rounds(member) for member in range(models.members)]
-    return _content(found, layout, seeds, rounds, listed, judged), _arrays(listed, judged)
+    verdicts = judge(models, listed, windows.find(listed.rows))
+    catalogues, bound = list(by_operator.values()), verdicts.bound
+    certificate = Certificate(
+        grade="closed" if all(one.closed for one in catalogues) and not listed.met else "saturated",
+        windows=len(listed.rows),
+        met=listed.met,
+        conflicts=listed.conflicts + sum(one.conflicts for one in catalogues),
+        unwritable=[str(problem) for one in catalogues for problem in one.unwritable],
+        listing=_listing(catalogues),
+        closure=_closure(catalogues),
+        operators={operator: one.listing for operator, one in by_operator.items()},
+        rounding=Rounding(None if bound is None else float(bound.max()), BOUND),
+        roles=_roles(layout, listed),
+        members=[
+            _member(number, seed, windows.rounds(number), verdicts)
+            for number, seed in enumerate(seeds)
+        ],
+        wrong=[
+            WrongWindow(
+                member=member,
+                role=layout.machine.tokens[listed.rows[window][0]].role,
+                window=window_texts(layout, listed.rows[window]),
+                expected=layout.machine.tokens[listed.targets[window]].text,
+                written=layout.machine.tokens[verdicts.token[member, window]].text,
+                margin=float(verdicts.margin[member, window]),
+                shown=bool(verdicts.since[member, window] >= 0),
+                problem=str(listed.examples[window]),
+                at=place_of(layout, listed.examples[window], listed.rows[window]),
+            )
+            for member in range(len(seeds))
+            for window in np.flatnonzero(verdicts.wrong[member])[:SHOWN].tolist()
+        ],
+    )
+    arrays: dict[str, Any] = {
+        "rows": listed.rows.astype(np.int32, order="C"),
+        "targets": listed.targets.astype(np.int32, order="C"),
+        "token": verdicts.token.astype(np.int32, order="C"),
+        "margin": verdicts.margin.astype(np.float32, order="C"),
+        "shown": (verdicts.since + 1).astype(np.uint16, order="C"),
+    }
+    if bound is not None:
+        arrays["bound"] = bound.astype(np.float32, order="C")
+    return certificate, safetensors.numpy.save(arrays)
 
 
-def prepare(recipe: Recipe, layout: ProgramLayout, say: Say = lambda what: None) -> Prepared:
-    """Lists the windows of every operator, with attempts at proofs."""
-    found: dict[str, Found] = {}
+def prepare(recipe: Recipe, layout: ProgramLayout, say: Say = lambda line: None) -> ListedWindows:
+    """List the windows of every operator, with attempts at proofs."""
+    by_operator: dict[str, WindowCatalogue] = {}
     for task in recipe.tasks:
         say(f"windows of {task.operator}")
-        found[task.operator] = catalogue.found(recipe, layout, task)
-    return Prepared(found, together(list(found.values())))
+        by_operator[task.operator] = catalogue.of_task(recipe, layout, task)
+    return ListedWindows(by_operator, together(list(by_operator.values())))
 
 
-def with_met(listed: Listed, windows: TrainingWindows) -> Listed:
+def with_met(listed: WindowList, windows: TrainingWindows) -> WindowList:
     """Return the list plus the windows that the run has met outside it."""
     index = WindowIndex(listed.rows.shape[1])
     index.enter(listed.rows)
@@ -132,7 +172,7 @@ def with_met(listed: Listed, windows: TrainingWindows) -> Listed:
     known = np.flatnonzero(number >= 0)
     conflicts = int(np.sum(listed.targets[number[known]] != windows.targets[known]))
     met = [n for n in np.flatnonzero(number < 0).tolist() if n in windows.examples]
-    return Listed(
+    return WindowList(
         np.concatenate([listed.rows, windows.rows[met]]),
         np.concatenate([listed.targets, windows.targets[met]]),
         listed.examples + [windows.examples[n] for n in met],
@@ -141,117 +181,88 @@ def with_met(listed: Listed, windows: TrainingWindows) -> Listed:
     )
 
 
-def judge(models: Models, listed: Listed, since: Int[np.ndarray, "members windows"]) -> Judged:
-    """All members on all windows, with bounds on rounding where they are known."""
-    found = memo.calculate(models.stacked, listed.rows, listed.targets)
-    if rounding.unbounded(models.stacked):
-        return Judged(found.token, found.margin, None, since)
-    bounds = [
-        rounding.margins(models.member(member), listed.rows, listed.targets).bound
-        for member in range(models.members)
-    ]
-    return Judged(found.token, found.margin, np.stack(bounds), since)
+def judge(
+    models: Models, listed: WindowList, since: Int[np.ndarray, "members windows"]
+) -> WindowVerdicts:
+    """Evaluate all members on all windows, with bounds on rounding where they are known."""
+    outputs = memo.calculate(models.stacked, listed.rows, listed.targets)
+    bound = None
+    if not rounding.unbounded(models.stacked):
+        bound = np.stack(
+            [
+                rounding.margins(models.member(member), listed.rows, listed.targets).bound
+                for member in range(models.members)
+            ]
+        )
+    return WindowVerdicts(outputs.token, outputs.margin, bound, since)
 
 
-def together(found: Sequence[Found]) -> Listed:
-    """The windows of all operators as one list; those that several have are one.
+def together(catalogues: Sequence[WindowCatalogue]) -> WindowList:
+    """Return the windows of all operators as one list; those that several have are one.
 
     Windows a, b of one operator and b, c of another: a, b, c, with the first one's example of b.
     """
-    index, examples, conflicts = WindowIndex(found[0].rows.shape[1]), list[Problem](), 0
-    targets = found[0].targets[:0]
-    for one in found:
+    index, examples, conflicts = WindowIndex(catalogues[0].rows.shape[1]), list[Problem](), 0
+    targets = catalogues[0].targets[:0]
+    for one in catalogues:
         number = index.find(one.rows)
         new, known = np.flatnonzero(number < 0), np.flatnonzero(number >= 0)
         conflicts += int(np.sum(targets[number[known]] != one.targets[known]))
         index.enter(one.rows[new])
         targets = np.concatenate([targets, one.targets[new]])
         examples += [Problem(one.operator, one.examples[n], one.base) for n in new.tolist()]
-    return Listed(index.rows, targets, examples, conflicts)
+    return WindowList(index.rows, targets, examples, conflicts)
 
 
-def _content(
-    found: dict[str, Found],
-    layout: ProgramLayout,
-    seeds: Sequence[int],
-    rounds: Sequence[list[int]],
-    listed: Listed,
-    judged: Judged,
-) -> Certificate:
-    """What certificate.json says."""
-    every = list(found.values())
-    return Certificate(
-        grade="closed" if all(one.closed for one in every) and not listed.met else "saturated",
-        windows=len(listed.rows),
-        met=listed.met,
-        conflicts=listed.conflicts + sum(one.conflicts for one in every),
-        unwritable=[str(problem) for one in every for problem in one.unwritable],
-        listing=_listing(every),
-        closure=_closure(found),
-        operators={operator: one.listing for operator, one in found.items()},
-        rounding=Rounding(None if judged.bound is None else float(judged.bound.max()), BOUND),
-        roles=_roles(layout, listed),
-        members=[
-            _member(number, seed, rounds[number], judged) for number, seed in enumerate(seeds)
-        ],
-        wrong=[
-            _wrong(member, window, layout, listed, judged)
-            for member in range(len(seeds))
-            for window in np.flatnonzero(judged.wrong[member])[:SHOWN].tolist()
-        ],
-    )
-
-
-def _listing(found: Sequence[Found]) -> Listing:
-    """What was recorded, all operators together; the bound is that of the worst of them."""
-    each = [one.listing for one in found]
+def _listing(catalogues: Sequence[WindowCatalogue]) -> Listing:
+    """Return what was recorded, all operators together; the bound is that of the worst."""
+    listings, sizes = [one.listing for one in catalogues], dict[str, str]()
+    for one in catalogues:  # `1..40 digits`, for several numbers `2..20 of 1..32 digits`
+        largest = one.listing.sizes[-1]
+        spans = dict.fromkeys([largest.first, largest.others])
+        digits = " and ".join(f"{low}..{high}" if low < high else f"{high}" for low, high in spans)
+        few, many = largest.operands
+        sizes[one.operator] = (
+            f"{few}..{many} of {digits} digits" if many > few else f"{digits} digits"
+        )
     return Listing(
-        problems=sum(one.problems for one in each),
-        tokens=sum(one.tokens for one in each),
-        sizes={one.operator: _sizes(one.listing.sizes[-1]) for one in found},
-        once=sum(one.once for one in each),
-        bound=max(one.bound for one in each),
-        good_turing=max(one.once / max(1, one.drawn) for one in each),
+        problems=sum(one.problems for one in listings),
+        tokens=sum(one.tokens for one in listings),
+        sizes=sizes,
+        once=sum(one.once for one in listings),
+        bound=max(one.bound for one in listings),
+        good_turing=max(one.once / max(1, one.drawn) for one in listings),
         confidence=CONFIDENCE,
-        growth=_growth([one.curve for one in found]),
+        growth=_growth([one.curve for one in catalogues]),
     )
-
-
-def _sizes(sizes: OperandSizes) -> str:
-    """The largest sizes: `1..40 digits`, for several numbers `2..20 of 1..32 digits`."""
-    few, many = sizes.operands
-    spans = dict.fromkeys([sizes.first, sizes.others])
-    digits = " and ".join(f"{low}..{high}" if low < high else f"{high}" for low, high in spans)
-    return f"{few}..{many} of {digits} digits" if many > few else f"{digits} digits"
 
 
 def _growth(curves: Sequence[Sequence[tuple[int, int]]]) -> list[tuple[int, int]]:
-    """Tokens and windows, one operator after the other: a hundred points at most, with the last.
+    """Return tokens and windows, one operator after the other: at most a hundred points.
 
     >>> _growth([[(10, 4), (20, 6)], [(10, 3)]])
     [(10, 4), (20, 6), (30, 9)]
     """
-    found, tokens, windows = list[tuple[int, int]](), 0, 0
+    points, tokens, windows = list[tuple[int, int]](), 0, 0
     for curve in curves:
-        found += [(tokens + t, windows + w) for t, w in curve]
-        tokens, windows = found[-1]
-    step = -(-len(found) // 100)
-    return found[(len(found) - 1) % step :: step]
+        points += [(tokens + t, windows + w) for t, w in curve]
+        tokens, windows = points[-1]
+    step = -(-len(points) // 100)
+    return points[(len(points) - 1) % step :: step]
 
 
-def _closure(found: dict[str, Found]) -> ClosureResult:
-    """What came of the proofs."""
-    each = {operator: one.listing for operator, one in found.items()}
+def _closure(catalogues: Sequence[WindowCatalogue]) -> ClosureResult:
+    """Return what came of the proofs."""
     reasons = [
-        "; ".join(one.reasons) or f"{operator}: {one.open:,} open"
-        for operator, one in each.items()
-        if not one.closed
+        "; ".join(one.listing.reasons) or f"{one.operator}: {one.listing.open:,} open"
+        for one in catalogues
+        if not one.listing.closed
     ]
     reason = "; ".join(reasons) or "proved by sweeps from the prompts on"
-    return ClosureResult(not reasons, sum(one.open for one in each.values()), reason)
+    return ClosureResult(not reasons, sum(one.listing.open for one in catalogues), reason)
 
 
-def _roles(layout: ProgramLayout, listed: Listed) -> list[RoleWindows]:
+def _roles(layout: ProgramLayout, listed: WindowList) -> list[RoleWindows]:
     machine = layout.machine
     counts = np.bincount(machine.role[listed.rows[:, 0]], minlength=len(machine.roles))
     return [
@@ -265,8 +276,8 @@ def _roles(layout: ProgramLayout, listed: Listed) -> list[RoleWindows]:
     ]
 
 
-def _member(number: int, seed: int, rounds: list[int], judged: Judged) -> MemberWindows:
-    since, wrong = judged.since[number], judged.wrong[number]
+def _member(number: int, seed: int, rounds: list[int], verdicts: WindowVerdicts) -> MemberWindows:
+    since, wrong = verdicts.since[number], verdicts.wrong[number]
     held_out = since < 0
     return MemberWindows(
         member=number,
@@ -278,26 +289,8 @@ def _member(number: int, seed: int, rounds: list[int], judged: Judged) -> Member
         wrong=int(wrong.sum()),
         held_out=int(held_out.sum()),
         held_out_correct=int((held_out & ~wrong).sum()),
-        margin=float(judged.margin[number].min()),
-        below_bound=None if judged.bound is None else int(judged.below_bound[number].sum()),
-    )
-
-
-def _wrong(
-    member: int, window: int, layout: ProgramLayout, listed: Listed, judged: Judged
-) -> WrongWindow:
-    """One wrong window, and a problem in which it occurs."""
-    machine, row, problem = layout.machine, listed.rows[window], listed.examples[window]
-    return WrongWindow(
-        member=member,
-        role=machine.tokens[row[0]].role,
-        window=window_texts(layout, row),
-        expected=machine.tokens[listed.targets[window]].text,
-        written=machine.tokens[judged.token[member, window]].text,
-        margin=float(judged.margin[member, window]),
-        shown=bool(judged.since[member, window] >= 0),
-        problem=str(problem),
-        at=place_of(layout, problem, row),
+        margin=float(verdicts.margin[number].min()),
+        below_bound=None if verdicts.bound is None else int(verdicts.below_bound[number].sum()),
     )
 
 
@@ -318,16 +311,3 @@ def place_of(layout: ProgramLayout, problem: Problem, row: Int[np.ndarray, " cel
     rows = seen(layout.machine, recording, layout.windows).rows
     same = np.flatnonzero((rows == row).all(axis=1))
     return int(np.flatnonzero(recording.asked)[same[0]]) if len(same) else -1
-
-
-def _arrays(listed: Listed, judged: Judged) -> bytes:
-    arrays: dict[str, Any] = {
-        "rows": listed.rows.astype(np.int32, order="C"),
-        "targets": listed.targets.astype(np.int32, order="C"),
-        "token": judged.token.astype(np.int32, order="C"),
-        "margin": judged.margin.astype(np.float32, order="C"),
-        "shown": (judged.since + 1).astype(np.uint16, order="C"),
-    }
-    if judged.bound is not None:
-        arrays["bound"] = judged.bound.astype(np.float32, order="C")
-    return safetensors.numpy.save(arrays)

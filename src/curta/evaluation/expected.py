@@ -22,7 +22,7 @@ from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
 from curta.model import model_cost
 from curta.problems import task_sizes, tasks
-from curta.problems.problem import operation_named
+from curta.problems.operations import operation_named
 from curta.training import estimate
 from curta.training.estimate import tokens_of
 

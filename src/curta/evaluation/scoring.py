@@ -15,8 +15,7 @@ import numpy as np
 from jax.sharding import Mesh
 from jaxtyping import Bool, Float, Int
 
-from curta.config.errors import UserError
-from curta.config.printable import shortened
+from curta.config.errors import UserError, shortened
 from curta.evaluation.generation import bucket
 from curta.evaluation.memo import Memo
 from curta.evaluation.statistics import six

@@ -17,8 +17,7 @@ from curta.evaluation.scoring import Models
 from curta.layouts import Layout
 from curta.model import unread
 from curta.problems import task_sizes, tasks
-from curta.problems.operations.base import Operation
-from curta.problems.problem import operation_named
+from curta.problems.operations import Operation, operation_named
 from curta.problems.sizes import Split
 from curta.problems.tasks import as_size
 from curta.training import records

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from curta.config.errors import UserError
-from curta.config.lazy import Registry
+from curta.config.registry import Registry
 from curta.runs import folders, ownership
 from curta.runs.folders import Folder
 from curta.runs.info import Origin
@@ -22,13 +22,13 @@ EXPORTERS: "Registry[Exporter]" = Registry(
         "huggingface": "curta.export.huggingface:HuggingFace",
         "onnx": "curta.export.onnx:Onnx",
     },
-    make=lambda exporter: exporter(),
+    load=lambda exporter: exporter(),
 )
 
 IMPORTERS: "Registry[Importer]" = Registry(
     "form",
     {"huggingface": "curta.export.huggingface:HuggingFace"},
-    make=lambda importer: importer(),
+    load=lambda importer: importer(),
 )
 
 

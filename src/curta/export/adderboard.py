@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 
 from curta.config import files
-from curta.config.changed import short
-from curta.config.recipe import Recipe
+from curta.config.recipe import Recipe, short
 from curta.config.table import spanned
 from curta.export import adderboard_columns as columns
 from curta.export.base import Exported, Exporter, machine_data, parts_of

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from curta.config.errors import unknown
-from curta.config.optional import module
+from curta.config.registry import optional_module
 
 
 class Format(ABC):
@@ -35,7 +35,7 @@ class Parquet(Format):
     summary = "Parquet, compressed with zstd"
 
     def open(self, path: Path, schema: Any) -> Any:
-        parquet = module("pyarrow.parquet", "data")
+        parquet = optional_module("pyarrow.parquet", "data")
         return parquet.ParquetWriter(
             path, schema, compression="zstd", use_dictionary=["operator"], write_statistics=False
         )
@@ -53,7 +53,7 @@ class Lines(Format):
         return path.open("wb")
 
     def write(self, table: Any) -> None:
-        compute = module("pyarrow.compute", "data")
+        compute = optional_module("pyarrow.compute", "data")
         lines = compute.binary_join_element_wise(*self.parts(table), "\n", "")
         for chunk in lines.chunks:
             self.file.write(chunk.buffers()[2])
@@ -94,7 +94,7 @@ def format_named(name: str) -> type[Format]:
 
 def _json(column: Any) -> list[Any]:
     """A column as JSON; line by line where a text has a character that JSON escapes."""
-    arrow, compute = module("pyarrow", "data"), module("pyarrow.compute", "data")
+    arrow, compute = optional_module("pyarrow", "data"), optional_module("pyarrow.compute", "data")
     if _escaped(column):
         lines = [json.dumps(one, ensure_ascii=False) for one in column.to_pylist()]
         return [arrow.chunked_array([lines], arrow.string())]
@@ -108,7 +108,7 @@ def _json(column: Any) -> list[Any]:
 
 def _escaped(column: Any) -> bool:
     """Whether a text in it has a character that JSON escapes, as a program's signs may be."""
-    arrow, compute = module("pyarrow", "data"), module("pyarrow.compute", "data")
+    arrow, compute = optional_module("pyarrow", "data"), optional_module("pyarrow.compute", "data")
     texts = compute.list_flatten(column) if arrow.types.is_list(column.type) else column
     if not arrow.types.is_string(texts.type):
         return False

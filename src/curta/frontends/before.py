@@ -15,7 +15,7 @@ from curta.evaluation.scoring import right_text
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
 from curta.model.recipes import check_named
-from curta.problems.problem import operation_named
+from curta.problems.operations import operation_named
 from curta.problems.tasks import RANDOM, as_size
 from curta.programs.machine.machine import cells_of
 from curta.programs.machine.recording import Recording, seen

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from curta.config.printable import printable
+from curta.config.errors import printable
 from curta.config.recipe import changed_evaluation
 from curta.config.table import Table, cell, spanned
 from curta.evaluation import paired, scoring, suite

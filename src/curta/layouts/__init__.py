@@ -1,38 +1,53 @@
 """Published ways of writing problems down. A new one is one file and one line here."""
 
+import re
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from curta.config.lazy import Family, Registry
-from curta.problems.operations.modular import MODULI
+from curta.config.registry import Registry
+from curta.problems.operations import MODULI
 
 if TYPE_CHECKING:
     from curta.layouts.base import Layout, Role, ShapeBounds, Text, TokenPositions
 
+
+@cache
+def _residues(name: str) -> "Layout | None":
+    """Return the layout of a modulus, by its name; None for any other name."""
+    match = re.fullmatch("residues-([1-9][0-9]{0,8})", name)
+    if match is None or int(match[1]) not in MODULI:
+        return None
+    from curta.layouts.residues import Residues
+
+    return Residues(int(match[1]))
+
+
 LAYOUTS: "Registry[Layout]" = Registry(
     "layout",
     {
-        "plain": "curta.layouts.plain:Plain",
-        "reversed": "curta.layouts.reversed:Reversed",
-        "padded": "curta.layouts.padded:Padded",
-        "plain-padded": "curta.layouts.plain_padded:PlainPadded",
-        "begun": "curta.layouts.begun:Begun",
-        "filled": "curta.layouts.filled:Filled",
-        "filled-left": "curta.layouts.filled:FilledLeft",
-        "blanks": "curta.layouts.blanks:Blanks",
-        "carries": "curta.layouts.carries:Carries",
-        "hints": "curta.layouts.hints:Hints",
-        "coupled": "curta.layouts.coupled:Coupled",
-        "position-coupling": "curta.layouts.position_coupling:PositionCoupling",
+        "plain": "curta.layouts.direct:Plain",
+        "reversed": "curta.layouts.direct:Reversed",
+        "padded": "curta.layouts.direct:Padded",
+        "plain-padded": "curta.layouts.direct:PlainPadded",
+        "begun": "curta.layouts.direct:Begun",
+        "filled": "curta.layouts.spaced:Filled",
+        "filled-left": "curta.layouts.spaced:FilledLeft",
+        "blanks": "curta.layouts.spaced:Blanks",
+        "carries": "curta.layouts.marked:Carries",
+        "hints": "curta.layouts.marked:Hints",
+        "coupled": "curta.layouts.direct:Coupled",
+        "position-coupling": "curta.layouts.direct:PositionCoupling",
         "columns": "curta.layouts.columns:Columns",
         "fields": "curta.layouts.fields:Fields",
         "framed": "curta.layouts.framed:Framed",
         "labelled": "curta.layouts.labelled:Labelled",
         "spaced": "curta.layouts.spaced:Spaced",
         "spaced-apart": "curta.layouts.spaced:SpacedApart",
+        "residues-97": "curta.layouts.residues:Residues",
     },
-    make=lambda layout, *number: layout(*number),
-    families={"residues": Family("curta.layouts.residues:Residues", MODULI, listed=(97,))},
+    load=lambda layout: layout(),
+    numbered=_residues,
 )
 
 __all__ = [

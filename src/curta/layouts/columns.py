@@ -13,12 +13,11 @@ from collections.abc import Sequence
 import jax.numpy as jnp
 
 from curta.layouts.automaton import Entry, State
-from curta.layouts.base import ShapeBounds, Text
+from curta.layouts.base import AnswerPattern, ShapeBounds, Text
 from curta.layouts.direct import ANSWER, EQUALS, FIRST, SECOND, SumLayout
-from curta.layouts.forms import AnswerPattern
 from curta.problems.arithmetic import ARITHMETIC
-from curta.problems.arithmetic.digits import Numbers
-from curta.problems.decimals import to_text
+from curta.problems.digits import Numbers
+from curta.problems.numerals import to_text
 from curta.problems.problem import Problem
 from curta.programs.machine.tokens import HOME
 

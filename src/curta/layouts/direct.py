@@ -1,11 +1,12 @@
 """What the direct layouts have in common: `123+45=168$`, the answer and nothing else.
 
-They differ in the order of digits, in padding, in what their coordinates say of
-signs, and in the operators they write; each has its file. An operation that is a
-word stands first, as one letter: `s210,7,33=7,33,210$`.
+They differ in the order of digits, in padding, in what their coordinates say of signs, and in the
+operators they write. The simplest ones stand here, below what all share; others have a file of
+their own. An operation that is a word stands first, as one letter: `s210,7,33=7,33,210$`.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import jax.numpy as jnp
 from jaxtyping import Array, Int
@@ -13,7 +14,10 @@ from jaxtyping import Array, Int
 from curta.layouts.automaton import Entry, State
 from curta.layouts.base import (
     END,
+    NUMBERS,
+    AnswerPattern,
     Piece,
+    PromptFormat,
     Role,
     RuledLayout,
     ShapeBounds,
@@ -21,13 +25,12 @@ from curta.layouts.base import (
     flipped,
     join,
     number,
+    ordered,
     sign,
 )
-from curta.layouts.forms import NUMBERS, AnswerPattern, PromptFormat, ordered
-from curta.problems.arithmetic import ARITHMETIC
-from curta.problems.arithmetic.base import Result
-from curta.problems.arithmetic.digits import Numbers
-from curta.problems.decimals import to_text
+from curta.problems.arithmetic import ARITHMETIC, Result
+from curta.problems.digits import Numbers
+from curta.problems.numerals import to_text
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem
 from curta.programs.machine.tokens import HOME
@@ -52,6 +55,7 @@ class DirectLayout(RuledLayout):
         Role("end"),
         Role("sign"),
     )
+    axes: tuple[str, ...] = ("index",)
     operators = WRITTEN
     begin: State = (0, False)
     reverse = True
@@ -168,31 +172,115 @@ class SumLayout(DirectLayout):
     roles = DirectLayout.roles[:SIGN]
 
 
-class MarkedLayout(SumLayout):
-    """Sums with a mark before digits, which stands where the digit after it does."""
+class Plain(DirectLayout):
+    """`123+45=168$`: as people write it, most significant digit first."""
 
-    roles = (*DirectLayout.roles, Role("mark"))
-    begin = (0, False, False)
-    marks: str
-    """The characters that are marks."""
+    name = "plain"
+    summary = "digits in the usual order; index within each number as coordinate"
+    reverse = reverse_operands = False
+
+
+class Reversed(DirectLayout):
+    """`321+54=861$`: every number least significant digit first.
+
+    Written so, an answer digit needs nothing that is still to be written.
+    Source: Lee et al., Teaching Arithmetic to Small Transformers, arXiv 2307.03381.
+    """
+
+    name = "reversed"
+    summary = "least significant digit first; index within each number as coordinate"
+
+
+class Padded(SumLayout):
+    """`321+540=8610$`: reversed, operands zero-padded to one width, the answer to one more."""
+
+    name = "padded"
+    summary = "reversed and zero-padded; index within each number as coordinate"
+    padded = True
+
+
+class PlainPadded(SumLayout):
+    """`123+045=0168$`: as people write it, operands zero-padded to one width.
+
+    The answer has one digit more. So the index of a digit tells its place, without the answer
+    being turned: for contrast with `padded`, in which both are done.
+    """
+
+    name = "plain-padded"
+    summary = "zero-padded, digits in the usual order; index within each number as coordinate"
+    reverse = reverse_operands = False
+    padded = True
+
+
+class Coupled(SumLayout):
+    """`321+54=861$` with coordinates: digits of equal significance share a place.
+
+    The text is that of `reversed`. What is added is structure: `+` stands one place above the
+    first operand's last digit, `=` at place -1, just below the digit that is written next, and the
+    end sign one place above the answer.
+    """
+
+    name = "coupled"
+    summary = "reversed; the place of every digit and sign in the written sum as coordinate"
+    axes = ("place",)
+
+    def sign_move(self, character: str, onward: int) -> int:
+        return HOME - 1 if character == "=" else onward
+
+
+class PositionCoupling(SumLayout):
+    """`653+049=2070$`: the text and the coordinates of Position Coupling.
+
+    Operands are zero-padded to the longer one's n digits and stand in the usual order, the
+    answer has n + 1 digits, least significant first. The coordinate is the source's position
+    id less 1, at start 1: operand digits have ids 2 to n + 1, `+` and `=` share id n + 2, and
+    the answer counts down from n + 1, so that its carry has id 1. The end sign has id 0, as
+    padding has.
+    Source: Cho et al., arXiv 2405.20671, the first form of their code (commit 01dd272); later
+    ones run the other way. Theirs begin with the end sign too; here no sign stands first. Their
+    first digits are uniform over 1 to 9, here 1 is twice as likely as each other.
+    """
+
+    name = "position-coupling"
+    summary = "zero-padded, only the answer reversed; the position of Position Coupling"
+    axes = ("position",)
+    reverse_operands = False
+    padded = True
+
+    def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
+        extents = ((-1, max(digits) + 1),)  # -1 is the coordinate of id 0
+        return replace(super().bounds(operator, digits), extents=extents)
 
     def rule(self, state: State, character: str) -> Entry:
-        """Whether a mark stands before it is the third thing to know of a digit."""
-        *before, marked = state
-        mark = character in self.marks
-        entry = super().rule((before[0], before[1]), "0" if mark else character)
-        move = 0 if marked and entry.role % 2 == 0 else entry.move
-        if mark:
-            return Entry((*entry.state, True), len(self.roles) - 1, move)
-        return entry._replace(state=(*entry.state, False), move=move)
+        """Up from 1 in an operand; `+` and `=` one above it; down from there in the answer."""
+        entry = super().rule(state, character)
+        if entry.role == FINISH:
+            return entry
+        if entry.role == ANSWER:
+            return entry._replace(move=-1)
+        first = entry.role in (FIRST, SECOND) and not state[1]
+        return entry._replace(move=HOME + 1 if first else +1)
 
 
-def interleaved(marks: Piece, digits: Piece) -> Piece:
-    """Each mark before its digit.
+class Begun(DirectLayout):
+    """`#123+45=168$`: the usual order of digits after a begin sign."""
 
-    >>> marks, digits = (number(jnp.array([row]), jnp.array([2])) for row in ([5, 4], [1, 0]))
-    >>> interleaved(marks, digits).tokens.tolist()
-    [[5, 1, 4, 0]]
-    """
-    both = (jnp.stack(parts, axis=-1) for parts in zip(marks, digits, strict=True))
-    return Piece(*(part.reshape(len(digits.tokens), -1) for part in both))
+    name = "begun"
+    summary = "a begin sign, then digits in the usual order; index within each number"
+    characters = "0123456789+-*/=#" + END
+    roles = (*DirectLayout.roles, Role("begin"))
+    operators = ("+", "-", "*", "//")
+    most = 2
+    reverse = reverse_operands = False
+
+    def prompt_format(self, operator: str) -> PromptFormat:
+        return super().prompt_format(operator)._replace(before="#")
+
+    def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
+        bounds = super().bounds(operator, digits)
+        return replace(bounds, prompt=1 + bounds.prompt)
+
+    def rule(self, state: State, character: str) -> Entry:
+        if character == "#":
+            return Entry(state, len(DirectLayout.roles), HOME - 1)
+        return super().rule(state, character)

@@ -15,8 +15,8 @@ from jaxtyping import Array, Int
 from curta.layouts.automaton import Entry, State
 from curta.layouts.base import Role, RuledLayout, ShapeBounds, Text
 from curta.problems.arithmetic import ARITHMETIC
-from curta.problems.arithmetic.digits import Numbers
-from curta.problems.decimals import to_int, to_text
+from curta.problems.digits import Numbers
+from curta.problems.numerals import to_int, to_text
 from curta.problems.operations import Answer
 from curta.problems.problem import Problem
 from curta.programs.machine.tokens import HOME

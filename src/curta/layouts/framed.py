@@ -14,8 +14,8 @@ import jax.numpy as jnp
 from curta.layouts.automaton import Entry, State
 from curta.layouts.base import END, Piece, Role, ShapeBounds, number
 from curta.layouts.direct import ANSWER, EQUALS, FINISH, FIRST, OPERATOR, SECOND, DirectLayout
-from curta.problems.arithmetic.digits import Numbers
-from curta.problems.decimals import to_text
+from curta.problems.digits import Numbers
+from curta.problems.numerals import to_text
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem
 from curta.programs.machine.tokens import HOME
@@ -32,7 +32,6 @@ class Framed(DirectLayout):
     roles = (*DirectLayout.roles[:FILLING], Role("filling"))
     operators = ("+", "*")
     most = 2
-    axes = ("index",)
 
     def prompt(self, problem: Problem) -> str:
         first, second = (to_text(value)[::-1] for value in problem.operands)

@@ -24,8 +24,8 @@ from curta.layouts.base import (
     sign,
 )
 from curta.problems.arithmetic import ARITHMETIC
-from curta.problems.arithmetic.digits import Numbers, places
-from curta.problems.decimals import to_text
+from curta.problems.digits import Numbers, places
+from curta.problems.numerals import to_text
 from curta.problems.operations import OPERATIONS, Answer
 from curta.problems.problem import Problem
 from curta.programs.machine.tokens import HOME

@@ -18,9 +18,9 @@ from jaxtyping import Array, Float, Int
 from curta.config.errors import UserError, unknown
 from curta.layouts.automaton import Automaton, of_machine
 from curta.layouts.base import Layout, Role, ShapeBounds, Text, TokenPositions
-from curta.problems.arithmetic.digits import Numbers
-from curta.problems.operations import Answer
-from curta.problems.problem import Problem, operation_named, widths
+from curta.problems.digits import Numbers
+from curta.problems.operations import Answer, operation_named
+from curta.problems.problem import Problem, widths
 from curta.problems.sizes import OperandLimits, Sizes
 from curta.programs.machine import sampling
 from curta.programs.machine.machine import Machine, Windows

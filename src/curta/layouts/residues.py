@@ -15,9 +15,10 @@ from jaxtyping import Int
 
 from curta.layouts.base import ShapeBounds, Text
 from curta.layouts.direct import DirectLayout
-from curta.problems.arithmetic import ARITHMETIC, digits
-from curta.problems.arithmetic.digits import Numbers
-from curta.problems.operations.modular import SIGNS
+from curta.problems import digits
+from curta.problems.arithmetic import ARITHMETIC
+from curta.problems.digits import Numbers
+from curta.problems.operations import SIGNS
 from curta.problems.problem import Problem
 
 
@@ -25,14 +26,13 @@ class Residues(DirectLayout):
     """The layout of one modulus: its name ends in it."""
 
     summary = "modulo a number, one token for each residue; all numbers stand at 0"
-    axes = ("index",)
     roles = DirectLayout.roles[:5]
     reverse = False
     reverse_operands = False
     most = 2
     end_sign = ""
 
-    def __init__(self, modulus: int) -> None:
+    def __init__(self, modulus: int = 97) -> None:
         self.modulus, self.name = modulus, f"residues-{modulus}"
         self.characters = (*map(str, range(modulus)), *SIGNS, "=")
         self.operators = tuple(f"{sign} mod {modulus}" for sign in SIGNS)

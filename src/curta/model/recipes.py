@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from curta.config import changed, files, recipe
+from curta.config import files, recipe
 from curta.config.errors import UserError, quoted, unknown
 from curta.config.limits import check_path
 from curta.config.positions import Window
@@ -19,6 +19,7 @@ from curta.layouts import LAYOUTS, layout_named
 from curta.model import unread
 from curta.model.positions import encoding, user
 from curta.problems import problem
+from curta.problems.operations import operation_named
 from curta.problems.sizes import OperandLimits
 from curta.programs.user import generic, registry, userfiles
 
@@ -56,7 +57,7 @@ def resolve(
                 raise lost[path]
             fields = unread.without(fields, path)
     found = stated(fields, where) if lost else found
-    return changed.described(found, _stated_or_none(own, where), name, {**common, **overrides})
+    return recipe.with_summary(found, _stated_or_none(own, where), name, {**common, **overrides})
 
 
 def read(name: str) -> dict[str, Any]:
@@ -143,7 +144,7 @@ def check(of: Recipe) -> None:
 def _check_names(of: Recipe) -> None:
     """Raises UserError for an operator or a layout that there is not."""
     for task in of.tasks:
-        problem.operation_named(task.operator)
+        operation_named(task.operator)
     for name in (of.layout, *of.evaluation.layouts) if of.layout is not None else ():
         LAYOUTS.check(name)
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from curta.config.errors import UserError
 from curta.config.positions import Window
 from curta.config.recipe import Recipe
-from curta.problems.problem import operation_named
+from curta.problems.operations import operation_named
 
 
 class Need(NamedTuple):

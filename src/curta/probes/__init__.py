@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from curta.config.errors import UserError
-from curta.config.lazy import Registry
 from curta.config.recipe import Recipe
+from curta.config.registry import Registry
 from curta.config.task import Task
 from curta.probes.settings import SETTINGS, Options
 from curta.programs.user import userfiles

@@ -30,7 +30,7 @@ from curta.probes.base import STATISTICS, Finding, Probe, Row, lines, summary_st
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
 from curta.problems import task_sizes
-from curta.problems.decimals import to_text
+from curta.problems.numerals import to_text
 from curta.problems.problem import Problem
 from curta.problems.tasks import RANDOM, problems
 

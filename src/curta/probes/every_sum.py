@@ -6,7 +6,7 @@ for which models it knows how.
 
 from dataclasses import dataclass
 
-from curta.evaluation.every_sum import every_sum
+from curta.evaluation.adder_proof import every_sum
 from curta.probes import settings
 from curta.probes.base import Finding, Probe, Row
 from curta.probes.subject import Subject

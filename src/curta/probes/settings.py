@@ -12,7 +12,7 @@ from curta.config.limits import INT32, LAYERS, PROBLEMS, RATIO, WIDTH
 from curta.config.positions import Window
 from curta.config.recipe import Recipe
 from curta.config.task import Task
-from curta.problems.problem import operation_named
+from curta.problems.operations import operation_named
 
 CARRIES = {"+": "carry", "-": "borrow"}
 """What the places of an operation hand on, by operator."""

@@ -15,7 +15,7 @@ from curta.probes.base import STATISTICS, Finding, Probe, Row, by_member, summar
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
 from curta.problems import task_sizes
-from curta.problems.decimals import to_text
+from curta.problems.numerals import to_text
 from curta.problems.problem import Problem
 
 STEPS = (1, 2, 5, 10, 100)

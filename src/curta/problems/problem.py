@@ -7,9 +7,8 @@ from fractions import Fraction
 
 from curta.config.errors import UserError, quoted, unknown
 from curta.config.limits import DIGITS, OPERANDS
-from curta.problems.decimals import to_exact, to_int, to_text
-from curta.problems.notation import literals, to_digits, written
-from curta.problems.operations import OPERATIONS, Answer, Operation, modular
+from curta.problems.numerals import literals, to_digits, to_exact, to_int, to_text, written
+from curta.problems.operations import OPERATIONS, Answer, Operation, operation_named
 from curta.problems.sizes import OperandLimits, check_operands
 
 END = "$"
@@ -60,13 +59,6 @@ class Problem:
 
     def __str__(self) -> str:
         return self.operation.text(tuple(written(value, self.base) for value in self.operands))
-
-
-def operation_named(symbol: str) -> Operation:
-    """Return the operation with that symbol; UserError with the nearest one otherwise."""
-    if symbol not in OPERATIONS:
-        raise modular.refusal(symbol) or unknown("operator", symbol, OPERATIONS)
-    return OPERATIONS[symbol]
 
 
 def answer_text(answer: Answer, base: int = 10) -> str:

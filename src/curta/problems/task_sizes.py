@@ -1,8 +1,7 @@
 """How many operands the problems of a task have, and how many digits these."""
 
 from curta.config.task import Span, Task
-from curta.problems.operations import Operation
-from curta.problems.problem import operation_named
+from curta.problems.operations import Operation, operation_named
 from curta.problems.sizes import Sizes
 
 

@@ -17,13 +17,12 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt
 
 from curta.config.errors import UserError
 from curta.config.task import Task
-from curta.problems.arithmetic import ARITHMETIC
-from curta.problems.arithmetic.cases import below
-from curta.problems.arithmetic.digits import Numbers, cut
-from curta.problems.decimals import to_int, to_text
-from curta.problems.fingerprint import fingerprint
-from curta.problems.problem import Problem, operation_named
-from curta.problems.problem_table import LARGEST, Table, shuffled
+from curta.problems.arithmetic import ARITHMETIC, below
+from curta.problems.digits import Numbers, cut
+from curta.problems.numerals import to_int, to_text
+from curta.problems.operations import operation_named
+from curta.problems.problem import Problem
+from curta.problems.problem_table import LARGEST, Table, fingerprint, shuffled
 from curta.problems.sizes import AnswerHistogram, Split
 from curta.problems.task_sizes import counts, operation, sizes, spans
 

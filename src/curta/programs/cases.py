@@ -3,7 +3,7 @@
 import math
 from random import Random
 
-from curta.problems.decimals import to_int, to_text
+from curta.problems.numerals import to_int, to_text
 from curta.programs.machine.sampling import number
 
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar
 
 from curta.config.errors import UserError, quoted
-from curta.problems.notation import DIGITS, written
-from curta.problems.operations.base import Answer, Operation
+from curta.problems.numerals import DIGITS, written
+from curta.problems.operations import Answer, Operation
 from curta.problems.sizes import Sizes
 from curta.programs.machine import Program, compound, sampling
 from curta.programs.machine.prompt import Format

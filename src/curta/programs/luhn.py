@@ -5,7 +5,7 @@ with two digits both are added. The last sign is the check digit, what the sum l
 next ten: 3 after 7.
 """
 
-from curta.problems.decimals import to_text
+from curta.problems.numerals import to_text
 from curta.programs.machine import Answer, Given, Paper, Sign, program
 
 

@@ -17,10 +17,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from annotated_types import MaxLen, MinLen
-from pydantic import TypeAdapter, ValidationError
 
-from curta.config import files, limits
-from curta.config.complaints import Location, complaint
+from curta.config import files, limits, typed
 from curta.config.errors import UserError, unknown
 from curta.config.recipe import Recipe, as_json, parse_value, shipped_names, tables
 from curta.model import recipes, unread
@@ -284,14 +282,6 @@ def _shipped(name: str) -> str:
 
 
 def _parsed(text: str, where: str) -> Draft:
-    """The file as a draft; a UserError names the first field that is wrong."""
+    """Return the file as a draft; a UserError names the first field that is wrong."""
     fields = as_json(tables(text, where), where)
-    try:
-        return TypeAdapter(Draft).validate_json(fields, strict=True, extra="forbid")
-    except ValidationError as error:
-        raise complaint(error, where, _fields_at) from None
-
-
-def _fields_at(location: Location) -> list[str]:
-    """The fields of an entry, or of the file itself."""
-    return [one.name for one in dataclasses.fields(Entry if len(location) > 1 else Draft)]
+    return typed.parse_fields(Draft, fields, where, nested={"entries": Entry})

@@ -9,9 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from curta.config import files
-from curta.config.errors import UserError
+from curta.config.errors import UserError, shortened
 from curta.config.limits import EXTENSIONS, LETTERS, STEPS
-from curta.config.printable import shortened
 from curta.config.recipe import Recipe, dump
 from curta.evaluation.results import CERTIFICATE, WINDOWS
 from curta.runs import checkpoints, evaluations, life

@@ -11,6 +11,7 @@ runs/NAME/recipe.toml      the resolved recipe
           history/         the characters' vectors at moments of training
           evaluation.json  what was found
           evaluations/     what was found with other settings
+          check_certificate.py  checks the certificate with NumPy alone
           summary.json     all of it in short
           report.html      and its pictures
 """
@@ -155,11 +156,14 @@ class Folder:
         return path
 
     def save_certificate(self, found: "Certificate", windows: bytes) -> None:
-        """Writes what `certificate.certify` gives."""
+        """Write what `certificate.certify` gives, and beside it what checks it without Curta."""
+        from curta.evaluation import check_certificate
         from curta.evaluation.results import CERTIFICATE, WINDOWS
 
         files.write(self.path / WINDOWS, windows)
         files.write(self.path / CERTIFICATE, typed.text(found))
+        checker = Path(check_certificate.__file__)
+        files.write(self.path / checker.name, checker.read_text("utf-8"))
 
     def save_info(self, info: RunInfo) -> None:
         files.write(self.path / "run.json", typed.text(info, indent=1))

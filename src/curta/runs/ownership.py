@@ -15,9 +15,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from curta.config import files, locks, system
-from curta.config.errors import UserError
-from curta.config.printable import printable
+from curta.config import files, system
+from curta.config.errors import UserError, printable
 
 LOCK = ".lock"
 """The file in a run's folder whose lock its owner holds."""
@@ -52,7 +51,7 @@ def owned(folder: Path) -> Iterator[None]:
         with _GUARD:
             held.depth -= 1
             if not held.depth:
-                locks.release(_HELD.pop(key).handle)
+                system.release_lock(_HELD.pop(key).handle)
 
 
 def is_mine(folder: Path) -> bool:
@@ -67,14 +66,14 @@ def is_shared(folder: Path) -> bool:
 
 def is_owned(folder: Path) -> bool:
     """Whether any process owns it."""
-    return is_mine(folder) or not locks.is_free(folder / LOCK)
+    return is_mine(folder) or not system.lock_is_free(folder / LOCK)
 
 
 def _claimed(folder: Path) -> _Held:
     path = folder / LOCK
     try:
         os.close(system.open_file(path, os.O_WRONLY | os.O_CREAT))
-        handle = locks.claim(path)
+        handle = system.claim_lock(path)
     except OSError as error:
         raise UserError(f"cannot write {str(path)!r}: {error.strerror}") from None
     if handle is None:

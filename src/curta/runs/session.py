@@ -65,7 +65,7 @@ class Session:
             raise UserError(f"recurrences must be at least 1, not {num_recurrences}")
         self.folder = folder
         self.num_recurrences = num_recurrences
-        self._prepared: Future[certificate.Prepared] | None = None
+        self._prepared: Future[certificate.ListedWindows] | None = None
         self._models: scoring.Models | None = None
         self._step = 0
         self._repaired: int | None = None

@@ -152,8 +152,8 @@ def _run(folder: Folder, read_probe: Read) -> Iterator[Part]:
 
 OWN = {
     "run.json", "recipe.toml", "machine.json", "metrics.jsonl", "evaluation.json", CERTIFICATE,
-    WINDOWS, windows.FILE, summaries.FILE, kept.PROBLEMS, evaluating.FILE, evaluations.FOLDER,
-    "checkpoints", "history", "probes",
+    WINDOWS, "check_certificate.py", windows.FILE, summaries.FILE, kept.PROBLEMS, evaluating.FILE,
+    evaluations.FOLDER, "checkpoints", "history", "probes",
 }  # fmt: skip
 """What has lines of its own."""
 

@@ -28,9 +28,8 @@ from curta.export.dataset.splits import (
 from curta.layouts import layout_named
 from curta.layouts.texts import layout_of
 from curta.problems import tasks
-from curta.problems.fingerprint import fingerprint
 from curta.problems.problem import Problem
-from curta.problems.problem_table import numbers
+from curta.problems.problem_table import fingerprint, numbers
 from tests import tiny
 
 TABLE = {"task__values": (0, 19), "task__special": 0.0, "task__held_out": 100}

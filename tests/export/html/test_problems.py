@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page
 
 from curta.export.html.design import DIGITS, TOKENS
-from curta.problems.notation import written
+from curta.problems.numerals import written
 from curta.problems.problem import Problem, answer_text, parse
 
 from .made import PROBLEMS, layout, page, shipped

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import tomli_w
 
-from curta.config.printable import letters, printable
+from curta.config.errors import escape_unprintable, printable
 from curta.frontends.cli import display, main, screen
 from tests.made_once import Shared
 from tests.runs.test_folders import change
@@ -82,7 +82,7 @@ def test_printable_text_is_left_alone_and_long_text_is_cut() -> None:
     assert printable("Zahlen — 数字 [bold]") == "Zahlen — 数字 [bold]"
     assert printable(EVIL) == SHOWN
     assert printable("a" * 10_000) == "a" * 148 + " ... " + "a" * 147
-    assert letters("a\tb\n\x1b", "\t") == "a\tb\\n\\x1b"
+    assert escape_unprintable("a\tb\n\x1b", "\t") == "a\tb\\n\\x1b"
     assert printable("\udcff") == "\\udcff"
 
 

@@ -9,8 +9,8 @@ from unittest.mock import MagicMock
 import pytest
 
 import curta
-from curta.config import optional
 from curta.config.errors import UserError
+from curta.config.registry import optional_module
 from curta.evaluation.results import Evaluation
 from curta.frontends import api
 from curta.frontends.cli import main
@@ -230,4 +230,4 @@ def test_a_library_that_is_there_but_broken_keeps_its_error(
     (tmp_path / "half_installed.py").write_text("import something_it_needs\n")
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ModuleNotFoundError, match="something_it_needs"):
-        optional.module("half_installed", "data")
+        optional_module("half_installed", "data")

@@ -16,8 +16,8 @@ import numpy as np
 
 from curta.config import files
 from curta.config.errors import UserError
-from curta.config.optional import module
 from curta.config.recipe import Recipe, dump
+from curta.config.registry import optional_module
 from curta.export.dataset.card import Summary, card
 from curta.export.dataset.columns import FITS, Columns, keys
 from curta.export.dataset.splits import SPLITS, TEST_OOD, TRAIN, Source, beyond, sources
@@ -59,7 +59,7 @@ def write(
     """
     kind, layout = format_named(form), layout_of(recipe)
     columns = _columns(recipe, layout)
-    module("pyarrow", "data")
+    optional_module("pyarrow", "data")
     if rows < len(recipe.tasks):
         raise UserError(f"--rows must be at least {len(recipe.tasks)}, not {rows}")
     found = sources(recipe, layout, rows, *seeds_of([seed]))
@@ -106,7 +106,7 @@ class _Export:
                 self.summary.rows[name] += len(table)
                 self.show(name, min(1.0, self.summary.rows[name] / max(whole, 1)))
         if kept:
-            self.held[name] = module("pyarrow", "data").chunked_array(kept)
+            self.held[name] = optional_module("pyarrow", "data").chunked_array(kept)
 
     def _tables(self, name: str, parts: list[Source]) -> Iterator[Any]:
         """All rows of a split: what is larger than in training, and what the sources have."""
@@ -127,7 +127,7 @@ class _Export:
 
         Only without `task.twins_together` there can be any.
         """
-        compute = module("pyarrow.compute", "data")
+        compute = optional_module("pyarrow.compute", "data")
         for other, theirs in self.held.items():
             there = compute.sum(compute.is_in(own, value_set=theirs)).as_py()
             pair = (name, other)
@@ -177,7 +177,7 @@ def _mixed(parts: list[Source], columns: Columns) -> Iterator[Any]:
     rounds = math.ceil(sum(part.rows for part in parts) / ROUND)
     streams = [_cut(_rows(part, columns), part.rows, rounds) for part in parts]
     for number, tables in enumerate(zip(*streams, strict=True)):
-        table = module("pyarrow", "data").concat_tables(tables)
+        table = optional_module("pyarrow", "data").concat_tables(tables)
         if len(tables) > 1:
             table = table.take(np.random.default_rng(number).permutation(len(table)))
         yield table
@@ -185,7 +185,7 @@ def _mixed(parts: list[Source], columns: Columns) -> Iterator[Any]:
 
 def _cut(tables: Iterator[Any], rows: int, pieces: int) -> Iterator[Any]:
     """The first `rows` of a stream of tables, in pieces of nearly the same size."""
-    arrow = module("pyarrow", "data")
+    arrow = optional_module("pyarrow", "data")
     ends = [rows * piece // pieces for piece in range(pieces + 1)]
     spare = next(tables)
     for start, end in itertools.pairwise(ends):

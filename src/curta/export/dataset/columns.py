@@ -13,13 +13,13 @@ import jax
 import numpy as np
 from jaxtyping import Bool, Int, UInt8
 
-from curta.config.optional import module
+from curta.config.registry import optional_module
 from curta.evaluation.scoring import right_text
 from curta.layouts import Layout
 from curta.layouts.base import Text
 from curta.layouts.program import ProgramLayout
-from curta.problems.arithmetic.base import Result
-from curta.problems.arithmetic.digits import Numbers
+from curta.problems.arithmetic import Result
+from curta.problems.digits import Numbers
 from curta.problems.operations import OPERATIONS, Answer
 from curta.problems.problem import Problem, answer_text
 
@@ -145,7 +145,7 @@ def keys(table: Any) -> Any:
     Problems that differ in the order of their operands alone, where that makes no difference,
     are one: 40+68 and 68+40.
     """
-    arrow, compute = _arrow(), module("pyarrow.compute", "data")
+    arrow, compute = _arrow(), optional_module("pyarrow.compute", "data")
     operands = table["operands"].cast(arrow.list_(arrow.string()))
     joined = compute.binary_join(operands, " ")
     operators = compute.unique(table["operator"]).to_pylist()
@@ -166,7 +166,7 @@ def keys(table: Any) -> Any:
 
 
 def _arrow() -> Any:
-    return module("pyarrow", "data")
+    return optional_module("pyarrow", "data")
 
 
 def _bytes(characters: Sequence[str]) -> UInt8[np.ndarray, "characters width"]:

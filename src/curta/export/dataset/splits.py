@@ -27,10 +27,9 @@ from curta.layouts import Layout, layout_named
 from curta.layouts.program import ProgramLayout
 from curta.problems import task_sizes, tasks
 from curta.problems.arithmetic import ARITHMETIC
-from curta.problems.arithmetic.digits import Numbers
-from curta.problems.fingerprint import fingerprint
+from curta.problems.digits import Numbers
 from curta.problems.problem import Problem, widths
-from curta.problems.problem_table import Table
+from curta.problems.problem_table import Table, fingerprint
 from curta.programs.machine import sampling
 
 SPLITS = TRAIN, VALIDATION, TEST_ID, TEST_OOD = "train", "validation", "test_id", "test_ood"

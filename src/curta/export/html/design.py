@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from curta.config.task import Task
 from curta.export.html.evidence import evidence
-from curta.problems.notation import DIGITS as SYMBOLS
-from curta.problems.notation import written
+from curta.problems.numerals import DIGITS as SYMBOLS
+from curta.problems.numerals import written
 from curta.problems.operations import OPERATIONS
 from curta.problems.task_sizes import span
 from curta.programs.machine import Given, Sign, compound, store

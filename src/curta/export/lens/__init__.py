@@ -10,8 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from curta.config import optional
 from curta.config.errors import UserError
+from curta.config.registry import optional_module
 from curta.export.base import Exported
 from curta.export.huggingface import HuggingFace, write_as
 from curta.export.huggingface.own import Own
@@ -33,7 +33,7 @@ def bridge(member: Exported) -> Any:
     reason = Own().lacks(member.recipe)
     if reason:
         raise UserError(f"TransformerLens cannot open run {member.run!r}: {reason}")
-    sources = optional.module("transformer_lens.model_bridge.sources", "lens")
+    sources = optional_module("transformer_lens.model_bridge.sources", "lens")
     model, tokenizer = _loaded(member)
     found = sources.build_bridge_from_module(
         model, Own.architecture, hf_config=model.config, model_name=member.run

@@ -18,8 +18,8 @@ import jax
 import jax.numpy as jnp
 
 from curta.config import files
-from curta.config.optional import module
 from curta.config.recipe import Recipe, dump
+from curta.config.registry import optional_module
 from curta.export.base import Exported, Exporter, machine_data
 from curta.export.onnx.conversion import Axes, converted
 from curta.export.onnx.decoding import decode, forward
@@ -42,7 +42,7 @@ class Onnx(Exporter):
         made = _graph(model, member.run)
         refuse(made.graph, len(model.layout.characters), bounds)
         about = _about(member) | {name: str(most) for name, most in bounds.items()}
-        module("onnx.helper", extra="onnx").set_model_props(made, about)
+        optional_module("onnx.helper", extra="onnx").set_model_props(made, about)
         files.write(out, made.SerializeToString())
 
 

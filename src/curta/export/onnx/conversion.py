@@ -10,7 +10,7 @@ import jax.export
 import jax.numpy as jnp
 from jax.extend.core import jaxpr_as_fun
 
-from curta.config.optional import module
+from curta.config.registry import optional_module
 from curta.export.inlined import inlined
 
 OPSET = 21
@@ -30,7 +30,7 @@ def converted(
 
     `inputs` have a shape and a type each, `outputs` a shape.
     """
-    converter = module("jax2onnx", extra="onnx")
+    converter = optional_module("jax2onnx", extra="onnx")
     given = _symbolic(inputs)
     # primitives only: the converter replaces functions of JAX by its own while it traces
     traced = inlined(jax.make_jaxpr(function)(*given))

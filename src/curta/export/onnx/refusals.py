@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from curta.config.errors import UserError
-from curta.config.optional import module
+from curta.config.registry import optional_module
 from curta.layouts import ShapeBounds
 from curta.model.positions.base import Encoding
 from curta.model.transformer import Transformer
@@ -98,8 +98,8 @@ class _Nodes:
 
     def __init__(self, prefix: str) -> None:
         self.prefix = prefix
-        self.helper = module("onnx.helper", extra="onnx")
-        self.arrays = module("onnx.numpy_helper", extra="onnx")
+        self.helper = optional_module("onnx.helper", extra="onnx")
+        self.arrays = optional_module("onnx.numpy_helper", extra="onnx")
         self.nodes, self.constants = list[Any](), list[Any]()
 
     def node(

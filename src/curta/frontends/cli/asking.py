@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from curta.config import files
-from curta.config.errors import UserError, as_line, notify
-from curta.config.printable import letters
+from curta.config.errors import UserError, as_line, escape_unprintable, notify
 from curta.frontends.cli import options
 
 if TYPE_CHECKING:
@@ -88,7 +87,7 @@ def ask(
         pairs = zip(problems, write(problems), strict=True)
         if calculator is not None:
             calculator.join(problems)
-        return [letters(_answer(texts, *pair, trace), "\t") for pair in pairs]
+        return [escape_unprintable(_answer(texts, *pair, trace), "\t") for pair in pairs]
 
     if converses:
         _warn(folder, member)

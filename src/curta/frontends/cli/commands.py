@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from curta.config import limits, system
-from curta.config.errors import UserError, unknown
-from curta.config.printable import printable
+from curta.config.errors import UserError, printable, unknown
 from curta.config.table import counted
 from curta.frontends.cli import options
 from curta.frontends.cli.comparing import resume_comparison

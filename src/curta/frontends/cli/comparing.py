@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from curta.config.errors import UserError
-from curta.config.printable import printable
+from curta.config.errors import UserError, printable
 from curta.frontends.cli import options
 from curta.frontends.cli.on import On, hand_over, takes_on
 

@@ -11,7 +11,7 @@ from rich.console import Group
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from curta.config.printable import printable
+from curta.config.errors import printable
 from curta.config.table import Column, Table, cell, counted, spanned
 from curta.frontends.cli.certified import certificate as certificate
 from curta.frontends.cli.screen import Screen
@@ -247,7 +247,7 @@ def probes_list(recipe: "Recipe") -> Table:
 
 def answer_line(problem: "Problem", answer: "Answer | None") -> Text:
     """`12 + 34 = 46  right`, with long numbers shortened."""
-    from curta.problems.notation import written
+    from curta.problems.numerals import written
     from curta.problems.problem import answer_text
     from curta.report.tables.evaluation import short
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from curta.config import system
-from curta.config.errors import UserError, unknown
-from curta.config.printable import printable
+from curta.config.errors import UserError, printable, unknown
 from curta.frontends.cli import options
 
 if TYPE_CHECKING:

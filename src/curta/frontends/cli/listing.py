@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from curta.config.errors import UserError
-from curta.config.printable import printable
+from curta.config.errors import UserError, printable
 from curta.config.table import Cells, Column, Table, cell
 from curta.frontends.cli import options
 

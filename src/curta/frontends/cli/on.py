@@ -10,8 +10,7 @@ import click
 
 from curta.config import cluster
 from curta.config.cluster import Cluster
-from curta.config.errors import UserError, quoted
-from curta.config.printable import printable
+from curta.config.errors import UserError, printable, quoted
 from curta.frontends.cli import options
 
 if TYPE_CHECKING:

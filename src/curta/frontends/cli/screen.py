@@ -15,7 +15,7 @@ from rich.measure import Measurement
 from rich.segment import Segment
 from rich.text import Text
 
-from curta.config.printable import letters
+from curta.config.errors import escape_unprintable
 from curta.config.table import Table
 from curta.frontends.cli.options import form
 
@@ -31,14 +31,18 @@ class Screen(Console):
 
     def render_str(self, text: str, **settings: Any) -> Text:
         """As rich does, but for letters that it would leave out, such as the bell."""
-        return super().render_str(letters(text, "\n\t"), **settings)
+        return super().render_str(escape_unprintable(text, "\n\t"), **settings)
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
         """As rich does; its own segments that move the cursor are left as they are."""
         for segment in super().render(renderable, options):
-            yield segment if segment.control else segment._replace(text=letters(segment.text, "\n"))
+            yield (
+                segment
+                if segment.control
+                else segment._replace(text=escape_unprintable(segment.text, "\n"))
+            )
 
     def on_broken_pipe(self) -> None:
         """Leave it to the command line: rich would exit with 1, which is a verdict here."""
@@ -65,7 +69,7 @@ def show(table: Table) -> None:
     """Prints a table, as every command does, in the form that is wanted."""
     written = {"csv": table.csv, "latex": table.latex, "json": table.json}.get(form() or "")
     if written is not None:
-        print(letters(written(), "\n"), end="")
+        print(escape_unprintable(written(), "\n"), end="")
         return
     if table.title:  # above a narrow table it would be broken into lines
         console().print(Text(table.title, "table.title"))

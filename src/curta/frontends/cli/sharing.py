@@ -107,10 +107,10 @@ def page(run: str, trust: bool, member: int, out: Path | None) -> int:
 )
 def serve(port: int) -> int:
     """Show the runs in a browser, training as it goes on."""
-    from curta.config.optional import module
+    from curta.config.registry import optional_module
 
     for library in ("starlette", "uvicorn"):
-        module(library, extra="serve")
+        optional_module(library, extra="serve")
     from curta.frontends.serve import serve as begin
 
     return begin(port)

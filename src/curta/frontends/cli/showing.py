@@ -42,7 +42,8 @@ def show(
     if (form := options.form()) and not (steps or layers):
         raise UserError(f"--{form} is of tables: give --steps or --layers with it")
     found, folder = _recipe(recipe, trust)
-    from curta.problems.problem import operation_named, parse
+    from curta.problems.operations import operation_named
+    from curta.problems.problem import parse
 
     if not (problem or layers or window):
         problem = operation_named(found.tasks[0].operator).example

@@ -6,8 +6,7 @@ from pathlib import Path
 import click
 
 from curta.config import files, typed
-from curta.config.errors import UserError, unknown
-from curta.config.printable import letters
+from curta.config.errors import UserError, escape_unprintable, unknown
 from curta.config.table import Column, Table
 from curta.frontends.cli import options
 from curta.frontends.cli.options import COUNT
@@ -50,7 +49,7 @@ def _write(found: Mapping[str, Table], out: Path) -> None:
     """A file of each form for each table; those of probes lie in a folder of their own."""
     for name, table in found.items():
         for suffix, text in (("csv", table.csv()), ("tex", table.latex())):
-            files.write(out / f"{name}.{suffix}", letters(text, "\n"))
+            files.write(out / f"{name}.{suffix}", escape_unprintable(text, "\n"))
 
 
 @click.command()

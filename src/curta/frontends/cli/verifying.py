@@ -38,7 +38,7 @@ def verify(run: str, as_json: bool) -> int:
 def _line(part: "Part") -> "Text":
     from rich.text import Text
 
-    from curta.config.printable import printable
+    from curta.config.errors import printable
 
     about = f": {printable(part.about)}" if part.about else ""
     return Text.assemble((f"{part.state:8}", STYLES[part.state]), printable(part.name), about)

@@ -10,9 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from pydantic import TypeAdapter, ValidationError
-
-from curta.config.complaints import complaint
+from curta.config import typed
 from curta.config.errors import UserError
 from curta.config.positions import UserEncoding
 from curta.programs.user import userfiles
@@ -87,11 +85,6 @@ def taken(fields: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 def _checked(settings: type[Any], given: dict[str, Any], where: str) -> dict[str, Any]:
     """All fields of the user's settings; UserError for the first that is wrong."""
-    adapter: TypeAdapter[Any] = TypeAdapter(settings)
-    try:
-        made = adapter.validate_json(json.dumps(given), strict=True, extra="forbid")
-    except ValidationError as error:
-        known = [one.name for one in dataclasses.fields(settings) if one.name != "name"]
-        raise complaint(error, where, lambda _: known, "positions") from None
-    found: dict[str, Any] = adapter.dump_python(made, mode="json")
+    made = typed.parse_fields(settings, json.dumps(given), where, "positions.")
+    found: dict[str, Any] = typed.adapter(settings).dump_python(made, mode="json")
     return {key: value for key, value in found.items() if key != "name"}

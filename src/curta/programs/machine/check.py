@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from curta.config.errors import QUOTED, UserError
-from curta.config.printable import shortened
-from curta.problems.decimals import to_text
+from curta.config.errors import QUOTED, UserError, shortened
+from curta.problems.numerals import to_text
 from curta.problems.problem import answer_text
 from curta.problems.sizes import Sizes
 from curta.programs.machine.conflicts import Explained, Recorded, explain

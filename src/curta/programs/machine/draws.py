@@ -7,7 +7,7 @@ given them. Whatever is made here stays within the sizes that are asked for.
 from collections.abc import Callable, Sequence
 from random import Random
 
-from curta.problems.notation import to_digits, to_number
+from curta.problems.numerals import to_digits, to_number
 from curta.problems.sizes import Sizes
 from curta.programs.machine.program import Program
 from curta.programs.machine.sampling import propose

@@ -11,8 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from curta.problems.decimals import to_int, to_text
-from curta.problems.notation import DIGITS
+from curta.problems.numerals import DIGITS, to_int, to_text
 from curta.problems.operations import Answer
 from curta.problems.problem import Problem
 from curta.programs.machine.machine import Machine

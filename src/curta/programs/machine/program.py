@@ -9,9 +9,8 @@ from functools import cached_property
 from typing import Any
 
 from curta.config.errors import UserError, quoted
-from curta.problems.decimals import places_of, to_text
-from curta.problems.notation import to_digits
-from curta.problems.notation import written as in_base
+from curta.problems.numerals import places_of, to_digits, to_text
+from curta.problems.numerals import written as in_base
 from curta.problems.operations import OPERATIONS
 from curta.problems.operations import Answer as TrueAnswer
 from curta.programs.machine import fitting

@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from curta.problems.notation import DIGITS, to_digits, to_number
+from curta.problems.numerals import DIGITS, to_digits, to_number
 from curta.problems.sizes import OperandLimits
 from curta.programs.machine.paper import Key
 from curta.programs.machine.tokens import HOME, Token

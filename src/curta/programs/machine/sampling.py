@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from curta.config.errors import UserError
 from curta.config.table import spanned
-from curta.problems.notation import to_digits
+from curta.problems.numerals import to_digits
 from curta.problems.operations import OPERATIONS
 from curta.problems.sizes import Sizes
 from curta.programs.machine.program import Program

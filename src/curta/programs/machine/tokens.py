@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from curta.problems.notation import DIGITS
+from curta.problems.numerals import DIGITS
 
 HOME = 1 << 16
 """A move on one axis is an offset from where the last token stands, or HOME plus an offset

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from curta.config.errors import UserError
-from curta.problems.notation import to_number
+from curta.problems.numerals import to_number
 from curta.programs.machine.machine import Machine
 from curta.programs.machine.prompt import Format, Given, Part, Sign
 from curta.programs.proof.words import BLANK, MARK, PEN, ROLES, RowNumbers, Words

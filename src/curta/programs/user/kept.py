@@ -20,7 +20,7 @@ from curta.config import files, typed
 from curta.config.errors import UserError
 from curta.config.positions import UserEncoding
 from curta.config.recipe import Recipe
-from curta.problems.decimals import of_exact, to_exact
+from curta.problems.numerals import of_exact, to_exact
 from curta.problems.operations import OPERATIONS, Answer
 from curta.problems.problem import Problem, widths
 from curta.programs import BUILT_IN

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from curta.config.printable import printable
+from curta.config.errors import printable
 from curta.config.table import Cells, Column, Table, cell, decimal
 from curta.probes.results import ProbeTable
 from curta.report.compared import asked, hardest, slices_of, why_missing

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from statistics import median
 
-from curta.config.printable import printable
+from curta.config.errors import printable
 from curta.config.table import Cells, Column, Table, cell
 from curta.evaluation.results import (
     Evaluation,

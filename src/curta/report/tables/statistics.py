@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from curta.config.printable import printable
+from curta.config.errors import printable
 from curta.config.table import MISSING, Cells, Column, Table, cell
 from curta.evaluation.statistics import (
     DRAWS,

@@ -20,7 +20,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator
 
-from curta.config import files, limits, locks, typed
+from curta.config import files, limits, system, typed
 from curta.config.cluster import Cluster
 from curta.config.errors import UserError, quoted
 from curta.runs.folders import COMPARISON, Folder
@@ -188,7 +188,7 @@ class JobFolder:
 
     def is_claimed(self, name: str) -> bool:
         """Whether a process has the run; where a network disk has no locks it is not known."""
-        return not locks.is_free(self._of_run(name, "lock"))
+        return not system.lock_is_free(self._of_run(name, "lock"))
 
     @contextmanager
     def alive(self, number: int) -> Iterator[bool]:
@@ -202,7 +202,7 @@ class JobFolder:
     def process_of(self, number: int) -> int | None:
         """The process that is a local task; None if it has ended."""
         path = self._of_task(number, "lock")
-        if locks.is_free(path):
+        if system.lock_is_free(path):
             return None
         with suppress(OSError, ValueError):
             return int(files.read_bytes(path, 1 << 10))
@@ -230,8 +230,8 @@ class JobFolder:
 def _locked(path: Path) -> Iterator[bool]:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()
-    handle = locks.claim(path)
+    handle = system.claim_lock(path)
     try:
         yield handle is not None
     finally:
-        locks.release(handle)
+        system.release_lock(handle)

@@ -24,7 +24,7 @@ from typing import Any
 from curta.config import system
 from curta.config.cluster import Cluster
 from curta.config.errors import UserError
-from curta.config.optional import module
+from curta.config.registry import optional_module
 from curta.runs import provenance
 from curta.runs.cluster import queue
 from curta.runs.cluster.job import Job, JobFolder, System, Task
@@ -77,7 +77,7 @@ def submit(path: Path, runs: Sequence[str], on: System, cluster: Cluster, work: 
 
 def _check(folder: JobFolder, on: System) -> None:
     if on == "slurm":
-        module("submitit", "cluster")
+        optional_module("submitit", "cluster")
     elif not hasattr(os, "posix_spawn") or not system.OPENS_FOLDERS:
         raise UserError("--on local needs Linux or macOS")
     if folder.exists and queue.living(folder, folder.read()):
@@ -89,7 +89,7 @@ def _check(folder: JobFolder, on: System) -> None:
 
 def _to_slurm(folder: JobFolder, job: Job, work: Work) -> list[str]:
     """Hands the tasks to Slurm as one array; their ids."""
-    submitit = module("submitit", "cluster")
+    submitit = optional_module("submitit", "cluster")
     try:
         executor = submitit.SlurmExecutor(folder.submitit, max_num_timeout=job.cluster.requeues)
         executor.update_parameters(**slurm_parameters(job.cluster, folder.name))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from curta.config.errors import UserError, notify, unknown
-from curta.config.optional import module
+from curta.config.registry import optional_module
 from curta.runs.info import AS_USUAL, Tracking
 from curta.runs.trackers.base import Findings, Tracked, Tracker
 from curta.runs.trackers.tensorboard import TensorBoard
@@ -32,7 +32,7 @@ def checked(names: str | Sequence[str], tracking: Tracking = AS_USUAL) -> list[s
             raise unknown("tracker", name, TRACKERS)
         if parts.count(name) > 1:
             raise UserError(f"tracker {name!r} is named twice")
-        module(TRACKERS[name].library, name)
+        optional_module(TRACKERS[name].library, name)
     for field, value in vars(tracking).items():
         knowing = [name for name, tracker in TRACKERS.items() if field in tracker.takes]
         if value and not {*knowing} & {*parts}:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from curta.config.optional import module
+from curta.config.registry import optional_module
 from curta.runs.info import Metric
 from curta.runs.trackers.base import Findings, Tracked, Tracker, columns, values
 
@@ -26,7 +26,7 @@ class TensorBoard(Tracker):
     def _writer(self, name: str, **settings: Any) -> Any:
         """Into a file of its own: the library's names tell seconds only, and it replaces files."""
         folder, suffix = self.run.path / self.name / name, f".{time.time_ns()}"
-        writer = module(self.library, self.name).SummaryWriter
+        writer = optional_module(self.library, self.name).SummaryWriter
         return writer(str(folder), filename_suffix=suffix, **settings)
 
     def add(self, rows: Sequence[Metric]) -> None:

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 
-from curta.config.optional import module
+from curta.config.registry import optional_module
 from curta.runs.info import Metric
 from curta.runs.trackers.base import Findings, Tracked, Tracker, by_step, flat
 
@@ -15,7 +15,7 @@ class Trackio(Tracker):
 
     def __init__(self, run: Tracked) -> None:
         self.seeds, self.step = run.seeds, run.step
-        self.trackio = module(self.library, self.name)
+        self.trackio = optional_module(self.library, self.name)
         with redirect_stdout(sys.stderr):  # it prints lines, and a command's output may be JSON
             self.run = self.trackio.init(
                 project=run.tracking.project or "curta",

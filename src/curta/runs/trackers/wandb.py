@@ -9,7 +9,7 @@ import os
 from collections.abc import Sequence
 
 from curta.config.errors import UserError
-from curta.config.optional import module
+from curta.config.registry import optional_module
 from curta.runs.info import Metric
 from curta.runs.trackers.base import Findings, Tracked, Tracker, by_step, flat
 
@@ -20,7 +20,7 @@ class WandB(Tracker):
 
     def __init__(self, run: Tracked) -> None:
         self.seeds = run.seeds
-        wandb, settings = module(self.library, self.name), run.tracking
+        wandb, settings = optional_module(self.library, self.name), run.tracking
         project = settings.project or os.environ.get("WANDB_PROJECT") or "curta"
         team, _, project = project.rpartition("/")
         mode = "online" if settings.online else os.environ.get("WANDB_MODE", "offline")

@@ -1,15 +1,44 @@
-"""Special cases that several operations share; each maps random problems to rare ones.
+"""Operations on digit arrays, on the device: what published layouts are trained on.
 
+Each has special cases, which turn random problems into rare ones. Training draws a stated share
+from them, and each is a slice of the evaluation set, so that a report shows where errors are.
 Lengths may shrink but never grow, so a case fits wherever its problems did. Where bits of noise
 are used a second time they are shifted (`>> 8`), so that the two choices do not go together.
 """
 
-import jax.numpy as jnp
-from jaxtyping import Array, Int, UInt
+from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
+from typing import NamedTuple
 
-from curta.problems.arithmetic import digits
-from curta.problems.arithmetic.base import Noise
-from curta.problems.arithmetic.digits import Numbers, cut
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Int, UInt
+
+from curta.config.registry import Registry
+from curta.problems import digits
+from curta.problems.digits import Numbers, cut
+from curta.problems.operations import OPERATIONS
+
+Noise = UInt[Array, "batch numbers width"]
+Case = Callable[[Numbers, Noise], Numbers]
+"""Random problems into problems of one kind, given fresh random bits for each digit."""
+
+
+class Result(NamedTuple):
+    """Answers of a batch: one or more numbers each, and whether they are below zero."""
+
+    numbers: Numbers
+    negative: Bool[Array, " batch"]
+
+
+class Arithmetic(NamedTuple):
+    """An operation on the device: `answer` is what its `truth` is in Python.
+
+    `admit` replaces random operands that have no answer.
+    """
+
+    answer: Callable[[Numbers], Result]
+    cases: Mapping[str, Case]
+    admit: Callable[[Numbers], Numbers] = lambda operands: operands
 
 
 def unequal(operands: Numbers, noise: Noise) -> Numbers:
@@ -207,3 +236,123 @@ def _with_first(operands: Numbers, first: Int[Array, "batch width"]) -> Numbers:
     """The operands with another first one, of whatever length it has."""
     lengths = operands.lengths.at[:, 0].set(digits.length(first))
     return Numbers(operands.digits.at[:, 0].set(first), lengths)
+
+
+def _one(answer: Int[Array, "batch width"]) -> Result:
+    """One number each, from 0 up: `[[0, 6, 0]]` is 60."""
+    number = answer[:, None]
+    return Result(Numbers(number, digits.length(number)), jnp.zeros(len(number), bool))
+
+
+def _sum(operands: Numbers) -> Result:
+    wide = operands.digits.shape[1] // 9 + 1  # each further digit holds nine more operands
+    columns = jnp.pad(jnp.sum(operands.digits, axis=1), ((0, 0), (0, wide)))
+    return _one(digits.carried(columns))
+
+
+def _difference(operands: Numbers) -> Result:
+    rest, negative = digits.distance(operands.digits[:, 0], operands.digits[:, 1])
+    return Result(Numbers(rest[:, None], digits.length(rest)[:, None]), negative)
+
+
+def _product(operands: Numbers) -> Result:
+    return _one(digits.multiply(operands.digits[:, 0], operands.digits[:, 1]))
+
+
+def _quotient(operands: Numbers) -> Result:
+    return _one(digits.divide(operands.digits[:, 0], operands.digits[:, 1])[0])
+
+
+def _remainder(operands: Numbers) -> Result:
+    return _one(digits.divide(operands.digits[:, 0], operands.digits[:, 1])[1])
+
+
+def _not_by_zero(operands: Numbers) -> Numbers:
+    """Operands with 1 in place of a second one that is 0."""
+    second = operands.digits[:, 1]
+    nothing = jnp.all(second == 0, axis=-1)
+    return operands._replace(digits=operands.digits.at[:, 1, 0].add(nothing.astype(jnp.int32)))
+
+
+def _less(operands: Numbers) -> Result:
+    """The number 1 where the first operand is less than the second, else 0."""
+    _, less = digits.distance(operands.digits[:, 0], operands.digits[:, 1])
+    number = less.astype(jnp.int32)[:, None, None]
+    return Result(Numbers(number, jnp.ones_like(number[..., 0])), jnp.zeros_like(less))
+
+
+def _sorted(operands: Numbers) -> Result:
+    ordered = digits.ascending(operands)
+    return Result(ordered, jnp.zeros(len(ordered.digits), bool))
+
+
+def _places(operands: Numbers) -> Result:
+    """The places of the operands in ascending order, from one on: 2, 3, 1 for 210, 7, 33."""
+    there = jnp.sort(operands.lengths > 0, axis=1, descending=True)
+    places = jnp.where(there, 1 + digits.order(operands), 0)
+    powers = 10 ** jnp.arange(len(str(places.shape[1])))
+    written = places[..., None] // powers[None, None] % 10
+    lengths = jnp.where(there, digits.length(written), 0)
+    return Result(Numbers(written, lengths), jnp.zeros(len(places), bool))
+
+
+def _same(operands: Numbers) -> Result:
+    return Result(operands, jnp.zeros(len(operands.digits), bool))
+
+
+def _reversed(operands: Numbers) -> Result:
+    turned = digits.reverse(operands.digits, operands.lengths)
+    return Result(Numbers(turned, digits.length(turned)), jnp.zeros(len(turned), bool))
+
+
+def _residue(sign: str, modulus: int, operands: Numbers) -> Result:
+    """The answer of a sign modulo a number: 90 + 10 is 3 modulo 97, and 5 - 7 is 95."""
+    first, second = digits.residue(operands.digits, modulus).T
+    answer = {"+": first + second, "-": first - second, "*": first * second}[sign] % modulus
+    return _one(digits.of_ints(answer, modulus - 1))
+
+
+def _named(*some: Case) -> dict[str, Case]:
+    """Special cases by their names, `trailing zeros`."""
+    return {case.__name__.replace("_", " "): case for case in some}
+
+
+_DIVISION = (
+    {"larger": smaller_first}
+    | _named(exact, almost, equal)
+    | {"nines": beyond_nines}
+    | _named(trailing_zeros, zero, one)
+)
+_SINGLE = _named(few_digits, trailing_zeros)
+_SUM = _named(unequal, carry, nines, zero)
+_DIFFERENCE = _named(unequal, borrow, equal, near, zero)
+_PRODUCT = _named(unequal, nines, trailing_zeros, sparse, zero, one)
+_SORT = _named(unequal, equal, near, few_digits, zero)
+_ORDER = _named(unequal, same_length, one_digit, ties, near, in_order)
+
+_MODULAR = _named(equal, zero, one)
+
+
+@lru_cache
+def _modular(symbol: str) -> Arithmetic | None:
+    """The arithmetic of `+ mod 97` and its like; None for any other symbol."""
+    operation = OPERATIONS.get(symbol)
+    if operation is None or operation.modulus is None:
+        return None
+    return Arithmetic(partial(_residue, operation.mark, operation.modulus), _MODULAR)
+
+
+_WRITTEN: dict[str, Arithmetic] = {
+    "+": Arithmetic(_sum, _SUM),
+    "-": Arithmetic(_difference, _DIFFERENCE),
+    "*": Arithmetic(_product, _PRODUCT),
+    "//": Arithmetic(_quotient, _DIVISION, _not_by_zero),
+    "%": Arithmetic(_remainder, _DIVISION, _not_by_zero),
+    "<": Arithmetic(_less, _named(unequal, equal, near)),
+    "sort": Arithmetic(_sorted, _SORT),
+    "order": Arithmetic(_places, _ORDER),
+    "copy": Arithmetic(_same, _SINGLE),
+    "reverse": Arithmetic(_reversed, _SINGLE),
+}
+ARITHMETIC: Registry[Arithmetic] = Registry("operation", _WRITTEN, numbered=_modular)
+"""Of every operation that is `on_device`, by its symbol."""

@@ -2,8 +2,7 @@
 
 import pytest
 
-from curta.config.errors import unknown
-from curta.config.nearest import nearest
+from curta.config.errors import nearest, unknown
 from curta.config.recipe import field_paths, shipped_names
 from curta.frontends.cli import _COMMANDS
 

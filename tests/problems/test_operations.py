@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curta.problems import tasks
-from curta.problems.arithmetic import ARITHMETIC
-from curta.problems.arithmetic.base import Result
-from curta.problems.arithmetic.digits import Numbers
+from curta.problems.arithmetic import ARITHMETIC, Result
+from curta.problems.digits import Numbers
 from curta.problems.operations import OPERATIONS, Operation
 from curta.problems.problem import Problem
 from tests import tiny

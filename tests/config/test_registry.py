@@ -3,7 +3,7 @@
 import pytest
 
 from curta.config.errors import UserError
-from curta.config.lazy import Family, Registry
+from curta.config.registry import Registry
 from curta.export import EXPORTERS, IMPORTERS
 from curta.export.base import Exporter, Importer
 from curta.layouts import LAYOUTS
@@ -27,22 +27,20 @@ def test_every_exporter_that_reads_is_an_importer() -> None:
     assert reading == list(IMPORTERS)
 
 
-def test_a_family_has_a_thing_for_each_of_its_numbers() -> None:
-    families = {"list": Family("builtins:list", range(2, 9), listed=(3,))}
-    known = Registry(
-        "list", {"none": "builtins:dict"}, lambda kind, *n: kind(map(range, n)), families
-    )
-    assert list(known) == ["none", "list-3"]
-    assert len(known) == 2
-    assert known["none"] == {}
-    assert known["list-8"] == [range(8)]
-    assert known["list-8"] is known["list-8"]
-    for name in ("list-1", "list-9", "list-03", "list-+3", "list-", "list", "none-3"):
-        assert name not in known
-        with pytest.raises(KeyError):
-            known[name]
-    with pytest.raises(UserError, match="unknown list 'list-1': choose from list-3, none"):
-        known.check("list-1")
+def square(name: str) -> int | None:
+    return int(name) ** 2 if name.isdecimal() else None
+
+
+def test_names_with_a_number_are_resolved_and_not_listed() -> None:
+    squares = Registry("square", {"one": 1}, numbered=square)
+    before = squares.copy()
+    squares |= {"two": 4}
+    assert (squares["one"], squares["7"], squares.get("x"), "7" in squares) == (1, 49, None, True)
+    assert (list(squares), list(before)) == (["one", "two"], ["one"])
+    with pytest.raises(KeyError):
+        squares["x"]
+    with pytest.raises(UserError, match="unknown square 'x': choose from one, two"):
+        squares.check("x")
 
 
 def test_a_name_that_is_not_there_is_refused_with_the_nearest() -> None:

@@ -6,10 +6,20 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from curta.config.errors import UserError
-from curta.evaluation.constant_attention import parts, vectors
-from curta.evaluation.every_sum import every_sum
+from curta.evaluation import adder_proof
+from curta.evaluation.adder_proof import (
+    Ball,
+    Feedforward,
+    digit_vectors,
+    every_sum,
+    exact,
+    margins,
+    parts_of,
+)
 from curta.evaluation.generation import completions
 from curta.layouts import Text, layout_named
 from curta.layouts.batches import padded
@@ -77,9 +87,9 @@ def test_whatever_is_found_of_a_disturbed_adder_is_so(seed: int) -> None:
 @pytest.mark.slow
 def test_states_are_sums_of_one_vector_for_each_digit() -> None:
     model = adder.solved()
-    known, said = parts(model), logits(model, SUMS)[0]
+    known, said = parts_of(model), logits(model, SUMS)[0]
     for place in range(11):
-        found = vectors(model, known, place)
+        found = digit_vectors(model, known, place)
         digits = np.array([[*map(int, f"{sum(p.operands):011d}"[::-1])] for p in SUMS])
         state = np.tile(found.always.middle, (len(SUMS), 1))
         radius = np.tile(found.always.radius, (len(SUMS), 1))
@@ -99,7 +109,7 @@ def test_states_are_sums_of_one_vector_for_each_digit() -> None:
 @pytest.mark.parametrize("out", ["out-query", "out-value"])
 def test_weights_that_stand_for_others_are_known_up_to_their_rounding(out: str) -> None:
     shared = adder.shared(out)
-    ours, theirs = parts(shared).attention, parts(unshared(shared)).attention
+    ours, theirs = parts_of(shared).attention, parts_of(unshared(shared)).attention
     for mine, written in zip(ours, theirs, strict=True):
         assert (np.abs(mine.middle - written.middle) <= mine.radius).all()
         assert mine.radius.max() < 1e-5
@@ -126,3 +136,98 @@ def test_other_designs_are_refused_by_name(field: str, value: str) -> None:
 def test_other_layouts_are_refused_by_name() -> None:
     with pytest.raises(UserError, match="no proof for layout 'coupled'"):
         every_sum(tiny.drawn(tiny.dense(), layout_named("coupled")))
+
+
+# Numbers known up to a radius, and the feed-forward on them.
+
+SEEDS = st.integers(0, 10_000)
+
+
+def single(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    return (rng.standard_normal(shape) * 10 ** rng.uniform(-2, 2)).astype(np.float32)
+
+
+def holds(ball: Ball, found: np.ndarray) -> bool:
+    return bool((np.abs(found.astype(np.float64) - ball.middle) <= ball.radius).all())
+
+
+@given(SEEDS)
+def test_sums_and_products_in_single_precision_are_in_the_ball(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x, y = single(rng, 3, 40), single(rng, 40, 2)
+    order = rng.permutation(40)
+    total = np.zeros((3, 2), np.float32)
+    for number in order:
+        total = total + x[:, number, None] * y[None, number]
+    assert holds(adder_proof.product(exact(x), exact(y)), total)
+    assert holds(adder_proof.added(*map(exact, x)), (x[2] + x[0]) + x[1])
+    assert holds(adder_proof.scaled(exact(x), exact(x)), x * x)
+
+
+@given(SEEDS)
+def test_numbers_within_operands_give_results_within_the_ball(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x = Ball(rng.standard_normal((3, 5)), rng.uniform(0, 1, (3, 5)))
+    y = Ball(rng.standard_normal((5, 2)), rng.uniform(0, 1, (5, 2)))
+    inner = [ball.middle + rng.uniform(-1, 1, ball.radius.shape) * ball.radius for ball in (x, y)]
+    assert holds(adder_proof.product(x, y), inner[0] @ inner[1])
+    weights = np.exp(inner[0])
+    assert holds(adder_proof.softmax(x), weights / weights.sum(axis=-1, keepdims=True))
+    assert holds(adder_proof.wave(x, np.sin), np.sin(inner[0]))
+
+
+@given(SEEDS)
+def test_softmax_in_single_precision_is_in_the_ball(seed: int) -> None:
+    scores = single(np.random.default_rng(seed), 4, 30)
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    assert holds(adder_proof.softmax(exact(scores)), weights / weights.sum(axis=-1, keepdims=True))
+
+
+def test_a_ball_is_not_much_larger_than_rounding() -> None:
+    shares = adder_proof.softmax(exact([[0.0, 1.0, 2.0]]))
+    assert shares.middle.sum() == pytest.approx(1)
+    assert 2**-24 < (shares.radius / shares.middle).max() < 2**-18
+
+
+def random_feedforward(squared: bool) -> Feedforward:
+    rng = np.random.default_rng(3)
+    up, down, logits = (rng.standard_normal(shape) for shape in ((2, 6), (6, 2), (2, 10)))
+    return Feedforward(up, down, exact(logits), squared)
+
+
+def true_margins(after: Feedforward, state: np.ndarray, target: np.ndarray) -> np.ndarray:
+    logits = (state + after.activate(state @ after.up) @ after.down) @ after.logits.middle
+    right = logits[np.arange(len(target)), target]
+    logits[np.arange(len(target)), target] = -np.inf
+    return right - logits.max(axis=1)
+
+
+@pytest.mark.parametrize("squared", [False, True])
+def test_margins_of_states_in_a_ball_are_within_the_bounds(squared: bool) -> None:
+    rng, after = np.random.default_rng(0), random_feedforward(squared)
+    target = rng.integers(0, 10, 200)
+    state = Ball(rng.standard_normal((200, 2)) * 3, rng.uniform(0, 0.5, (200, 2)))
+    sure, possible = margins(after, state, target)
+    for _ in range(100):
+        inner = state.middle + rng.uniform(-1, 1, state.radius.shape) * state.radius
+        found = true_margins(after, inner, target)
+        assert (sure <= found).all()
+        assert (found <= possible).all()
+
+
+@pytest.mark.parametrize("squared", [False, True])
+def test_bounds_of_a_point_are_apart_by_rounding_only(squared: bool) -> None:
+    rng, after = np.random.default_rng(0), random_feedforward(squared)
+    target, state = rng.integers(0, 10, 50), rng.standard_normal((50, 2))
+    sure, possible = margins(after, exact(state), target)
+    np.testing.assert_allclose(sure, true_margins(after, state, target), atol=1e-3)
+    assert (possible - sure).max() < 1e-3
+
+
+def test_a_token_that_is_likelier_everywhere_is_told() -> None:
+    after = random_feedforward(False)
+    state = np.array([[1.0, 2.0]])
+    logits = (state + after.activate(state @ after.up) @ after.down) @ after.logits.middle
+    sure, possible = margins(after, exact(state), logits.argmin(axis=1))
+    assert (sure < 0).all()
+    assert (possible < 0).all()

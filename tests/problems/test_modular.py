@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from curta.config.errors import UserError
 from curta.config.task import Task
 from curta.problems import tasks
-from curta.problems.operations import OPERATIONS
-from curta.problems.operations.modular import MODULI
-from curta.problems.problem import Problem, operation_named, parse
+from curta.problems.operations import MODULI, OPERATIONS, operation_named
+from curta.problems.problem import Problem, parse
 
 PYTHONS = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 moduli = st.integers(MODULI[0], MODULI[-1])

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from curta.problems.arithmetic import digits
-from curta.problems.arithmetic.digits import Numbers
+from curta.problems import digits
+from curta.problems.digits import Numbers
 from tests import tiny
 
 BATCH, NUMBERS = 4, 3

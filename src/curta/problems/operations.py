@@ -1,0 +1,348 @@
+"""What Curta can calculate: truth by plain Python, and how problems are written and read.
+
+`problems.arithmetic` computes the same on the device, for the operations of published layouts.
+A new operation is one entry of `OPERATIONS` here, and one of `ARITHMETIC` there.
+"""
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, ClassVar
+
+from curta.config.errors import UserError, quoted
+from curta.config.registry import Registry
+from curta.problems.numerals import to_int, to_text
+from curta.problems.sizes import Sizes
+
+Answer = int | bool | tuple[int, ...] | Fraction
+"""What a problem comes to: a number, true or false, several numbers in order, or a fraction."""
+
+
+class Operation(ABC):
+    """What can be done with numbers. Stateless; registered by its symbol in `OPERATIONS`."""
+
+    symbol: str
+    name: str
+    mark: str
+    """One character that stands for the operation in a written problem."""
+    example: str
+    least: int = 2
+    most: int | None = 2
+    """How many operands there may be; None is any number."""
+    signed: bool = False
+    """Whether answers may be below zero."""
+    pointed: bool = False
+    """Whether answers are fractions."""
+    bounded: bool = True
+    """Whether `widths` is known to bound the answers, and not supposed of a user's program."""
+    commutes: bool = False
+    """Whether the order of the operands makes no difference."""
+    modulus: int | None = None
+    """What operands and answers are residues of; None where they are whole numbers."""
+    base: int | None = None
+    """The base in which operands are always written; None where a problem says it."""
+    answer_base: int | None = None
+    """The base of the answer, where it is not that of the operands."""
+    on_device: ClassVar[bool] = True
+    """Whether `problems.arithmetic` has it, so that problems can be drawn on the device."""
+    cases: Mapping[str, Any] = {}
+    """What draws special cases of an operation that is not `on_device`, each by its name."""
+    patterns: Mapping[str, tuple[int, ...]] = {}
+    """Operands of single telling problems, each with a name: hard ones that chance hardly draws."""
+
+    def takes(self, operands: int) -> bool:
+        """Return whether problems may have so many operands."""
+        return self.least <= operands <= (self.most or operands)
+
+    @abstractmethod
+    def truth(self, *operands: int) -> Answer:
+        """Return the answer, by Python itself."""
+
+    def tests(self, slice_name: str, size: Sequence[int], seed: str) -> Iterator[tuple[int, ...]]:
+        """Yield test problems without end, of an operation that is not `on_device`."""
+        raise NotImplementedError
+
+    def training(self, sizes: Sizes, seed: str, special: float) -> Iterator[tuple[int, ...]]:
+        """Yield training problems without end, of an operation that is not `on_device`."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def widths(self, digits: Sequence[int]) -> tuple[int, ...]:
+        """Return the most digits of each number of the answer, given those of the operands."""
+
+    def refuse(self, operands: tuple[int, ...]) -> str | None:
+        """Return why these operands have no answer, if they have none."""
+        return None
+
+    def value(self, numbers: Sequence[int]) -> Answer | None:
+        """Return the answer that these numbers write down; None if they cannot be one."""
+        return numbers[0] if len(numbers) == 1 else None
+
+    @property
+    def compound(self) -> bool:
+        """Whether several operands are one number to people, as before and after a point."""
+        return False
+
+    def read(self, line: str) -> list[str] | None:
+        """Return the operands' digits in a problem that is `compound`; None if it is none."""
+        return None
+
+    def text(self, operands: tuple[str, ...]) -> str:
+        """Return the problem as people write it, from its operands' digits."""
+        if self.symbol.isalpha():
+            return f"{self.symbol} {','.join(operands)}"
+        return self.symbol.join(operands)
+
+
+class _Entry(Operation):
+    """An operation as the table below has it; further fields are attributes."""
+
+    def __init__(
+        self,
+        symbol: str,
+        name: str,
+        example: str,
+        truth: Callable[..., Answer],
+        widths: Callable[[Sequence[int]], tuple[int, ...]],
+        patterns: Mapping[str, tuple[int, ...]],
+        **fields: Any,
+    ) -> None:
+        self.symbol, self.name, self.example, self.mark = symbol, name, example, symbol[0]
+        self._truth, self._widths, self.patterns = truth, widths, patterns
+        for field, value in fields.items():
+            setattr(self, field, value)
+
+    def truth(self, *operands: int) -> Answer:
+        return self._truth(*operands)
+
+    def widths(self, digits: Sequence[int]) -> tuple[int, ...]:
+        return self._widths(digits)
+
+
+class _Division(_Entry):
+    def refuse(self, operands: tuple[int, ...]) -> str | None:
+        return "division by zero has no answer" if operands[1] == 0 else None
+
+
+class _Comparison(_Entry):
+    """The answer is true or false; on the device, the number 1 or 0."""
+
+    def value(self, numbers: Sequence[int]) -> bool | None:
+        return bool(numbers[0]) if list(numbers) in ([0], [1]) else None
+
+
+class _Sorting(_Entry):
+    def value(self, numbers: Sequence[int]) -> tuple[int, ...] | None:
+        return tuple(numbers) or None
+
+
+class _Ordering(_Entry):
+    """The answer is the places of the operands, from one on: 2,3,1 for 210,7,33."""
+
+    def value(self, numbers: Sequence[int]) -> tuple[int, ...] | None:
+        """None if a place is missing, or comes twice."""
+        is_complete = sorted(numbers) == list(range(1, len(numbers) + 1))
+        return tuple(numbers) if numbers and is_complete else None
+
+
+MODULI = range(2, 252)
+"""With the signs there are at most 255 tokens: data sets keep each as a byte."""
+
+SIGNS: Mapping[str, tuple[str, Callable[[int, int], int]]] = {
+    "+": ("addition", int.__add__),
+    "-": ("subtraction", int.__sub__),
+    "*": ("multiplication", int.__mul__),
+}
+"""Signs of modular operations: the name of each, and Python's own operation."""
+
+
+class _Modular(_Entry):
+    """A number stands for its residue: 200 and 6 are the same operand modulo 97."""
+
+    modulus: int
+
+    def value(self, numbers: Sequence[int]) -> int | None:
+        return numbers[0] if len(numbers) == 1 and numbers[0] in range(self.modulus) else None
+
+    def text(self, operands: tuple[str, ...]) -> str:
+        return f"{self.mark.join(operands)} mod {self.modulus}"
+
+
+@lru_cache
+def modular(symbol: str) -> Operation | None:
+    """Return the operation of a symbol such as `+ mod 97`; None for any other text.
+
+    >>> modular("+ mod 97").truth(90, 10), modular("+ mod 1"), modular("/ mod 97")
+    (3, None, None)
+    """
+    match = re.fullmatch(r"([-+*]) mod ([1-9][0-9]{0,2})", symbol)
+    if match is None or int(match[2]) not in MODULI:
+        return None
+    sign, modulus = match[1], int(match[2])
+    name, whole = SIGNS[sign]
+    return _Modular(
+        symbol,
+        f"{name} modulo {modulus}",
+        f"{modulus - 1}{sign}{modulus // 2} mod {modulus}",
+        truth=lambda a, b: whole(a, b) % modulus,
+        widths=lambda digits: (len(str(modulus - 1)),),
+        patterns={
+            "two zeros": (0, 0),
+            "zero first": (0, 7),
+            "zero second": (7, 0),
+            "equal": (7, 7),
+            "one first": (1, 7),
+        },
+        modulus=modulus,
+        commutes=sign != "-",
+    )
+
+
+_DIVISION_PATTERNS = {
+    "of nines by nine": (999_999, 9),
+    "of a power of ten by seven": (10**15, 7),
+    "by itself": (123_456_789, 123_456_789),
+    "by one": (123_456_789, 1),
+    "by a larger one": (123, 456),
+    "one below a multiple": (999_998, 999),
+    "of zero": (0, 7),
+}
+_DIGITS_PATTERNS = {
+    "a power of ten": (10**15,),
+    "digits in a row": (1_234_567_890,),
+    "one digit throughout": (777_777_777,),
+    "the same from both ends": (123_454_321,),
+    "one digit": (7,),
+}
+_TABLE = (
+    _Entry(
+        "+", "addition", "12+34",
+        truth=lambda *operands: sum(operands),
+        widths=lambda digits: (max(digits) + len(str(len(digits) - 1)),),
+        patterns={
+            "carry through nines": (999_999, 1),
+            "the other way round": (1, 999_999),
+            "carry through fifteen nines": (10**15 - 1, 1),
+            "powers of ten": (10**15, 10**15),
+            "digits in a row": (123_456_789, 987_654_321),
+        },
+        most=None, commutes=True,
+    ),
+    _Entry(
+        "-", "subtraction", "12-34",
+        truth=lambda a, b: a - b,
+        widths=lambda digits: (max(digits),),
+        patterns={
+            "borrow through zeros": (1_000_000, 1),
+            "below zero": (1, 1_000_000),
+            "borrow through fifteen zeros": (10**15, 1),
+            "nothing left": (10**15, 10**15),
+            "one left": (10**15, 10**15 - 1),
+            "digits in a row": (987_654_321, 123_456_789),
+        },
+        signed=True,
+    ),
+    _Entry(
+        "*", "multiplication", "12*34",
+        truth=lambda a, b: a * b,
+        widths=lambda digits: (sum(digits),),
+        patterns={
+            "nines": (999_999, 999_999),
+            "by one": (1, 999_999),
+            "by zero": (999_999, 0),
+            "powers of ten": (10**6, 10**6),
+            "ones": (111_111, 111_111),
+            "digits in a row": (12_345_679, 9),
+        },
+        commutes=True,
+    ),
+    _Division(
+        "//", "division", "123//4",
+        truth=lambda a, b: a // b,
+        widths=lambda digits: (digits[0],),
+        patterns=_DIVISION_PATTERNS,
+    ),
+    _Division(
+        "%", "modulo", "123%4",
+        truth=lambda a, b: a % b,
+        widths=lambda digits: (digits[1],),
+        patterns=_DIVISION_PATTERNS,
+    ),
+    _Comparison(
+        "<", "comparison", "12<34",
+        truth=lambda a, b: a < b,
+        widths=lambda digits: (1,),
+        patterns={
+            "equal": (10**15, 10**15),
+            "one less": (10**15 - 1, 10**15),
+            "one more": (10**15, 10**15 - 1),
+            "shorter but larger digits": (999_999, 1_000_000),
+            "last digit": (123_456_788, 123_456_789),
+            "first digit": (199_999_999, 200_000_000),
+        },
+    ),
+    _Sorting(
+        "sort", "sorting", "sort 210,7,33",
+        truth=lambda *operands: tuple(sorted(operands)),
+        widths=lambda digits: (max(digits),) * len(digits),
+        patterns={
+            "in order already": (1, 2, 3, 4, 5, 6, 7),
+            "in opposite order": (7, 6, 5, 4, 3, 2, 1),
+            "all equal": (5, 5, 5, 5, 5),
+            "by the last digit": (123_453, 123_451, 123_452),
+            "by length": (1000, 100, 10, 1),
+            "zero among nines": (999, 0, 999),
+        },
+        least=1, most=None, commutes=True,
+    ),
+    _Ordering(
+        "order", "ordering", "order 210,7,33",
+        # Of equal numbers the earlier comes first.
+        truth=lambda *operands: tuple(
+            sorted(range(1, len(operands) + 1), key=lambda place: operands[place - 1])
+        ),
+        widths=lambda digits: (len(str(len(digits))),) * len(digits),
+        patterns={
+            "in order already": (1, 2, 3, 4, 5, 6, 7),
+            "in opposite order": (7, 6, 5, 4, 3, 2, 1),
+            "all equal": (5, 5, 5, 5, 5),
+            "equal ones apart": (7, 3, 7, 3),
+            "by the last digit": (123_453, 123_451, 123_452),
+            "by length": (1000, 100, 10, 1),
+        },
+        least=1, most=None,
+    ),
+    _Entry(
+        "copy", "copy", "copy 123",
+        truth=lambda number: number,
+        widths=lambda digits: (digits[0],),
+        patterns=_DIGITS_PATTERNS,
+        least=1, most=1,
+    ),
+    _Entry(
+        # Decimal digits in opposite order: 120 gives 21.
+        "reverse", "reverse", "reverse 123",
+        truth=lambda number: to_int(to_text(number)[::-1]),
+        widths=lambda digits: (digits[0],),
+        patterns=_DIGITS_PATTERNS,
+        least=1, most=1,
+    ),
+)  # fmt: skip
+
+OPERATIONS: Registry[Operation] = Registry(
+    "operator", {operation.symbol: operation for operation in _TABLE}, numbered=modular
+)
+"""Operations by their symbols, and those modulo a number. Programs add theirs: see `programs`."""
+
+
+def operation_named(symbol: str) -> Operation:
+    """Return the operation with that symbol; UserError with the nearest one otherwise."""
+    if symbol not in OPERATIONS and " mod " in symbol:
+        raise UserError(
+            f"unknown operator {quoted(symbol)}: there are {', '.join(SIGNS)} modulo"
+            f" {MODULI[0]} to {MODULI[-1]}, such as + mod 97"
+        )
+    OPERATIONS.check(symbol)
+    return OPERATIONS[symbol]
