@@ -13,6 +13,7 @@ import pytest
 import safetensors.numpy
 
 from curta.frontends import api
+from curta.frontends.cli import main
 from curta.frontends.run import Run
 
 FIELDS = {
@@ -126,3 +127,19 @@ def test_one_that_was_changed(
     code, text = checked(folder)
     assert code == 1
     assert reason in text
+
+
+def test_on_the_command_line(
+    certified: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CURTA_RUNS", str(certified.folder.path.parent))
+    assert main(["certify", "luhn", "--check"]) == 0
+    assert capsys.readouterr().out.startswith("member 0 (seed 3): right on all 240 windows, by ")
+    assert main(["show", "luhn", "--table", "--member", "1"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "# Member 1 of run 'luhn', right on all of 240 windows"
+    assert (
+        "    return write('sum', 'place+1', (2 * number_1 + (number_1 > 4)) % 10, carry=1)" in lines
+    )
+    assert main(["show", "luhn", "--table", "--member", "2"]) == 2
+    assert "no member 2: run 'luhn' has 0 to 1" in capsys.readouterr().err

@@ -251,8 +251,17 @@ def _answer(
 @click.option("--steps", is_flag=True, help="The problem token by token.")
 @click.option("--window", is_flag=True, help="What each role sees.")
 @click.option("--layers", is_flag=True, help="The model's layers, and their cost.")
+@click.option("--table", is_flag=True, help="What a certified run has learned, as Python.")
+@arguments.member
 def show(
-    words: tuple[str, ...], trust: bool, fields: bool, steps: bool, window: bool, layers: bool
+    words: tuple[str, ...],
+    trust: bool,
+    fields: bool,
+    steps: bool,
+    window: bool,
+    layers: bool,
+    table: bool,
+    member: int,
 ) -> int:
     """List the recipes, or show how one writes a problem, its fields or its layers.
 
@@ -262,7 +271,8 @@ def show(
     """
     names, settings = arguments.split(words)
     views = [f"--{name}" for name, given in (
-        ("fields", fields), ("steps", steps), ("window", window), ("layers", layers)
+        ("fields", fields), ("steps", steps), ("window", window), ("layers", layers),
+        ("table", table),
     ) if given]  # fmt: skip
     if len(views) > 1:
         raise UserError(f"{views[0]} and {views[1]} are different views: choose one")
@@ -274,8 +284,11 @@ def show(
     arguments.at_most_one(names[1:], "problem")
     if steps and text is None:
         raise UserError("--steps needs a problem, such as 12+34")
-    if (fields or window) and text is not None:
+    if (fields or window or table) and text is not None:
         raise UserError(f"{views[0]} is of all problems: leave out the problem")
+    if table:
+        print(learned_algorithm(name, member), end="")
+        return 0
     recipe, folder = find_recipe(name, trust, arguments.values(settings), checked=not fields)
     from curta.frontends.cli.display import notice
 
@@ -301,6 +314,28 @@ def show(
     else:
         notice(_paper(recipe, folder, problem, steps, window))
     return 0
+
+
+def learned_algorithm(name: str, member: int = 0) -> str:
+    """Return what a member of a certified run has learned, as Python; UserError without windows."""
+    from curta.evaluation import readback
+    from curta.evaluation.results import read_windows
+    from curta.programs.machine import store
+    from curta.runs import folders
+
+    folder = folders.find(name)
+    certified = read_windows(folder.path)
+    if certified is None:
+        raise UserError(f"run {name!r} has no certificate: `curta certify {name}` makes it")
+    if not 0 <= member < len(certified.token):
+        raise UserError(f"no member {member}: run {name!r} has 0 to {len(certified.token) - 1}")
+    machine, windows = store.read(folder.machine, folder.name)
+    tokens = certified.token[member]
+    rules = readback.read_back(machine, windows, certified.rows, tokens)
+    wrong = int((tokens != certified.targets).sum())
+    verdict = f"wrong on {wrong:,}" if wrong else "right on all"
+    title = f"Member {member} of run {folder.name!r}, {verdict} of {len(tokens):,} windows"
+    return readback.algorithm(title, rules)
 
 
 def _paper(

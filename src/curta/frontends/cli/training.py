@@ -486,11 +486,25 @@ def paired(
 @arguments.run
 @arguments.trust
 @arguments.as_json
-def certify(run: str, trust: bool, as_json: bool) -> int:
+@click.option("--check", is_flag=True, help="Check the certificate that is there, by NumPy alone.")
+def certify(run: str, trust: bool, as_json: bool, check: bool) -> int:
     """List all windows of a program and evaluate every member on them.
 
     The exit code is 1 where a window is wrong, or the list is not that of a function.
     """
+    if check:
+        from curta.evaluation import check_certificate
+        from curta.runs.folders import find
+
+        folder = find(run)
+        if folder.read_certificate() is None:
+            raise UserError(f"run {run!r} has no certificate: `curta certify {run}` makes it")
+        try:
+            print("\n".join(check_certificate.check(folder.path)))
+        except check_certificate.RefusedError as reason:
+            print(f"refused: {reason}", file=sys.stderr)
+            return 1
+        return 0
     from curta.config.typed import as_json as to_json
     from curta.frontends.api import load
     from curta.frontends.cli.display import Status, notice
