@@ -9,7 +9,7 @@ from curta.config.errors import UserError
 from curta.config.positions import UserEncoding
 from curta.export.html import at_work, page_refusal, render_page
 from curta.export.html.page import MODULES, PARAMETERS
-from curta.model.positions import MODULES as ENCODINGS
+from curta.model.positions import BUILDERS as ENCODINGS
 from curta.model.transformer import parameters
 from curta.report.document import own
 from tests import tiny
