@@ -263,7 +263,7 @@ def certificate_view(
     from curta.report.tables.certificate import members
 
     style = "green" if certificate.perfect else "bold red"
-    views = [Text(headline(certificate), style), members(certificate)]
+    views: list[RenderableType] = [Text(headline(certificate), style), members(certificate)]
     for window in certificate.wrong[:drawn]:
         views += _wrong_window(layout, window)
     left = sum(member.wrong for member in certificate.members) - len(certificate.wrong[:drawn])
