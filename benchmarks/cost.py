@@ -369,11 +369,11 @@ def _steps(recipe: str) -> dict[str, Any]:
         "platform": jax.devices()[0].platform,
         "steps": steps,
         "operations": estimate.estimate(resolved, 1).operations / steps,
-        "members": [_timed(resolved, count) for count in MEMBERS],
+        "members": [_step_of(resolved, count) for count in MEMBERS],
     }
 
 
-def _timed(recipe: Any, count: int) -> dict[str, Any]:
+def _step_of(recipe: Any, count: int) -> dict[str, Any]:
     """Seconds of a step, as it is taken here, and bytes of one with the members at once."""
     import jax
     import jax.numpy as jnp

@@ -160,7 +160,8 @@ def with_settings(draft: Draft, settings: Mapping[str, Any]) -> tuple[Draft, Cha
     entries = draft.entries
     if len(entries) == 1 and not entries[0].changes:
         entries = (dataclasses.replace(entries[0], name=""),)
-    draft = dataclasses.replace(draft, title=title, entries=entries, sweep={**draft.swept, **swept})
+    sweep: Values = {**draft.swept, **swept}
+    draft = dataclasses.replace(draft, title=title, entries=entries, sweep=sweep)
     return draft, common
 
 

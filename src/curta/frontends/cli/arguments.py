@@ -92,7 +92,13 @@ SIGNED = Bounded(-INT32, INT32)
 NAME = Name()
 PATH = Name(Path)
 
-run = click.argument("run", type=NAME, shell_complete=lambda *given: complete(*given))
+run = click.argument(
+    "run",
+    type=NAME,
+    shell_complete=lambda ctx, param, start: [
+        name for name in run_names() if name.startswith(start)
+    ],
+)
 trust = click.option("--trust", is_flag=True, help="Execute the code that came with the run.")
 member = click.option("--member", type=MEMBER, default=0, metavar="M", help="Which member.")
 recurrences = click.option(

@@ -89,7 +89,7 @@ def ask(
     if not problems and not converses:
         file = file or "-"
     lines = problems if file is None else _read_lines(file)
-    if not run:
+    if not is_named:
         run = newest_run(lines[0] if lines else "")
     folder = folders.find(run)
     calculator = None if trust or recurrences else open_calculator(folder, member)
