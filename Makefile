@@ -26,7 +26,7 @@ PARTS = pyproject.toml constraints.txt
 .PHONY: demo test test-all kept lint bench pictures results faults tables clean
 
 demo: $(VENV)/base
-	$(BIN)/curta demo
+	$(BIN)/curta train
 
 test: $(VENV)/dev
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m 'not slow'

@@ -123,7 +123,8 @@ def chunk_bytes(name: str, members: int, vectorised: bool) -> Any:
     import jax
     import jax.numpy as jnp
 
-    from curta.frontends import api, measuring
+    from benchmarks import cost
+    from curta.frontends import api
     from curta.layouts.texts import layout_of
     from curta.training import trainer
 
@@ -138,9 +139,9 @@ def chunk_bytes(name: str, members: int, vectorised: bool) -> Any:
     lowered = program.lower(state, data, jnp.int32(0), jnp.int32(0))
     compiled_chunk = lowered.compile()
     if not compiled_chunk.memory_analysis().alias_size_in_bytes:
-        return measuring.taken(compiled_chunk)
+        return cost.taken(compiled_chunk)
     state_bytes = sum(leaf.nbytes for leaf in jax.tree.leaves(state))
-    return {"state": state_bytes, "donated": measuring.taken(compiled_chunk)}
+    return {"state": state_bytes, "donated": cost.taken(compiled_chunk)}
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from .spread import Row, Spread, Table, explained, main
 
@@ -40,8 +41,8 @@ def train(seeds: Sequence[int], steps: int) -> None:
     from curta.evaluation.scoring import exact_match
     from curta.problems.tasks import problems
 
-    overrides = {"training.steps": steps} if steps else {}
-    run = curta.train("addition", seeds, overrides=overrides, evaluate=False)
+    settings: dict[str, Any] = {"training.steps": steps} if steps else {}
+    run = curta.train("addition", seeds, **settings, evaluate=False)
     exam = problems("+", "random", (DIGITS, DIGITS), PROBLEMS, seed=1)
     found = exact_match(run.load_models(), exam).mean(axis=1).tolist()
     print(json.dumps({"exact": found, "memory": _peak()}))

@@ -17,8 +17,8 @@ from torch import nn
 
 from curta.config.positions import Window
 from curta.config.recipe import Recipe
+from curta.model.decoding import logits_of_windows
 from curta.model.transformer import Transformer
-from curta.model.windows import logits_of_windows
 from curta.training import trainer
 from curta.training.optimizers import HyperParams, transformation
 from curta.training.trainer import step_keys

@@ -20,7 +20,7 @@ from curta.layouts import ShapeBounds, Text
 from curta.layouts.batches import Batch, padded
 from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
-from curta.model.positions.learned import LearnedEncoding
+from curta.model.positions.vectors import LearnedEncoding
 from curta.model.positions.window import WindowEncoding
 from curta.model.transformer import Transformer
 from curta.problems import task_sizes, tasks

@@ -43,8 +43,8 @@ def trained(steps: int, seeds: int = 1) -> Iterator["Run"]:
     import curta
 
     with scratch_runs():
-        overrides = {"training.steps": steps} if steps else {}
-        yield curta.train("addition", seeds, overrides=overrides, evaluate=False)
+        settings: dict[str, Any] = {"training.steps": steps} if steps else {}
+        yield curta.train("addition", seeds, **settings, evaluate=False)
 
 
 def _timed(call: Callable[[], Any], repeats: int) -> list[float]:

@@ -51,9 +51,13 @@ def weights(recipe: str) -> str:
     """The SHA-256 of a member's weights after its last step."""
     import curta
 
-    fields = {"training.steps": STEPS, "training.validate_every": 0, "training.keep": "last"}
+    fields: dict[str, Any] = {
+        "training.steps": STEPS,
+        "training.validate_every": 0,
+        "training.keep": "last",
+    }
     with scratch_runs():
-        run = curta.train(recipe, overrides=fields, evaluate=False)
+        run = curta.train(recipe, **fields, evaluate=False)
         return digest(run.model(0))
 
 

@@ -321,19 +321,19 @@ Column = tuple[str, str]
 PAIRS: tuple[Column, ...] = (
     ("pairs", "pairs"),
     ("trained on", "pairs in training"),
-    ("held out, asked", "asked"),
-    ("of these without a trained twin", "without twin"),
+    ("held out, evaluated", "asked"),
+    ("of these, mirrored pair not in training", "without twin"),
     ("steps", "steps"),
 )
 LEARNED: tuple[Column, ...] = (
     ("loss on held-out answers", "held-out loss"),
     ("exact match, held out", "exact match"),
-    ("of those without a trained twin", "exact match without twin"),
+    ("exact match, mirrored pair not in training", "exact match without twin"),
     ("exact match, trained on", "exact match in training"),
 )
 NUMBERS: tuple[Column, ...] = (
     ("mean absolute error of held-out answers", "absolute error"),
-    ("answers that are no number", "malformed"),
+    ("answers that are not numbers", "malformed"),
 )
 SPEED: tuple[Column, ...] = ((f"{ENOUGH} of validation reached, steps", "enough"),)
 

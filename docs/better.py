@@ -175,7 +175,7 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
     }
     if not answers:
         return {}
-    head = ("source", "asked", "as its author reports it", "recipe", "exact match, each seed's")
+    head = ("source", "test", "reported", "recipe", "exact match, all seeds")
     rows = [
         [source, question, _reported(reported[source], figure), recipe, spread(shares)]
         for source, question, figure in ASKED

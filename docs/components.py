@@ -100,7 +100,7 @@ def _told(name: str, earlier: set[str]) -> str:
 
 
 FOURTEEN = (
-    "of the fourteen sums, trained on either way round", "right of these", "right of the others",
+    "of the fourteen sums, trained on in either order", "these right", "the others right",
 )  # fmt: skip
 
 

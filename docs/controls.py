@@ -30,7 +30,7 @@ from curta.layouts.texts import layout_of
 from curta.problems.problem import Problem
 from curta.problems.tasks import RANDOM, problems
 from curta.programs.machine.finding import displacements
-from curta.programs.machine.recording import Recording, Squares, seen
+from curta.programs.machine.recording import Around, Recording, Squares, recorded_windows
 from curta.training import devices, records, trainer
 from docs.evidence import RESULTS, Results, arguments
 from docs.shared import markdown, prepared, recipe_fields, scratch_runs
@@ -92,7 +92,7 @@ def scored(name: str, layout: ProgramLayout, models: Sequence[Right]) -> dict[st
     found: dict[str, list[float]] = {}
     for size in SIZES[name]:
         asked = problems_of(layout, size)
-        windows = seen(
+        windows = recorded_windows(
             layout.machine, Recording.of([layout.tokens_of(p) for p in asked]), layout.windows
         )
         for right in models:
@@ -151,12 +151,12 @@ def widened(recipe: Recipe, layout: ProgramLayout) -> dict[str, Any]:
     found = {}
     for role, near in layout.windows.items():
         number = next(n for n, r in enumerate(machine.roles) if r.name == role)
-        around = squares.around(query[roles == number])
+        around = Around(squares, query[roles == number])
         more = [
             (other.name, moved)
             for moved in displacements(len(machine.axes), 1)
             for n, other in enumerate(machine.roles)
-            if not any(m and w for m, w in zip(moved, machine.wide[n], strict=True))
+            if not any(m and w for m, w in zip(moved, machine.broadcast_mask[n], strict=True))
             if (other.name, moved) not in near
             if (around.find(n, moved) < len(machine.tokens)).any()
         ]
@@ -210,7 +210,7 @@ def whole(name: str, changes: dict[str, Any]) -> dict[str, list[float]]:
         "evaluation.all_sizes": True,
     }  # fmt: skip
     with scratch_runs():
-        run = api.train(name, SEEDS, overrides=overrides)
+        run = api.train(name, SEEDS, **overrides)
         found = run.folder.read_evaluation()
         assert found is not None
         return {row.size: row.exact_match for row in found.lengths if row.slice_name == RANDOM}

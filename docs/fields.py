@@ -9,7 +9,7 @@ from docs.shared import markdown
 
 ADDITION = Path(described.__file__).parent / "recipes" / "addition.toml"
 
-HEADS = ("field", "default", "what it is")
+HEADS = ("field", "default", "meaning")
 
 
 def tables(_: Results) -> dict[str, Iterable[str]]:

@@ -134,7 +134,7 @@ CLAIMS: dict[str, Claim] = {
     "window-far": Claim(
         "It has learned no length: sums twenty times longer than any in training are right.",
         "exact match at 200 digits", partial(at_digits, 200), least=0.99,
-        shown="`curta evaluate {} --digits 200 --count 1000`",
+        shown="`curta evaluate {} digits=200 count=1000`",
     ),
     "window-digits": Claim(
         "It needs the first operand's digit at the place to come.",
@@ -178,17 +178,17 @@ CLAIMS: dict[str, Claim] = {
     "coupled-within": Claim(
         "It is right within its training.",
         "exact match at 10 digits", partial(at_digits, 10), least=0.9,
-        shown="`curta evaluate {} --digits 10 --count 1000`",
+        shown="`curta evaluate {} digits=10 count=1000`",
     ),
     "coupled-beyond": Claim(
         "It generalises a little: some sums of twice that length are right.",
         "exact match at 20 digits", partial(at_digits, 20), least=0.01,
-        shown="`curta evaluate {} --digits 20 --count 1000`",
+        shown="`curta evaluate {} digits=20 count=1000`",
     ),
     "coupled-far": Claim(
         "It does not generalise far.",
         "exact match at 30 digits", partial(at_digits, FAR), most=0.5,
-        shown="`curta evaluate {} --digits 30 --count 1000`",
+        shown="`curta evaluate {} digits=30 count=1000`",
     ),
     "coupled-carry": Claim(
         "It has the carry after its one attention, as the window model does.",
@@ -247,7 +247,7 @@ CLAIMS: dict[str, Claim] = {
 }  # fmt: skip
 """By name, which begins with the model's."""
 
-HEAD = ("claim", "figure", "holds if", "found", "seeds", "seen by")
+HEAD = ("claim", "figure", "holds if", "measured", "verdict", "command")
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:

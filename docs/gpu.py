@@ -331,7 +331,7 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
     }
 
 
-STEPS_HEAD = ("recipe", "members", "a step, ms", "least to most", "a member's part, ms")
+STEPS_HEAD = ("recipe", "members", "step, ms", "range", "per member, ms")
 LOSSES_HEAD = ("recipe", "losses compared", "largest difference, of the loss")
 BITS_HEAD = ("weights of three processes", "each compiles", "one cache", "deterministic")
 
@@ -351,7 +351,7 @@ def _ways(known: dict[str, Any], study: str, head: str = "recipe, one member") -
         for name, ways in every.items()
         for label, found in ways.items()
     )
-    return markdown((head, "", "a step, ms", "least to most"), rows)
+    return markdown((head, "", "step, ms", "range"), rows)
 
 
 def _cells(found: dict[str, float]) -> tuple[str, str]:

@@ -1,7 +1,7 @@
 """How much structure, and how many problems: `make results-phases`.
 
 The comparison `phase-diagram`, 216 runs of four seeds, is begun in the runs folder, or gone on
-with; `curta compare phase-diagram --on local --cluster.parallel 2` beforehand is quicker. Every
+with; `curta compare phase-diagram --on local cluster.parallel=2` beforehand is quicker. Every
 member's exact match is kept in docs/results/phase-diagram.json, of which the table and the map
 (`docs/pictures.py`) are made.
 """

@@ -55,7 +55,7 @@ def run(name: str, recipe: str, seeds: int, overrides: dict[str, Any]) -> curta.
     """The finished run of that name, with a report as it is drawn today, or a new one."""
     if name not in folders.existing():
         print(f"training {name}")
-        return curta.train(recipe, seeds, name, overrides)
+        return curta.train(recipe, seeds, name, **overrides)
     found = curta.load(name)
     asked = (told(api.resolve(recipe, overrides)), list(range(seeds)), "finished")
     if (told(found.recipe), found.seeds, found.folder.read_info().status) != asked:
@@ -230,9 +230,9 @@ def photographed(browser: Any, written: Path) -> bytes:
     """A problem is typed, calculated, and one token of its answer chosen."""
     tab = browser.new_page(viewport={"width": 900, "height": 900})
     tab.goto(written.as_uri())
-    tab.get_by_role("textbox", name="Problem").fill("98765+43219")
+    tab.get_by_role("textbox", name="Problem", exact=True).fill("98765+43219")
     tab.keyboard.press("Enter")
-    tab.get_by_role("status").filter(has_text="It wrote").wait_for()
+    tab.locator("#status").filter(has_text="It wrote").wait_for()
     tab.locator("#text").get_by_role("button").nth(2).click()
     return tab.screenshot()
 

@@ -267,11 +267,11 @@ class Shape:
     def _right_after_windows(self, stacked: Any, problems: list[Any]) -> float:
         """Each token after the true ones before it; [ok, ok], [ok, wrong] is 0.5."""
         from curta.evaluation import memo
-        from curta.programs.machine.recording import Recording, seen
+        from curta.programs.machine.recording import Recording, recorded_windows
 
         of: Any = self.layout
         texts = Recording.of([of.tokens_of(problem) for problem in problems])
-        found = seen(of.machine, texts, of.windows)
+        found = recorded_windows(of.machine, texts, of.windows)
         token = memo.calculate(stacked, found.rows, found.targets).token[0]
         wrong = token != found.targets
         return float((np.bincount(found.text, weights=wrong, minlength=len(problems)) == 0).mean())
@@ -291,7 +291,7 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
     """A line for each, those with the fewest sums first."""
     known = entries(results)
     head = (
-        "given", "rate", "right by the budget", "sums until right", "right on sums not met",
+        "hints", "rate", "seeds right by the budget", "sums until right", "right on unseen sums",
         *(f"{size} digits" for size in LENGTHS), "parameters",
     )  # fmt: skip
     rows = [_line(name, known[name]) for name in order(known)]

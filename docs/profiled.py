@@ -18,7 +18,7 @@ import jax.numpy as jnp
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from curta.config.recipe import Recipe
-from curta.frontends import api, measuring
+from curta.frontends import api
 from curta.layouts.texts import layout_of
 from curta.model import model_cost, transformer
 from curta.problems import task_sizes
@@ -66,7 +66,7 @@ def profiled(size: str, way: str, rounds: int, steps: int) -> dict[str, Any]:
         "tracing": round(tracing, 3),
         "compiling": round(compiling, 3),
         "step": [round(one, 5) for one in seconds],
-        "planned bytes": measuring.taken(program),
+        "planned bytes": cost.taken(program),
         "peak bytes": {"traced": before, "compiled": compiled, "after the steps": peak_bytes()},
         "XLA": {"operations": cost["flops"], "bytes": cost["bytes accessed"]},
     }

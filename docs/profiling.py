@@ -155,7 +155,7 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
 
 
 MACHINES = (
-    "cores", "GFLOP/s", "of the slowest round", "GB/s", "FLOP a byte where both bound",
+    "cores", "GFLOP/s", "slowest round", "GB/s", "FLOP a byte where both bound",
 )  # fmt: skip
 COUNTED = (
     "", "parameters", "cores", "GFLOP a step, by hand", "as XLA counts",
@@ -167,7 +167,7 @@ RATIOS = (
     "of one core's step, written out", "loop",
 )  # fmt: skip
 LAYERS = (
-    "", "cores", "layers", "tracing, ms", "compiling, ms", "a step, ms", "planned, MB",
+    "", "cores", "layers", "tracing, ms", "compiling, ms", "step, ms", "planned, MB",
     "peak of the process, MB",
 )  # fmt: skip
 

@@ -64,7 +64,8 @@ def measured(recipe: str) -> dict[str, Any]:
     from curta.frontends import api
 
     with scratch_runs():
-        run = api.train(recipe, list(SEEDS), overrides={"evaluation.all_sizes": True})
+        changes: dict[str, Any] = {"evaluation.all_sizes": True}
+        run = api.train(recipe, list(SEEDS), **changes)
         info, found = run.folder.read_info(), run.folder.read_evaluation()
         assert found is not None
         return {

@@ -1,7 +1,7 @@
 """What runs cost on this machine, on which nothing else should run: `make results-scaling`.
 
-`curta bench` measures the constants (docs/results/scaling.json), and `benchmarks.accelerators` what
-is chosen for accelerators, tried on a CPU (docs/results/accelerators.json). The tables of
+`benchmarks.cost` measures the constants (docs/results/scaling.json), `benchmarks.accelerators`
+what is chosen for accelerators, tried on a CPU (docs/results/accelerators.json). The tables of
 docs/scaling.md and the one of attention in docs/architecture.md are made of both.
 """
 
@@ -10,10 +10,8 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
-from benchmarks import accelerators
+from benchmarks import accelerators, cost
 from curta.config import typed
-from curta.runs import costs
-from curta.runs.costs import Costs, Table
 from docs.evidence import RESULTS, Results, arguments
 from docs.shared import markdown, recipe_fields
 
@@ -33,30 +31,28 @@ def main() -> None:
 
 
 def measured() -> Any:
-    """The constants, in the form of `curta bench --out`."""
-    from curta.frontends import measuring
-
-    return typed.as_json(measuring.measured(RECIPE, print))
+    """The constants, in the form of `benchmarks.cost --out`."""
+    return typed.as_json(cost.measured(RECIPE, print))
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
     found = _costs(results.read("scaling")[RECIPE])
     tried = results.read("accelerators")
     return {
-        "constants": _lines(costs.constants(found)),
-        "runs": _lines(costs.of_runs(found, RUNS, NODES)),
-        "population": _lines(costs.of_population(found, MEMBERS)),
+        "constants": _lines(cost.constants(found)),
+        "runs": _lines(cost.of_runs(found, RUNS, NODES)),
+        "population": _lines(cost.of_population(found, MEMBERS)),
         "precision": _ratios(tried["precision"], "float32", "bfloat16"),
         "donation": _donation(tried["donation"]),
     }
 
 
-def _costs(kept: dict[str, Any]) -> Costs:
+def _costs(kept: dict[str, Any]) -> cost.Costs:
     fields = {name: value for name, value in kept.items() if name != "format"}
-    return typed.parse(Costs, json.dumps(fields), "docs", "scaling.json")
+    return typed.parse(cost.Costs, json.dumps(fields), "docs", "scaling.json")
 
 
-def _lines(table: Table) -> Iterator[str]:
+def _lines(table: cost.Table) -> Iterator[str]:
     return markdown((table.title, ""), table.rows)
 
 

@@ -172,7 +172,7 @@ HEAD = (
     "training loss",
     "loss on held-out answers",
     "exact match, held out",
-    "of those without a trained twin",
+    "exact match, mirrored pair not in training",
     "exact match, {} to {}".format(*BEYOND),
     "token accuracy there",
     "seconds a seed",

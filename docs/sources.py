@@ -10,7 +10,7 @@ from typing import Any
 from docs.evidence import Results
 from docs.shared import markdown
 
-HEADS = ("source", "figure", "as its author reports it")
+HEADS = ("source", "figure", "reported")
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:

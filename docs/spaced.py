@@ -202,7 +202,7 @@ def trained_by_trl(
     from trl import SFTConfig, SFTTrainer
 
     set_seed(seed)
-    api.write_data(RECIPE, recipe().tasks[0].rows, folder / "sums", form="jsonl")
+    api.data(RECIPE, recipe().tasks[0].rows, folder / "sums", form="jsonl")
     at = folder / "blank"
     HuggingFace().write(Exported("blank", seed, recipe(), _blank(seed)), at)
     rows = {

@@ -12,7 +12,7 @@ from docs.shared import markdown
 RECIPES = Path(described.__file__).parent / "recipes"
 
 HEADS = (
-    "recipes", "problems", "to train on", "held out", "of these, mirrored one in training",
+    "recipes", "problems", "training", "held out", "of these, mirrored pair in training",
     "steps", "problems a step",
 )  # fmt: skip
 

@@ -47,7 +47,7 @@ small = {
     "evaluation.count": 200,
     "evaluation.grid": 0,
 }
-run = curta.train("addition-reversed", run="patched", overrides=small)
+run = curta.train("addition-reversed", run="patched", **small)
 run
 
 # %% [markdown]

@@ -29,7 +29,7 @@ import curta
 #
 # Two members of one recipe, with two seeds, side by side. Numbers are written least significant
 # digit first, and attention is limited to a window of places: that is given. What to do within
-# the window is learned. `overrides` holds any field of the recipe; the recipe's own evaluation, of
+# the window is learned. keyword arguments are fields of the recipe; the recipe's own evaluation, of
 # up to a thousand digits, takes a little longer.
 
 # %%
@@ -46,7 +46,7 @@ def show(now):
         print(f"step {now.step} of {now.steps}, exact match on training problems {now.exact_match}")
 
 
-run = curta.train("addition", seeds=2, overrides=small, show=show)
+run = curta.train("addition", seeds=2, **small, show=show)
 run
 
 # %%
@@ -101,7 +101,7 @@ both = curta.compare(
     ],
     seeds=1,
     run="two-encodings",
-    overrides=budget,
+    **budget,
 )
 both.find_pictures()["learning"]
 

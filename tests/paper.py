@@ -12,7 +12,7 @@ from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
 from curta.problems import tasks
 from curta.problems.problem import Problem
-from curta.programs.machine.tokens import HOME
+from curta.programs.machine.paper import HOME
 from curta.training import records, trainer
 
 Window = tuple[int, ...]

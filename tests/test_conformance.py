@@ -25,12 +25,12 @@ from curta.config.positions import Positions
 from curta.evaluation.generation import completions
 from curta.evaluation.memo import Memo
 from curta.export import EXPORTERS
-from curta.export.html.assembled import Carried, render_page
+from curta.export.html.page import Carried, render_page
 from curta.layouts import ShapeBounds, Text
 from curta.layouts.batches import padded
-from curta.model import precision
+from curta.model import weights
+from curta.model.decoding import logits_of_windows
 from curta.model.inspection import recorded
-from curta.model.windows import logits_of_windows
 from curta.programs.machine.writing import write
 from curta.reference import WindowModel
 from tests.designs import DESIGNS, Design, design
@@ -44,7 +44,7 @@ GRAPHS = """
 import sys
 from pathlib import Path
 from curta.export import EXPORTERS
-from curta.export.html.assembled import Carried, render_page
+from curta.export.html.page import Carried, render_page
 from tests.designs import design
 for name in sys.argv[2:]:
     EXPORTERS["onnx"].write(design(name).exported, Path(sys.argv[1]) / f"{name}.onnx")
@@ -100,7 +100,7 @@ def training_pass(of: Design, tools: Tools) -> Found:
 
     @jax.jit
     def passed(model: Any) -> jax.Array:
-        model = precision.cast(model, of.recipe.training.precision)
+        model = weights.cast(model, of.recipe.training.precision)
         batch = padded(text, of.layout.where(text), bounds, causal=of.causal)
         return model(batch.tokens, batch.where, batch.queries, bounds)
 
@@ -254,22 +254,16 @@ def adderboard(of: Design, tools: Tools) -> Found:
 
 
 def page(of: Design, tools: Tools) -> Found:
-    """In Chromium: on squared paper for models under a window, over whole texts for others."""
+    """In Chromium; under a window with what was remembered of earlier windows."""
     run, path = Carried("mine", of.recipe, of.layout, [of.weights]), tools.folder / "page.html"
     path.write_text(render_page(run, 0), encoding="utf-8")
     tools.tab.goto(path.as_uri())
-    problems = json.dumps(list(map(str, of.problems)))
-    if run.refused() is None:
-        asked = json.dumps([rows.tolist() for rows in of.windows])
-        look = "(rows) => rows.map((row) => [...curta.look(row).logits])"
-        write = f"(problem) => curta.write(problem, {of.most})"
-    else:
-        asked = json.dumps([tokens for tokens, _ in of.texts])
-        look = "(text) => curta.sites(text).logits.map((row) => [...row])"
-        most = of.most if of.causal else room(of).total  # all of an answer at once
-        write = f"(problem) => curta.write(problem, {{}}, {most})"
-    logits = [np.array(rows) for rows in evaluated(tools.tab, f"{asked}.map({look})")]
-    written = evaluated(tools.tab, f"{problems}.map({write})")
+    texts, problems = [tokens for tokens, _ in of.texts], list(map(str, of.problems))
+    look = "(text) => curta.sites(text).logits.map((row) => [...row])"
+    logits = [np.array(rows) for rows in evaluated(tools.tab, f"{json.dumps(texts)}.map({look})")]
+    most = of.most if of.causal else room(of).total  # all of an answer at once
+    write = f"(problem) => curta.write(problem, {most})"
+    written = evaluated(tools.tab, f"{json.dumps(problems)}.map({write})")
     if not of.causal:
         written = [text[:prompt] for text, (_, prompt) in zip(written, of.texts, strict=True)]
     return logits, written

@@ -156,7 +156,7 @@ def test_a_run_leaves_behind_what_it_did(
         pytest.skip("not kept yet: make kept")
     monkeypatch.setattr(catalogue, "SECONDS", 0.0)  # how far a proof gets depends on the machine
     recipe, overrides, probe, exports = RECIPES[name]
-    run = curta.train(recipe, seeds=2, run="run", overrides=overrides)
+    run = curta.train(recipe, seeds=2, run="run", **overrides)
     curta.probe(run, probe)
     run.write_page(member=1)
     for to in exports:

@@ -73,7 +73,7 @@ def test_ask_and_listings_do_not_import_jax(shared_runs: Shared) -> None:
         assert done.returncode == 0, done.stderr
         assert re.fullmatch(r"curta: member 0 .* is wrong on .* windows, .*\n", done.stderr)
         assert done.stdout.splitlines() == expected
-    for words in (("runs",), ("recipes",), ("tables", at), ("--help",), ("ask", "--help")):
+    for words in (("runs",), ("show",), ("report", at, "--csv"), ("--help",), ("ask", "--help")):
         done = curta_command(*words, cwd=Path(at).parent)
         assert (done.returncode, done.stderr) == (0, ""), done.stderr
 

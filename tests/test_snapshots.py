@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from curta.export.html.assembled import Carried, render_page
+from curta.export.html.page import Carried, render_page
 from curta.frontends import api
 from curta.frontends.cli import main
 from tests.designs import design
@@ -167,14 +167,14 @@ STRANGE = (
     "\u0663x",
 )  # fmt: skip
 PLACES = """
-train X|check X|resume X|ask X 1+2|ask small X|evaluate X|certify X|probe X|probe small X|report X
-page X|export X --to onnx|export small --to X|show addition X+|compare X addition-plain|sweep X
-import huggingface X|train --positions.name X|train --task.operator X|train --layout X
-train --track=X,|train --training.steps X|train --model.X=3
-train --evaluation.named=X|train --positions.neighbours X|train --seeds X|train --X.width=3
-compare addition=X|compare addition gcd --model.X=3|data addition-plain --rows X --out x
-ask small 1+2 --member X|ask small --file X|evaluate small --digits X|evaluate small --count X
-probe small longer --count X|probe small top-k --problem X+|serve --port X|page small --member X
+train X|check X|train --resume X|ask X 1+2|ask small X|evaluate X|certify X|probe X
+probe small X|report X|page X|export X --to onnx|export small --to X|show addition X+|compare X
+compare X addition-plain|train positions.name=X|train task.operator=X|train layout=X
+train training.steps=X|train model.X=3|train --track=X,|train evaluation.named=X
+train positions.neighbours=X|train --seeds X|train X.width=3|compare addition=X
+compare addition gcd model.X=3|data addition-plain --rows X --out x|ask small 1+2 --member X
+ask small --file X|evaluate small digits=X|evaluate small count=X
+probe small longer count=X|probe small top-k problem=X+|serve --port X|page small --member X
 train strange.toml|compare strange.toml|ask small --file strange.txt
 """
 """Where a command may be given anything: in its words, and in files."""

@@ -15,17 +15,24 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from curta.config.errors import UserError
-    from curta.frontends.api import compare, extend, load, probe, sweep, train, verify
+    from curta.frontends.api import (
+        compare,
+        data,
+        extend,
+        load,
+        probe,
+        train,
+        verify,
+    )
     from curta.frontends.run import Comparison, Run
-    from curta.model.deferred_init import normal
     from curta.model.positions.base import Encoding
+    from curta.model.weights import normal
     from curta.probes.base import Finding, Probe, option
     from curta.probes.inside.activations import Activations
     from curta.probes.inside.interventions import Intervention
     from curta.programs.machine import Answer, Given, Paper, Program, Sign
     from curta.programs.machine.program import program, written
-    from curta.programs.user.checking import check
-    from curta.programs.user.registry import register
+    from curta.programs.user.registry import check, register
 
 __all__ = [
     "Activations",
@@ -43,6 +50,7 @@ __all__ = [
     "UserError",
     "check",
     "compare",
+    "data",
     "extend",
     "load",
     "normal",
@@ -50,25 +58,24 @@ __all__ = [
     "probe",
     "program",
     "register",
-    "sweep",
     "train",
     "verify",
     "written",
 ]
 
 _HOMES = dict.fromkeys(
-    ("compare", "extend", "load", "probe", "sweep", "train", "verify"), "frontends.api"
+    ("compare", "data", "extend", "load", "probe", "train", "verify"), "frontends.api"
 )
 _HOMES |= dict.fromkeys(
     ("Answer", "Given", "Paper", "Program", "Sign", "program", "written"), "programs.machine"
 )
-_HOMES |= {"Encoding": "model.positions.base", "normal": "model.deferred_init"}
+_HOMES |= {"Encoding": "model.positions.base", "normal": "model.weights"}
 _HOMES |= dict.fromkeys(("Finding", "Probe", "option"), "probes.base")
 _HOMES |= {
     "Activations": "probes.inside.activations",
     "Intervention": "probes.inside.interventions",
 }
-_HOMES |= {"check": "programs.user.checking", "register": "programs.user.registry"}
+_HOMES |= {"check": "programs.user.registry", "register": "programs.user.registry"}
 _HOMES |= {"UserError": "config.errors", "Run": "frontends.run", "Comparison": "frontends.run"}
 
 

@@ -15,8 +15,8 @@ from jaxtyping import Float, Int
 
 from curta.config.model import ModelConfig
 from curta.programs.machine.machine import Machine, Windows, cells_of
-from curta.programs.machine.table import WindowIndex, distinct
-from curta.programs.machine.writing import write, write_one
+from curta.programs.machine.recording import WindowIndex, distinct
+from curta.programs.machine.writing import write
 
 TOGETHER = 4096
 """Windows of one pass."""
@@ -121,8 +121,6 @@ class WindowModel:
 
     def write(self, prompts: Sequence[Sequence[int]]) -> list[list[int]]:
         """Return what follows each prompt, the end included unless a text never ends."""
-        if len(prompts) == 1:
-            return [write_one(self.machine, self.windows, self.next_tokens, prompts[0])]
         texts: dict[int, list[int]] = {}
         order = sorted(range(len(prompts)), key=lambda number: len(prompts[number]))
         for start in range(0, len(order), TEXTS):

@@ -4,9 +4,9 @@ import pytest
 
 from curta.config.errors import nearest, unknown
 from curta.config.recipe import field_paths, shipped_names
-from curta.frontends.cli import _COMMANDS
+from curta.frontends import cli
 
-COMMANDS = list(_COMMANDS)
+COMMANDS = list(cli.COMMANDS)
 RECIPES = shipped_names()
 FIELDS = field_paths()
 OPTIONS = ["--run", "--seeds", "--track", "--no-evaluation", *(f"--{path}" for path in FIELDS)]

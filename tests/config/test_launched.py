@@ -1,4 +1,4 @@
-"""Which of several processes this is: as `--processes`, srun and mpirun say it."""
+"""Which of several processes this is: as srun and mpirun say it."""
 
 import pytest
 
@@ -20,13 +20,12 @@ MPI = {
         (SLURM, Process(3, 5, 2)),
         (MPI, Process(1, 4, 2)),
         ({"SLURM_PROCID": "0", "SLURM_NTASKS": "5"}, Process(0, 1, 1)),  # a batch script
-        (SLURM | launched.environment(1, 2, "127.0.0.1:9"), Process(1, 2, 2, "127.0.0.1:9")),
     ],
 )
 def test_it_is_read_from_the_environment(
     monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], process: Process
 ) -> None:
-    for name in (launched.OWN, launched.ADDRESS, *launched.SRUN, *launched.MPIRUN):
+    for name in (*launched.SRUN, *launched.MPIRUN):
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)

@@ -20,7 +20,7 @@ from curta.config.recipe import Recipe, changed_evaluation, field_paths
 from curta.config.sections import Evaluation, Training
 from curta.config.task import Task
 from curta.probes import PROBES
-from curta.runs.comparison_spec import Draft, Entry, resolve, sweep
+from curta.runs.comparison_spec import Draft, Entry, draft, resolve, with_settings
 from tests import tiny
 
 SECTIONS = [
@@ -111,8 +111,9 @@ def test_seeds_are_counted_before_they_are_listed() -> None:
 def test_a_sweep_has_an_end() -> None:
     with pytest.raises(UserError, match="at most 1,000 runs"):
         resolve(
-            sweep("addition", {f"model.{letter}": list(range(9)) for letter in "abcdefghijklmn"}),
-            {},
+            *with_settings(
+                draft(["addition"]), {f"model.{name}": list(range(9)) for name in "abcdefghijklmn"}
+            )
         )
 
 

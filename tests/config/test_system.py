@@ -63,18 +63,11 @@ def test_a_run_goes_all_its_way_without_what_posix_has(tmp_path: Path) -> None:
         assert not done.returncode, done.stderr
         return done.stdout
 
-    steps = (
-        "--training.steps",
-        "20",
-        "--evaluation.digits",
-        "[3]",
-        "--evaluation.certificate",
-        "0",
-    )
+    steps = ("training.steps=20", "evaluation.digits=[3]", "evaluation.certificate=0")
     assert "Report: " in curta("train", "copying", *steps)
     assert "copying" in curta("runs")
-    assert "whole" in curta("verify", "copying")
-    assert "Removed" in curta("rm", "copying", "--yes")
+    assert "whole" in curta("runs", "copying")
+    assert "Removed" in curta("runs", "--remove", "copying", "--yes")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curta.config.table import Column, Table, cell, escaped
-from curta.frontends.cli.screen import Screen
+from curta.frontends.cli.display import Screen
 
 OPERATORS = ("+", "-", "*", "//", "%", "<", "&", "a_b", "#", "[x]", "{", "}", "\\", "~", "^", "$")
 

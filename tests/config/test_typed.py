@@ -21,7 +21,7 @@ from curta.probes.results import ProbeTable
 from curta.runs import info
 from curta.runs import results as runs
 from curta.runs.info import Metric, RunInfo
-from curta.runs.results import ComparisonResults, Summary
+from curta.runs.results import ComparisonResults
 
 
 def kinds() -> Iterator[type[Any]]:
@@ -94,7 +94,7 @@ def test_a_slice_is_called_so_in_json() -> None:
     assert "slice_name" not in found
 
 
-FILES = (RunInfo, Evaluation, Certificate, Summary, ComparisonResults, ProbeTable)
+FILES = (RunInfo, Evaluation, Certificate, ComparisonResults, ProbeTable)
 
 
 @pytest.mark.parametrize("kind", FILES)

@@ -13,9 +13,10 @@ import click
 import pytest
 
 from curta.config import recipe
-from curta.frontends.cli import cli
+from curta.config.sections import Evaluation
+from curta.frontends.cli import arguments, cli
+from curta.frontends.cli.training import ACTIVATIONS, evaluation_changes, probe_options
 from curta.model import recipes
-from curta.probes import PROBES
 from curta.problems.operations import OPERATIONS
 from curta.programs import PROGRAMS
 from curta.programs.user import userfiles
@@ -61,27 +62,42 @@ def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         del OPERATIONS[symbol]
 
 
-def _fields(params: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in params.items() if "." in name or name == "layout"}
-
-
 def _recipe(params: dict[str, Any]) -> None:
-    recipes.resolve(params["recipe"], _fields(params), "a page")
+    names, settings = arguments.split(params["words"])
+    settings = {name: text for name, text in settings.items() if not name.startswith("cluster.")}
+    if names or settings:
+        name = arguments.at_most_one(names, "recipe") or "addition"
+        recipes.resolve(name, arguments.values(settings), "a page")
 
 
 def _comparison(params: dict[str, Any]) -> None:
-    if params["entries"]:
-        drafted = comparison_spec.draft(params["entries"])
-        comparison_spec.resolve(drafted, _fields(params), params["seeds"])
+    entries, settings = arguments.split(params["words"])
+    settings = {name: text for name, text in settings.items() if not name.startswith("cluster.")}
+    if entries:
+        draft = comparison_spec.draft(entries)
+        drafted = comparison_spec.with_settings(draft, arguments.values(settings))
+        comparison_spec.resolve(*drafted, params["seeds"])
 
 
-def _sweep(params: dict[str, Any]) -> None:
-    comparison_spec.sweep(params["recipe"], _fields(params))
+def _evaluation(params: dict[str, Any]) -> None:
+    names, settings = arguments.split(params["words"])
+    assert arguments.at_most_one(names, "run")
+    recipe.changed_evaluation(Evaluation(), evaluation_changes(settings))
 
 
 def _probe(params: dict[str, Any]) -> None:
-    if params["probe"] and not params["probe"].endswith(".py"):
-        PROBES.check(params["probe"])
+    names, settings = arguments.split(params["words"])
+    assert names
+    if len(names) > 1 and names[1] == ACTIVATIONS:
+        assert set(settings) <= {"sites", "seed", *arguments.CHANGES}
+    elif len(names) > 1 and not names[1].endswith(".py"):
+        assert set(settings) <= {option for option, *_ in probe_options(names[1])}
+
+
+def _show(params: dict[str, Any]) -> None:
+    names, settings = arguments.split(params["words"])
+    if names and names[0] in (*recipe.shipped_names(), "gcd.py"):
+        recipes.resolve(names[0], arguments.values(settings), "a page")
 
 
 def _program(params: dict[str, Any]) -> None:
@@ -91,8 +107,9 @@ def _program(params: dict[str, Any]) -> None:
 EXIST: dict[str, Callable[[dict[str, Any]], None]] = {
     "train": _recipe,
     "data": _recipe,
+    "show": _show,
     "compare": _comparison,
-    "sweep": _sweep,
+    "evaluate": _evaluation,
     "probe": _probe,
     "check": _program,
 }
@@ -152,8 +169,11 @@ def test_the_program_on_the_readme_is_the_example_of_the_tutorial() -> None:
     [
         "tran addition",
         "train adition",
-        "train addition --model.widht 3",
-        "train addition --model.width wide",
+        "train addition model.widht=3",
+        "train addition model.width=wide",
+        "train addition --model.width 64",
+        "evaluate addition digts=20",
+        "sweep addition model.width=16,32",
         "ask addition --quick 1+2",
         "compare addition RoPE:adition",
         "probe addition carrots",

@@ -23,8 +23,8 @@ from curta.evaluation.adder_proof import (
 from curta.evaluation.generation import completions
 from curta.layouts import Text, layout_named
 from curta.layouts.batches import padded
-from curta.model.sharing import unshared
 from curta.model.transformer import Transformer
+from curta.model.weights import unshared
 from curta.problems.problem import Problem, parse
 from tests import adder, tiny
 

@@ -11,8 +11,7 @@ from curta.evaluation import bulk
 from curta.evaluation.scoring import Models
 from curta.layouts.program import ProgramLayout
 from curta.problems.problem import parse
-from curta.programs.machine.plain import plain
-from curta.programs.machine.sheet import Prompts, Written
+from curta.programs.machine.writing import Completions, Prompts
 from tests import paper, tiny
 
 positive = st.integers(1, 10**40)
@@ -36,7 +35,7 @@ def learned() -> Models:
 @given(sign=st.sampled_from("+*"), pairs=st.lists(st.tuples(positive, positive), min_size=1))
 def test_prompts_are_those_of_each_problem(sign: str, pairs: list[tuple[int, int]]) -> None:
     texts, layout = [f"{a}{sign}{b}" for a, b in pairs], LAYOUTS[sign]
-    lines, table = bulk.read("\n".join(texts)), plain(layout.machine, sign)
+    lines, table = bulk.read("\n".join(texts)), bulk.plain(layout.machine, sign)
     assert lines is not None
     assert table is not None
     found = bulk.prompts(lines, table, np.arange(len(texts)))
@@ -48,23 +47,23 @@ def test_prompts_are_those_of_each_problem(sign: str, pairs: list[tuple[int, int
 @given(values=st.lists(st.integers(0, 10**30), min_size=1), zeros=st.integers(0, 3))
 def test_answers_are_numbers_without_zeros_before_them(values: list[int], zeros: int) -> None:
     layout = LAYOUTS["+"]
-    machine, table = layout.machine, plain(layout.machine, "+")
+    machine, table = layout.machine, bulk.plain(layout.machine, "+")
     assert table is not None
     token = {symbol: number for number, symbol in table.digits.items()}
     texts = [[token[d] for d in str(v)[::-1] + "0" * zeros] + [machine.end] for v in values]
     wide = max(map(len, texts))
     rows = np.array([text + [next(iter(token.values()))] * (wide - len(text)) for text in texts])
-    written = Written(rows, np.array([len(text) for text in texts]))
+    written = Completions(rows, np.array([len(text) for text in texts]))
     assert bulk.answered(written, table, machine.end) == [str(value) for value in values]
 
 
 def test_a_text_without_an_end_or_a_digit_has_no_answer() -> None:
     layout = LAYOUTS["+"]
-    table, end = plain(layout.machine, "+"), layout.end
+    table, end = bulk.plain(layout.machine, "+"), layout.end
     assert table is not None
     digit = next(iter(table.digits))
     for tokens, count in (([digit, digit], 2), ([end, digit], 1)):
-        assert bulk.answered(Written(np.array([tokens]), np.array([count])), table, end) is None
+        assert bulk.answered(Completions(np.array([tokens]), np.array([count])), table, end) is None
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from curta.frontends import api
 from curta.frontends.run import Run
 from curta.layouts import layout_named
 from curta.layouts.program import ProgramLayout
-from curta.model.windows import logits_of_windows
+from curta.model.decoding import logits_of_windows
 from curta.problems.problem import parse
 from curta.runs import session
 from curta.training import records

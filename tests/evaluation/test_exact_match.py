@@ -24,7 +24,7 @@ from curta.problems import task_sizes
 from curta.problems.problem import Problem
 from curta.problems.tasks import problems, slices
 from curta.programs.machine import Answer, Given, Paper, Sign, program
-from curta.programs.machine.sheet import Written
+from curta.programs.machine.writing import Completions
 from curta.programs.user import registry
 from curta.training import trainer
 from tests import paper, tiny
@@ -99,14 +99,14 @@ def test_a_difference_between_look_up_and_writing_is_reported(
 ) -> None:
     settings = Evaluation(digits=(1,), count=32, generated=32)
     assert exact_match.lengths(windowed, "+", 1, settings)[0].generated.agrees is True
-    write = writing.write_all
+    write = writing.complete
 
-    def torn(*of: Any) -> Written:
+    def torn(*of: Any) -> Completions:
         tokens, counts = write(*of)
         tokens[np.arange(len(counts)), counts - 1] = 0
-        return Written(tokens, counts)
+        return Completions(tokens, counts)
 
-    monkeypatch.setattr(writing, "write_all", torn)
+    monkeypatch.setattr(writing, "complete", torn)
     row = exact_match.lengths(windowed, "+", 1, settings)[0]
     assert any(share > 0 for share in row.exact_match)
     assert row.generated.agrees is False

@@ -10,7 +10,6 @@ from curta.evaluation.expected import PartEstimate as Estimate
 from curta.frontends import api
 from curta.layouts.texts import layout_of
 from curta.model import recipes
-from curta.runs import comparison_spec
 from tests import tiny
 
 pytestmark = pytest.mark.usefixtures("brief", "runs_folder")
@@ -88,7 +87,7 @@ def test_a_short_first_part_that_is_compiled_for_does_not_make_the_others_long()
 
 
 def test_sizes_that_would_take_minutes_are_left_out_of_another_models_evaluation() -> None:
-    with pytest.warns(UserWarning, match=r"\+ at 1000 digits \(about .*--evaluation.digits"):
+    with pytest.warns(UserWarning, match=r"\+ at 1000 digits \(about .*evaluation.digits"):
         run = api.begin("addition", 8, "rope", ROPE, evaluate=True)
     assert 1000 not in run.recipe.evaluation.sizes("+")
     assert run.recipe.evaluation.sizes("+")[0] == 10
@@ -104,9 +103,7 @@ def test_the_recipes_own_model_keeps_its_sizes() -> None:
 
 @pytest.mark.slow
 def test_a_comparison_knows_what_is_left() -> None:
-    drafted = comparison_spec.draft(["addition", "subtraction"])
-    made = comparison_spec.resolve(drafted, tiny.overrides(), 1)
-    begun = api.begin_comparison(made, None, "both")
+    begun = api.begin_comparison(["addition", "subtraction"], tiny.overrides(), 1, "both")
     assert list(begun.pace().parts) == ["addition", "subtraction"]
     begun.run_comparison()
     assert begun.pace().parts == {}

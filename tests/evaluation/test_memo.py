@@ -9,8 +9,8 @@ import pytest
 from curta.evaluation import memo as looked
 from curta.evaluation.memo import Memo
 from curta.layouts.texts import layout_of
+from curta.model.decoding import logits_of_windows
 from curta.model.transformer import Transformer
-from curta.model.windows import logits_of_windows
 from curta.training import trainer
 from tests import paper, tiny
 

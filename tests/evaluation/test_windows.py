@@ -15,8 +15,8 @@ from curta.config.recipe import Recipe
 from curta.layouts import ShapeBounds, Text
 from curta.layouts.batches import padded
 from curta.layouts.program import ProgramLayout
+from curta.model.decoding import logits_of_windows
 from curta.model.transformer import Transformer
-from curta.model.windows import logits_of_windows
 from curta.training import trainer
 from curta.training.records import padded_texts
 from curta.training.trainer import step_keys

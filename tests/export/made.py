@@ -21,8 +21,8 @@ from curta.problems import task_sizes
 from curta.problems.problem import Problem
 from curta.programs import PROGRAMS
 from curta.programs.machine.machine import Machine, Role
+from curta.programs.machine.paper import HOME, Token
 from curta.programs.machine.survey import survey
-from curta.programs.machine.tokens import HOME, Token
 from curta.runs import checkpoints
 from curta.training import trainer
 from tests import tiny

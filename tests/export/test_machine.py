@@ -9,8 +9,8 @@ import onnxruntime
 import pytest
 
 from curta.export.base import layout_table
-from curta.export.onnx.conversion import converted
 from curta.export.onnx.decoding import followed
+from curta.export.onnx.graph import converted
 from curta.layouts import Layout, layout_named
 from curta.layouts.program import ProgramLayout
 
@@ -85,16 +85,13 @@ def test_pytorch_reads_the_same(name: str) -> None:
 def test_a_graph_follows_the_same(name: str) -> None:
     layout = LAYOUTS[name]() if name in LAYOUTS else layout_named(name)
 
-    def places(
-        tokens: jax.Array, index: jax.Array, start: jax.Array
-    ) -> tuple[jax.Array, jax.Array, jax.Array]:
-        state, where = followed(layout, tokens, index, start)
-        return state, where.role, where.coordinates
+    def places(tokens: jax.Array, index: jax.Array, start: jax.Array) -> jax.Array:
+        return followed(layout, tokens, index, start)[1]
 
     axes = len(layout.axes)
     both = (("batch", "time"), jnp.int32)
     inputs = {"tokens": both, "index": both, "start": (("batch", 1 + axes), jnp.int32)}
-    outputs = {"state": both[0], "role": both[0], "coordinates": (*both[0], axes)}
+    outputs = {"places": (*both[0], 3 + axes)}
     graph = converted(places, "places", inputs, outputs).SerializeToString()
     session = onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"])
     for tokens in (tokens_of(layout), tokens_of(layout)[:1, :7]):
@@ -104,9 +101,8 @@ def test_a_graph_follows_the_same(name: str) -> None:
         start, found = np.zeros((len(tokens), 1 + axes), np.int32), []
         for part in (slice(0, 3), slice(3, 4), slice(4, None)):
             given = {"tokens": tokens[:, part], "index": index[:, part], "start": start}
-            state, role, coordinates = session.run(None, given)
-            start = np.concatenate([state[:, -1:], coordinates[:, -1]], axis=1)
-            found.append((role, coordinates))
-        role, coordinates = (np.concatenate(parts, axis=1) for parts in zip(*found, strict=True))
-        assert (role == np.asarray(where.role)).all()
-        assert (coordinates == np.asarray(where.coordinates)).all()
+            found += session.run(None, given)
+            start = found[-1][:, -1, 2:]
+        columns = np.concatenate(found, axis=1)
+        assert (columns[..., 1] == np.asarray(where.role)).all()
+        assert (columns[..., 3:] == np.asarray(where.coordinates)).all()

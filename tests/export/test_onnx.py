@@ -21,7 +21,7 @@ from curta.frontends.run import Run
 from curta.model import recipes
 from curta.model.transformer import Transformer
 from curta.problems.problem import parse
-from curta.programs.machine.writing import write_one
+from curta.programs.machine.writing import write
 from docs.examples.onnx_writer import Writer
 from tests import tiny
 
@@ -152,7 +152,7 @@ def test_a_graph_says_what_it_is_and_writes_as_the_model(
     look, writer = run.load_models().memo.look(1), Writer(str(graph))
     for problem in problems("*"):
         given = prompt(machine, "*", problem.operands)
-        written = write_one(layout.machine, layout.windows, look, given, 9)
+        written = write(layout.machine, layout.windows, look, [given], 9)[0]
         assert list(writer.write(given, layout.end, 9)) == written
 
 

@@ -15,13 +15,14 @@ from tests.faults import places
 from tests.faults.places import Said
 
 QUICK = (
-    ("runs",), ("ask", "RUN", "OPERATOR 12"), ("show", "RUN", "OPERATOR 12"), ("resume", "RUN"),
+    ("runs",), ("ask", "RUN", "OPERATOR 12"), ("show", "RUN", "OPERATOR 12"),
+    ("train", "--resume", "RUN"),
     ("/",), ("/runs/RUN/live.html",), ("/runs/RUN/metrics.json",),
 )  # fmt: skip
 """Each case asks all of these."""
 
 SLOW = (
-    ("evaluate", "RUN", "--count", "2", "--digits", "2"), ("report", "RUN"),
+    ("evaluate", "RUN", "count=2", "digits=2"), ("report", "RUN"),
     ("probe", "RUN", "tokens"), ("certify", "RUN"), ("export", "RUN", "--to", "adderboard"),
     ("page", "RUN"), ("/runs/RUN/report.html",), ("/runs/RUN/page-0.html",),
 )  # fmt: skip

@@ -67,7 +67,7 @@ def made(folder: Path, weights: asking.Weights) -> list[Path]:
         flat = {
             f"{n}.{field}": value for n, part in fields.items() for field, value in part.items()
         }
-        api.train(str(folder / "twin.py"), 2, "own", flat | {"task.digits": [1, 4]})
+        api.train(str(folder / "twin.py"), 2, "own", **(flat | {"task.digits": [1, 4]}))
     with places.runs_at(folder / "bases"):
         api.train(recipe, [7, 8], "other")
         api.examine(api.load("other"), "tokens")

@@ -71,9 +71,11 @@ class _Campaign:
         name = f"life-{case}"
         quiet = draw.random() < 0.4
         for _ in range(draw.randint(1, 4)):
-            process = self.train(name) if not self.exists(name) else self.begin("resume", name)
+            process = (
+                self.train(name) if not self.exists(name) else self.begin("train", "--resume", name)
+            )
             self._break(case, process, name, draw, quiet)
-        process = self.begin("resume" if self.exists(name) else "train", *self._rest(name))
+        process = self.begin("train", *self._rest(name))
         code = process.wait(MOST)
         self._is(case, code == 0, f"the last resume ended with {code}: {said(process)}")
         wrong = places.differences(self.folder / name, self.whole)
@@ -85,7 +87,7 @@ class _Campaign:
 
     def _rest(self, name: str) -> Sequence[str]:
         whole = [self.recipe, "--seeds", "2", "--run", name]
-        return [name] if self.exists(name) else whole
+        return ["--resume", name] if self.exists(name) else whole
 
     def _break(
         self, case: int, process: subprocess.Popen[str], name: str, draw: random.Random, quiet: bool
@@ -155,7 +157,7 @@ class _Campaign:
             time.sleep(0.005)
         process.kill()
         process.wait()
-        several = [self.begin("resume", name) for _ in range(3)]
+        several = [self.begin("train", "--resume", name) for _ in range(3)]
         self._one_wins(case, several, name, late=True)
 
     def _one_wins(

@@ -50,7 +50,7 @@ def resumed(runs: Path, first: Disk) -> Disk:
     """The operations of a resume, of a run that was cut off after its second checkpoint."""
     at = max(i for i, one in enumerate(first.log) if "00000020.json" in one.what)
     first.cut(at + 8, _All()).write(runs)
-    return recorded(runs, ("resume", NAME))
+    return recorded(runs, ("train", "--resume", NAME))
 
 
 class _All(random.Random):
@@ -75,7 +75,7 @@ def _cut(
         if listed.complaint or (claimed and places.differences(runs / NAME, whole)):
             found.failed(case, seed, f"{where}: says it is whole, or {listed.complaint}")
         with apart():
-            said = places.call(*(("resume", NAME) if begun else words))
+            said = places.call(*(("train", "--resume", NAME) if begun else words))
     found.ended["resumed" if begun else "begun anew"] += 1
     wrong = said.complaint or said.err if said.code else places.differences(runs / NAME, whole)
     if wrong:

@@ -45,7 +45,7 @@ def run(count: int, seed: int) -> Outcome:
     with places.workplace() as folder:
         runs, found = folder / "runs", Outcome()
         with places.runs_at(runs):
-            api.train(places.recipe(folder), 2, "run", {"evaluation.certificate": 0})
+            api.train(places.recipe(folder), 2, "run", **{"evaluation.certificate": 0})
             for name in (".hidden", "other ü", "damaged"):
                 places.copy(runs / "run", runs, name)
         (runs / "damaged" / "metrics.jsonl").write_bytes(b"\xff\0{")

@@ -38,7 +38,7 @@ def test_curta_lists_what_it_names_without_importing_it() -> None:
 def test_train_ask_evaluate_and_load(runs_folder: Path) -> None:
     shown: list[Any] = []
     overrides = tiny.overrides(evaluation__certificate=0)
-    run = curta.train("addition", seeds=2, overrides=overrides, show=shown.append)
+    run = curta.train("addition", seeds=2, **overrides, show=shown.append)
     assert (run.name, run.seeds, len(shown)) == ("addition", [0, 1], 2)
     assert run.folder.read_info().status == "finished"
     assert run.report.exists()
@@ -75,7 +75,7 @@ def test_train_ask_evaluate_and_load(runs_folder: Path) -> None:
 @pytest.mark.slow
 def test_the_same_call_gives_the_same_bits(runs_folder: Path) -> None:
     for name in ("one", "two"):
-        curta.train("addition", [5], name, tiny.overrides(), evaluate=False)
+        curta.train("addition", [5], name, **tiny.overrides(), evaluate=False)
     one, two = (
         [path.read_bytes() for path in sorted((runs_folder / name / "checkpoints").iterdir())]
         for name in ("one", "two")
@@ -103,11 +103,11 @@ def test_a_seed_that_the_device_cannot_hold_is_refused_before_anything_is_made(
     seed: int, runs_folder: Path
 ) -> None:
     with pytest.raises(UserError, match="seed"):
-        curta.train(seeds=[seed], overrides=tiny.overrides(training__steps=1), evaluate=False)
+        curta.train(seeds=[seed], **tiny.overrides(training__steps=1), evaluate=False)
     assert not runs_folder.exists()
 
 
 def test_a_mistake_in_the_overrides_makes_no_folder(runs_folder: Path) -> None:
     with pytest.raises(UserError, match=r"did you mean 'model\.width'"):
-        curta.train("addition", overrides={"model.widht": 16})
+        curta.train("addition", **{"model.widht": 16})
     assert not runs_folder.exists()

@@ -177,21 +177,6 @@ def test_what_is_recorded_leads_to_the_models_own_logits(name: str) -> None:
     np.testing.assert_allclose(found[there], asked[there], atol=3e-5)
 
 
-def test_without_a_tap_the_program_has_nothing_of_it() -> None:
-    """No operation of `all_logits` is there for taps: it is that of the model itself."""
-    model, where = drawn({"num_attention_layers": 2}), LAYOUT.where(TEXT)
-
-    def in_turn(model: Transformer) -> jax.Array:
-        context = model.context(TEXT.tokens, where, model.positions.index(where, ROOM))
-        x, _ = model.in_turn(model.begin(context.entry), context, [model.attend] * 2)
-        return model.logits(x, TEXT.tokens)
-
-    def plain(model: Transformer) -> jax.Array:
-        return all_logits(model, TEXT.tokens, where, ROOM)
-
-    assert str(jax.make_jaxpr(plain)(model)) == str(jax.make_jaxpr(in_turn)(model))
-
-
 def test_a_change_is_where_its_mask_is_and_what_follows_goes_on_from_it() -> None:
     model, site = drawn({"num_attention_layers": 2}), "layer.0.mlp.output"
     mask = np.zeros((3, ROOM.total, 1), bool)
@@ -204,9 +189,3 @@ def test_a_change_is_where_its_mask_is_and_what_follows_goes_on_from_it() -> Non
     tiny.assert_close(after["layer.0.after"][:, 4], before["layer.0.middle"][:, 4])
     tiny.assert_close(after["logits"][:, :4], before["logits"][:, :4])
     assert np.abs(after["logits"] - before["logits"])[:, 4:].max(axis=(0, 2)).all()
-
-
-def test_only_the_sites_that_are_wanted_are_kept() -> None:
-    model, where = drawn({}), LAYOUT.where(TEXT)
-    wanted = ["layer.1.after", "final"]
-    assert sorted(recorded(model, TEXT.tokens, where, ROOM, wanted)) == sorted(wanted)

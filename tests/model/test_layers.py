@@ -1,4 +1,4 @@
-"""Layers of a block: norms, biases, and initial weights."""
+"""Layers of a block: norms, dropout, biases, and initial weights."""
 
 from unittest import mock
 
@@ -7,12 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from curta.config.model import ModelConfig
+from curta.config.model import DropoutSite, ModelConfig
 from curta.config.positions import Learned, NoPE, Positions
 from curta.layouts import layout_named
 from curta.model import layers
 from curta.model.transformer import Transformer
-from tests import tiny
 
 LAYOUT = layout_named("coupled")
 
@@ -69,7 +68,24 @@ def test_all_weights_positions_included_may_have_one_deviation() -> None:
     assert list(found.values()) == pytest.approx([0.05] * 10)
 
 
-def test_a_gain_is_no_weight_to_be_rescaled() -> None:
-    model = tiny.drawn(tiny.dense(model__init="normal"), LAYOUT)
-    assert (np.asarray(model.mlp.gain) == 1).all()
-    assert np.asarray(model.mlp.up).std() == pytest.approx(0.02, rel=0.1)
+SITES: tuple[DropoutSite, ...] = ("embedding", "output", "attention", "mlp")
+
+
+def test_dropout_leaves_its_share_scaled_up_so_that_the_mean_stays() -> None:
+    config, x, key = ModelConfig(dropout=0.3), jnp.full((400, 500), 2.0), jax.random.key(0)
+    mask = layers.dropout_mask(key, config, "output", *x.shape)
+    found = np.asarray(layers.dropped(config, x, mask))
+    np.testing.assert_allclose(np.unique(found), [0.0, 2 / 0.7], rtol=1e-6)
+    assert found.mean() == pytest.approx(2.0, abs=0.02)  # eight standard deviations
+
+
+@pytest.mark.parametrize("share", [1e-3, 0.1, 0.5, 0.999])
+def test_the_share_is_exact_and_neighbours_know_nothing_of_each_other(share: float) -> None:
+    config = ModelConfig(dropout=share)
+    mask = layers.dropout_mask(jax.random.key(1), config, "output", 1001, 999)
+    assert mask is not None
+    left_out = ~np.asarray(mask).ravel()  # an odd number of them
+    spread = (share * (1 - share) / left_out.size) ** 0.5
+    assert left_out.mean() == pytest.approx(share, abs=5 * spread)
+    both = (left_out[:-1] & left_out[1:]).mean()
+    assert both == pytest.approx(share**2, abs=5 * (share**2 / left_out.size) ** 0.5)

@@ -9,7 +9,7 @@ import pytest
 
 from curta.config.errors import UserError
 from curta.config.recipe import Recipe
-from curta.layouts import TokenPositions, layout_named
+from curta.layouts import TokenPositions
 from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
 from curta.model.model_cost import layers, scored
@@ -75,19 +75,6 @@ def test_a_window_scores_its_neighbours_however_long_the_text() -> None:
     assert isinstance(layout, ProgramLayout)
     assert short.keys == long.keys == 1 + max(map(len, layout.windows.values())) < 20
     assert short.tokens < 20 < 1000 < long.tokens
-
-
-def test_without_a_problem_the_longest_of_training_counts() -> None:
-    recipe = tiny.with_encoding("rope")
-    longest = layout_of(recipe).bounds("+", (4, 4)).total
-    assert scored(recipe) == (longest, longest)
-    assert scored(recipe, parse("12+34")).keys < longest
-
-
-def test_an_encoder_looks_at_its_prompt() -> None:
-    recipe = tiny.with_encoding("learned", layout="framed", model__causal=False)
-    bounds = layout_named("framed").bounds("+", (4, 4))
-    assert scored(recipe) == (bounds.prompt, bounds.prompt)
 
 
 def test_texts_that_the_model_cannot_take_are_refused() -> None:

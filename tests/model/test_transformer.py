@@ -12,15 +12,12 @@ from jaxtyping import Array
 from curta.config.recipe import Recipe
 from curta.layouts import Layout, Text, layout_named
 from curta.layouts.texts import layout_of
-from curta.model import recipes
 from curta.model.transformer import Transformer, parameters
-from tests import paper, textbook, tiny
+from tests import textbook, tiny
 
 LAYOUT = layout_named("coupled")
 ROOM = tiny.bounds(LAYOUT, 4)
 TEXT = tiny.text(LAYOUT, tiny.random_sums(4, 4), ROOM.total)
-
-PAPER = paper.layout(tiny.recipe())
 
 
 DESIGNS: list[dict[str, Any]] = [
@@ -80,12 +77,6 @@ def logits(model: Transformer, text: Text) -> Array:
     return model(text.tokens, model.layout.where(text), tiny.every_index(text), ROOM)
 
 
-def test_the_default_recipe_has_fewer_than_50_000_parameters() -> None:
-    recipe = recipes.load("addition")
-    model = tiny.drawn(recipe, layout_of(recipe))
-    assert parameters(model) < 50_000
-
-
 def counted_by_hand(recipe: Recipe, layout: Layout) -> int:
     settings, vocabulary = recipe.model, len(layout.characters)
     width, wide = settings.width, settings.width * settings.mlp_ratio
@@ -132,16 +123,6 @@ def test_every_design_runs_and_has_the_parameters_it_should(config: dict[str, An
     assert found.shape == (*TEXT.tokens.shape, len(LAYOUT.characters))
     assert jnp.isfinite(found).all()
     assert parameters(model) == counted_by_hand(recipe, LAYOUT)
-
-
-@pytest.mark.parametrize("num_recurrences", [1, 2])
-def test_recurrences_are_a_setting_of_the_same_weights(num_recurrences: int) -> None:
-    drawn = designed("rope", {"num_recurrences": num_recurrences, "input_injection": "block"})
-    other = designed("rope", {"num_recurrences": 3, "input_injection": "block"}).with_recurrences(
-        num_recurrences
-    )
-    assert tiny.same(drawn, other)
-    tiny.assert_close(logits(drawn, TEXT), logits(other, TEXT))
 
 
 def test_states_after_each_recurrence_are_those_of_models_with_so_many_recurrences() -> None:
@@ -201,11 +182,3 @@ def test_dropout_leaves_out_embeddings_and_what_else_a_recipe_names(
         )
         x = textbook.loop(model, x, embedded, kept)
     np.testing.assert_allclose(found[row, :length], textbook.logits(model, x), atol=1e-4)
-
-
-def test_all_weights_come_from_one_draw() -> None:
-    """One for each would take ten times as long to compile."""
-    recipe = tiny.recipe()
-    traced = jax.make_jaxpr(lambda key: Transformer.init(
-        recipe.model, recipe.positions, PAPER, key=key))(jax.random.key(0))  # fmt: skip
-    assert str(traced).count("random_bits") == 1

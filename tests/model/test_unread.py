@@ -7,7 +7,7 @@ import pytest
 from curta.config.errors import UserError
 from curta.config.recipe import shipped_names
 from curta.config.sections import Training
-from curta.frontends.api import write_data
+from curta.frontends.api import data
 from curta.model import recipes
 from curta.model.unread import NEEDS, unread
 from curta.runs.comparison_spec import Draft, Entry, resolve
@@ -104,12 +104,6 @@ def test_shipped_recipes_have_nothing_without_effect(name: str) -> None:
     recipes.resolve(name, {}, name)
 
 
-def test_what_an_override_makes_useless_is_left_out() -> None:
-    found = recipes.resolve(WINDOW, {"layout": "plain", "positions.name": "rope"}, WINDOW)
-    assert not found.model.compositional_embeddings
-    assert found.training.problems == Training().problems
-
-
 def test_what_a_file_has_without_effect_is_refused_whatever_else_is_changed(tmp_path: Any) -> None:
     file = tmp_path / "mine.toml"
     file.write_text('program = "addition"\n[training]\nstop_after = 3\n')
@@ -122,22 +116,9 @@ def test_sizes_of_an_operator_that_a_recipe_does_not_have_are_refused() -> None:
         recipes.resolve(WINDOW, {"evaluation.digits": {"-": [3]}}, WINDOW)
 
 
-def test_a_numeric_loss_needs_a_layout() -> None:
-    changes = {"training.loss": "numeric", "positions.name": "rope"}
-    with pytest.raises(UserError, match=r"training\.loss 'numeric' needs a layout"):
-        recipes.resolve(WINDOW, changes, WINDOW)
-
-
-def test_a_numeric_loss_needs_digits() -> None:
-    """Tokens of residues stand for 0 to 96, of which ten would count as digits."""
-    changes = {"layout": "residues-97", "task.operator": "+ mod 97", "training.loss": "numeric"}
-    with pytest.raises(UserError, match="needs digits: layout 'residues-97' has others"):
-        recipes.resolve("grokking-97", changes, "grokking-97")
-
-
 def test_a_data_set_takes_no_field_of_the_model() -> None:
     with pytest.raises(UserError, match=r"model\.width says nothing of a data set"):
-        write_data(WINDOW, 10, "out", overrides={"model.width": 8})
+        data(WINDOW, 10, "out", **{"model.width": 8})
 
 
 def test_what_entries_of_a_comparison_have_in_common_is_read_by_one_of_them() -> None:

@@ -14,9 +14,8 @@ from curta.layouts.texts import layout_of
 from curta.model import recipes
 from curta.problems.sizes import Sizes
 from curta.programs.machine import drawing, store
-from curta.programs.machine.recording import Recording, seen
+from curta.programs.machine.recording import Recording, WindowTable, recorded_windows
 from curta.programs.machine.sampling import drawn
-from curta.programs.machine.table import WindowTable
 
 from . import sample
 
@@ -58,7 +57,7 @@ def certificate(
         values = next(operands)
         named.append(operator.join(map(str, values)))
         texts.append(layout.recorder.record(operator, values))
-    found = seen(layout.machine, Recording.of(texts), layout.windows)
+    found = recorded_windows(layout.machine, Recording.of(texts), layout.windows)
     table = WindowTable(found.rows.shape[1])
     table.add(found)
     arrays = _arrays(table, members, wrong)
@@ -129,7 +128,7 @@ def _wrong(
 ) -> dict[str, Any]:  # fmt: skip
     """As certificate.json has it, with the first problem in which the window occurs."""
     machine, text = layout.machine, texts[table.example[number]]
-    rows = seen(machine, Recording.of([text]), layout.windows).rows
+    rows = recorded_windows(machine, Recording.of([text]), layout.windows).rows
     at = int(np.flatnonzero((rows == table.rows[number]).all(1))[0]) + text[1] - 1
     own = machine.tokens[table.rows[number, 0]]
     near = layout.windows[own.role]

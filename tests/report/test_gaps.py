@@ -8,7 +8,7 @@ import pytest
 
 from curta.config.typed import parse
 from curta.evaluation.results import Gap
-from curta.frontends.cli.screen import Screen
+from curta.frontends.cli.display import Screen
 from curta.report.tables.evaluation import trained_and_held_out
 
 from . import sample

@@ -213,12 +213,12 @@ def test_whatever_a_file_says_is_shown_as_text(tmp_path: Path) -> None:
 def test_a_copied_run_is_called_as_its_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its page finds the weights by that name, and `curta resume` the run by its address."""
+    """Its page finds the weights by that name, `curta train --resume` the run by its address."""
     monkeypatch.setenv("CURTA_RUNS", str(tmp_path))
     copied = sample.write_run(tmp_path / "pair" / "copied", name="first", status="interrupted")
     page = told(copied)
     assert visible(page).startswith("copied: training report")
-    assert "`curta resume pair/copied` does what is missing" in visible(page)
+    assert "`curta train --resume pair/copied` does what is missing" in visible(page)
     assert {attrs["data-run"] for attrs in page.all("button")} == {"copied"}
 
 

@@ -8,7 +8,7 @@ from rich.console import Console, RenderableType
 
 from curta.evaluation.results import Certificate
 from curta.frontends.cli import main
-from curta.frontends.cli.display import certificate
+from curta.frontends.cli.paper import certificate_view
 
 from . import sample
 from .certified import certificate as certified
@@ -86,7 +86,7 @@ def test_what_cannot_be_shown_is_said(
 def test_a_certificate_is_printed_with_its_members() -> None:
     layout = layout_named("addition")
     content, _ = certified(layout, members=2, problems=50, wrong=())
-    text = printed(certificate(sample.of(Certificate, content), layout))
+    text = printed(certificate_view(sample.of(Certificate, content), layout))
     assert "are right in every member: exact at every length." in text
     assert [line.split()[0] for line in text.splitlines()[-5:]] == [
         "0",
@@ -100,7 +100,7 @@ def test_a_certificate_is_printed_with_its_members() -> None:
 def test_wrong_windows_are_printed_on_squared_paper() -> None:
     layout = layout_named("multiplication")
     content, _ = certified(layout, members=1, problems=50, wrong=((0, 300), (0, 500)))
-    text = printed(certificate(sample.of(Certificate, content), layout, drawn=1))
+    text = printed(certificate_view(sample.of(Certificate, content), layout, drawn=1))
     one = content["wrong"][0]
     assert f"writes {one['written']} where {one['expected']} is right" in " ".join(text.split())
     assert f"in {one['problem']}, after token {one['at'] + 1}" in text

@@ -14,7 +14,7 @@ def test_a_report_draws_the_answers_of_each_part_and_exact_match_of_each_spacing
         training__validate_every=10, training__validation=200, model__role_embeddings=False,
         evaluation__digits=[2],
     )  # fmt: skip
-    run = curta.train("addition-reversed", run="spaces", seeds=2, overrides=changes)
+    run = curta.train("addition-reversed", run="spaces", seeds=2, **changes)
     found = run.folder.read_evaluation()
     assert found is not None
     (split,) = found.splits

@@ -1,6 +1,5 @@
 """Checkpoints: whole or not at all, and noticed when they are not what was written."""
 
-import json
 from dataclasses import field, make_dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,7 +9,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from curta.config import files
 from curta.config.errors import Notice, UserError
 from curta.config.sections import Training
 from curta.layouts.texts import layout_of
@@ -50,20 +48,6 @@ def refused(folder: Path, step: int, like: State, match: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_what_is_loaded_is_what_was_saved(saved: Path) -> None:
-    assert tiny.same(checkpoints.load(saved, 5, state(1), OWNER), state())
-
-
-def test_a_checkpoint_may_be_larger_than_other_files(
-    saved: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of 4,096 members it has gigabytes; what is read is bounded all the same."""
-    assert checkpoints.LARGEST > files.LARGEST
-    monkeypatch.setattr(checkpoints, "LARGEST", 10)
-    with pytest.raises(checkpoints.DamagedError, match="larger than 10 bytes"):
-        checkpoints.read(saved, 5)
-
-
 def test_members_survive_bit_for_bit(tmp_path: Path) -> None:
     recipe, seeds = tiny.recipe(), jnp.asarray([3, 1])
     layout = layout_of(recipe)
@@ -74,36 +58,6 @@ def test_members_survive_bit_for_bit(tmp_path: Path) -> None:
     )
     assert isinstance(loaded, Member)
     assert tiny.same(loaded, members)
-
-
-def test_arrays_in_another_memory_order_survive(tmp_path: Path) -> None:
-    turned = state()._replace(count=np.arange(12, dtype=np.int32).reshape(3, 4).T)
-    checkpoints.save(tmp_path, 1, turned, OWNER)
-    assert tiny.same(checkpoints.load(tmp_path, 1, turned, OWNER), turned)
-
-
-def test_scalars_survive(tmp_path: Path) -> None:
-    scalar = state()._replace(count=np.array(7, np.int32))
-    checkpoints.save(tmp_path, 1, scalar, OWNER)
-    assert tiny.same(checkpoints.load(tmp_path, 1, scalar, OWNER), scalar)
-
-
-def test_equal_states_are_equal_files(tmp_path: Path) -> None:
-    for folder in ("one", "two"):
-        checkpoints.save(tmp_path / folder, 5, state(), OWNER)
-    contents = [
-        sorted((path.name, path.read_bytes()) for path in (tmp_path / folder).iterdir())
-        for folder in ("one", "two")
-    ]
-    assert contents[0] == contents[1]
-
-
-@pytest.mark.parametrize("share", [0.0, 0.5, 0.99])
-def test_a_truncated_file_is_noticed(saved: Path, share: float) -> None:
-    path = saved / "00000005.safetensors"
-    data = path.read_bytes()
-    path.write_bytes(data[: int(len(data) * share)])
-    refused(saved, 5, state(), "damaged")
 
 
 @pytest.mark.parametrize("place", [0, 20, -1])
@@ -121,19 +75,8 @@ def test_a_missing_file_is_noticed(saved: Path, kind: str) -> None:
     refused(saved, 5, state(), "missing or unreadable")
 
 
-@pytest.mark.parametrize("record", ["", "{", "{}", "[]", "3", '{"sha256": null}'])
-def test_a_record_that_vouches_for_nothing_is_noticed(saved: Path, record: str) -> None:
-    (saved / "00000005.json").write_text(record)
-    refused(saved, 5, state(), "missing or unreadable|damaged")
-
-
 def test_a_checkpoint_of_another_shape_is_refused(saved: Path) -> None:
     refused(saved, 5, state()._replace(count=np.zeros(3, np.int32)), "does not fit .*count")
-
-
-def test_a_checkpoint_that_lacks_an_array_is_refused(saved: Path) -> None:
-    grown = state()._replace(weights=(*state().weights, np.zeros(1, np.float32)))
-    refused(saved, 5, grown, "does not fit")
 
 
 @pytest.mark.parametrize("most", [0, 1, 2, 3, 9])
@@ -164,14 +107,6 @@ def test_none_is_removed_before_the_new_one_is_whole(
     assert tiny.same(checkpoints.load(tmp_path, 5, state(), OWNER), state())
 
 
-def test_the_latest_is_the_highest_step(tmp_path: Path) -> None:
-    assert checkpoints.latest(tmp_path) is None
-    assert checkpoints.latest(tmp_path / "nowhere") is None
-    for step in (9, 10, 100_000_000):
-        checkpoints.save(tmp_path, step, state(), OWNER)
-        assert checkpoints.latest(tmp_path) == step
-
-
 def test_what_a_killed_write_leaves_behind_is_ignored(saved: Path) -> None:
     """Files under temporary names, or weights whose record was still to be written."""
     (saved / ".00000006.json.abc").write_text("{")
@@ -181,12 +116,6 @@ def test_what_a_killed_write_leaves_behind_is_ignored(saved: Path) -> None:
     assert checkpoints.latest(saved) == 5
     checkpoints.save(saved, 6, state(6), OWNER)
     assert tiny.same(checkpoints.load(saved, 6, state(), OWNER), state(6))
-
-
-def test_the_record_says_what_was_written(saved: Path) -> None:
-    record = json.loads((saved / "00000005.json").read_text())
-    assert record["step"] == 5
-    assert record["bytes"] == (saved / "00000005.safetensors").stat().st_size
 
 
 def test_a_checkpoint_of_other_seeds_or_another_recipe_is_refused(tmp_path: Path) -> None:
@@ -210,11 +139,6 @@ def test_up_to_each_end_a_checkpoint_belongs_to_the_training_that_ended_there_to
     assert len({owner(20, 20), owner(40, 20, 40), owner(40, 20, 60), owner(40, 20, 30, 40)}) == 4
 
 
-def test_what_is_evaluated_later_is_no_part_of_what_was_trained() -> None:
-    one, two = tiny.recipe(), tiny.recipe(evaluation__digits=[7], summary="another")
-    assert checkpoints.owner(one, [0], 5) == checkpoints.owner(two, [0], 5)
-
-
 def test_a_field_that_a_later_version_has_leaves_checkpoints_usable_at_its_default() -> None:
     recipe, later = tiny.recipe(), [("novel", int, field(default=0))]
     training = make_dataclass("Training", later, bases=(Training,), frozen=True)
@@ -225,13 +149,6 @@ def test_a_field_that_a_later_version_has_leaves_checkpoints_usable_at_its_defau
 
     assert owner() == checkpoints.owner(recipe, [0], 5)
     assert owner(novel=1) != owner()
-
-
-@pytest.mark.parametrize("dtype", [np.float16, np.int8, np.float64])
-def test_arrays_of_another_type_are_refused(tmp_path: Path, dtype: type) -> None:
-    other = state()._replace(weights=tuple(np.ones(w.shape, dtype) for w in state().weights))
-    checkpoints.save(tmp_path, 5, other, OWNER)
-    refused(tmp_path, 5, state(), "does not fit .*weights")
 
 
 def test_the_newest_that_is_whole_is_found_and_the_others_are_named(tmp_path: Path) -> None:
@@ -245,13 +162,6 @@ def test_the_newest_that_is_whole_is_found_and_the_others_are_named(tmp_path: Pa
     (tmp_path / "00000005.json").write_text("{}")
     with pytest.raises(UserError, match=r"00000007.*is damaged"):
         checkpoints.newest_whole(tmp_path)
-
-
-def test_what_is_saved_again_takes_the_place_of_what_was_damaged(tmp_path: Path) -> None:
-    for step in (5, 6):
-        checkpoints.save(tmp_path, step, state(step), OWNER)
-    checkpoints.save(tmp_path, 5, state(5), OWNER)
-    assert checkpoints.steps(tmp_path) == [5]
 
 
 @pytest.mark.parametrize("kind", ["json", "safetensors"])
@@ -276,17 +186,3 @@ def test_linked_files_are_not_read(saved: Path, tmp_path_factory: Any, kind: str
     path.rename(elsewhere)
     path.symlink_to(elsewhere)
     refused(saved, 5, state(), "unreadable: it is a link")
-
-
-def test_arrays_without_their_json_are_removed_by_the_next_checkpoint(saved: Path) -> None:
-    checkpoints.file_of(saved, 5, "json").unlink()
-    checkpoints.save(saved, 10, state(), OWNER, most=1)
-    assert sorted(path.name for path in saved.iterdir()) == [
-        "00000010.json",
-        "00000010.safetensors",
-    ]
-
-
-def test_who_stopped_is_in_the_json(saved: Path) -> None:
-    checkpoints.save(saved, 10, state(), OWNER, stopped={1: 7})
-    assert (checkpoints.stopped(saved, 10), checkpoints.stopped(saved, 5)) == ({1: 7}, {})

@@ -10,14 +10,11 @@ import pytest
 
 import curta
 from curta.config.errors import UserError
-from curta.config.typed import as_json
-from curta.evaluation.evaluation_set import refusal
 from curta.frontends.run import Comparison, Run
 from curta.programs.user import userfiles
 from curta.runs import comparison, comparison_spec
 from curta.runs.comparison_spec import Row
 from curta.runs.folders import read_comparison
-from curta.runs.results import ComparisonResults
 from tests import tiny
 
 WORDS = (
@@ -113,17 +110,6 @@ def test_the_table_holds_what_each_run_found(done: Comparison) -> None:
 
 
 @pytest.mark.slow
-def test_it_says_what_it_is_in_a_line(done: Comparison, runs_folder: Path) -> None:
-    assert repr(done) == f"<Comparison two: {done.spec.title}, 2 of 2 runs finished, 2 seeds>"
-    path = copied(done, runs_folder)
-    mine = Comparison.load("two")
-    shutil.rmtree(path / "plain")
-    assert "1 of 2 runs finished" in repr(mine)
-    (path / "window" / "run.json").write_text("no JSON")
-    assert repr(mine) == "<Comparison two: damaged>"
-
-
-@pytest.mark.slow
 def test_a_size_without_positions_is_said_and_the_others_are_evaluated(done: Comparison) -> None:
     window, plain = done.read_results().rows
     assert window.unplaced == []
@@ -133,19 +119,6 @@ def test_a_size_without_positions_is_said_and_the_others_are_evaluated(done: Com
     assert (missing.operator, missing.size) == ("+", "20")
     assert "too long for this model" in missing.reason
     assert (done.path / "plain" / "report.html").exists()
-
-
-@pytest.mark.slow
-def test_what_is_left_out_is_what_an_evaluation_refuses(
-    done: Comparison, runs_folder: Path
-) -> None:
-    run = curta.load(str(copied(done, runs_folder) / "plain"))
-    reasons = [refusal(run.recipe, "+", size) for size in (6, 7)]
-    assert reasons[0] is None
-    run.evaluate(digits=(6,), count=2)
-    with pytest.raises(UserError) as found:
-        run.evaluate(digits=(7,), count=2)
-    assert str(found.value) == reasons[1]
 
 
 def test_grids_and_tables_without_positions_are_left_out() -> None:
@@ -174,18 +147,6 @@ def test_what_is_finished_is_not_done_again(done: Comparison, runs_folder: Path)
 
 
 @pytest.mark.slow
-def test_going_over_what_is_finished_writes_its_table_at_the_beginning_and_the_end(
-    done: Comparison, runs_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """All runs are read for it, which takes seconds where there are hundreds."""
-    copied(done, runs_folder)
-    written: list[ComparisonResults] = []
-    monkeypatch.setattr(Comparison, "_write", lambda self, found: written.append(found))
-    assert begun().run_comparison()
-    assert written == [done.read_results()] * 2
-
-
-@pytest.mark.slow
 def test_interrupted_twice_it_goes_on_where_it_was(done: Comparison, runs_folder: Path) -> None:
     with pytest.raises(KeyboardInterrupt):  # before the second entry has a step
         begun().run_comparison(Trained(until="plain"))
@@ -201,28 +162,6 @@ def test_interrupted_twice_it_goes_on_where_it_was(done: Comparison, runs_folder
     assert Comparison.load("two").run_comparison(trained)
     assert trained.names == ["plain"]
     assert weights(runs_folder / "two") == weights(done.path)
-
-
-@pytest.mark.slow
-def test_a_run_whose_folder_is_gone_is_trained_anew_alone(
-    done: Comparison, runs_folder: Path
-) -> None:
-    folder = copied(done, runs_folder)
-    shutil.rmtree(folder / "window")
-    trained = Trained()
-    assert Comparison.load("two").run_comparison(trained)
-    assert trained.names == ["window"]
-    assert weights(folder) == weights(done.path)
-
-
-@pytest.mark.slow
-def test_an_evaluation_that_is_missing_is_made_up_for(done: Comparison, runs_folder: Path) -> None:
-    folder, trained = copied(done, runs_folder), Trained()
-    (folder / "plain" / "evaluation.json").unlink()
-    assert begun().run_comparison(trained)
-    assert trained.names == []
-    again, first = Comparison.load("two").read_results().rows, done.read_results().rows
-    assert [row.lengths for row in again] == [row.lengths for row in first]
 
 
 @pytest.mark.slow
@@ -256,34 +195,6 @@ def test_other_content_is_refused_by_name_and_else_numbered(
     assert times(runs_folder / "two") == before
 
 
-def test_a_folder_that_is_no_comparison_is_left_alone(runs_folder: Path) -> None:
-    (runs_folder / "mine").mkdir(parents=True)
-    assert Comparison.begin(planned(), None, "mine").name == "mine-2"
-    with pytest.raises(UserError, match="exists already"):
-        Comparison.begin(planned(), "mine", "base")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"format": 3}'])
-def test_a_damaged_file_is_one_line(done: Comparison, runs_folder: Path, text: str) -> None:
-    (copied(done, runs_folder) / "comparison.json").write_text(text)
-    with pytest.raises(UserError, match="comparison 'two' is damaged"):
-        Comparison.load("two")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("form", [2, 4])
-def test_a_file_of_another_version_and_an_unknown_name_are_refused(
-    done: Comparison, runs_folder: Path, form: int
-) -> None:
-    file = copied(done, runs_folder) / "comparison.json"
-    file.write_text(json.dumps(as_json(done.read_results()) | {"format": form}))
-    with pytest.raises(UserError, match=f"made by an? (earlier|newer) version .format {form}."):
-        Comparison.load("two")
-    with pytest.raises(UserError, match="unknown comparison 'tow': did you mean 'two'"):
-        Comparison.load("tow")
-
-
 def test_a_file_that_names_code_is_refused_and_nothing_is_executed(
     runs_folder: Path, tmp_path: Path
 ) -> None:
@@ -303,19 +214,8 @@ def test_a_file_that_names_code_is_refused_and_nothing_is_executed(
 
 
 @pytest.mark.slow
-def test_compare_from_python_goes_on_with_what_there_is(
-    done: Comparison, runs_folder: Path
-) -> None:
-    before = times(copied(done, runs_folder))
-    made = curta.compare(WORDS, 2, "two", COMMON)
-    assert (made.path, made.read_results()) == (runs_folder / "two", done.read_results())
-    assert made.report.exists()
-    assert times(runs_folder / "two") == before
-
-
-@pytest.mark.slow
 def test_sweep_from_python() -> None:
-    made = curta.sweep("addition", {"optimizer.learning_rate": [0.1, 0.01]}, 2, overrides=COMMON)
+    made = curta.compare("addition", 2, **COMMON, **{"optimizer.learning_rate": [0.1, 0.01]})
     assert made.name == "addition-by-learning_rate"
     assert [row.changes for row in made.read_results().rows] == [
         {"optimizer.learning_rate": 0.1},
@@ -341,15 +241,3 @@ def test_a_comparison_keeps_the_files_of_code_that_its_recipes_name(runs_folder:
     with pytest.raises(UserError, match=r"is not the file it was made with"):
         Comparison.load("own")
     assert "damaged" in {part.state for part in curta.verify("own")}
-
-
-def test_a_comparison_of_one_row_does_not_look_at_the_others(runs_folder: Path) -> None:
-    made = begun()
-    made.save()
-    path = made.path / "comparison.json"
-    found = json.loads(path.read_text())
-    found["rows"][1]["settings"]["model"]["width"] = -1
-    path.write_text(json.dumps(found))
-    with pytest.raises(UserError, match=r"model\.width"):
-        Comparison.load("two")
-    assert Comparison.load("two", only="window").spec.rows == made.spec.rows[:1]

@@ -173,9 +173,9 @@ def test_a_sweep_has_an_entry_for_every_combination() -> None:
         "positions.name": ["rope", "nope"],
         "model.num_layers": [1, 2, 3],
     }
-    made = comparison_spec.resolve(
-        comparison_spec.sweep("addition", values), {"model.num_attention_layers": 1}, 2
-    )
+    settings = values | {"model.num_attention_layers": 1}
+    draft, common = comparison_spec.with_settings(comparison_spec.draft(["addition"]), settings)
+    made = comparison_spec.resolve(draft, common, 2)
     points = [tuple(row.changes.values()) for row in made.rows]
     assert points == list(itertools.product(*values.values()))
     assert made.swept == tuple(values)
@@ -209,9 +209,19 @@ def test_several_entries_are_swept_alike(tmp_path: Path) -> None:
 
 
 def test_a_sweep_of_nothing_is_refused() -> None:
-    for values in ({}, {"model.width": [16]}):
-        with pytest.raises(UserError, match="nothing is swept"):
-            comparison_spec.sweep("addition", values)
+    for values in ({}, {"model.width": 16}):
+        with pytest.raises(UserError, match="is one recipe: name several"):
+            comparison_spec.with_settings(comparison_spec.draft(["addition"]), values)
+
+
+def test_a_list_is_swept_where_a_field_takes_one_value() -> None:
+    settings = {"task.digits": [1, 5], "evaluation.digits": [20, 100], "model.width": [16, 32]}
+    draft = comparison_spec.draft(["addition"])
+    swept, common = comparison_spec.with_settings(draft, settings)
+    assert swept.sweep == {"model.width": [16, 32]}
+    assert set(common) == {"task.digits", "evaluation.digits"}
+    swept, _ = comparison_spec.with_settings(draft, {"task.digits": [[1, 5], [1, 9]]})
+    assert swept.sweep == {"task.digits": [[1, 5], [1, 9]]}
 
 
 def test_every_shipped_comparison_names_shipped_recipes() -> None:

@@ -42,16 +42,6 @@ def test_a_history_changes_nothing_else() -> None:
     assert tiny.same(plain.load_models().stacked, kept.load_models().stacked)
 
 
-def test_moments_after_the_checkpoint_of_a_resumed_run_are_dropped_first() -> None:
-    run = begin(training__history_every=5)
-    blank = np.zeros((2, 3, 4), np.float32)
-    for step in (0, 5, 17):
-        embedding_history.save(run.folder.history, step, blank)
-    run.train()
-    assert embedding_history.steps(run.folder.history) == [0, 5, 10, 15, 20]
-    assert embedding_history.load(run.folder.history, 0).shape != blank.shape
-
-
 def test_a_damaged_moment_is_told() -> None:
     folder = begin().folder.history
     embedding_history.save(folder, 20, np.zeros((2, 3, 4), np.float32))

@@ -1,6 +1,5 @@
 """Evaluations with other settings stand beside the recipe's own, and change nothing of it."""
 
-import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -60,19 +59,11 @@ def test_an_evaluation_is_named_after_what_is_different(
     assert evaluations.named(evaluations.changes(OWN, settings, None)) == name
 
 
-def test_names_differ_where_settings_do() -> None:
-    sizes = [(5, 10), (510,), ("5/10",), ("5x10",), ("5/1", 0), {"+": (5, 10)}, {"-": (5, 10)}]
-    names = {evaluations.named({"digits": json.loads(json.dumps(size))}) for size in sizes}
-    assert len(names) == len(sizes)
-
-
 def test_the_recipes_evaluation_stays(run: Run) -> None:
     before = run.folder.evaluation.read_bytes()
-    summary = (run.folder.path / "summary.json").read_bytes()
     found = run.evaluate(digits=(6,), count=2)
     assert found.changes == {"digits": [6], "count": 2}
     assert run.folder.evaluation.read_bytes() == before
-    assert (run.folder.path / "summary.json").read_bytes() == summary
     assert run.folder.read_info().status == "finished"
     assert run.missing() == []
     assert run.evaluations == ["digits-6.count-2"]
@@ -80,14 +71,6 @@ def test_the_recipes_evaluation_stays(run: Run) -> None:
     assert [row["size"] for row in run.read_rows("digits-6.count-2")] == ["6"] * len(found.lengths)
     assert "6" not in [row["size"] for row in run.read_rows()]
     assert {part.state for part in verify.verify("run")} == {"whole"}
-
-
-def test_asking_as_the_recipe_does_is_its_own_evaluation(run: Run) -> None:
-    run.folder.evaluation.unlink()
-    found = run.evaluate(count=run.recipe.evaluation.count, report=False)
-    assert (found.changes, run.evaluations) == ({}, [])
-    assert run.folder.read_evaluation() == found
-    assert found.step == run.step
 
 
 def test_the_report_has_both_and_another_can_be_in_front(evaluated: Run) -> None:
@@ -101,51 +84,12 @@ def test_the_report_has_both_and_another_can_be_in_front(evaluated: Run) -> None
     assert {part.state for part in verify.verify("run")} == {"whole"}
 
 
-def test_an_evaluation_that_is_not_there_is_named(evaluated: Run) -> None:
-    with pytest.raises(UserError, match="unknown evaluation of run 'run'"):
-        api.report("run", evaluation="digits-7.count-2")
-
-
 def test_what_is_damaged_is_refused_in_a_line(evaluated: Run) -> None:
     (evaluated.folder.evaluations / "digits-6.count-2.json").write_text("{")
     with pytest.raises(UserError, match="evaluation of run 'run'"):
         api.report("run")
     (damaged,) = [part for part in verify.verify("run") if part.state != "whole"]
     assert (damaged.name, damaged.state) == ("evaluations/digits-6.count-2.json", "damaged")
-
-
-@pytest.mark.parametrize(
-    ("name", "size"),
-    [("digits-6.count-2", "6"), pytest.param("", "3", marks=pytest.mark.slow)],
-)
-def test_a_comparison_shows_either(evaluated: Run, runs_folder: Path, name: str, size: str) -> None:
-    shutil.copytree(evaluated.folder.path, runs_folder / "other")
-    folders = [curta.load(run).folder for run in ("run", "other")]
-    rows = comparison.beside(folders, name).rows
-    assert {one.size for row in rows for one in row.lengths} == {size}
-    assert api.report(["run", "other"], evaluation=name).exists()
-
-
-@pytest.mark.slow
-def test_one_that_is_interrupted_goes_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from curta.evaluation import exact_match
-
-    lengths, calls = exact_match.lengths, []
-
-    def breaking(*given: object) -> object:
-        calls.append(given[2])
-        if len(calls) == 2:
-            raise KeyboardInterrupt
-        return lengths(*given)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(exact_match, "lengths", breaking)
-    with pytest.raises(KeyboardInterrupt):
-        run.evaluate(digits=(2, 3), count=2)
-    assert run.folder.read_info().status == "finished"
-    found = curta.load("run").evaluate(digits=(2, 3), count=2)
-    assert calls == [2, 3, 3]
-    assert {row.size for row in found.lengths} == {"2", "3"}
-    assert not list(run.folder.evaluations.glob("*.jsonl"))
 
 
 def test_sizes_that_were_left_out_are_named_everywhere(run: Run) -> None:

@@ -13,14 +13,12 @@ import safetensors.numpy
 import curta
 from curta.config import files
 from curta.config.errors import UserError
-from curta.config.limits import LETTERS
 from curta.config.recipe import dump
 from curta.frontends import api
 from curta.frontends.cli import main
 from curta.frontends.run import Run
 from curta.runs import checkpoints, extension
 from curta.runs.info import Origin
-from curta.training import estimate
 from tests import tiny
 from tests.made_once import Shared
 from tests.report.parsed import Page
@@ -86,10 +84,10 @@ def test_what_followed_follows_again_and_the_former_evaluation_is_kept(
 
 def test_from_the_command_line(capsys: pytest.CaptureFixture[str], shared_runs: Shared) -> None:
     shared_runs.finished("mine", 1, **SIZES)
-    assert main(["resume", "mine", "--steps", "25"]) in (0, 1)
+    assert main(["train", "--resume", "mine", "training.steps=25"]) in (0, 1)
     run = curta.load("mine")
     assert (run.step, run.recipe.training.ends) == (25, (20, 25))
-    assert main(["resume", "mine"]) == 0
+    assert main(["train", "--resume", "mine"]) == 0
     assert "mine is finished: 25 steps" in capsys.readouterr().out
 
 
@@ -138,28 +136,6 @@ def full_after(writes: int) -> Callable[[Path, bytes | str], None]:
     return limited
 
 
-def test_one_that_waits_may_be_asked_for_again_or_otherwise(shared_runs: Shared) -> None:
-    """As long as nothing of it is trained."""
-    shared_runs.finished("mine", 1, **SIZES)
-    for steps in (90, 90, 25, 30):
-        run = curta.extend("mine", steps)
-        assert run.recipe.training.ends == (20, steps)
-        assert run.recipe.summary.count("trained on to") == 1
-    run.folder.update(checkpoint=25)
-    assert curta.extend("mine", 30).recipe.training.ends == (20, 30)
-    with pytest.raises(UserError, match="is not finished"):
-        curta.extend("mine", 31)
-
-
-def test_a_certificate_is_made_anew(shared_runs: Shared) -> None:
-    """It says nothing of the new weights, and was not wanted at first."""
-    run = shared_runs.trained("mine", 1)
-    run.certify()
-    longer = curta.extend("mine", 25)
-    assert longer.folder.read_certificate() is None
-    assert longer.missing() == ["training", "certifying", "reporting"]
-
-
 def test_the_checkpoint_of_the_former_end_stays(shared_runs: Shared) -> None:
     run = shared_runs.trained("mine", 1)
     before = run.load_models()
@@ -186,38 +162,6 @@ def test_a_run_that_was_loaded_before_is_of_its_old_weights_and_writes_nothing(
             stage()
     assert run.folder.read_info() == before
     assert curta.load("mine").missing() == []
-
-
-def test_a_long_summary_stays_as_long_as_it_may_be(shared_runs: Shared) -> None:
-    run = shared_runs.trained("mine", 1)
-    summary = "Sums; trained on to win " + "x" * (LETTERS - 30)
-    run.folder.recipe.write_text(dump(replace(run.recipe, summary=summary)))
-    for steps in (30, 40):
-        found = curta.extend("mine", steps).recipe.summary
-        assert found.startswith("Sums; trained on to win xxx")
-    assert len(found) <= LETTERS
-
-
-def test_what_training_would_refuse_is_refused_before(
-    shared_runs: Shared, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = shared_runs.trained("mine", 1)
-    with monkeypatch.context() as patch:
-        patch.setattr(estimate, "SECONDS", 1e-9)
-        with pytest.raises(UserError, match="years at best"):
-            curta.extend("mine", 30)
-    run.folder.update(track=("abacus",))
-    with pytest.raises(UserError, match="unknown tracker 'abacus'"):
-        curta.extend("mine", 30)
-    assert curta.load("mine").recipe.training.ends == (20,)
-
-
-@pytest.mark.parametrize("steps", [3e1, "30", None])
-def test_steps_that_are_no_whole_number_are_no_steps(steps: Any, shared_runs: Shared) -> None:
-    run = shared_runs.trained("mine", 1)
-    with pytest.raises(TypeError):
-        curta.extend("mine", steps)
-    assert curta.load("mine").recipe == run.recipe
 
 
 def interrupted(run: Run) -> None:
@@ -253,10 +197,10 @@ def compared(run: Run) -> None:
     [
         (lambda run: None, 20, "has 20 steps: give it more"),
         (lambda run: None, 1, "has 20 steps: give it more"),
-        (interrupted, 30, "is not finished: `curta resume mine` trains it first"),
+        (interrupted, 30, "is not finished: `curta train --resume mine` trains it first"),
         (stopped, 30, "has stopped: the loss of every member was no longer finite"),
         (ended, 30, "ended at step 20, as it was right on training.stop_at 0.5"),
-        (lost, 30, "has lost its last checkpoint: `curta verify mine` says more"),
+        (lost, 30, "has lost its last checkpoint: `curta runs mine` says more"),
         (imported, 30, "was imported, without the state that its optimiser had"),
         (compared, 30, "is one of a comparison, which says how many steps it has"),
     ],
@@ -273,9 +217,3 @@ def test_what_cannot_be_trained_on_stays_as_it_is(
     assert {k: v for k, v in after.items() if k != ".lock"} == {
         k: v for k, v in before.items() if k != ".lock"
     }
-
-
-@pytest.mark.parametrize("ends", [[20], [15, 10], [5, 5], [25]])
-def test_ends_that_are_in_no_order_are_refused(ends: list[int]) -> None:
-    with pytest.raises(UserError, match="each must be larger than the one before"):
-        tiny.recipe(training__extended_at=ends)

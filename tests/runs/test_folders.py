@@ -1,7 +1,6 @@
 """Run folders: self-describing, and told in one line when something is wrong with them."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +8,10 @@ import pytest
 
 import curta
 from curta.config.errors import UserError
-from curta.config.recipe import dump
-from curta.evaluation.results import Evaluation
 from curta.layouts.texts import layout_of
-from curta.model import recipes
 from curta.runs import folders, metrics, removal, states, verify
 from curta.runs.folders import Folder
-from curta.runs.info import Metric, RunInfo
+from curta.runs.info import Metric
 from tests import tiny
 
 
@@ -45,25 +41,6 @@ def test_a_new_run_describes_itself() -> None:
     assert folder.read_recipe() == tiny.recipe()
 
 
-def test_a_run_says_what_structure_its_model_is_given() -> None:
-    told = folders.structure
-    assert "role_embeddings:" in told(tiny.recipe(model__role_embeddings=True))
-    plain = told(tiny.with_encoding("nope", layout="plain", model__role_embeddings=False))
-    assert "role_embeddings:" not in plain
-    assert "compositional_embeddings:" not in plain
-    assert "compositional_embeddings:" in told(tiny.recipe(model__compositional_embeddings=True))
-    assert told(tiny.recipe()).startswith("program addition: the algorithm's steps are what it is")
-    assert "squared paper: the squares of the prompt, and a move with" in told(tiny.recipe())
-    assert plain.startswith("layout plain: digits in the usual order")
-    assert "positions nope: No positions are given to the model" in plain
-
-
-def test_a_run_is_found_by_name_and_by_path() -> None:
-    folder = created()
-    assert folders.find("mine").path == folder.path
-    assert folders.find(str(folder.path)).path == folder.path
-
-
 def test_a_comparison_is_told_from_a_run(runs_folder: Path) -> None:
     (runs_folder / "both").mkdir(parents=True)
     (runs_folder / "both" / "comparison.json").write_text("{}")
@@ -87,17 +64,8 @@ def test_a_run_of_a_comparison_is_found_by_both_names(runs_folder: Path, tmp_pat
     refused("both/third", "^unknown run 'both/third'")
     assert removal.path_of("both/first") == found.path
     assert [part.name for part in verify.verify("both/first")][:2] == ["run.json", "recipe.toml"]
-    with pytest.raises(UserError, match="`curta resume both/first` trains it"):
+    with pytest.raises(UserError, match="`curta train --resume both/first` trains it"):
         states.newest(found)
-
-
-def test_a_run_in_the_current_folder_is_found_by_its_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = created()
-    monkeypatch.chdir(folder.path.parent)
-    monkeypatch.setenv("CURTA_RUNS", str(tmp_path / "elsewhere"))
-    assert folders.find("mine").read_info() == folder.read_info()
 
 
 def test_unnamed_runs_are_numbered_after_their_recipe() -> None:
@@ -107,7 +75,7 @@ def test_unnamed_runs_are_numbered_after_their_recipe() -> None:
 
 def test_a_name_that_is_taken_is_refused_and_the_run_left_alone() -> None:
     before = created().read_info()
-    with pytest.raises(UserError, match=r"run 'mine' exists already.*curta resume mine"):
+    with pytest.raises(UserError, match=r"run 'mine' exists already.*curta train --resume mine"):
         created(training__steps=1)
     assert Folder(folders.root() / "mine").read_info() == before
 
@@ -133,68 +101,14 @@ def test_a_folder_with_only_a_recipe_is_incomplete() -> None:
     assert created(None).name == "addition"
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", "3", "\xff"])
-def test_a_damaged_run_json_is_told(content: str) -> None:
-    folder = created()
-    (folder.path / "run.json").write_bytes(content.encode("latin-1"))
-    refused("mine", "run 'mine' is damaged: run.json")
-
-
-@pytest.mark.parametrize("field", ["seeds", "format", "stopped", "structure"])
-def test_a_run_json_that_lacks_a_field_is_told(field: str) -> None:
-    folder = created()
-    path = folder.path / "run.json"
-    info = {key: value for key, value in json.loads(path.read_text()).items() if key != field}
-    path.write_text(json.dumps(info))
-    refused("mine", f"run 'mine' is damaged: run.json lacks '{field}'")
-
-
-@pytest.mark.parametrize(
-    ("changes", "complaint"),
-    [
-        ({"seeds": "0"}, "run.json is wrong at 'seeds'"),
-        ({"stopped": {"x": 1}}, "run.json is wrong at 'stopped.x"),
-        ({"note": 1}, "run.json has no field 'note'"),
-    ],
-)
-def test_a_field_that_is_not_as_it_was_written_is_named(
-    changes: dict[str, Any], complaint: str
-) -> None:
-    change(created().path / "run.json", **changes)
-    refused("mine", f"run 'mine' is damaged: {complaint}")
-
-
-def test_a_run_of_a_newer_version_is_told() -> None:
-    change(created().path / "run.json", format=RunInfo.FORMAT + 1)
-    refused("mine", f"made by a newer version .format {RunInfo.FORMAT + 1}.: update curta")
-
-
-def test_a_run_of_an_earlier_version_is_told() -> None:
-    change(created().path / "run.json", format=RunInfo.FORMAT - 1)
-    refused("mine", f"made by an earlier version .format {RunInfo.FORMAT - 1}.: train it anew")
-
-
 def test_a_run_without_its_recipe_is_told() -> None:
     (created().path / "recipe.toml").unlink()
     refused("mine", r"run 'mine' is incomplete: recipe\.toml is missing")
 
 
 def test_a_run_without_a_checkpoint_is_told_how_to_get_one() -> None:
-    with pytest.raises(UserError, match="has no checkpoint yet: `curta resume mine`"):
+    with pytest.raises(UserError, match="has no checkpoint yet: `curta train --resume mine`"):
         curta.load(created().name).load_models()
-
-
-def test_an_update_changes_only_its_fields() -> None:
-    folder = created()
-    before = folder.read_info()
-    folder.update(status="finished", device="Größe")
-    assert folder.read_info() == replace(before, status="finished", device="Größe")
-
-
-def test_a_run_of_programs_has_their_machine_and_one_of_a_layout_has_none() -> None:
-    assert created().machine.exists()
-    dense = tiny.dense()
-    assert not folders.create(dense, layout_of(dense), "plain", [0], "plain").machine.exists()
 
 
 def test_a_run_of_programs_without_its_machine_is_told() -> None:
@@ -227,26 +141,6 @@ def test_cutting_metrics_drops_what_is_written_again_and_says_the_time_until_the
     assert folder.read_metrics() == ROWS[:2]
     assert metrics.cut(folder.metrics, 0) == 0.0
     assert folder.read_metrics() == []
-
-
-def test_an_evaluation_is_read_as_saved() -> None:
-    folder = created()
-    assert folder.read_evaluation() is None
-    found = Evaluation(seed=1, lengths=[], examples=[], num_recurrences=2)
-    folder.save_evaluation(found)
-    assert folder.read_evaluation() == found
-
-
-def test_a_run_keeps_the_recipe_it_was_made_of_whatever_happens_to_the_shipped_one(
-    tmp_path: Path,
-) -> None:
-    path = tmp_path / "mine.toml"
-    path.write_text(dump(tiny.recipe()))
-    recipe = recipes.load(str(path))
-    folder = folders.create(recipe, layout_of(recipe), str(path), [0], None)
-    path.write_text("")
-    assert folder.name == "mine"
-    assert folder.read_recipe() == tiny.recipe()
 
 
 @pytest.mark.parametrize(

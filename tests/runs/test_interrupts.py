@@ -57,15 +57,6 @@ def test_a_signal_is_noted_where_it_is_deferred_and_raised_elsewhere(number: int
     assert caught.value.code == 128 + number
 
 
-def test_handlers_are_those_of_before_afterwards() -> None:
-    before = [signal.getsignal(number) for number in interrupts.SIGNALS]
-    with interrupts.handled(), interrupts.deferred():
-        assert [signal.getsignal(number) for number in interrupts.SIGNALS] != before
-    with interrupts.deferred():
-        pass
-    assert [signal.getsignal(number) for number in interrupts.SIGNALS] == before
-
-
 def test_a_second_signal_ends_the_process_at_once_with_a_line() -> None:
     found = ended(
         """
@@ -163,22 +154,3 @@ def test_in_a_program_of_the_users_work_ends_as_in_a_command(name: str, code: in
     )
     assert (found.code, found.err) == (code, "")
     assert found.out == ("saved True\ngoes on\n" if code == 0 else "saved True\n")
-
-
-def test_in_another_thread_nothing_is_changed() -> None:
-    found = ended(
-        """
-        import threading
-
-        before = signal.getsignal(signal.SIGTERM)
-
-        def work():
-            with interrupts.handled(), interrupts.deferred() as noted:
-                print(signal.getsignal(signal.SIGTERM) is before, noted.is_set())
-
-        thread = threading.Thread(target=work)
-        thread.start()
-        thread.join()
-        """
-    )
-    assert found == (0, "True False\n", "")

@@ -15,7 +15,6 @@ from curta.evaluation import exact_match
 from curta.frontends import api
 from curta.frontends.cli import main
 from curta.frontends.run import Run
-from curta.runs import life
 from curta.runs.folders import Folder
 from curta.runs.info import RunInfo
 from tests import tiny
@@ -101,20 +100,6 @@ def test_a_run_goes_through_all_stages_that_were_wanted(statuses: list[str]) -> 
     assert list(run.folder.read_info().done) == LIFE[1:5]
 
 
-def test_training_alone_is_finished_when_it_is_trained(statuses: list[str]) -> None:
-    run = api.begin("addition", 1, "mine", tiny.overrides())
-    run.train()
-    assert statuses == ["created", "training", "finished"]
-
-
-@pytest.mark.slow
-def test_what_was_not_wanted_at_first_may_follow(statuses: list[str]) -> None:
-    run = api.begin("addition", 1, "mine", tiny.overrides(evaluation__certificate=0))
-    run.train()
-    run.evaluate()
-    assert statuses[2:] == ["finished", "evaluating", "finished", "reporting", "finished"]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("stage", LIFE[1:5])
 def test_killed_in_any_stage_it_is_interrupted_and_resume_does_what_is_missing(
@@ -124,7 +109,7 @@ def test_killed_in_any_stage_it_is_interrupted_and_resume_does_what_is_missing(
     assert done.returncode == 9, done.stderr
     assert json.loads((runs_folder / "mine" / "run.json").read_text())["status"] == stage
     assert status() == "interrupted"
-    assert main(["resume", "mine"]) in (0, 1)
+    assert main(["train", "--resume", "mine"]) in (0, 1)
     assert statuses == LIFE[LIFE.index(stage) :]
     assert (runs_folder / "mine" / "report.html").exists()
 
@@ -152,18 +137,6 @@ def test_an_interrupted_evaluation_goes_on_size_by_size(
     assert not (again.folder.path / "evaluating.jsonl").exists()
 
 
-@pytest.mark.slow
-def test_what_was_found_with_other_settings_is_found_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = begin(evaluation__digits=[1, 2], evaluation__certificate=0)
-    stopped = interrupting(monkeypatch, KeyboardInterrupt(), after=1)
-    with pytest.raises(KeyboardInterrupt):
-        run.complete()
-    stopped()
-    assert [row.count for row in run.evaluate(count=5).lengths if row.slice_name == "random"] == (
-        [5, 5]
-    )
-
-
 def test_a_stage_that_fails_says_why_and_is_tried_again(
     monkeypatch: pytest.MonkeyPatch, shared_runs: Shared
 ) -> None:
@@ -182,11 +155,11 @@ def test_what_is_gone_is_done_again(
     capsys: pytest.CaptureFixture[str], shared_runs: Shared
 ) -> None:
     run = shared_runs.finished("mine", 1, **SIZES)
-    assert main(["resume", "mine"]) == 0
+    assert main(["train", "--resume", "mine"]) == 0
     assert capsys.readouterr().out == "mine is finished: 20 steps\n"
     run.report.unlink()
     assert curta.load("mine").missing() == ["reporting"]
-    assert main(["resume", "mine"]) == 0
+    assert main(["train", "--resume", "mine"]) == 0
     assert run.report.exists()
 
 
@@ -211,9 +184,3 @@ def test_a_run_whose_checkpoints_are_gone_is_not_begun_anew(shared_runs: Shared)
     with pytest.raises(UserError, match="was trained to step 20, but its checkpoints are gone"):
         curta.load("mine").complete()
     assert run.folder.metrics.read_bytes() == before
-
-
-def test_after_a_training_of_which_no_member_is_left_nothing_is_missing() -> None:
-    folder = begin().folder
-    folder.update(status="stopped")
-    assert life.missing(folder, folder.read_info()) == []

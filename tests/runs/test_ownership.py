@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -69,28 +68,6 @@ def test_blocks_within_each_other_own_it_until_the_last_one_ends(run: Path) -> N
             assert ownership.is_shared(run)
         assert ownership.is_owned(run)
     assert not ownership.is_owned(run)
-
-
-def test_asking_who_owns_it_keeps_nobody_from_owning_it(run: Path) -> None:
-    with ownership.owned(run):
-        pass
-    ended = threading.Event()
-
-    def asks() -> None:
-        while not ended.is_set():
-            ownership.is_owned(run)
-
-    asking = [threading.Thread(target=asks) for _ in range(4)]
-    for thread in asking:
-        thread.start()
-    try:
-        for _ in range(50):
-            with ownership.owned(run):
-                pass
-    finally:
-        ended.set()
-        for thread in asking:
-            thread.join()
 
 
 def test_what_killed_writers_left_is_swept_and_nothing_else(run: Path) -> None:

@@ -1,7 +1,6 @@
 """Training until certified: what is shown, rounds of repair, windows that are met later."""
 
 import re
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -48,13 +47,6 @@ def test_rounds_of_repair_end_with_every_window_right(repaired: Run) -> None:
         assert all(one.rounds)
     assert max(len(one.rounds) for one in found.members) > 0
     assert max(one.repaired for one in found.members) > 0
-
-
-def test_members_are_shown_and_held_out_other_windows(repaired: Run) -> None:
-    shown = windows.read(repaired.folder.path)
-    assert shown is not None
-    first, second = shown.since == 0
-    assert (first != second).any()
 
 
 def test_a_member_that_has_nothing_wrong_rests(repaired: Run) -> None:
@@ -148,9 +140,3 @@ def test_a_certificate_is_of_the_last_checkpoint_alone(repaired: Run) -> None:
 def test_a_run_that_was_repaired_is_not_extended(repaired: Run) -> None:
     with pytest.raises(UserError, match="trained on by rounds of repair"):
         api.extend(str(repaired.folder.path), 10_000)
-
-
-def test_a_damaged_list_is_told(tmp_path: Path) -> None:
-    (tmp_path / windows.FILE).write_bytes(b"nothing")
-    with pytest.raises(UserError, match="not what was written"):
-        windows.read(tmp_path)

@@ -1,11 +1,6 @@
 """Runs: what they record, and that a kill at any moment changes no bit of the outcome."""
 
 import json
-import random
-import signal
-import subprocess
-import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,17 +13,15 @@ import safetensors.numpy
 
 import curta
 from curta.config.errors import Notice, UserError
-from curta.config.sections import Training
 from curta.evaluation import scoring
 from curta.evaluation.generation import completions
 from curta.frontends import api
 from curta.frontends.run import Run
-from curta.model.windows import logits_of_windows
+from curta.model.decoding import logits_of_windows
 from curta.problems import tasks
 from curta.problems.problem import parse
-from curta.runs import checkpoints, life, loop, session
-from curta.runs.record import Progress
-from curta.training import records, trainer
+from curta.runs import checkpoints, session
+from curta.training import trainer
 from tests import tiny
 from tests.made_once import Shared
 
@@ -99,33 +92,6 @@ def test_a_finished_run_has_a_row_per_ten_steps_and_member_and_its_checkpoints()
     )
 
 
-def test_rows_are_means_of_the_steps_they_cover() -> None:
-    run = begin(training__steps=20, training__checkpoint_every=20)
-    mesh = trainer.training_mesh(run.recipe, 2)
-    members = trainer.shard(trainer.init(run.recipe, run.layout, jnp.array([0, 1])), mesh)
-    run.train()
-    data, bounds = records.recorded(run.recipe, run.layout, [0, 1], run.windows)
-    step = trainer.compiled(run.recipe, trainer.TaskLayout(run.layout, bounds), mesh)
-    _, metrics = step(members, trainer.placed(data, mesh), jnp.int32(0), jnp.int32(20))
-    for step, member, loss, exact_match in rows(run.folder.path):
-        covered = slice(step - 10, step)
-        assert loss == pytest.approx(float(metrics.loss[member, covered].mean()), abs=2e-6)
-        assert exact_match == pytest.approx(
-            float(metrics.exact_match[member, covered].mean()), abs=2e-6
-        )
-
-
-def test_progress_is_shown_after_every_chunk() -> None:
-    shown: list[Progress] = []
-    begin().train(shown.append)
-    assert [progress.step for progress in shown] == [10, 20]
-    last = shown[-1]
-    assert last.steps == 20
-    assert len(last.loss) == len(last.exact_match) == 2
-    assert last.seconds > 0
-    assert last.examples_per_second > 0
-
-
 def test_training_a_finished_run_again_changes_nothing(shared_runs: Shared) -> None:
     run = shared_runs.trained()
     files = [path for path in run.folder.path.rglob("*") if path.is_file()]
@@ -176,14 +142,6 @@ def test_a_run_of_which_no_member_is_left_ends_stopped_at_once() -> None:
     assert run.folder.read_info().status == "stopped"
 
 
-def test_a_run_of_which_no_member_is_left_stays_stopped_once_it_is_reported() -> None:
-    run = trained(seeds=1, optimizer__learning_rate=1e20)
-    with life.stage(run.folder, "reporting"):
-        pass
-    assert run.folder.read_info().status == "stopped"
-    assert run.missing() == []
-
-
 def test_a_process_that_ends_after_its_last_checkpoint_has_trained() -> None:
     """Whatever of it stands in run.json by then: steps, and who stopped."""
     run = trained()
@@ -194,29 +152,6 @@ def test_a_process_that_ends_after_its_last_checkpoint_has_trained() -> None:
     assert (info.status, info.checkpoint, info.stopped) == (told.status, 20, {})
     assert info.training_seconds == pytest.approx(told.training_seconds, abs=0.01)
     assert "training" not in curta.load("run").missing()
-
-
-def test_who_stopped_is_kept_with_the_checkpoint() -> None:
-    run = trained(seeds=1, optimizer__learning_rate=1e20)
-    before = run.folder.read_info()
-    run.folder.update(checkpoint=0, stopped={}, status="interrupted")
-    curta.load("run").train()
-    assert (run.folder.read_info().stopped, run.folder.read_info().status) == (
-        before.stopped,
-        "stopped",
-    )
-
-
-def test_a_member_that_failed_after_the_step_it_goes_on_from_has_not() -> None:
-    run = trained()
-    newest = checkpoints.latest(run.folder.checkpoints)
-    assert newest is not None
-    run.folder.update(status="interrupted", stopped={0: newest - 1, 1: newest - 1}, done=())
-    checkpoints.file_of(run.folder.checkpoints, newest, "safetensors").write_bytes(b"")
-    with pytest.warns(Notice, match="is damaged"):
-        curta.load("run").train()
-    assert run.folder.read_info().status == "finished"
-    assert run.folder.read_info().stopped == {}
 
 
 # Validation.
@@ -264,15 +199,6 @@ def test_the_best_models_are_kept_and_not_the_last(keep: str) -> None:
         assert len(seen) == 6
         found = shares[member], -scores.loss[member]
         assert found == pytest.approx(max(seen), abs=1e-4)
-
-
-def test_models_that_were_never_validated_are_the_last() -> None:
-    changes = table(training__validate_every=1000)
-    best, last = (
-        trained(keep, **changes, training__keep=keep).load_models().stacked.tokens
-        for keep in ("best", "last")
-    )
-    tiny.assert_close(best, last, 1e-3)  # trained by two programs
 
 
 def test_training_ends_once_it_is_good_enough_but_not_before_it_may() -> None:
@@ -386,12 +312,6 @@ def test_fewer_than_one_recurrence_is_refused(num_recurrences: int) -> None:
         curta.load("run", num_recurrences)
 
 
-def test_a_window_has_one_recurrence() -> None:
-    begin()
-    with pytest.raises(UserError, match="has positions 'window': it has one recurrence only"):
-        curta.load("run", 2)
-
-
 def test_asking_a_member_that_is_not_there_is_refused(shared_runs: Shared) -> None:
     run = shared_runs.trained()
     for member in (-1, 2):
@@ -404,149 +324,4 @@ def test_asking_before_the_first_checkpoint_is_refused() -> None:
         begin().ask("1+1")
 
 
-def test_asking_beyond_the_tables_of_an_encoding_is_refused() -> None:
-    run = trained(**tiny.DENSE, positions__name="learned", positions__length=40)
-    with pytest.raises(UserError, match="too long for this model"):
-        run.ask("1" * 30 + "+1")
-
-
-@pytest.mark.slow
-def test_training_on_forgets_the_members_that_were_loaded() -> None:
-    run = begin()
-    state = trainer.init(run.recipe, run.layout, jnp.asarray(run.seeds))
-    owner = checkpoints.owner(run.recipe, run.seeds, 10)
-    checkpoints.save(run.folder.checkpoints, 10, state, owner)
-    before = np.asarray(run.load_models().stacked.tokens)
-    run.train()
-    assert not np.array_equal(before, run.load_models().stacked.tokens)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("most", "kept"), [(1, [30]), (0, [10, 20, 30])])
-def test_the_best_models_and_what_a_run_goes_on_from_are_kept(most: int, kept: list[int]) -> None:
-    """However few checkpoints there are: even where the best were those of the first."""
-    changes = {"training__checkpoints": most, "training__steps": 30, "training__keep": "best"}
-    run = trained(seeds=1, **table(**changes))
-    assert checkpoints.steps(run.folder.checkpoints) == kept
-    scores = scoring.scores(run.load_models(), tasks.validation(run.recipe.tasks[0], 24))
-    seen = [(exact_match, -loss) for _, _, loss, exact_match in validations(run)]
-    assert (scores.exact_match.mean(), -scores.loss[0]) == pytest.approx(max(seen), abs=1e-4)
-    before = newest(run.folder.path)
-    curta.load("run").train()
-    assert run.folder.read_info().status == "finished"
-    assert newest(run.folder.path) == before
-
-
 # Chunks end at the same steps however a run is cut up.
-
-
-@pytest.mark.parametrize(
-    ("steps", "every", "kept"),
-    [(1, 1, 0), (250, 70, 0), (1000, 500, 40), (99, 100, 7), (30, 1, 5)],
-)
-def test_chunks_end_at_checkpoints_and_moments_at_the_end_and_at_multiples_of_a_chunk(
-    steps: int, every: int, kept: int
-) -> None:
-    chunk = trainer.CHUNK
-    plan = Training(steps=steps, checkpoint_every=every, history_every=kept)
-    spans = [every, chunk, kept or steps]
-    ends = {s for s in range(1, steps + 1) if s == steps or any(s % span == 0 for span in spans)}
-    for start in range(steps):
-        following = min(end for end in ends if end > start)
-        assert loop._until_boundary(start, plan) == following - start
-
-
-# Kills, in a process of its own.
-
-SCRIPT = """
-import sys, curta, json
-name, overrides = sys.argv[1], json.loads(sys.argv[2])
-from curta.runs import folders
-if name in folders.existing():
-    curta.load(name).train()
-else:
-    curta.train("addition", 2, run=name, overrides=overrides, evaluate=False)
-"""
-LONG = tiny.overrides(
-    training__steps=400, training__checkpoint_every=5,
-    training__validate_every=60, training__validation=8, training__keep="best",
-    training__history_every=25,
-)  # fmt: skip
-
-
-def history_of(folder: Path) -> dict[str, bytes]:
-    """Files of the moments, by name, without what a killed write has left behind."""
-    paths = sorted((folder / "history").glob("*.safetensors"))
-    return {path.name: path.read_bytes() for path in paths}
-
-
-def start(name: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, name, json.dumps(LONG)],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-    )  # fmt: skip
-
-
-def finish(process: subprocess.Popen[str]) -> None:
-    output, _ = process.communicate(timeout=600)
-    assert process.returncode == 0, output
-
-
-def size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
-
-
-def await_change(process: subprocess.Popen[str], path: Path) -> None:
-    """Waits until the file at `path` is another size, or the process has ended."""
-    before = size(path)
-    while process.poll() is None and size(path) == before:
-        time.sleep(0.002)
-
-
-@pytest.fixture(scope="module")
-def unbroken(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The long run without a kill."""
-    runs = tmp_path_factory.mktemp("unbroken")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CURTA_RUNS", str(runs))
-        finish(start("run"))
-    return runs / "run"
-
-
-@pytest.mark.slow
-def test_killed_at_random_moments_a_run_ends_in_the_same_bits(
-    unbroken: Path, runs_folder: Path
-) -> None:
-    moments, folder, kills = random.Random(0), runs_folder / "run", 0
-    for _ in range(4):
-        process = start("run")
-        await_change(process, folder / "metrics.jsonl")
-        time.sleep(moments.uniform(0, 0.25))
-        kills += process.poll() is None
-        process.kill()
-        process.communicate()
-    finish(start("run"))
-    assert kills >= 2
-    assert rows(folder) == rows(unbroken)
-    assert newest(folder) == newest(unbroken)
-    assert history_of(folder) == history_of(unbroken)
-    info = json.loads((folder / "run.json").read_text())
-    assert info["status"] == "finished"
-
-
-@pytest.mark.slow
-def test_an_interrupt_leaves_a_checkpoint_from_which_the_run_ends_in_the_same_bits(
-    unbroken: Path, runs_folder: Path
-) -> None:
-    process, folder = start("run"), runs_folder / "run"
-    await_change(process, folder / "metrics.jsonl")
-    process.send_signal(signal.SIGINT)
-    finish(process)
-    assert json.loads((folder / "run.json").read_text())["status"] == "interrupted"
-    last = checkpoints.latest(folder / "checkpoints")
-    assert last is not None
-    assert rows(folder)[-1][0] == last < 400
-    finish(start("run"))
-    assert rows(folder) == rows(unbroken)
-    assert newest(folder) == newest(unbroken)
-    assert history_of(folder) == history_of(unbroken)

@@ -1,7 +1,6 @@
 """A run that is watched as it is trained: the same lines however it is cut up, the same weights."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,11 +13,8 @@ from curta.evaluation import evaluation_set, gap
 from curta.frontends import api
 from curta.frontends.cli import main
 from curta.frontends.run import Run
-from curta.frontends.serve import live
 from curta.report.watched import generalisation
-from curta.runs.info import Metric
 from curta.runs.record import Progress
-from curta.runs.trackers.base import values
 from tests import tiny
 
 pytestmark = pytest.mark.usefixtures("brief")
@@ -108,29 +104,6 @@ def test_an_earlier_checkpoint_is_evaluated_beside_the_newest() -> None:
     )
 
 
-def test_the_live_page_and_trackers_are_given_what_is_watched(tmp_path: Path) -> None:
-    row = Metric(5, 0, 1.0, 0.5, 2.0, evaluated={"+ held out": 0.25, "// 50/25": 1.0})
-    assert values(row) == {
-        "loss": 1.0, "exact_match": 0.5, "seconds": 2.0,
-        "evaluated/addition/held-out": 0.25, "evaluated/division/50-25": 1.0,
-    }  # fmt: skip
-    run = begin("run", **WATCHED)
-    run.train()
-    news = live.since(run.folder.path, "")
-    rows = [dict(zip(news.columns, record, strict=True)) for record in news.records]
-    found = [row for row in rows if row["evaluated + held out"] is not None]
-    assert {row["step"] for row in found} == {5, 10, 15, 20}
-    assert found[-1]["evaluated + 3"] == run.folder.read_metrics()[-1].evaluated["+ 3"]
-
-
-def test_sizes_that_cannot_be_asked_are_refused_before_training() -> None:
-    changes = TABLE | WATCHED | {"positions__name": "learned", "positions__length": 32}
-    with pytest.raises(UserError, match=r"training\.evaluate_digits: no \+ of 60 digits"):
-        begin("run", **changes, training__evaluate_digits=[60])
-    with pytest.raises(UserError, match=r"training\.evaluate_digits: unknown operator"):
-        begin("run", **WATCHED, training__evaluate_digits={"-": [3]})
-
-
 def test_when_each_seed_was_right_in_training_and_held_out_is_said(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -154,7 +127,7 @@ def test_when_each_seed_was_right_in_training_and_held_out_is_said(
         "seed 1: training at 99% exact match from step 10, held out from step 20",
     ]
     assert generalisation(run.folder) == told
-    assert main(["evaluate", "run", "--count", "2"]) == 0
+    assert main(["evaluate", "run", "count=2"]) == 0
     out = capsys.readouterr().out
     report = run.report.read_text()
     for line in told:

@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import jax
 import pytest
 
 from curta.config.errors import UserError
@@ -63,13 +62,6 @@ def test_each_part_grows_with_what_it_is_of() -> None:
     assert small.memory > estimate.PROCESS
 
 
-@pytest.mark.parametrize(("name", "moments"), estimate.MOMENTS.items())
-def test_an_optimiser_keeps_its_moments(name: str, moments: int) -> None:
-    found = estimate.estimate(tiny.recipe(optimizer__name=name), 1)
-    none = estimate.estimate(tiny.recipe(optimizer__name="sgd"), 1)
-    assert found.optimizer == moments * none.optimizer
-
-
 def test_long_texts_of_a_program_are_estimated_from_short_ones() -> None:
     """Sums grow with their digits, products with the square of them."""
     for program, operator, power in (("addition", "+", 1), ("multiplication", "*", 2)):
@@ -80,11 +72,6 @@ def test_long_texts_of_a_program_are_estimated_from_short_ones() -> None:
             for digits in (1_000, 10_000)
         ]
         assert 10**power / 2 < found[1] / found[0] < 10**power * 2
-
-
-def test_no_device_is_asked_for_more_than_it_has() -> None:
-    assert 1e9 < estimate.memory() < 1e14
-    assert estimate.speed() >= 1e11 * len(jax.devices())
 
 
 @pytest.mark.parametrize(
@@ -113,14 +100,6 @@ def test_what_cannot_be_trained_is_one_line_and_no_folder(
     assert len(lines) == 2
     assert all(says in line and len(line) < 300 for line in lines), lines
     assert not runs_folder.exists()
-
-
-def test_members_count(runs_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(estimate, "memory", lambda: 600_000_000)
-    api.begin("addition", 1, "few", {})
-    with pytest.raises(UserError, match=r"memory, and there are 0\.6 GB"):
-        api.begin("addition", 10_000, "many", {})
-    assert not (runs_folder / "many").exists()
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """What training is given of programs: each member's own windows, or whole texts."""
 
 from collections import Counter
-from dataclasses import replace
 from typing import Any
 
 import jax
@@ -10,8 +9,6 @@ import numpy as np
 import pytest
 
 from curta.config.errors import UserError
-from curta.layouts.texts import layout_of
-from curta.model.recipes import resolve
 from curta.problems import task_sizes
 from curta.problems.problem import Problem
 from curta.programs import PROGRAMS
@@ -19,8 +16,6 @@ from curta.programs.machine.sampling import refused
 from curta.training import records, trainer
 from curta.training.records import Data
 from tests import paper, tiny
-
-BINARY = resolve("base-2", {}, "a test")
 
 BOTH = {
     "training__problems": 30,
@@ -158,20 +153,6 @@ def test_problems_have_answers_and_keep_to_the_sizes_of_the_recipe(
     assert len(set(problems)) > 100
 
 
-def test_tasks_have_problems_by_their_weight() -> None:
-    recipe = tiny.recipe(**BOTH)
-    layout = paper.layout(recipe)
-    counts = [len(records.problems(recipe, layout, task, 0)) for task in recipe.tasks]
-    assert counts == [20, 10]
-
-
-def test_tasks_have_rows_of_their_tables_by_their_weight() -> None:
-    recipe = tiny.recipe(training__problems=30, task__values=[0, 99], task__special=0.0)
-    (task,) = recipe.tasks
-    both = replace(recipe, task=(task, replace(task, operator="*", weight=0.5)))
-    assert [len(records._of_table(both, one, 0)) for one in both.tasks] == [20, 10]
-
-
 @pytest.mark.parametrize(
     "positions",
     [
@@ -201,28 +182,3 @@ def test_an_encoding_that_sees_all_is_given_whole_texts() -> None:
                 assert (texts.prompts[member, row], length) == (prompt, len(tokens))
                 assert prompt <= bounds.prompt
                 assert len(tokens) - prompt <= bounds.completion
-
-
-def test_a_published_layout_needs_no_data() -> None:
-    recipe = tiny.dense()
-    layout = layout_of(recipe)
-    data, bounds = records.recorded(recipe, layout, SEEDS)
-    assert data == Data()
-    assert bounds == (layout.bounds("+", (4, 4)),)
-
-
-def test_problems_to_watch_training_by_have_its_sizes_in_its_base() -> None:
-    """Of one to ten binary digits: below 1,024, and each length as often as in training."""
-    found = records.validation(BINARY, layout_of(BINARY), BINARY.tasks[0])
-    numbers = [number for problem in found for number in problem.operands]
-    assert {problem.base for problem in found} == {2}
-    assert max(numbers) < 1024
-    assert np.mean([number >= 512 for number in numbers]) > 0.05
-
-
-def test_a_seed_below_zero_has_problems_of_a_table() -> None:
-    recipe = tiny.recipe(task__values=(0, 9), task__special=0.0, training__problems=20)
-    layout, (task,) = layout_of(recipe), recipe.tasks
-    below, above = (records.problems(recipe, layout, task, seed) for seed in (-1, 1))
-    assert len({*below}) == len({*above}) == 20
-    assert below != above

@@ -1,6 +1,5 @@
 """Losses of looped models: which recurrences count, and through which gradients go."""
 
-from collections import Counter
 from typing import Any
 
 import jax
@@ -13,10 +12,8 @@ from jaxtyping import Array
 from curta.config.sections import Training
 from curta.layouts import layout_named
 from curta.layouts.batches import padded
-from curta.model.states import States
 from curta.model.transformer import Transformer
 from curta.training import trainer
-from curta.training.recurrence_loss import loss_terms
 from curta.training.trainer import Keys, step_keys
 from tests import textbook, tiny
 
@@ -81,12 +78,6 @@ def mean(one: Any, other: Any, share: float = 0.5) -> Any:
     return jax.tree.map(lambda a, b: share * a + (1 - share) * b, one, other)
 
 
-def test_last_is_the_loss_after_the_last_recurrence() -> None:
-    model = with_recurrences("sublayer")
-    found = learning(model, Training(recurrence_loss="last"))(KEYS[0])
-    assert near(found, learned_by_hand(model, 0, RECURRENCES))
-
-
 @pytest.mark.slow
 def test_mixed_is_half_the_last_and_half_any_number_of_recurrences() -> None:
     model = with_recurrences("block")
@@ -128,50 +119,3 @@ def test_the_rest_of_a_progressive_loss_has_all_recurrences_half_of_them_with_gr
     most = learned_by_hand(model, RECURRENCES - 2, 2)
     drawn = learning(model, Training(recurrence_loss="progressive"))(KEYS[1])
     assert near(found, mean(drawn, most, alpha))
-
-
-def counted(
-    *, num_recurrences: int = RECURRENCES, no_grad_recurrences: Array | int = 0, each: bool = False
-) -> States:
-    """States of a model that says how many recurrences there were without gradient and with it."""
-    after = jnp.stack(
-        [jnp.full(num_recurrences, no_grad_recurrences), jnp.arange(1, num_recurrences + 1)], axis=1
-    )[:, None]
-    earlier = after[:-1].astype(jnp.float32) if each and num_recurrences > 1 else None
-    return States(earlier, after[-1].astype(jnp.float32))
-
-
-def draws(
-    loss: Any, num_recurrences: int, which: int, count: int = 4000
-) -> Counter[tuple[int, int]]:
-    """What one of the readings was taken after, over many steps."""
-    settings = Training(recurrence_loss=loss)
-
-    def one(key: Array) -> Array:
-        return loss_terms(
-            settings,
-            num_recurrences,
-            lambda **how: counted(**{"num_recurrences": num_recurrences} | how),
-            key,
-        )[which].state[0]
-
-    found = jax.jit(jax.vmap(one))(jax.random.split(jax.random.key(0), count))
-    return Counter((int(a), int(b)) for a, b in np.asarray(found))
-
-
-@pytest.mark.parametrize("num_recurrences", [2, 3, 16])
-def test_numbers_of_recurrences_are_drawn_evenly(num_recurrences: int) -> None:
-    """n in 0..R-1, then k in 1..min(R - n, B), B half of R; or any number up to R."""
-    most = max(num_recurrences // 2, 1)
-    progressive = {
-        (n, k): 1 / num_recurrences / min(num_recurrences - n, most)
-        for n in range(num_recurrences)
-        for k in range(1, min(num_recurrences - n, most) + 1)
-    }
-    mixed = {(0, n): 1 / num_recurrences for n in range(1, num_recurrences + 1)}
-    for loss, expected in (("progressive", progressive), ("mixed", mixed)):
-        found = draws(loss, num_recurrences, 0)
-        assert set(found) == set(expected)
-        for pair, share in expected.items():
-            shard = (share * (1 - share) / 4000) ** 0.5
-            assert abs(found[pair] / 4000 - share) < 5 * shard + 1e-9

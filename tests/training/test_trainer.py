@@ -1,6 +1,5 @@
 """Training: pure in (seed, step), resumable to the bit, members that do not disturb each other."""
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -16,7 +15,7 @@ from curta.config.errors import UserError
 from curta.config.recipe import Recipe
 from curta.layouts.batches import padded
 from curta.layouts.texts import layout_of
-from curta.model.windows import logits_of_windows
+from curta.model.decoding import logits_of_windows
 from curta.problems import task_sizes, tasks
 from curta.runs import checkpoints
 from curta.training import records, trainer
@@ -26,9 +25,7 @@ from curta.training.trainer import (
     Member,
     Metrics,
     TaskLayout,
-    per_text_keys,
     step_keys,
-    task_keys,
 )
 from tests import tiny
 
@@ -125,37 +122,6 @@ def test_dropout_and_recurrences_are_a_pure_function_of_seed_and_step(tmp_path: 
     tiny.assert_close(member(swapped, 1), member(whole, 0), TRAINED)
 
 
-def test_every_device_task_and_step_has_dropout_of_its_own_and_one_draw_of_recurrences() -> None:
-    mesh = trainer.mesh_for(1, 8, jax.devices()[:2])
-
-    def local() -> Any:
-        steps = [step_keys(0, number) for number in (0, 1)]
-        own = [task_keys(keys, task) for keys in steps for task in (0, 1)]
-        own = [keys._replace(step=None, order=None) for keys in own]
-        return jax.tree.map(lambda key: jax.random.key_data(key)[None], own)
-
-    part = jax.sharding.PartitionSpec("batch")
-    shard = jax.shard_map(local, mesh=mesh, in_specs=(), out_specs=part, check_vma=False)
-    found = jax.tree.map(np.asarray, jax.jit(shard)())
-
-    def several(name: str) -> int:
-        return len({row.tobytes() for keys in found for row in getattr(keys, name)})
-
-    assert several("dropout") == 8  # two devices, tasks and steps
-    assert several("problems") == 4  # every device draws them whole
-    assert several("recurrences") == several("starts") == 2
-
-
-def test_other_seeds_have_other_weights_and_other_problems(four: tuple[Member, Metrics]) -> None:
-    one, two = member(fresh(0, 1), 0), member(fresh(0, 1), 1)
-    assert not np.array_equal(one.model.tokens, two.model.tokens)
-    swapped = one._replace(seed=two.seed)
-    stacked = jax.tree.map(lambda *leaves: np.stack(leaves), one, swapped)
-    _, metrics = program(2, 1)(stacked, 0, 1)
-    assert metrics.loss[0] == four[1].loss[0, 0]
-    assert metrics.loss[1] != metrics.loss[0]
-
-
 @pytest.mark.parametrize("number", [0, 1])
 def test_a_member_trained_with_another_is_the_member_trained_alone(
     four: tuple[Member, Metrics], number: int
@@ -198,34 +164,6 @@ def test_what_is_drawn_for_each_text_does_not_depend_on_the_devices_that_share_a
     tiny.assert_close(*losses)
 
 
-def test_every_text_of_every_task_has_keys_of_its_own() -> None:
-    groups = [per_text_keys(jax.random.key(1), task, 8) for task in (0, 1)]
-    keys = np.concatenate([jax.random.key_data(part) for group in groups for part in group])
-    assert len(np.unique(keys, axis=0)) == 32
-
-
-def with_second(state: Member, change: Callable[[Any], Any]) -> Member:
-    """The same members, with the second one's model changed."""
-
-    def changed(leaf: Any) -> Any:
-        copy = np.array(leaf)
-        copy[1] = change(copy[1])
-        return copy
-
-    return state._replace(model=jax.tree.map(changed, state.model))
-
-
-def test_a_poisoned_member_stops_and_the_other_never_notices(
-    four: tuple[Member, Metrics],
-) -> None:
-    poisoned = with_second(fresh(0, 1), lambda leaf: np.full_like(leaf, np.nan))
-    after, metrics = program(2, 1)(poisoned, 0, 4)
-    assert after.alive.tolist() == [True, False]
-    assert not np.isfinite(metrics.loss[1]).any()
-    assert tiny.same(member(after._replace(alive=poisoned.alive), 1), member(poisoned, 1))
-    assert tiny.same(member(after, 0), member(four[0], 0))
-
-
 def test_a_member_that_diverges_stays_as_it_was_and_stays_stopped(
     four: tuple[Member, Metrics],
 ) -> None:
@@ -248,18 +186,6 @@ def test_learning_rates_of_members_differ_without_compiling_anew() -> None:
     assert metrics.loss[0, 0] == pytest.approx(metrics.loss[1, 0], rel=1e-5)
     assert tiny.same(member(after.model, 1), member(start.model, 1))
     assert not np.array_equal(after.model.tokens[0], start.model.tokens[0])
-
-
-def test_a_fresh_model_is_about_as_good_as_guessing(four: tuple[Member, Metrics]) -> None:
-    guessing = math.log(len(layout_of(RECIPE).characters))
-    assert 0.7 * guessing < four[1].loss[:, 0].mean() < 1.5 * guessing
-
-
-def test_members_start_alive_with_their_seeds_and_rates() -> None:
-    state = fresh(4, 9)
-    assert state.seed.tolist() == [4, 9]
-    assert state.alive.all()
-    assert state.hyperparams.learning_rate.tolist() == [np.float32(0.01)] * 2
 
 
 def test_what_a_chunk_is_given_is_gone_afterwards_and_lies_in_what_comes_out() -> None:
@@ -392,28 +318,6 @@ def test_a_step_on_windows_has_the_mean_loss_of_those_it_drew() -> None:
     losses = np.log(np.exp(logits).sum(axis=1)) - right
     expected = losses.mean(), (logits.argmax(axis=1) == targets).mean()
     np.testing.assert_allclose(np.array(found), expected, rtol=1e-4)
-
-
-def test_a_program_is_trained_on_whole_texts_where_all_earlier_tokens_are_seen() -> None:
-    """Recorded ones: the loss falls on the few that there are."""
-    recipe = tiny.recipe(positions__name="rope", training__problems=4)
-    mesh = trainer.mesh_for(1, 8, jax.devices()[:1])
-    data, _ = records.recorded(recipe, layout_of(recipe), [0])
-    call = trainer.compiled(recipe, written(recipe), mesh)
-    state, data = trainer.shard(begun(recipe, 0), mesh), trainer.placed(data, mesh)
-    _, metrics = call(state, data, jnp.int32(0), jnp.int32(60))
-    loss = np.asarray(metrics.loss)[0, :60]
-    assert loss[-5:].mean() < 0.7 * loss[:5].mean()
-
-
-def test_cores_divide_every_task_evenly_and_no_batch_of_windows() -> None:
-    tasks = [{"operator": o, "weight": w} for o, w in (("+", 1.0), ("-", 2.0))]
-    odd = tiny.dense(layout="reversed", task=tasks, training__batch=9)
-    assert odd.shares == (3, 6)
-    assert trainer.training_mesh(odd, 1).shape["batch"] == 1
-    even = tiny.dense(layout="reversed", task=tasks, training__batch=12)
-    assert trainer.training_mesh(even, 1).shape["batch"] == 2
-    assert trainer.training_mesh(tiny.recipe(training__batch=8), 1).shape["batch"] == 1
 
 
 # Devices.

@@ -1,4 +1,4 @@
-"""Which of several processes this one is, where `curta --processes`, srun or mpirun has begun it.
+"""Which of several processes this one is, where srun or mpirun has begun it.
 
 It is read from the environment, so that a single process knows without importing JAX.
 """
@@ -7,9 +7,6 @@ import os
 import re
 from dataclasses import dataclass
 
-OWN, ADDRESS = "CURTA_PROCESS", "CURTA_COORDINATOR"
-"""What `--processes` gives each process: its index and how many there are, and where they meet."""
-
 SRUN = ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_STEP_TASKS_PER_NODE")
 MPIRUN = ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE")
 """Where a launcher says a process's index, how many there are, and how many on its machine."""
@@ -17,15 +14,11 @@ MPIRUN = ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL
 
 @dataclass(frozen=True)
 class Process:
-    """One of `count` processes that belong together, `beside` of them on its machine.
-
-    They meet at `address`; where that is empty JAX finds it by itself.
-    """
+    """One of `count` processes that belong together, `beside` of them on its machine."""
 
     index: int = 0
     count: int = 1
     beside: int = 1
-    address: str = ""
 
 
 def process() -> Process:
@@ -33,22 +26,11 @@ def process() -> Process:
 
     A batch script of Slurm's is alone, however many tasks srun would begin in it.
     """
-    if OWN in os.environ:
-        index, count = _numbers(OWN)
-        return Process(index, count, count, os.environ.get(ADDRESS, ""))
     for names in (SRUN, MPIRUN):
         if all(name in os.environ for name in names):
             (index, *_), (count, *_), (beside, *_) = map(_numbers, names)
             return Process(index, count, beside)
     return Process()
-
-
-def environment(index: int, count: int, address: str) -> dict[str, str]:
-    """What `process` reads in a process that is begun with it.
-
-    Processes of one machine do not meet by way of a proxy.
-    """
-    return {OWN: f"{index} of {count}", ADDRESS: address, "no_grpc_proxy": "127.0.0.1"}
 
 
 def _numbers(name: str) -> list[int]:

@@ -294,7 +294,7 @@ def unknown_field(path: str, names: Iterable[str]) -> UserError:
     """Return an error for a field that does not exist: its new name, or the nearest one."""
     if path in RENAMED:
         return UserError(f"{path} is called {RENAMED[path]} now")
-    return unknown("field", path, names, "curta train --help")
+    return unknown("field", path, names, "curta show RECIPE --fields")
 
 
 def as_json(fields: Mapping[str, Any], where: str) -> str:
@@ -344,9 +344,9 @@ def with_overrides(fields: Mapping[str, Any], overrides: Mapping[str, Any]) -> d
         for section in sections:
             table = table.setdefault(section, {})
             if isinstance(table, list):
-                raise UserError(f"--{path}: there are several; change them in the recipe's file")
+                raise UserError(f"{path}: there are several; change them in the recipe's file")
             if not isinstance(table, dict):
-                raise UserError(f"--{path}: {section!r} is a single value, not a section")
+                raise UserError(f"{path}: {section!r} is a single value, not a section")
         table[field] = value
     return result
 

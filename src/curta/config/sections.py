@@ -54,7 +54,7 @@ class Training:
     steps: Steps = 1000
     """How many times the weights are updated."""
     extended_at: Annotated[tuple[Steps, ...], MaxLen(EXTENSIONS)] = ()
-    """Steps at which training had ended before `curta resume --steps` made it longer.
+    """Steps at which training had ended before it was made longer with `--resume`.
 
     Up to each the learning rate runs the course that ends there, then that of the next end.
     """

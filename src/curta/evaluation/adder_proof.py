@@ -28,7 +28,7 @@ from jaxtyping import Float, Int
 from curta.config.errors import UserError
 from curta.evaluation.rounding import FUNCTION, UNIT
 from curta.layouts.columns import DIGITS, WRITTEN, ColumnsLayout
-from curta.model.positions.coupled_sinusoidal import CoupledSinusoidalEncoding
+from curta.model.positions.vectors import CoupledSinusoidalEncoding
 from curta.model.transformer import Transformer
 from curta.problems.problem import Problem
 

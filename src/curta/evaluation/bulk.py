@@ -8,19 +8,21 @@ The sums 12+34 and 5+6 are the characters `12+34.5+6.` with a line's end for eac
 """
 
 import re
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Int, UInt8
+from jaxtyping import Bool, Int, UInt8
 
 from curta.config.errors import UserError
+from curta.problems.numerals import DIGITS
 from curta.problems.operations import OPERATIONS, Operation
 from curta.problems.sizes import check_operands
 from curta.programs.machine.machine import Machine, Windows
-from curta.programs.machine.plain import Number, Plain, plain
-from curta.programs.machine.sheet import Prompts, Written
-from curta.programs.machine.writing import Look, write_all
+from curta.programs.machine.prompt import Format, Sign
+from curta.programs.machine.recording import Queries, Rows
+from curta.programs.machine.writing import Completions, Prompts, complete
 
 FIRST = re.compile(r"[1-9][0-9]*([-+*])[1-9]")
 LONGEST = 1000
@@ -40,7 +42,23 @@ class Span(NamedTuple):
     length: Places
 
 
-class ProblemLines(NamedTuple):
+class Operand(NamedTuple):
+    """The token of each digit of an operand: where it comes first in the text, and elsewhere."""
+
+    first: dict[str, int]
+    others: dict[str, int]
+    high_first: bool
+
+
+class PlainFormat(NamedTuple):
+    """A prompt of operands and fixed tokens, and the tokens of an answer's digits."""
+
+    parts: tuple[Operand | int, ...]
+    digits: dict[int, str]
+    high_first: bool
+
+
+class Lines(NamedTuple):
     """The problems of a text."""
 
     chars: Chars
@@ -48,7 +66,7 @@ class ProblemLines(NamedTuple):
     operands: tuple[Span, Span]
 
 
-def read(text: str) -> ProblemLines | None:
+def read(text: str) -> Lines | None:
     """The lines of a text; None if they are not plain.
 
     >>> [(span.begin.tolist(), span.length.tolist()) for span in read("12+34\\n5+6").operands]
@@ -64,14 +82,44 @@ def read(text: str) -> ProblemLines | None:
         return None
     begins = np.concatenate([[0], ends[:-1] + 1])
     spans = Span(begins, signs - begins), Span(signs + 1, ends - signs - 1)
-    for span in spans:  # a number everywhere, not too long, and no zero before it
-        inside = (span.length > 0) & (span.length <= LONGEST)
-        if not (inside.all() and (chars[span.begin] > ZERO).all()):
-            return None
-    return ProblemLines(chars, first[1], spans)
+    return Lines(chars, first[1], spans) if all(_numbers(chars, span) for span in spans) else None
 
 
-def answers(machine: Machine, windows: Windows, next_tokens: Look, text: str) -> list[str] | None:
+def plain(machine: Machine, operator: str) -> PlainFormat | None:
+    """Return the tables of an operator; None unless it has decimal numbers and signs alone."""
+    form = machine.formats[operator]
+    answer = form.answer
+    if answer.base != 10 or answer.sign or answer.many or answer.truth or answer.fraction:
+        return None
+    odd = (g.base != 10 or g.many or g.gap or g.filled or g.multiple != 1 for g in form.givens)
+    if form.compound or any(odd):
+        return None
+    parts = list[Operand | int]()
+    for part in form.parts:
+        # of an operand these are the tokens of 00, 11, ..., 99
+        tokens = [machine.numbers[key] for key in Format(form.axes, (part,), answer).every()]
+        if isinstance(part, Sign):
+            parts.append(tokens[0])
+            continue
+        first, others = (dict(zip(DIGITS, t, strict=False)) for t in (tokens[::2], tokens[1::2]))
+        parts.append(Operand(first, others, part.high_first))
+    digits = {
+        number: str(token.value)
+        for number, token in enumerate(machine.tokens)
+        if token.role == answer.role and token.value is not None
+    }
+    return PlainFormat(tuple(parts), digits, answer.high_first)
+
+
+def _numbers(chars: Chars, span: Span) -> bool:
+    """Whether there is a number everywhere, not too long, and no zero before it."""
+    inside = (span.length > 0) & (span.length <= LONGEST)
+    return bool(inside.all() and (chars[span.begin] > ZERO).all())
+
+
+def answers(
+    machine: Machine, windows: Windows, next_tokens: Callable[[Rows], Queries], text: str
+) -> list[str] | None:
     """Return the answer to every line of a text; None if a line, or an answer, is not plain.
 
     `next_tokens` gives the token that follows each window.
@@ -88,17 +136,10 @@ def answers(machine: Machine, windows: Windows, next_tokens: Look, text: str) ->
     except UserError:  # the line is named where problems are read one by one
         return None
     answers = [""] * len(lines.operands[0].begin)
-    a, b = lines.operands
-    order = np.argsort(a.length + b.length, kind="stable")
-    for start in range(0, len(order), TOGETHER):  # lines of about one length
-        chosen = order[start : start + TOGETHER]
-        texts = answered(
-            write_all(
-                machine, windows, lambda rows, _: next_tokens(rows), prompts(lines, table, chosen)
-            ),
-            table,
-            machine.end,
-        )
+    for chosen in _chosen(lines):
+        asked = prompts(lines, table, chosen)
+        written = complete(machine, windows, lambda rows, _: next_tokens(rows), asked)
+        texts = answered(written, table, machine.end)
         if texts is None:
             return None
         for line, answer in zip(chosen.tolist(), texts, strict=True):
@@ -106,13 +147,21 @@ def answers(machine: Machine, windows: Windows, next_tokens: Look, text: str) ->
     return answers
 
 
-def prompts(lines: ProblemLines, table: Plain, chosen: Places) -> Prompts:
+def _chosen(lines: Lines) -> Iterator[Places]:
+    """Lines that are written together: those of about one length."""
+    a, b = lines.operands
+    order = np.argsort(a.length + b.length, kind="stable")
+    for start in range(0, len(order), TOGETHER):
+        yield order[start : start + TOGETHER]
+
+
+def prompts(lines: Lines, table: PlainFormat, chosen: Places) -> Prompts:
     """Tokens from characters: each part of the prompt fills its share of every line.
 
     12+34 and 5+6, lowest digits first: tokens 2 1 + 4 3 = 5 + 6 =, of lengths 6 and 4.
     """
     spans = iter(lines.operands)
-    parts = [(part, next(spans) if isinstance(part, Number) else None) for part in table.parts]
+    parts = [(part, next(spans) if isinstance(part, Operand) else None) for part in table.parts]
     sizes = [np.ones_like(chosen) if s is None else s.length[chosen] for _, s in parts]
     lengths = np.sum(sizes, axis=0)
     tokens, at = np.empty(int(lengths.sum()), np.int32), np.cumsum(lengths) - lengths
@@ -126,7 +175,7 @@ def prompts(lines: ProblemLines, table: Plain, chosen: Places) -> Prompts:
 
 
 def _fill(
-    tokens: Int[np.ndarray, " time"], at: Places, number: Number, chars: Chars, span: Span
+    tokens: Int[np.ndarray, " time"], at: Places, number: Operand, chars: Chars, span: Span
 ) -> None:
     """Writes an operand of every line. 12 at 7, its lowest digit first: 2 at 7, 1 at 8."""
     begin, length = span
@@ -146,7 +195,7 @@ def _lookup(tokens: dict[str, int]) -> Int[np.ndarray, " chars"]:
     return table
 
 
-def answered(written: Written, table: Plain, end: int) -> list[str] | None:
+def answered(written: Completions, table: PlainFormat, end: int) -> list[str] | None:
     """The answers in what was written, without zeros before them; None if one is malformed.
 
     Tokens 6 4 $ and 0 0 $, lowest digits first: "46" and "0".
@@ -161,7 +210,15 @@ def answered(written: Written, table: Plain, end: int) -> list[str] | None:
         return None
     chars = chars if table.high_first else chars[:, ::-1]
     begun = np.maximum.accumulate(chars > ZERO, axis=1)
-    last = chars.shape[1] - 1 - np.argmax(chars[:, ::-1] > 0, axis=1)
-    begun[np.arange(len(chars)), last] = True  # a zero alone stays
+    begun[np.arange(len(chars)), _last(chars > 0)] = True  # a zero alone stays
     lines = np.pad(np.where(begun, chars, 0), ((0, 0), (0, 1)), constant_values=END)
     return lines[lines > 0].tobytes().decode().splitlines()
+
+
+def _last(there: Bool[np.ndarray, "lines steps"]) -> Places:
+    """The last column of each row that is true.
+
+    >>> _last(np.array([[True, True, False], [True, False, False]])).tolist()
+    [1, 0]
+    """
+    return there.shape[1] - 1 - np.argmax(there[:, ::-1], axis=1)

@@ -32,8 +32,7 @@ from curta.evaluation.scoring import Models
 from curta.layouts.program import ProgramLayout
 from curta.problems.problem import Problem
 from curta.programs.machine.machine import neighbour_name
-from curta.programs.machine.recording import Recording, seen
-from curta.programs.machine.table import WindowIndex
+from curta.programs.machine.recording import Recording, WindowIndex, recorded_windows
 from curta.training.windows import TrainingWindows
 
 SHOWN = 20
@@ -308,6 +307,6 @@ def window_texts(layout: ProgramLayout, row: Int[np.ndarray, " cells"]) -> list[
 def place_of(layout: ProgramLayout, problem: Problem, row: Int[np.ndarray, " cells"]) -> int:
     """Where in a problem's text the window's query stands, in tokens; -1 if nowhere."""
     recording = Recording.of([layout.tokens_of(problem)])
-    rows = seen(layout.machine, recording, layout.windows).rows
+    rows = recorded_windows(layout.machine, recording, layout.windows).rows
     same = np.flatnonzero((rows == row).all(axis=1))
     return int(np.flatnonzero(recording.asked)[same[0]]) if len(same) else -1

@@ -21,7 +21,7 @@ from curta.problems.sizes import Sizes
 from curta.problems.tasks import RANDOM, as_size, problems
 from curta.problems.tasks import slices as known_slices
 from curta.programs.machine.sampling import draw, rare
-from curta.programs.user.kept import COUNT, StoredTexts, save
+from curta.programs.user.run_snapshot import COUNT, StoredTexts, save
 
 SPECIAL = "special"
 """The slice of problems made of nines, zeros, equal operands and the like."""

@@ -24,7 +24,7 @@ from curta.layouts.program import ProgramLayout
 from curta.problems import task_sizes, tasks
 from curta.problems.problem import Problem
 from curta.programs.machine.sampling import drawn
-from curta.programs.user.kept import StoredTexts
+from curta.programs.user.run_snapshot import StoredTexts
 from curta.training import records
 
 TRIES = 20

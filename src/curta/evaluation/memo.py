@@ -14,9 +14,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from curta.model.decoding import logits_of_windows
 from curta.model.transformer import Transformer
-from curta.model.windows import logits_of_windows
-from curta.programs.machine.table import WindowIndex, distinct
+from curta.programs.machine.recording import WindowIndex, distinct
 
 BLOCKS = (64, 4096)
 """Windows of one pass: few sizes, so that few programs are compiled."""

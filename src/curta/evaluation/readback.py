@@ -23,7 +23,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from curta.programs.machine.machine import Machine, Windows
-from curta.programs.machine.tokens import HOME
+from curta.programs.machine.paper import HOME
 
 TERMS = 4
 """Most terms of a sum."""

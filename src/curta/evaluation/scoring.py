@@ -25,7 +25,8 @@ from curta.layouts.program import ProgramLayout
 from curta.model.positions.window import WindowEncoding
 from curta.model.transformer import Transformer
 from curta.problems.problem import Problem, answer_text, widths
-from curta.programs.machine.recall import Recall
+from curta.programs.machine.machine import cells_of
+from curta.programs.machine.recording import Recording, WindowTable, recorded_windows
 from curta.training import processes
 from curta.training.records import padded_texts
 from curta.training.trainer import mesh_for, shard
@@ -65,20 +66,22 @@ class Models:
         return mesh_for(self.members, batch, jax.local_devices())
 
     @cached_property
-    def recall(self) -> Recall:
-        """What programs write after windows, for models that see nothing else."""
+    def true_windows(self) -> WindowTable:
+        """The windows of all true texts so far, for models that see nothing else."""
         assert isinstance(self.layout, ProgramLayout)
-        return Recall(self.layout.machine, self.layout.windows)
+        return WindowTable(cells_of(self.layout.windows))
+
+    @cached_property
+    def examples(self) -> dict[int, Problem]:
+        """The first problem that had each of `true_windows`, by the window's number."""
+        return {}
 
     def member(self, number: int) -> Transformer:
         return jax.tree.map(lambda leaf: leaf[number], self.stacked)
 
     def with_weights(self, stacked: Transformer) -> "Models":
-        """The same members at another step; what programs write stays known."""
-        models = replace(self, stacked=stacked)
-        if "recall" in vars(self):
-            vars(models)["recall"] = self.recall
-        return models
+        """The same members at another step."""
+        return replace(self, stacked=stacked)
 
     def with_recurrences(self, num_recurrences: int) -> "Models":
         """The same members, run over so many times."""
@@ -164,26 +167,24 @@ def _looked_up(models: Models, memo: Memo, problems: Sequence[Problem]) -> Score
 
     Two texts with windows a, b and b; a member that is right on b alone has 1 and 1 hits.
     """
-    layout, table = models.layout, models.recall.table
-    before = len(table)
-    recalled = models.recall.of(
-        [layout.prompt_tokens(problem) for problem in problems],
-        lambda number: right_text(layout, problems[number]),
-        lambda number, written: layout.answer(problems[number], written) == problems[number].truth,
-    )
+    layout, table, count = models.layout, models.true_windows, len(problems)
+    assert isinstance(layout, ProgramLayout)
+    recording = Recording.of([right_text(layout, problem) for problem in problems])
+    shown = recorded_windows(layout.machine, recording, layout.windows)
+    before, window = len(table), table.add(shown)
     if table.conflicts:
         raise UserError("at these sizes two tokens follow one window: `curta check` shows which")
-    met, first = np.unique(recalled.window, return_index=True)
-    new = met >= before
-    pairs = zip(met[new].tolist(), recalled.text[first[new]].tolist(), strict=True)
-    models.recall.met |= {window: problems[text] for window, text in pairs}
-    number, count = memo.with_losses(table.rows, table.targets), len(problems)
+    # numbers of windows, in the order in which they were entered: new ones are the last
+    new, first = np.unique(window, return_index=True)
+    examples = zip(new.tolist(), shown.text[first].tolist(), strict=True)
+    models.examples.update((n, problems[text]) for n, text in examples if n >= before)
+    number = memo.with_losses(table.rows, table.targets)
     right, loss = memo.token[:, number] == table.targets, memo.loss[:, number]
     hits, losses = (
-        np.stack([np.bincount(recalled.text, one[recalled.window], count) for one in column])
+        np.stack([np.bincount(shown.text, member[window], count) for member in column])
         for column in (right.astype(np.float64), loss)
     )
-    tokens = np.bincount(recalled.text, minlength=count)
+    tokens = np.bincount(shown.text, minlength=count)
     return Scores(hits.astype(np.int64), losses, tokens, tokens)
 
 

@@ -91,7 +91,9 @@ def _parts(recipe: Recipe, models: Models, settings: sections.Evaluation) -> Sui
         if models.seeds and gap.can_be_known(models.layout, task):
             gaps[f"{operator}, trained on and held out"] = partial(find_gap, task)
     paired = _operators(recipe, "grid", settings.grid, lambda operation: operation.least == 2)
-    grids = {o: {**exact_match.grid_rows(models, o, settings)} for o in paired}
+    grids: dict[str, dict[str, Find]] = {
+        operator: {**exact_match.grid_rows(models, operator, settings)} for operator in paired
+    }
     return SuiteParts(sizes, held_out, gaps, grids)
 
 
@@ -160,7 +162,7 @@ def evaluate(
     tables = [
         exact_match.whole_table(
             models, operator, settings.table,
-            lambda share, operator=operator: say(f"all of {operator}: {share:.0%}"),
+            partial(lambda operator, share: say(f"all of {operator}: {share:.0%}"), operator),
         )
         for operator in tabled
     ]  # fmt: skip

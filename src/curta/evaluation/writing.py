@@ -12,8 +12,7 @@ from curta.layouts import ShapeBounds
 from curta.layouts.program import ProgramLayout
 from curta.problems.operations import Answer
 from curta.problems.problem import Problem, answer_text, parse, widths
-from curta.programs.machine.sheet import Prompts
-from curta.programs.machine.writing import write, write_all
+from curta.programs.machine.writing import Prompts, complete, write
 
 TokensAndAnswer = tuple[list[int], Answer | None]
 """The tokens that a member wrote, and the answer in them; None if it is malformed."""
@@ -58,8 +57,7 @@ def answers(
 ) -> list[TokensAndAnswer]:
     """Return what members write after problems, and the answers in that.
 
-    Under a window they write side by side: a text is given up that is longer than is right, or
-    whose pen goes much farther.
+    Under a window they write side by side: a text is given up that is longer than is right.
     """
     layout, texts = models.layout, list[list[int]]()
     if not pairs:
@@ -70,13 +68,10 @@ def answers(
     else:
         right = {problem: layout.tokens_of(problem) for problem in {p: None for _, p in pairs}}
         look, members = models.memo.tokens, np.array([member for member, _ in pairs])
-        whole = Prompts.of([tokens for tokens, _ in right.values()])
         prompts = Prompts.of([right[problem][0][: right[problem][1]] for _, problem in pairs])
         limit = 16 + max(len(tokens) - prompt for tokens, prompt in right.values())
-        texts = write_all(
-            layout.machine, layout.windows, lambda rows, n: look(rows, members[n]), prompts, limit,
-            whole,
-        ).lists  # fmt: skip
+        follow = lambda rows, texts: look(rows, members[texts])
+        texts = complete(layout.machine, layout.windows, follow, prompts, limit).lists
     return [
         (text, layout.answer(problem, text))
         for (_, problem), text in zip(pairs, texts, strict=True)

@@ -11,9 +11,8 @@ from curta.runs.folders import Folder
 from curta.runs.info import Origin
 
 if TYPE_CHECKING:
-    from curta.export.base import Exported, Exporter, Importer
+    from curta.export.base import Exporter, Importer
     from curta.runs.session import Session
-    from curta.training.trainer import Member
 
 EXPORTERS: "Registry[Exporter]" = Registry(
     "form",
@@ -39,15 +38,25 @@ def write(run: "Session", to: str, out: Path | None = None, member: int = 0) -> 
     """
     EXPORTERS.check(to)
     from curta.export.base import Exported
-    from curta.runs.summary import summary
+    from curta.runs import metrics
+    from curta.runs.summary import slice_summary
 
     exporter = EXPORTERS[to]
     reason = exporter.refuse(run.recipe)
     if reason:
         raise UserError(f"{to} cannot express run {run.name!r}: {reason}")
     model, path = run.model(member), out or run.folder.path / exporter.file.format(member=member)
-    about = summary(run.folder)
-    exported = Exported(run.name, run.seeds[member], run.recipe, model, member, about)
+    evaluation = run.folder.read_evaluation()
+    last_rows = metrics.read_last(run.folder.metrics, len(run.seeds))
+    exported = Exported(
+        run.name,
+        run.seeds[member],
+        run.recipe,
+        model,
+        member,
+        steps=max((row.step for row in last_rows), default=0),
+        rows=[slice_summary(row) for row in evaluation.lengths] if evaluation else [],
+    )
     with ownership.owned(run.folder.path) if out is None else nullcontext():
         exporter.write(exported, path)
     return path
@@ -59,35 +68,29 @@ def import_run(form: str, path: Path, name: str | None = None) -> Folder:
     Raises UserError if they are not such files, or the run exists already.
     """
     IMPORTERS.check(form)
+    import jax
+    import jax.numpy as jnp
+
     from curta.model.transformer import parameters
     from curta.runs import checkpoints
-    from curta.training import devices
+    from curta.training import devices, trainer
 
     devices.configure()
-    found = IMPORTERS[form].read(path)
-    seeds, steps = folders.seeds_of([found.seed]), found.recipe.training.steps
-    layout = found.model.layout
-    folder = folders.create(found.recipe, layout, folders.checked(found.run), seeds, name)
+    imported = IMPORTERS[form].read(path)
+    seeds, steps = folders.seeds_of([imported.seed]), imported.recipe.training.steps
+    layout = imported.model.layout
+    folder = folders.create(imported.recipe, layout, folders.checked(imported.run), seeds, name)
     owner = checkpoints.owner(folder.read_recipe(), seeds, steps)
-    checkpoints.save(folder.checkpoints, steps, _finished(found), owner)
+    # the state of a run whose only member is this one
+    state = trainer.init(imported.recipe, layout, jnp.array([imported.seed]))
+    model = jax.tree.map(lambda leaf: leaf[None], imported.model)
+    best = None if state.best is None else state.best._replace(model=model)
+    checkpoints.save(folder.checkpoints, steps, state._replace(model=model, best=best), owner)
     folder.update(
         status="finished",
         done=("training",),
         checkpoint=steps,
-        parameters=parameters(found.model),
-        imported=Origin(form, str(path), found.run),
+        parameters=parameters(imported.model),
+        imported=Origin(form, str(path), imported.run),
     )
     return folder
-
-
-def _finished(found: "Exported") -> "Member":
-    """The state of a run whose only member is this one."""
-    import jax
-    import jax.numpy as jnp
-
-    from curta.training import trainer
-
-    state = trainer.init(found.recipe, found.model.layout, jnp.array([found.seed]))
-    model = jax.tree.map(lambda leaf: leaf[None], found.model)
-    best = None if state.best is None else state.best._replace(model=model)
-    return state._replace(model=model, best=best)

@@ -12,7 +12,6 @@ import inspect
 import json
 import re
 import textwrap
-from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -20,24 +19,21 @@ from typing import Any
 import numpy as np
 
 from curta.config import files
+from curta.config.positions import CoupledSinusoidal, Window
 from curta.config.recipe import Recipe, short
 from curta.config.table import spanned
-from curta.export import adderboard_columns as columns
-from curta.export.base import Exported, Exporter, machine_data, parts_of
+from curta.export.base import Exported, Exporter, machine_data, parts_of, weights_of
 from curta.export.huggingface import asking_curta
 from curta.export.room import rooms
 from curta.layouts.columns import ColumnsLayout
-from curta.model.transformer import Transformer, parameters
+from curta.model.positions.vectors import CoupledSinusoidalEncoding
+from curta.model.transformer import parameters
 from curta.problems import task_sizes
-
-IMPORT = "\nfrom curta.export.huggingface.asking_curta import answer, prompt\n"
-IMPORT_CHECKED = "\nfrom curta.export.huggingface.asking_curta import checked\n"
-TYPING = "from typing import Any\n"
 
 DIGITS = 100
 """The most digits of an operand: the file recomputes the whole text for every token."""
 
-NEEDED = {
+NEEDED: dict[str, tuple[Any, ...]] = {
     "embedding": ("table",),
     "gated": (False,),
     "activation": ("relu", "relu2"),
@@ -51,6 +47,48 @@ NEEDED = {
 }
 """Settings of the model that `standalone.py` knows."""
 
+COLUMNS_NEEDED: dict[str, tuple[Any, ...]] = {
+    "qk_input": ("positions",),
+    "norm": ("none",),
+    "norm_placement": ("pre",),
+    "biases": ((),),
+    "tied_scale": (True,),
+    "num_layers": (1,),
+    "num_recurrences": (1,),
+    "input_injection": ("none",),
+    "gated": (False,),
+    "causal": (True,),
+    "activation": ("relu", "relu2"),
+    "role_embeddings": (False,),
+}
+"""Settings of the model that `standalone_columns.py` knows."""
+
+TENSORS = {
+    "tokens": "tokens",
+    "roles": "roles",
+    "biases": "positions.biases",
+    "query": "attention.query",
+    "key": "attention.key",
+    "value": "attention.value",
+    "out": "attention.out",
+    "turn": "attention.turn",
+    "attention_gain": "attention.gain",
+    "up": "mlp.up",
+    "down": "mlp.down",
+    "mlp_gain": "mlp.gain",
+    "gain": "gain",
+    "head": "head",
+}
+"""Names in the file, and the weights that they are; each that a model has is there once."""
+
+SHARED = {
+    "key-query": "keys' matrix is that of queries, turned by one angle",
+    "value-key": "values' matrix is that of keys",
+    "out-query": "what leaves attention goes through the queries' matrix, transposed",
+    "out-value": "what leaves attention goes through the values' matrix, transposed and negative",
+}
+"""What the file says of `model.weight_sharing`."""
+
 
 class AdderBoard(Exporter):
     name = "adderboard"
@@ -58,83 +96,65 @@ class AdderBoard(Exporter):
     file = "adderboard-{member}.py"
 
     def refuse(self, recipe: Recipe) -> str | None:
-        if recipe.layout == ColumnsLayout.name:
-            return _unknown(recipe, columns.POSITIONS, columns.NEEDED)
-        if recipe.layout is not None:
+        if recipe.layout not in (None, ColumnsLayout.name):
             return f"layout {recipe.layout!r} (it knows programs, and 'columns')"
         if "+" not in [task.operator for task in recipe.tasks]:
             return "it does not add"
-        return _unknown(recipe, "window", NEEDED)
+        of_columns = recipe.layout is not None
+        positions = CoupledSinusoidal.name if of_columns else Window.name
+        if recipe.positions.name != positions:
+            return f"positions.name {recipe.positions.name!r} (it knows {positions!r})"
+        for field, known in (COLUMNS_NEEDED if of_columns else NEEDED).items():
+            value = getattr(recipe.model, field)
+            if value not in known:
+                return f"model.{field} {value!r} (it knows {', '.join(map(repr, known))})"
+        if recipe.model.kv_heads != recipe.model.heads:
+            kv_heads = recipe.model.num_kv_heads
+            return f"model.num_kv_heads {kv_heads} (it knows as many as model.heads)"
+        return None
 
     def write(self, member: Exported, out: Path) -> None:
-        model = member.model
-        if isinstance(model.layout, ColumnsLayout):
-            constants = _constants(member, columns.settings(model), columns.tensors(model))
-            files.write(out, _filled(_guarded(_template(columns.TEMPLATE)), constants))
-            return
-        constants = _constants(member, _settings(member), _tensors(model))
-        room = rooms(member.recipe, model, DIGITS)["+"]
-        constants["MACHINE"] = _literal(machine_data(model.layout, {"+": room}))
-        constants["SPARE"] = str(-(-room.tokens // (2 * room.digits)))
-        files.write(out, _filled(_complete(_template("standalone.py")), constants))
-
-
-def _unknown(recipe: Recipe, positions: str, needed: Mapping[str, tuple[Any, ...]]) -> str | None:
-    """The first setting that a template does not know."""
-    if recipe.positions.name != positions:
-        return f"positions.name {recipe.positions.name!r} (it knows {positions!r})"
-    for field, known in needed.items():
-        value = getattr(recipe.model, field)
-        if value not in known:
-            return f"model.{field} {value!r} (it knows {', '.join(map(repr, known))})"
-    if recipe.model.kv_heads != recipe.model.heads:
-        return f"model.num_kv_heads {recipe.model.num_kv_heads} (it knows as many as model.heads)"
-    return None
-
-
-def _constants(
-    member: Exported, settings: dict[str, Any], tensors: dict[str, np.ndarray]
-) -> dict[str, str]:
-    """What both templates are filled with."""
-    shapes = {name: tensor.shape for name, tensor in tensors.items()}
-    numbers = np.concatenate([tensor.ravel() for tensor in tensors.values()])
-    text = base64.b64encode(numbers.astype("<f4").tobytes()).decode()
-    return {
-        "SETTINGS": _literal(settings),
-        "METADATA": _literal(_metadata(member)),
-        "SHAPES": _literal(shapes),
-        "WEIGHTS": '"""\n' + "\n".join(textwrap.wrap(text, 99)) + '\n"""',
-    }
-
-
-def _template(name: str) -> str:
-    return (resources.files(__package__) / name).read_text("utf-8")
-
-
-def _complete(source: str) -> str:
-    """The program for texts of a machine, with what it imports from here written out."""
-    asking = (resources.files(__package__) / "huggingface" / "asking_curta.py").read_text("utf-8")
-    head, _, inner = asking.partition(TYPING)
-    imports = "".join(re.findall(r"^from .*\n", head, flags=re.MULTILINE))
-    source = source.replace(IMPORT, "").replace(TYPING, imports + TYPING)
-    return source.replace("class Model:", f"{inner.strip()}\n\n\nclass Model:")
-
-
-def _guarded(source: str) -> str:
-    """The program for columns, with the check of its operands written out."""
-    parts = [inspect.getsource(part) for part in (asking_curta.checked, asking_curta.takes)]
-    guard = "\n\n".join(parts)
-    imports = "from collections.abc import Sequence\nfrom numbers import Integral\n"
-    source = source.replace(IMPORT_CHECKED, "").replace(TYPING, imports + TYPING)
-    return source.replace("class Model:", f"{guard}\n\nclass Model:")
-
-
-def _filled(source: str, constants: dict[str, str]) -> str:
-    """A template with its empty constants filled in."""
-    empty = re.compile(rf"^({'|'.join(constants)})(: [^=]+ = ).*$", flags=re.MULTILINE)
-    source, count = empty.subn(lambda line: line[1] + line[2] + constants[line[1]], source)
-    assert count == len(constants)
-    return source
+        model, config = member.model, member.model.config
+        of_columns = isinstance(model.layout, ColumnsLayout)
+        settings: dict[str, Any] = {
+            "heads": config.heads,
+            "squared": config.activation == "relu2",
+            "scale": config.head_dim**-0.5 if config.attention_scale else 1.0,
+        }
+        weights = weights_of(model)
+        tensors = {name: weights[path] for name, path in TENSORS.items() if path in weights}
+        if of_columns:
+            assert isinstance(model.positions, CoupledSinusoidalEncoding)
+            settings |= {
+                "period": model.positions.period,
+                "subtracts": "out-value" in config.weight_sharing,
+            }
+            stacked = {name for name, path in TENSORS.items() if "." in path}  # of the one block
+            tensors = {name: t[0] if name in stacked else t for name, t in tensors.items()}
+            source = _columns_template()
+        else:
+            settings |= {
+                "num_attention_layers": config.num_attention_layers,
+                "num_layers": config.num_layers,
+                "parts": parts_of(model.layout) if config.compositional_embeddings else None,
+            }
+            source = _program_template()
+        numbers = np.concatenate([tensor.ravel() for tensor in tensors.values()])
+        text = base64.b64encode(numbers.astype("<f4").tobytes()).decode()
+        constants = {
+            "SETTINGS": _literal(settings),
+            "METADATA": _literal(_metadata(member)),
+            "SHAPES": _literal({name: tensor.shape for name, tensor in tensors.items()}),
+            "WEIGHTS": '"""\n' + "\n".join(textwrap.wrap(text, 99)) + '\n"""',
+        }
+        if not of_columns:
+            room = rooms(member.recipe, model, DIGITS)["+"]
+            constants["MACHINE"] = _literal(machine_data(model.layout, {"+": room}))
+            constants["SPARE"] = str(-(-room.tokens // (2 * room.digits)))
+        empty = re.compile(rf"^({'|'.join(constants)})(: [^=]+ = ).*$", flags=re.MULTILINE)
+        source, count = empty.subn(lambda line: line[1] + line[2] + constants[line[1]], source)
+        assert count == len(constants)
+        files.write(out, source)
 
 
 def _literal(value: Any) -> str:
@@ -142,67 +162,66 @@ def _literal(value: Any) -> str:
     return repr(json.loads(json.dumps(value)))
 
 
-def _settings(member: Exported) -> dict[str, Any]:
-    settings, layout = member.model.config, member.model.layout
-    return {
-        "heads": settings.heads,
-        "num_attention_layers": settings.num_attention_layers,
-        "num_layers": settings.num_layers,
-        "squared": settings.activation == "relu2",
-        "scale": settings.head_dim**-0.5 if settings.attention_scale else 1.0,
-        "parts": parts_of(layout) if settings.compositional_embeddings else None,
-    }
+def _written_out(template: str, code: str, imports: str) -> str:
+    """A template with the code that it imports from here written out before its model."""
+    source = (resources.files(__package__) / template).read_text("utf-8")
+    source = re.sub(r"\nfrom curta\..*\n", "", source)
+    source = source.replace("from typing import Any\n", imports + "from typing import Any\n")
+    return source.replace("class Model:", f"{code.strip()}\n\n\nclass Model:")
+
+
+def _program_template() -> str:
+    """The file for texts of a machine, with all that puts problems and reads answers."""
+    head, _, code = inspect.getsource(asking_curta).partition("from typing import Any\n")
+    imports = "".join(re.findall(r"^from .*\n", head, flags=re.MULTILINE))
+    return _written_out("standalone.py", code, imports)
+
+
+def _columns_template() -> str:
+    """The file for columns, with the check of its operands."""
+    code = "\n\n".join(
+        inspect.getsource(part) for part in (asking_curta.checked, asking_curta.takes)
+    )
+    imports = "from collections.abc import Sequence\nfrom numbers import Integral\n"
+    return _written_out("standalone_columns.py", code, imports)
 
 
 def _metadata(member: Exported) -> dict[str, Any]:
-    model, settings = member.model, member.model.config
-    tricks = columns.tricks if isinstance(model.layout, ColumnsLayout) else _tricks
+    """What the board asks of a model, in its words."""
+    recipe, model, config = member.recipe, member.model, member.model.config
+    sums = spanned(
+        task_sizes.span(*(task for task in recipe.tasks if task.operator == "+")), "digit"
+    )
+    how = ", ".join(map(short, recipe.programs))
+    trained = f"sums of {sums}" + (f", as program {how} writes them" if how else "")
+    if isinstance(model.layout, ColumnsLayout):
+        tricks = [
+            "fixed sines and cosines of a digit's place, shared by both operands and the answer",
+            "queries and keys are made of positions alone",
+            "no norms",
+        ]
+        if config.embedding == "arc":
+            tricks.append("digits on an arc: radius, start and step")
+        if model.head is None:
+            tricks.append("head tied to the embedding")
+        tricks += [SHARED[name] for name in config.weight_sharing]
+    else:
+        tricks = [
+            "a token says where it stands: a digit, the part it plays and the move of a pen",
+            "attention limited to a window of squares near the query's own, with learned biases",
+        ]
+        if config.role_embeddings:
+            tricks.append("an embedding of the part that a token plays")
+        if config.compositional_embeddings:
+            tricks.append("a token's vector is the sum of its parts'")
     return {
         "name": f"Curta: run {member.run}, seed {member.seed}",
         "author": "trained with Curta",
         "params": parameters(model),
         "architecture": (
-            f"decoder, {settings.num_layers} layers,"
-            f" {settings.num_attention_layers} with attention,"
-            f" width {settings.width}, {settings.heads} heads"
+            f"decoder, {config.num_layers} layers,"
+            f" {config.num_attention_layers} with attention,"
+            f" width {config.width}, {config.heads} heads"
         ),
-        "tricks": [f"trained from random weights, on {_trained_on(member.recipe)}", *tricks(model)],
+        "tricks": [f"trained from random weights, on {trained}", *tricks],
     }
-
-
-def _trained_on(recipe: Recipe) -> str:
-    """Such as `sums of 1 to 10 digits, as program addition writes them`."""
-    sums = task_sizes.span(*(task for task in recipe.tasks if task.operator == "+"))
-    how = ", ".join(map(short, recipe.programs))
-    return f"sums of {spanned(sums, 'digit')}" + (f", as program {how} writes them" if how else "")
-
-
-def _tricks(model: Transformer) -> list[str]:
-    """What the file says of a program under a window, in the board's words."""
-    config = model.config
-    return [
-        "a token says where it stands: a digit, the part it plays and the move of a pen",
-        "attention limited to a window of squares near the query's own, with learned biases",
-        *(["an embedding of the part that a token plays"] if config.role_embeddings else []),
-        *(["a token's vector is the sum of its parts'"] if config.compositional_embeddings else []),
-    ]
-
-
-def _tensors(model: Transformer) -> dict[str, np.ndarray]:
-    """Return each learned weight once, without those that the design leaves out."""
-    found = {
-        "tokens": model.tokens,
-        "roles": model.roles,
-        "biases": model.positions.layers,
-        "query": model.attention.query,
-        "key": model.attention.key,
-        "value": model.attention.value,
-        "out": model.attention.out,
-        "attention_gain": model.attention.gain,
-        "up": model.mlp.up,
-        "down": model.mlp.down,
-        "mlp_gain": model.mlp.gain,
-        "gain": model.gain,
-        "head": model.head,
-    }
-    return {name: np.asarray(part) for name, part in found.items() if part is not None}

@@ -1,7 +1,7 @@
 """The contract of an exporter: which runs it can express, and how it writes one member."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,24 +11,27 @@ import numpy as np
 from jaxtyping import Float
 
 from curta.config.recipe import Recipe
+from curta.evaluation.results import SliceSummary
 from curta.export.room import Room
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
 from curta.model.transformer import Transformer
 from curta.programs.machine import store
-from curta.runs.results import Summary
 
 
 @dataclass(frozen=True)
 class Exported:
-    """One member of a run, where it comes from, and what the run's files say in short."""
+    """One member of a run, where it comes from, and its evaluation in short."""
 
     run: str
     seed: int
     recipe: Recipe
     model: Transformer
     number: int = 0
-    summary: Summary | None = None
+    steps: int = 0
+    """Steps trained; 0 where that is not known."""
+    rows: Sequence[SliceSummary] = ()
+    """The evaluation's rows, with figures over all members of the run."""
 
 
 def parts_of(layout: Layout) -> list[list[int]]:

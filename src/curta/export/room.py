@@ -5,7 +5,7 @@ at any length, so its export stops at `DIGITS` digits, or where texts become too
 """
 
 import random
-import re
+from bisect import bisect_left
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -18,12 +18,13 @@ from curta.layouts.program import ProgramLayout
 from curta.model.transformer import Transformer
 from curta.problems import task_sizes
 from curta.problems.operations import OPERATIONS
+from curta.problems.problem import Problem
 from curta.problems.sizes import Sizes
 from curta.problems.tasks import as_size
 from curta.programs.machine.sampling import RefusedError, draw, refused
 from curta.programs.machine.survey import Recorder
 from curta.programs.machine.writing import limit_of
-from curta.programs.user.kept import StoredTexts, stored
+from curta.programs.user.run_snapshot import StoredTexts, stored
 
 DIGITS = 1_000
 """The most digits of an operand."""
@@ -60,14 +61,18 @@ def _room(recipe: Recipe, model: Transformer, task: Task, most: int) -> Room:
     ]
     count, evaluated = max(map(len, sizes)), min(most, max(max(size) for size in sizes))
     if not isinstance(layout, ProgramLayout):
-        digits = _bisected(model, operator, count, 0, most + 1)
+        digits = _most_digits(model, operator, count, most)
         return Room(digits, count, _completion(model, operator, count, digits) or 0)
     if layout.recorder is None or isinstance(layout.recorder, StoredTexts):
-        longest_kept = _longest_stored(layout, operator, evaluated * count)
-        return Room(evaluated, count, 2 * SPARE * longest_kept)  # of few problems, not the largest
+        stored_tokens = limit_of(evaluated * count)
+        if isinstance(layout.recorder, StoredTexts):
+            records = stored(layout.recorder.run.path)
+            own = [len(each.tokens) - each.prompt for each in records if each.operator == operator]
+            stored_tokens = max(own, default=stored_tokens)
+        return Room(evaluated, count, 2 * SPARE * stored_tokens)  # of few problems, not the largest
     digits, tokens = evaluated, _completion(model, operator, count, evaluated)
     if tokens is None:
-        digits = _bisected(model, operator, count, 0, evaluated)
+        digits = _most_digits(model, operator, count, evaluated - 1)
         return Room(digits, count, SPARE * (_completion(model, operator, count, digits) or 0))
     while digits < most and tokens <= TOKENS:
         longer = _completion(model, operator, count, min(2 * digits, most))
@@ -77,15 +82,13 @@ def _room(recipe: Recipe, model: Transformer, task: Task, most: int) -> Room:
     return Room(digits, count, SPARE * tokens)
 
 
-def _bisected(model: Transformer, operator: str, count: int, fits: int, beyond: int) -> int:
-    """The most digits for which there are positions, between a count that fits and one beyond."""
-    while beyond - fits > 1:
-        middle = (fits + beyond) // 2
-        if _completion(model, operator, count, middle) is None:
-            beyond = middle
-        else:
-            fits = middle
-    return fits
+def _most_digits(model: Transformer, operator: str, count: int, most: int) -> int:
+    """The most digits for which there are positions, up to a number."""
+
+    def too_long(digits: int) -> bool:
+        return _completion(model, operator, count, digits) is None
+
+    return bisect_left(range(1, most + 1), True, key=too_long)
 
 
 def _completion(model: Transformer, operator: str, count: int, digits: int) -> int | None:
@@ -125,41 +128,21 @@ def longest(recorder: Recorder, operator: str, size: tuple[int, ...]) -> int:
     return max((len(tokens) - prompt for tokens, prompt in texts), default=0)
 
 
-def _longest_stored(layout: ProgramLayout, operator: str, digits: int) -> int:
-    """Tokens of the longest completion that a run has kept; without any, Curta's own limit."""
-    if not isinstance(layout.recorder, StoredTexts):
-        return limit_of(digits)
-    texts = [one for one in stored(layout.recorder.run.path) if one.operator == operator]
-    return max((len(one.tokens) - one.prompt for one in texts), default=limit_of(digits))
-
-
 def prompt_rules(layout: Layout, rooms: dict[str, Room]) -> dict[str, str]:
     """What the prompts of a layout look like, by regular expression: a sentence for each.
 
-    There are rules where a layout says its prompts as data. Numbers have no zeros ahead; those
-    that are filled up are as wide as one another, where it takes few patterns to say so.
+    A program's prompts are checked as operands, and have none.
     """
-    if isinstance(layout, ProgramLayout) or type(layout).prompt is not Layout.prompt:
-        return {}
     from curta.export.huggingface.asking_curta import takes  # its package imports this module
 
     rules: dict[str, str] = {}
+    if isinstance(layout, ProgramLayout):
+        return rules
     for operator, room in rooms.items():
-        form, least = layout.prompt_format(operator), OPERATIONS[operator].least
-        before, between, after = map(re.escape, (form.before, form.between, form.after))
-        more = f"{{{least - 1},{room.operands - 1}}}"
-        if form.fill:
-            low, high = 1 + form.ahead, room.digits + form.ahead
-            widths = [f"{w}" for w in range(low, high + 1)] if high <= 64 else [f"{low},{high}"]
-            filled = (f"[{re.escape(form.fill)}0-9]{{{width}}}" for width in widths)
-            numbers = "|".join(f"{number}(?:{between}{number}){more}" for number in filled)
-        else:
-            rest = f"[0-9]{{0,{room.digits - 1}}}"
-            first, other = (
-                f"(?:0|{rest}[1-9])" if turned else f"(?:0|[1-9]{rest})" for turned in form.turned
-            )
-            numbers = f"{first}(?:{between}{other}){more}"
-        sentence = takes(operator, [10] * least, room.operands, room.digits)
-        example = form.write([12, 34, 56, 78][:least])
-        rules[f"{before}(?:{numbers}){after}"] = f"{sentence}, such as {example}"
+        pattern = layout.prompt_pattern(operator, room.digits, room.operands)
+        if pattern is not None:
+            least = OPERATIONS[operator].least
+            example = layout.prompt(Problem(operator, (12, 34, 56, 78)[:least]))
+            sentence = takes(operator, [10] * least, room.operands, room.digits)
+            rules[pattern] = f"{sentence}, such as {example}"
     return rules

@@ -67,27 +67,26 @@ class Model:
 
     def positions(self, tokens: np.ndarray) -> np.ndarray:
         """Where the pen stands at each token: it goes home, or stays, and then by an offset."""
-        position = np.zeros_like(self.offset[0])
-        found = []
+        position, positions = np.zeros_like(self.offset[0]), []
         for token in tokens:
             position = np.where(self.home[token], 0, position) + self.offset[token]
-            found.append(position)
-        return np.array(found)
+            positions.append(position)
+        return np.array(positions)
 
     def window(self, roles: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Which cell of the window of each query (row) each key (column) is in; -1 for none."""
-        found = np.full((len(roles), len(roles)), -1)
+        cells = np.full((len(roles), len(roles)), -1)
         moved = np.where(self.wide[roles], 0, places - places[:, None])
         for role, neighbours in enumerate(self.windows):
-            for cell, (other, wanted) in enumerate(neighbours, 1):
-                there = (moved == wanted).all(axis=-1) & (roles == other)
-                found[there & (roles[:, None] == role)] = cell
-        np.fill_diagonal(found, 0)
-        found = np.where(np.tri(len(roles), dtype=bool), found, -1)
-        for cell in range(1, found.max() + 1):  # of several tokens on a square the newest counts
-            newer = np.cumsum((found == cell)[:, ::-1], axis=1)[:, ::-1]
-            found[(found == cell) & (newer > 1)] = -1
-        return found
+            for cell, (other, move) in enumerate(neighbours, 1):
+                there = (moved == move).all(axis=-1) & (roles == other)
+                cells[there & (roles[:, None] == role)] = cell
+        np.fill_diagonal(cells, 0)
+        cells = np.where(np.tri(len(roles), dtype=bool), cells, -1)
+        for cell in range(1, cells.max() + 1):  # of several tokens on a square the newest counts
+            newer = np.cumsum((cells == cell)[:, ::-1], axis=1)[:, ::-1]
+            cells[(cells == cell) & (newer > 1)] = -1
+        return cells
 
     def attention(
         self, x: np.ndarray, block: int, roles: np.ndarray, cells: np.ndarray
@@ -105,9 +104,9 @@ class Model:
         scores = np.einsum("qhe,khe->hqk", query, key) * self.settings["scale"]
         scores = np.where(cells >= 0, scores + biases[:, roles[:, None], cells], -1e9)
         numbers = np.arange(biases.shape[-1])
-        there = (cells[:, :, None] == numbers).any(axis=1)
-        known = numbers <= np.array([len(near) for near in self.windows])[roles, None]
-        absent = np.where(known & ~there, biases[:, roles], -1e9)
+        present = (cells[:, :, None] == numbers).any(axis=1)
+        exists = numbers <= np.array([len(near) for near in self.windows])[roles, None]
+        absent = np.where(exists & ~present, biases[:, roles], -1e9)
         scores = np.concatenate([scores, absent], axis=-1)
         weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
         weights = (weights / weights.sum(axis=-1, keepdims=True))[..., : len(x)]
@@ -124,10 +123,10 @@ def normed(x: np.ndarray, gain: np.ndarray) -> np.ndarray:
     return x / np.sqrt(np.mean(np.square(x), axis=-1, keepdims=True) + 1e-6) * gain
 
 
-def generate(model: Model, given: list[int]) -> list[int]:
+def generate(model: Model, prompt: list[int]) -> list[int]:
     """Greedy decoding: the likeliest token after the text so far, again and again."""
-    text = list(given)
-    for _ in range(SPARE * len(given) + 50):
+    text = list(prompt)
+    for _ in range(SPARE * len(prompt) + 50):
         text.append(int(np.argmax(model(np.array(text))[-1])))
         if model.machine["tokens"][text[-1]]["role"] == "end":
             break
@@ -151,6 +150,6 @@ def add(model: Model, a: int, b: int) -> int:
 
     ValueError for what are no whole numbers from 0 up, or have too many digits.
     """
-    given = prompt(model.machine, "+", [a, b])
-    found = answer(model.machine, "+", generate(model, given), len(given))
-    return -1 if found is None else found
+    tokens = prompt(model.machine, "+", [a, b])
+    total = answer(model.machine, "+", generate(model, tokens), len(tokens))
+    return -1 if total is None else total

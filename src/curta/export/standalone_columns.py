@@ -89,9 +89,9 @@ def vocabulary(tokens: np.ndarray) -> np.ndarray:
     return radius * np.stack([np.cos(angles), np.sin(angles)], axis=-1)
 
 
-def generate(model: Model, given: list[int]) -> list[int]:
+def generate(model: Model, prompt: list[int]) -> list[int]:
     """Greedy decoding: the likeliest token after the text so far, eleven times."""
-    text = list(given)
+    text = list(prompt)
     for _ in range(DIGITS + 1):
         text.append(int(np.argmax(model(np.array(text))[-1])))
     return text
@@ -111,6 +111,6 @@ def build_model() -> tuple[Model, dict[str, Any]]:
 def add(model: Model, a: int, b: int) -> int:
     """The sum that the model writes; ValueError for what are no whole numbers of ten digits."""
     numbers = checked("+", (a, b), (10, 10), 2, DIGITS)
-    given = [int(digit) for number in numbers for digit in f"0{str(number)[::-1]:0<11}"] + [0]
-    written = generate(model, given)[len(given) :]
-    return int("".join(map(str, written[::-1])))
+    prompt = [int(digit) for number in numbers for digit in f"0{str(number)[::-1]:0<11}"] + [0]
+    answer = generate(model, prompt)[len(prompt) :]
+    return int("".join(map(str, answer[::-1])))

@@ -1,4 +1,4 @@
-"""Curta from Python: `curta.train`, `curta.load`, `curta.probe`, `curta.compare`, `curta.sweep`.
+"""Curta from Python: `curta.train`, `curta.load`, `curta.probe`, `curta.compare`, ...
 
 Names are looked at before JAX is imported, so that a mistyped one is refused at once.
 """
@@ -15,7 +15,6 @@ from curta.export.formats import format_named
 from curta.model import recipes, unread
 from curta.probes.results import ProbeTable
 from curta.runs import comparison_spec, evaluations, folders, trackers
-from curta.runs.comparison_spec import ComparisonSpec
 from curta.runs.info import AS_USUAL, Tracking
 from curta.runs.results import ComparisonResults
 
@@ -32,25 +31,26 @@ def train(
     recipe: str = "addition",
     seeds: int | Sequence[int] = 1,
     run: str | None = None,
-    overrides: Mapping[str, Any] | None = None,
+    *,
     show: "Show" = lambda progress: None,
     evaluate: bool = True,
     track: str | Sequence[str] = (),
     project: str = "",
     tags: Sequence[str] = (),
     online: bool = False,
+    **settings: Any,
 ) -> "Run":
-    """Trains a recipe, by name or by path, and evaluates what was learned.
+    """Train a recipe, by name or by path, and evaluate the trained models.
 
     In place of a recipe stands a user's program: its file, or its name once it is registered.
 
-    `seeds` is a count, for seeds 0, 1, ..., or the seeds themselves; one member
-    is trained for each. `overrides` maps `"section.field"` to values. `track` names
-    trackers that are given the metrics and what is found: tensorboard, wandb, trackio; `project`,
-    `tags` and `online` are for these, see `Tracking`.
+    `seeds` is a count, for seeds 0, 1, ..., or the seeds themselves; one member is trained for
+    each. `settings` are fields of the recipe: `**{"model.width": 64}`. `track` names trackers
+    that receive metrics and results: tensorboard, wandb, trackio; `project`, `tags` and `online`
+    are for these, see `Tracking`.
     """
     tracking = Tracking(project, tuple(tags), online)
-    begun = begin(recipe, seeds, run, overrides or {}, track, evaluate, tracking)
+    begun = begin(recipe, seeds, run, settings, track, evaluate, tracking)
     begun.complete(show)
     return begun
 
@@ -71,7 +71,7 @@ def begin(
     chosen = folders.seeds_of(seeds)
     if name is not None:
         folders.checked(name)
-    from curta.frontends import before
+    from curta.frontends import preflight
     from curta.frontends.run import Run
     from curta.layouts.texts import layout_of
     from curta.runs import life
@@ -81,13 +81,14 @@ def begin(
     estimate.check(resolved, len(chosen))
     trainer.training_mesh(resolved, len(chosen))
     layout = layout_of(resolved)
-    if evaluate and before.is_other_model(overrides):
-        resolved = before.affordable(resolved, layout, len(chosen))
-    before.check_watched(resolved, layout)
+    if evaluate and preflight.is_other_model(overrides):
+        resolved = preflight.affordable(resolved, layout, len(chosen))
+    preflight.check_watched(resolved, layout)
     if evaluate:
-        before.check_evaluation(resolved, layout)
+        preflight.check_evaluation(resolved, layout)
     wanted = life.after_training(resolved) if evaluate else ()
-    return Run(folders.create(resolved, layout, recipe, chosen, name, wanted, names, tracking))
+    folder = folders.create(resolved, layout, recipe, chosen, name, wanted, names, tracking)
+    return Run(folder, recipe=resolved, layout=layout)
 
 
 def _configure() -> None:
@@ -102,29 +103,27 @@ def resolve(recipe: str, overrides: Mapping[str, Any]) -> Recipe:
     return recipes.resolve(recipe, overrides, where=f"recipe {recipe!r}")
 
 
-def write_data(
+def data(
     recipe: str,
     rows: int,
     out: str | Path,
     form: str = "parquet",
     seed: int = 0,
-    overrides: Mapping[str, Any] | None = None,
     show: "dataset.Show" = lambda split, share: None,
+    **settings: Any,
 ) -> "dataset.Summary":
-    """Writes a recipe's problems as a data set of `rows` to train on, and what is held out.
+    """Write a recipe's problems as a data set of `rows` to train on, and those held out.
 
-    `out` is a new folder, `form` "parquet", "jsonl" or "text". Raises UserError for an override
+    `out` is a new folder, `form` "parquet", "jsonl" or "text". Raises UserError for a setting
     that says nothing of problems, such as `model.width`.
     """
     format_named(form)
     limits.check_path(str(out))
     if not 1 <= rows <= limits.ROWS:
         raise UserError(f"--rows must be 1 to {limits.ROWS:,}, not {quoted(rows)}")
-    for path in overrides or {}:
+    for path in settings:
         unread.check_data_field(path)
-    resolved = recipes.resolve(
-        recipe, overrides or {}, f"recipe {recipe!r}", needs=unread.DATA_NEEDS
-    )
+    resolved = recipes.resolve(recipe, settings, f"recipe {recipe!r}", needs=unread.DATA_NEEDS)
     from curta.export import dataset
 
     _configure()
@@ -153,7 +152,7 @@ def extend(run: str, steps: int, trust: bool = False) -> "Run":
     Raises UserError for a run that cannot be trained on, or not here.
     """
     found, steps = load(run, trust=trust), operator.index(steps)
-    from curta.programs.user.kept import refusal
+    from curta.programs.user.run_snapshot import refusal
     from curta.runs import extension
     from curta.training import estimate, trainer
 
@@ -267,41 +266,34 @@ def compare(
     entries: str | Sequence[str],
     seeds: int | Sequence[int] | None = None,
     run: str | None = None,
-    overrides: Mapping[str, Any] | None = None,
+    **settings: Any,
 ) -> "Comparison":
-    """Trains and evaluates several recipes under the same conditions, side by side.
+    """Train and evaluate several recipes under the same conditions, side by side.
 
-    `entries` is the name or the path of a comparison, or a list of recipes, each
-    with changes of its own: `"NAME: RECIPE field=value ..."`. `overrides` holds for all
-    entries that do not say otherwise. What such a comparison has found already is kept.
+    `entries` is the name or the path of a comparison, or a list of recipes, each with changes of
+    its own: `"NAME: RECIPE field=value ..."`. `settings` hold for all entries that do not say
+    otherwise; a field with several values takes each in turn: `**{"model.width": [16, 32]}`.
+    Finished runs of such a comparison are kept.
     """
     words = [entries] if isinstance(entries, str) else list(entries)
-    made = comparison_spec.resolve(comparison_spec.draft(words), overrides or {}, seeds)
-    return _compared(begin_comparison(made, run, comparison_spec.base(words)))
+    comparison = begin_comparison(words, settings, seeds, run)
+    comparison.run_comparison()
+    return comparison
 
 
-def sweep(
-    recipe: str,
-    values: Mapping[str, Sequence[Any]],
+def begin_comparison(
+    entries: Sequence[str],
+    settings: Mapping[str, Any],
     seeds: int | Sequence[int] | None = None,
-    run: str | None = None,
-    overrides: Mapping[str, Any] | None = None,
+    name: str | None = None,
 ) -> "Comparison":
-    """A run for every combination of `{"section.field": values}`."""
-    made = comparison_spec.resolve(comparison_spec.sweep(recipe, values), overrides or {}, seeds)
-    return _compared(begin_comparison(made, run, comparison_spec.swept_base(recipe, values)))
-
-
-def begin_comparison(made: ComparisonSpec, name: str | None, base: str) -> "Comparison":
-    """A comparison, new or to be gone on with, of which nothing is trained yet."""
-    from curta.frontends import before
+    """A comparison, new or to be gone on with; nothing is trained yet."""
+    draft, common = comparison_spec.with_settings(comparison_spec.draft(entries), settings)
+    spec = comparison_spec.resolve(draft, common, seeds)
+    base = comparison_spec.base(entries, draft.swept)
+    from curta.frontends import preflight
     from curta.frontends.run import Comparison
 
     _configure()
-    before.check_rows([row.recipe for row in made.rows], len(made.seeds))
-    return Comparison.begin(made, name, base)
-
-
-def _compared(made: "Comparison") -> "Comparison":
-    made.run_comparison()
-    return made
+    preflight.check_rows([row.recipe for row in spec.rows], len(spec.seeds))
+    return Comparison.begin(spec, name, base)

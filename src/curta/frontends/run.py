@@ -20,7 +20,7 @@ from curta.probes.inside.activations import Activations
 from curta.probes.inside.interventions import Intervention
 from curta.problems.operations import Answer
 from curta.problems.problem import Problem
-from curta.programs.user.kept import refusal
+from curta.programs.user.run_snapshot import refusal
 from curta.report.comparison import write_comparison
 from curta.report.document import Part
 from curta.report.notebook import Picture, Rows, find_pictures, slice_row

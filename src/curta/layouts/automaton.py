@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Int
 
 from curta.programs.machine.machine import Machine
-from curta.programs.machine.tokens import HOME
+from curta.programs.machine.paper import HOME
 
 State = Any
 """What a rule knows of the text so far: anything that can be a key."""

@@ -86,6 +86,12 @@ class AnswerPattern(NamedTuple):
         return [sign * to_int(ordered(number, self.turned)) for number in match[2].split(",")]
 
 
+def number_pattern(digits: int, turned: bool = False) -> str:
+    """A regular expression of the numbers of at most so many digits, without zeros ahead."""
+    others = f"[0-9]{{0,{digits - 1}}}"
+    return f"(?:0|{others}[1-9])" if turned else f"(?:0|[1-9]{others})"
+
+
 def ordered(text: str, turned: bool) -> str:
     """The text, or the same from its other end."""
     return text[::-1] if turned else text
@@ -197,6 +203,25 @@ class Layout(ABC):
     def prompt(self, problem: Problem) -> str:
         """The part of the text that is given to the model."""
         return self.prompt_format(problem.operator).write(problem.operands)
+
+    def prompt_pattern(self, operator: str, digits: int, operands: int) -> str | None:
+        """A regular expression of the prompts of at most so many operands and digits.
+
+        It keeps to what Python, JavaScript and Oniguruma share. Numbers have no zeros ahead; those
+        that are filled up are as wide as one another, where it takes few patterns to say so. None
+        for a layout whose prompts are not described.
+        """
+        form, least = self.prompt_format(operator), OPERATIONS[operator].least
+        before, between, after = map(re.escape, (form.before, form.between, form.after))
+        more = f"{{{least - 1},{operands - 1}}}"
+        if not form.fill:
+            first, other = (number_pattern(digits, turned) for turned in form.turned)
+            return f"{before}(?:{first}(?:{between}{other}){more}){after}"
+        low, high = 1 + form.ahead, digits + form.ahead
+        widths = [f"{w}" for w in range(low, high + 1)] if high <= 64 else [f"{low},{high}"]
+        filled = (f"[{re.escape(form.fill)}0-9]{{{width}}}" for width in widths)
+        numbers = "|".join(f"{number}(?:{between}{number}){more}" for number in filled)
+        return f"{before}(?:{numbers}){after}"
 
     @abstractmethod
     def completion(self, problem: Problem) -> str:

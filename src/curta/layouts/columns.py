@@ -19,7 +19,7 @@ from curta.problems.arithmetic import ARITHMETIC
 from curta.problems.digits import Numbers
 from curta.problems.numerals import to_text
 from curta.problems.problem import Problem
-from curta.programs.machine.tokens import HOME
+from curta.programs.machine.paper import HOME
 
 DIGITS = 10
 WRITTEN = DIGITS + 2
@@ -40,6 +40,9 @@ class ColumnsLayout(SumLayout):
     def prompt(self, problem: Problem) -> str:
         numbers = (to_text(value)[::-1].ljust(WRITTEN - 1, "0") for value in problem.operands)
         return "".join(f"0{number}" for number in numbers) + "0"
+
+    def prompt_pattern(self, operator: str, digits: int, operands: int) -> str:
+        return f"(?:0[0-9]{{{DIGITS}}}0){{2}}0"
 
     def completion(self, problem: Problem) -> str:
         assert isinstance(problem.truth, int)

@@ -33,7 +33,7 @@ from curta.problems.digits import Numbers
 from curta.problems.numerals import to_text
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem
-from curta.programs.machine.tokens import HOME
+from curta.programs.machine.paper import HOME
 
 WRITTEN: tuple[str, ...] = ("+", "-", "*", "//", "%", "<", "sort", "copy", "reverse")
 """The operations written here. A further one is a further character, which models that

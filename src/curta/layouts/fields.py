@@ -7,6 +7,7 @@ for every other operation. Texts end where the fields do. Source: a decoder for 
 of three digits.
 """
 
+import re
 from collections.abc import Sequence
 
 import jax.numpy as jnp
@@ -19,7 +20,7 @@ from curta.problems.digits import Numbers
 from curta.problems.numerals import to_int, to_text
 from curta.problems.operations import Answer
 from curta.problems.problem import Problem
-from curta.programs.machine.tokens import HOME
+from curta.programs.machine.paper import HOME
 
 WIDTH, GROUPS = 3, 6
 PROMPT, COMPLETION = 2 * WIDTH + 3, 1 + 3 * GROUPS
@@ -50,6 +51,10 @@ class Fields(RuledLayout):
         texts = [to_text(value) for value in problem.operands]
         first, second = (text.rjust(WIDTH) for text in texts)
         return f"{first}{problem.operator:<2}{second}="
+
+    def prompt_pattern(self, operator: str, digits: int, operands: int) -> str:
+        number = "(?:  [0-9]| [1-9][0-9]|[1-9][0-9]{2})"
+        return f"{number}{re.escape(f'{operator:<2}')}{number}="
 
     def completion(self, problem: Problem) -> str:
         answer = problem.truth

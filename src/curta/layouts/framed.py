@@ -7,18 +7,19 @@ further ten. Source: an encoder for sums and products (there 42 places for all t
 which leaves no filling between the longest operands and the answer).
 """
 
+import re
 from collections.abc import Sequence
 
 import jax.numpy as jnp
 
 from curta.layouts.automaton import State, Transition
-from curta.layouts.base import END, Piece, Role, ShapeBounds, number
+from curta.layouts.base import END, Piece, PromptFormat, Role, ShapeBounds, number, number_pattern
 from curta.layouts.direct import ANSWER, EQUALS, FINISH, FIRST, OPERATOR, SECOND, DirectLayout
 from curta.problems.digits import Numbers
 from curta.problems.numerals import to_text
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem
-from curta.programs.machine.tokens import HOME
+from curta.programs.machine.paper import HOME
 
 FILL = "_"
 LEAST, STEP = 20, 10
@@ -33,10 +34,23 @@ class Framed(DirectLayout):
     operators = ("+", "*")
     most = 2
 
+    def prompt_format(self, operator: str) -> PromptFormat:
+        return super().prompt_format(operator)._replace(before="=", after=FILL)
+
     def prompt(self, problem: Problem) -> str:
         first, second = (to_text(value)[::-1] for value in problem.operands)
         width = frame(max(len(first), len(second)))
         return f"={second}{problem.operation.mark}{first}".ljust(width, FILL)
+
+    def prompt_pattern(self, operator: str, digits: int, operands: int) -> str:
+        patterns, least, mark = [], 0, re.escape(OPERATIONS[operator].mark)
+        for longest in range(LEAST, digits + STEP, STEP):  # all of a length in one pattern
+            number = number_pattern(min(longest, digits), turned=True)
+            size = f"(?=[\\s\\S]{{{frame(longest)}}}(?![\\s\\S]))"
+            shorter = f"(?!={number_pattern(least, True)}{mark}{number_pattern(least, True)}_)"
+            patterns.append(f"{size}{shorter if least else ''}={number}{mark}{number}{FILL}*")
+            least = longest
+        return "|".join(patterns)
 
     def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
         answer = OPERATIONS[operator].widths(digits)

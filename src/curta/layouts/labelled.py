@@ -14,6 +14,7 @@ from curta.layouts.automaton import State, Transition
 from curta.layouts.base import (
     END,
     Piece,
+    PromptFormat,
     Role,
     RuledLayout,
     ShapeBounds,
@@ -21,6 +22,7 @@ from curta.layouts.base import (
     flipped,
     join,
     number,
+    number_pattern,
     sign,
 )
 from curta.problems.arithmetic import ARITHMETIC
@@ -28,7 +30,7 @@ from curta.problems.digits import Numbers, places
 from curta.problems.numerals import to_text
 from curta.problems.operations import OPERATIONS, Answer
 from curta.problems.problem import Problem
-from curta.programs.machine.tokens import HOME
+from curta.programs.machine.paper import HOME
 
 LETTERS = string.ascii_lowercase
 NUMBER, COLON, LABEL, COMMA, LETTER, FINISH = range(6)
@@ -53,9 +55,20 @@ class Labelled(RuledLayout):
     most = len(LETTERS)
     begin = (False, False)
 
+    def prompt_format(self, operator: str) -> PromptFormat:
+        return PromptFormat(",", after=":a")
+
     def prompt(self, problem: Problem) -> str:
         pairs = zip(LETTERS, map(to_text, problem.operands), strict=False)
         return ",".join(f"{letter}:{text}" for letter, text in pairs)[::-1]
+
+    def prompt_pattern(self, operator: str, digits: int, operands: int) -> str:
+        number, least, pattern = number_pattern(digits, turned=True), OPERATIONS[operator].least, ""
+        for place in range(operands, 0, -1):  # (?:(?:N:c,)?N:b,)?N:a
+            pattern = f"{pattern}{number}:{LETTERS[place - 1]}"
+            if place > 1:
+                pattern = f"(?:{pattern},)" + ("?" if place > least else "")
+        return pattern
 
     def completion(self, problem: Problem) -> str:
         assert isinstance(problem.truth, tuple)

@@ -1,5 +1,6 @@
 """Sums with a mark before each digit of a number: its carry, or its place."""
 
+import re
 import string
 from collections.abc import Sequence
 from dataclasses import replace
@@ -142,6 +143,14 @@ class Hints(MarkedLayout):
         width = max(len(to_text(value)) for value in problem.operands) + self.ahead
         texts = [self._text(value, width, self.reverse_operands) for value in problem.operands]
         return f"{problem.operation.mark.join(texts)}="
+
+    def prompt_pattern(self, operator: str, digits: int, operands: int) -> str:
+        inner = ""
+        for hint in HINTS[digits:0:-1]:  # b[0-9](?:c[0-9](?:d[0-9])?)?
+            inner = f"{hint}[0-9]" + (f"(?:{inner})?" if inner else "")
+        operand = f"{HINTS[0]}0{inner}"
+        mark, least = re.escape(OPERATIONS[operator].mark), OPERATIONS[operator].least
+        return f"{operand}(?:{mark}{operand}){{{least - 1},{operands - 1}}}="
 
     def read(self, operator: str, completion: str) -> Answer | None:
         answer, end, _ = completion.partition(END)

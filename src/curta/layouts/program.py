@@ -24,7 +24,6 @@ from curta.problems.problem import Problem, widths
 from curta.problems.sizes import OperandLimits, Sizes
 from curta.programs.machine import sampling
 from curta.programs.machine.machine import Machine, Windows
-from curta.programs.machine.plain import prompt_tokens, read_answer
 from curta.programs.machine.store import recorder
 from curta.programs.machine.survey import Recorder
 from curta.programs.user import registry
@@ -86,7 +85,7 @@ class ProgramLayout(Layout):
 
     def prompt_tokens(self, problem: Problem) -> list[int]:
         self.accept(problem.operator, widths(problem))
-        return prompt_tokens(self.machine, problem)
+        return self.machine.prompt_tokens(problem)
 
     def tokens_of(self, problem: Problem) -> tuple[list[int], int]:
         """Raises UserError without the program's code."""
@@ -98,7 +97,7 @@ class ProgramLayout(Layout):
         return self.recorder.record(problem.operator, problem.operands)
 
     def answer(self, problem: Problem, written: Sequence[int]) -> Answer | None:
-        return read_answer(self.machine, problem, written)
+        return self.machine.read_answer(problem, written)
 
     def value(self, token: int) -> int | None:
         return self.machine.tokens[token].value

@@ -42,6 +42,9 @@ class Residues(DirectLayout):
         residues = [value % self.modulus for value in problem.operands]
         return self.prompt_format(problem.operator).write(residues)
 
+    def prompt_pattern(self, operator: str, digits: int, operands: int) -> None:
+        """Not described: operands stand for their residues."""
+
     def completion(self, problem: Problem) -> str:
         return str(problem.truth)
 

@@ -1,5 +1,6 @@
 """Sums and other problems with characters between and around numbers: blanks, filling, spaces."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -7,12 +8,21 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int
 
 from curta.layouts.automaton import State, Transition
-from curta.layouts.base import END, AnswerPattern, Piece, Role, ShapeBounds, flipped, number
+from curta.layouts.base import (
+    END,
+    AnswerPattern,
+    Piece,
+    Role,
+    ShapeBounds,
+    flipped,
+    number,
+    number_pattern,
+)
 from curta.layouts.direct import DirectLayout, SumLayout
 from curta.problems.digits import Numbers, places
 from curta.problems.numerals import to_text
 from curta.problems.problem import Problem
-from curta.programs.machine.tokens import HOME
+from curta.programs.machine.paper import HOME
 
 BLANK = len(DirectLayout.roles)
 
@@ -95,6 +105,10 @@ class FilledLeft(Filled):
     def prompt(self, problem: Problem) -> str:
         return super().prompt(problem).rjust(PROMPT, FILL)
 
+    def prompt_pattern(self, operator: str, digits: int, operands: int) -> str:
+        """With any padding: a tokenizer takes it for end signs, and looks at the others alone."""
+        return f"{FILL}*{super().prompt_pattern(operator, digits, operands)}"
+
     def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
         self.accept(operator, digits)
         return super().bounds(operator, (WIDTH, WIDTH))
@@ -138,6 +152,12 @@ class Spaced(DirectLayout):
         texts = [to_text(value) for value in problem.operands]
         first, second = (text[0] + self.within + text[1:] for text in texts)
         return f"{first}{self.signs[0]}{second}{self.signs[1]}"
+
+    def prompt_pattern(self, operator: str, digits: int, operands: int) -> str:
+        operand = number_pattern(digits)
+        if self.within:
+            operand = f"(?:0{self.within}|[1-9]{self.within}[0-9]{{0,{digits - 1}}})"
+        return "".join(operand + re.escape(signs) for signs in self.signs)
 
     def answer_pattern(self, operator: str) -> AnswerPattern:
         """As its source: without spaces it is the sum to the letter, without a zero before it."""

@@ -22,7 +22,7 @@ from curta.programs.machine import survey as surveys
 from curta.programs.machine.check import refuse_wrong
 from curta.programs.machine.machine import Machine, Neighbour, Windows
 from curta.programs.machine.survey import survey
-from curta.programs.user import generic, registry
+from curta.programs.user import registry
 
 
 def layout_of(recipe: Recipe) -> Layout:
@@ -67,7 +67,7 @@ def _of_programs(
     more = [program for name in others for program in registry.programs_of(name)]
     for program in (*chosen, *more):
         if program.file or program.name not in PROGRAMS:
-            refuse_wrong(program, generic.sizes(program))
+            refuse_wrong(program, registry.training_sizes(program))
     sizes = {task.operator: task_sizes.sizes(task) for task in trained}
     machine, windows = _surveyed(chosen, sizes, more)
     roles = [role.name for role in machine.roles]

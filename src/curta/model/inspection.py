@@ -33,8 +33,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from curta.layouts import ShapeBounds, TokenPositions
-from curta.model.states import Logits, Tokens
-from curta.model.taps import Tap, below, untouched
+from curta.model.layers import Logits, Tap, Tokens, below, untouched
 from curta.model.transformer import Transformer
 
 _STATE = ("problem", "position", "feature")

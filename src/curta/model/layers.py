@@ -1,27 +1,168 @@
-"""The layers of a block: their weights, and what MLP and norm calculate.
+"""The layers of a block: weights, what MLP, norm and dropout calculate, what passes between.
 
-Attention is in `transformer`, with its encoding of positions, and dropout in `dropout`. A bias is
-named after what it follows: `up_bias`, and `gain_bias` of a norm.
+Attention is in `transformer`, with its encoding of positions. A bias is named after what it
+follows: `up_bias`, and `gain_bias` of a norm.
 """
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from math import prod
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from curta.config.model import Bias, ModelConfig
-from curta.model.deferred_init import Weight, constant, normal
-from curta.model.dropout import DropoutMask, dropped
-from curta.model.taps import Tap, untouched
+from curta.config.model import Bias, DropoutSite, ModelConfig
+from curta.layouts import TokenPositions
+from curta.model.weights import Weight, constant, normal
 
 Flat = Float[Array, "tokens width"]
 Gains = Float[Array, "*blocks width"] | None
 Biases = Weight | None  # blocks features
+
+Tap = Callable[[str, Array], Array]
+"""Given the name of a site and its value, the value that the model goes on with.
+
+The model calls `tap(site, value)` at named sites of the forward pass. Without a tap that is
+`untouched`, which returns the value itself: the compiled program is as if there were no sites.
+"""
+
+
+def untouched(site: str, value: Array) -> Array:
+    """No tap at all."""
+    return value
+
+
+def below(tap: Tap, prefix: str) -> Tap:
+    """The same tap for sites whose names lack what they begin with, such as `layer.0.`."""
+    if tap is untouched:
+        return untouched
+    return lambda site, value: tap(prefix + site, value)
+
+
+Tokens = Int[Array, "batch time"]
+Queries = Int[Array, "batch queries"]
+Logits = Float[Array, "batch queries vocabulary"]
+Heads = Float[Array, "batch time heads features"]
+KVHeads = Float[Array, "batch time kv_heads features"]
+Slots = Float[Array, "recurrences batch slots heads features"]
+
+
+class States(NamedTuple):
+    """The queries' state after each recurrence but the last, if any, and after the last."""
+
+    earlier: Float[Array, "recurrences queries width"] | None
+    last: Flat
+
+    def after(self, num_recurrences: Int[Array, ""]) -> Flat:
+        """The state after so many recurrences, at least one."""
+        if self.earlier is None:
+            return self.last
+        return jnp.concatenate([self.earlier, self.last[None]])[num_recurrences - 1]
+
+
+def rows_of(
+    table: Float[Array, "rows width"], index: Int[Array, "batch time"]
+) -> Float[Array, "batch time width"]:
+    """`table[index]` as a matrix product: its gradient is one too, not a serial scatter."""
+    return jax.nn.one_hot(index, len(table), dtype=table.dtype) @ table
+
+
+def pick(tree: Any, queries: Int[Array, "batch queries"]) -> Any:
+    """The rows that belong to `queries`, of flat activations or of whole `TokenPositions`s.
+
+    Two texts of three tokens are rows 0-2 and 3-5; queries [[2], [1]] are rows 2 and 4.
+    """
+    rows = jnp.arange(len(queries))[:, None]
+    if isinstance(tree, TokenPositions):
+        return jax.tree.map(lambda part: part[rows, queries], tree)
+    time = len(tree) // len(queries)
+    return tree[(rows * time + queries).reshape(-1)]
+
+
+DropoutMask = Bool[Array, "..."] | None
+"""Which numbers stay; None if all do."""
+
+
+class Dropout(NamedTuple):
+    """The masks of all blocks in one recurrence; those of a single block lack the first axis."""
+
+    output: DropoutMask = None  # blocks 2 tokens width
+    attention: DropoutMask = None  # blocks batch queries heads keys
+    mlp: DropoutMask = None  # blocks tokens wide
+
+    def of(self, queries: Int[Array, "batch queries"]) -> "Dropout":
+        """The masks of all blocks for some of the tokens; texts are rows of equal length.
+
+        Of two texts of three tokens, queries [[2], [1]] keep what is left of tokens 2 and 4.
+        """
+        rows = jnp.arange(len(queries))[:, None]
+
+        def flat(mask: Bool[Array, "*blocks tokens width"]) -> Bool[Array, "*blocks queries width"]:
+            *first, _, width = mask.shape
+            each = mask.reshape(*first, len(queries), -1, width)
+            return each[..., rows, queries, :].reshape(*first, -1, width)
+
+        return Dropout(
+            None if self.output is None else flat(self.output),
+            None if self.attention is None else self.attention[:, rows, queries],
+            None if self.mlp is None else flat(self.mlp),
+        )
+
+    def without_attention(self) -> "Dropout":
+        """Those of blocks that do not attend."""
+        return self._replace(attention=None)
+
+
+NO_DROPOUT = Dropout()
+"""Left out of a model that is not in training."""
+
+
+def draw_dropout(key: PRNGKeyArray | None, config: ModelConfig, batch: int, time: int) -> Dropout:
+    """The masks of every block; nothing is left out without a key.
+
+    There are four sites: the embedding, attention weights, the MLP's inner layer, and what each
+    sub-layer adds to the state. Source: Srivastava et al., JMLR 15, 2014.
+    """
+    site, tokens = partial(dropout_mask, key, config), batch * time
+    return Dropout(
+        site("output", config.num_layers, 2, tokens, config.width),
+        site("attention", config.num_attention_layers, batch, time, config.heads, time),
+        site("mlp", config.num_layers, tokens, config.mlp_width),
+    )
+
+
+def dropout_mask(
+    key: PRNGKeyArray | None, config: ModelConfig, site: DropoutSite, *shape: int
+) -> DropoutMask:
+    """One draw for all numbers of a site; None if the recipe leaves out none of them.
+
+    Half a random word decides on each: that is exact to 1 / 131,072, in half the time.
+    """
+    if key is None or not config.dropout or site not in config.dropout_sites:
+        return None
+    key = jax.random.fold_in(key, _NUMBER[site])
+    return halves(key, shape) >= round(config.dropout * 2**16)
+
+
+def halves(key: PRNGKeyArray, shape: tuple[int, ...]) -> Int[Array, "..."]:
+    """Random numbers below 2^16 of that shape: two of each word, 9 and 7 of 0x00070009."""
+    count = prod(shape)
+    words = jax.random.bits(key, (-(-count // 2),))
+    values = jax.lax.bitcast_convert_type(words, jnp.uint16)
+    return values.reshape(-1)[:count].reshape(shape).astype(jnp.int32)
+
+
+_NUMBER: dict[DropoutSite, int] = {"embedding": 0, "output": 1, "attention": 2, "mlp": 3}
+
+
+def dropped(config: ModelConfig, x: Array, mask: DropoutMask) -> Array:
+    """`x` with only what the mask leaves, scaled up so that its mean stays."""
+    return x if mask is None else jnp.where(mask, x / (1 - config.dropout), 0.0)
+
 
 ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
     "relu": jax.nn.relu,
@@ -112,9 +253,9 @@ def _gains(config: ModelConfig, count: int) -> tuple[Gains, Gains]:
 
 def _norm_biases(config: ModelConfig, count: int) -> dict[str, Any]:
     """The same of their biases."""
-    found = bias(config, "norms", count, config.width)
+    zeros = bias(config, "norms", count, config.width)
     before, after = config.norms_before, config.norms_after
-    return {"gain_bias": found if before else None, "after_bias": found if after else None}
+    return {"gain_bias": zeros if before else None, "after_bias": zeros if after else None}
 
 
 def linear(

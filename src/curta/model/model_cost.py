@@ -16,7 +16,7 @@ from jaxtyping import PRNGKeyArray
 from curta.config.recipe import Recipe
 from curta.layouts import Layout, ShapeBounds
 from curta.layouts.texts import layout_of
-from curta.model import positions, sharing
+from curta.model import positions, weights
 from curta.model.transformer import Transformer
 from curta.problems import task_sizes
 from curta.problems.problem import Problem, widths
@@ -89,7 +89,7 @@ def layers(recipe: Recipe, layout: Layout, keys: int) -> list[Layer]:
     init = partial(Transformer.init, recipe.model, recipe.positions, layout)
     learned = _shapes(lambda key: init(key=key))
     shares = bool(recipe.model.weight_sharing)
-    used = _shapes(lambda key: sharing.unshared(init(key=key))) if shares else learned
+    used = _shapes(lambda key: weights.unshared(init(key=key))) if shares else learned
     rows = [_weight(name, shape, recipe, name in learned) for name, shape in used.items()]
     angles = [
         Layer(name, shape, math.prod(shape), 0, shape[-1], shape[-1])

@@ -5,7 +5,7 @@ are checked before what takes a second to import: JAX, for layouts and encodings
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ from curta.model.positions import encoding, user
 from curta.problems import problem
 from curta.problems.operations import operation_named
 from curta.problems.sizes import OperandLimits
-from curta.programs.user import generic, registry, userfiles
+from curta.programs.user import registry, userfiles
 
 if TYPE_CHECKING:
     from curta.layouts import Layout, ShapeBounds
@@ -46,36 +46,44 @@ def resolve(
     set for several recipes in `common`.
     """
     fields = recipe.with_overrides(own := read(name), {**common, **overrides})
-    found = stated(fields, where)
-    others = () if found.layout else found.evaluation.layouts
+    resolved = stated(fields, where)
+    others = () if resolved.layout else resolved.evaluation.layouts
     with _named(where):
-        for program in (*found.programs, *others):
+        for program in (*resolved.programs, *others):
             registry.programs_of(program)
-        check(found)
-        for path in (lost := unread.unread(found, needs)):
+        check(resolved)
+        for path in (lost := unread.unread(resolved, needs)):
             if path in overrides or path in unread.unread(stated(own, where), needs):
                 raise lost[path]
             fields = unread.without(fields, path)
-    found = stated(fields, where) if lost else found
-    return recipe.with_summary(found, _stated_or_none(own, where), name, {**common, **overrides})
+    resolved = stated(fields, where) if lost else resolved
+    before: Recipe | None = None
+    with suppress(UserError):  # some fields are a recipe only once others are changed
+        before = stated(own, where)
+    return recipe.with_summary(resolved, before, name, {**common, **overrides})
 
 
 def read(name: str) -> dict[str, Any]:
-    """The fields of a recipe as its file has them; of a program's, those of `generic`.
+    """The fields of a recipe as its file has them; of a program's, those of `registry`.
 
     Files that a recipe names lie beside its own.
     """
     check_path(name)
     path = Path(name)
     if path.suffix == ".py":
-        return generic.fields(userfiles.load(path).programs, [name])
+        return registry.recipe_fields(userfiles.load(path).programs, [name])
     if path.suffix == ".toml":
         text = files.read_text(path, f"recipe {str(path)!r}")
-        return _beside(recipe.tables(text, f"recipe {name!r}"), path.parent)
+        fields = recipe.tables(text, f"recipe {name!r}")
+        fields = _with_names(fields, lambda file: str(path.parent / file))
+        positions = fields.get("positions")
+        if isinstance(positions, dict) and str(positions.get("name", "")).endswith(".py"):
+            fields["positions"] = positions | {"name": str(path.parent / positions["name"])}
+        return fields
     if name not in recipe.shipped_names():
         if programs := registry.known(name):
-            return generic.fields(programs, [name])
-        raise unknown("recipe", name, [*recipe.shipped_names(), *registry.names()], "curta recipes")
+            return registry.recipe_fields(programs, [name])
+        raise unknown("recipe", name, [*recipe.shipped_names(), *registry.names()], "curta show")
     return recipe.shipped(name)
 
 
@@ -84,10 +92,10 @@ def parse(fields: Mapping[str, Any], where: str) -> Recipe:
 
     Files of the user's that it names are executed.
     """
-    found = stated(fields, where)
+    parsed = stated(fields, where)
     with _named(where):
-        check(found)
-    return found
+        check(parsed)
+    return parsed
 
 
 def check_kept(fields: Mapping[str, Any], where: str) -> None:
@@ -99,28 +107,25 @@ def check_kept(fields: Mapping[str, Any], where: str) -> None:
     named = [fields.get("program")]
     named += [positions.get("name")] if isinstance(positions, Mapping) else []
     named += [evaluation.get("layouts")] if isinstance(evaluation, Mapping) else []
-    for one in named:
-        for name in one if isinstance(one, list | tuple) else [one]:
+    for names in named:
+        for name in names if isinstance(names, list | tuple) else [names]:
             if isinstance(name, str) and name.endswith(".py"):
                 raise UserError(f"{where} names the file {name!r}, as no recipe of a run does")
 
 
 def stated(fields: Mapping[str, Any], where: str) -> Recipe:
     """As `parse`, every field checked by itself alone."""
-    return recipe.parse(user.taken(_loaded(fields), where), where)
-
-
-def _stated_or_none(fields: Mapping[str, Any], where: str) -> Recipe | None:
-    """As `stated`; None for fields that are a recipe only once some of them are changed."""
-    try:
-        return stated(fields, where)
-    except UserError:
-        return None
+    return recipe.parse(
+        user.taken(_with_names(fields, lambda name: userfiles.load(name).tag), where), where
+    )
 
 
 def check(of: Recipe) -> None:
     """Raises UserError for problems, texts or positions that models of a recipe cannot have."""
-    _check_names(of)
+    for task in of.tasks:
+        operation_named(task.operator)
+    for name in (of.layout, *of.evaluation.layouts) if of.layout is not None else ():
+        LAYOUTS.check(name)
     from curta.problems import tasks
 
     for task, share in zip(of.tasks, of.shares, strict=True):
@@ -139,14 +144,6 @@ def check(of: Recipe) -> None:
                 raise UserError(
                     f"{field}: {unknown('operator of this recipe', operator, operators)}"
                 )
-
-
-def _check_names(of: Recipe) -> None:
-    """Raises UserError for an operator or a layout that there is not."""
-    for task in of.tasks:
-        operation_named(task.operator)
-    for name in (of.layout, *of.evaluation.layouts) if of.layout is not None else ():
-        LAYOUTS.check(name)
 
 
 def _check_layout(of: Recipe, layout: "Layout") -> None:
@@ -234,32 +231,11 @@ def _named(where: str) -> Iterator[None]:
         raise UserError(f"{where}: {error}") from None
 
 
-def _loaded(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields, with the tags of programs' files, which are executed."""
-
-    def tag(name: Any) -> Any:
-        named = isinstance(name, str) and name.endswith(".py")
-        return userfiles.load(name).tag if named else name
-
-    return _with_programs(fields, tag)
-
-
-def _beside(fields: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """The fields of a recipe's file; files named in it are looked for in its folder."""
-
-    def place(name: Any) -> Any:
-        return str(folder / name) if isinstance(name, str) and name.endswith(".py") else name
-
-    found, positions = _with_programs(fields, place), fields.get("positions")
-    if isinstance(positions, dict) and "name" in positions:
-        found["positions"] = positions | {"name": place(positions["name"])}
-    return found
-
-
-def _with_programs(fields: Mapping[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
-    """The fields, each program's name changed."""
-    named = fields.get("program")
-    if named is None:
+def _with_names(fields: Mapping[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
+    """Return the fields with each program that is named by a file changed."""
+    rename = lambda name: change(name) if isinstance(name, str) and name.endswith(".py") else name
+    names = fields.get("program")
+    if names is None:
         return dict(fields)
-    changed = [change(name) for name in named] if isinstance(named, list | tuple) else change(named)
-    return dict(fields) | {"program": changed}
+    several = isinstance(names, list | tuple)
+    return dict(fields) | {"program": list(map(rename, names)) if several else rename(names)}

@@ -23,14 +23,32 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from curta.config.model import ModelConfig
 from curta.config.positions import Positions
 from curta.layouts import Layout, ShapeBounds, TokenPositions
-from curta.model import arc, dropout, first_weights, layers, sharing
-from curta.model.deferred_init import Weight, draw, normal
-from curta.model.dropout import Dropout, DropoutMask, dropped
-from curta.model.layers import MLP, Attention, Flat, feedforward, linear, normed, plus_bias
+from curta.model import layers, weights
+from curta.model.layers import (
+    MLP,
+    Attention,
+    Dropout,
+    DropoutMask,
+    Flat,
+    KVHeads,
+    Logits,
+    Queries,
+    States,
+    Tap,
+    Tokens,
+    below,
+    dropped,
+    feedforward,
+    linear,
+    normed,
+    pick,
+    plus_bias,
+    rows_of,
+    untouched,
+)
 from curta.model.positions import build as build_positions
 from curta.model.positions.base import Encoding, Shape, VisibleKeys
-from curta.model.states import KVHeads, Logits, Queries, States, Tokens, pick, rows_of
-from curta.model.taps import Tap, below, untouched
+from curta.model.weights import Weight, draw, normal
 
 ActiveTokens = Float[Array, "active width"]  # tokens that go on after an attention layer
 ScoredQueries = tuple[Queries, VisibleKeys]
@@ -154,11 +172,11 @@ class Transformer(eqx.Module):
         head = normal(width, characters, scale=width**-0.5)
         with jax.ensure_compile_time_eval():  # what is not drawn is constant
             model = cls(
-                tokens=arc.first() if is_arc else normal(vectors, width, scale=1.0),
+                tokens=weights.first_arc() if is_arc else normal(vectors, width, scale=1.0),
                 roles=roles if config.role_embeddings else None,
                 positions=build_positions(positions, shape),
-                attention=sharing.learned(config, layers.attention(config)),
-                mlp=sharing.without_gains(config, layers.mlp(config)),
+                attention=weights.without_shared(config, layers.attention(config)),
+                mlp=weights.without_gains(config, layers.mlp(config)),
                 gain=jnp.ones(width) if ends_gained else None,
                 head=None if config.tie_embeddings else head,
                 config=config,
@@ -166,7 +184,7 @@ class Transformer(eqx.Module):
                 gain_bias=layers.bias(config, "norms", width) if ends_gained else None,
                 head_bias=layers.bias(config, "head", characters),
             )
-        return draw(first_weights.described(model), key)
+        return draw(weights.describe(model), key)
 
     def __call__(
         self,
@@ -246,7 +264,7 @@ class Transformer(eqx.Module):
     def characters(self) -> Float[Array, "characters width"]:
         """The vector of each character."""
         if self.config.embedding == "arc":
-            return arc.vectors(self.tokens, len(self.layout.characters))
+            return weights.arc_vectors(self.tokens, len(self.layout.characters))
         if not self.config.compositional_embeddings:
             return self.tokens
         return jnp.asarray(self.layout.parts(), self.tokens.dtype) @ self.tokens
@@ -266,8 +284,8 @@ class Transformer(eqx.Module):
             x = x + jnp.asarray(self.positions.embed(where), x.dtype)
         x = x.reshape(tokens.size, -1)
         key = None if key is None else jax.random.fold_in(key, 0)
-        mask = dropout.mask(key, self.config, "embedding", *x.shape)
-        return dropout.dropped(self.config, x, mask)
+        mask = layers.dropout_mask(key, self.config, "embedding", *x.shape)
+        return layers.dropped(self.config, x, mask)
 
     def _visible_keys(self, index: Any, queries: TokenPositions) -> VisibleKeys:
         if self.config.causal:
@@ -288,12 +306,12 @@ class Transformer(eqx.Module):
     def _dropped(self, key: Key, number: Array | int, shape: tuple[int, ...]) -> Dropout:
         """What is left out of each block in one recurrence."""
         key, (batch, time) = None if key is None else jax.random.fold_in(key, 1 + number), shape
-        return dropout.drawn(key, self.config, batch, time)
+        return layers.draw_dropout(key, self.config, batch, time)
 
-    def block(self, which: int | slice, dropped: Dropout = dropout.NOTHING) -> Block:
+    def block(self, which: int | slice, dropped: Dropout = layers.NO_DROPOUT) -> Block:
         """One block, or several of one sort, stacked."""
         first = which.start or 0 if isinstance(which, slice) else which
-        attends, model = first < self.config.num_attention_layers, sharing.unshared(self)
+        attends, model = first < self.config.num_attention_layers, weights.unshared(self)
         attention = model.attention if attends else None
         positions = self.positions.layers if attends else None
         dropped = dropped if attends else dropped.without_attention()

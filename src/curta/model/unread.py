@@ -1,7 +1,7 @@
 """Fields that only some recipes read, and are refused where nothing reads them.
 
 A field that has its default says nothing, so it is never refused. Nor is a certificate's size:
-`--evaluation.certificate 0` leaves out what a published layout does not have anyway.
+`evaluation.certificate=0` leaves out what a published layout does not have anyway.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

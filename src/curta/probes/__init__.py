@@ -12,7 +12,7 @@ from curta.config.recipe import Recipe
 from curta.config.registry import Registry
 from curta.config.task import Task
 from curta.programs.user import userfiles
-from curta.programs.user.guarding import watched
+from curta.programs.user.userfiles import watched
 
 if TYPE_CHECKING:
     from curta.probes.base import Probe
@@ -72,7 +72,7 @@ def probe_named(name: str) -> "type[Probe]":
             raise UserError(f"{file.name}: write {field.name} = option(default, 'what it is')")
         if field.name in TAKEN:
             raise UserError(
-                f"{file.name}: --{field.name} is what every probe has: choose another name"
+                f"{file.name}: every probe has an option {field.name}: choose another name"
             )
     return probe
 

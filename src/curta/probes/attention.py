@@ -49,7 +49,7 @@ class Attention(Probe):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.problem is not None and (self.count, self.seed) != (20, 1):
-            raise UserError("--count and --seed are of a sample: leave them out with --problem")
+            raise UserError("count and seed are of a sample: leave them out with a problem")
 
     def examine(self, subject: Subject) -> Finding:
         if self.problem is not None:

@@ -70,9 +70,9 @@ class Probe(ABC):
             value, least = getattr(self, one.name), one.metadata["least"]
             most = one.metadata["most"]
             if isinstance(value, int) and value < least:
-                raise UserError(f"--{one.name} must be at least {least}, not {value}")
+                raise UserError(f"{one.name} must be at least {least}, not {value}")
             if isinstance(value, int) and value > most:
-                raise UserError(f"--{one.name} must be at most {most:,}, not {value:,}")
+                raise UserError(f"{one.name} must be at most {most:,}, not {value:,}")
 
     @classmethod
     def about(cls, task: Task) -> bool:

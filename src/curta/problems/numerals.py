@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 from curta.config.errors import UserError, quoted
 
@@ -36,6 +37,11 @@ def to_text(value: int) -> str:
     half = int(value.bit_length() * 0.30103) // 2
     high, low = divmod(value, 10**half)
     return to_text(high) + to_text(low).rjust(half, "0")
+
+
+def plain_answer(answer: Any) -> Any:
+    """Return an answer as JSON has it: a fraction is text."""
+    return to_exact(answer) if isinstance(answer, Fraction) else answer
 
 
 def to_exact(value: Fraction) -> str:

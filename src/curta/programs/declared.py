@@ -3,18 +3,25 @@
 Such an operation has no arithmetic on the device: its problems are for programs alone. Of a run
 whose program is not known here there is a stand-in, made of the prompt's format: its problems
 can be read and written, but it has no truth, except for the problems that the run has kept.
+
+Several operands may make one number as people write it: `3.75+12.5`. On paper such a number may
+lie the other way round, `57.3`: people write it so that its last operand begins with its most
+significant digit. An operand that lies against the last one is read from its other end: of 3.75
+the operands are 57 and 3.
 """
 
 import random
+import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import ClassVar
+from itertools import count
+from typing import ClassVar, NamedTuple
 
 from curta.config.errors import UserError, quoted
 from curta.problems.numerals import DIGITS, written
 from curta.problems.operations import Answer, Operation
 from curta.problems.sizes import Sizes
-from curta.programs.machine import Program, compound, sampling
-from curta.programs.machine.prompt import Format
+from curta.programs.machine import Program, sampling
+from curta.programs.machine.prompt import Format, Given, Sign
 
 Answers = Callable[[tuple[int, ...]], Answer]
 """What is right for these operands; it may raise UserError."""
@@ -44,12 +51,12 @@ class Declared(Operation):
 
     @classmethod
     def of(cls, program: Program) -> "Declared":
-        """The operation that a program brings."""
-        made = cls(program.operator, program.format, program, program.true_answer)
-        made.name, made.commutes = program.name, program.commutes
-        made.example = program.example or made.example
-        made.cases, made.bounded = program.cases, not program.file
-        return made
+        """Return the operation that a program brings."""
+        operation = cls(program.operator, program.format, program, program.true_answer)
+        operation.name, operation.commutes = program.name, program.commutes
+        operation.example = program.example or operation.example
+        operation.cases, operation.bounded = program.cases, not program.file
+        return operation
 
     def truth(self, *operands: int) -> Answer:
         return self.answers(operands)
@@ -63,7 +70,7 @@ class Declared(Operation):
 
     def tests(self, slice_name: str, size: Sequence[int], seed: str) -> Iterator[tuple[int, ...]]:
         """Random problems of just these sizes, or of one of the program's own cases."""
-        program, rng = self._known, random.Random(f"{self.symbol} {seed}")
+        program, rng = self._known_program, random.Random(f"{self.symbol} {seed}")
         case = self.cases.get(slice_name)
         while True:
             sizes = Sizes.exactly(size)
@@ -72,10 +79,10 @@ class Declared(Operation):
                 yield operands
 
     def training(self, sizes: Sizes, seed: str, special: float) -> Iterator[tuple[int, ...]]:
-        return sampling.drawn(self._known, sizes, seed, special)
+        return sampling.drawn(self._known_program, sizes, seed, special)
 
     @property
-    def _known(self) -> Program:
+    def _known_program(self) -> Program:
         """The program that brings it; UserError if its code is not known here."""
         if self.program is None:
             self.truth()
@@ -89,20 +96,21 @@ class Declared(Operation):
     def read(self, line: str) -> list[str] | None:
         if not self.compound:
             return None
-        found = compound.read(self.form, self.symbol, line)
-        nearest = None if found else compound.completed(self.form, self.symbol, line)
-        if nearest:
+        operands = read_compound(self.form, self.symbol, line)
+        if operands:
+            return operands
+        if nearest := complete_compound(self.form, self.symbol, line):
             raise UserError(
                 "every number needs a point with a digit before and after it, such as"
                 f" {quoted(nearest)[1:-1]}"
             )
-        if not found and self.symbol.isalpha() and line.split(" ")[0] == self.symbol:
+        if self.symbol.isalpha() and line.split(" ")[0] == self.symbol:
             raise UserError(f"{self.name} is written as {self.example}")
-        return found
+        return operands
 
     def text(self, operands: tuple[str, ...]) -> str:
         if self.compound:
-            return compound.text(self.form, self.symbol, operands)
+            return compound_text(self.form, self.symbol, operands)
         if self.symbol.isalpha():
             return f"{self.symbol} {','.join(operands)}"
         return super().text(operands)
@@ -111,3 +119,86 @@ class Declared(Operation):
         """As of a product: what answers there can be is not known, only some of them."""
         wide = max(len(str(part.base - 1)) for part in self.form.givens)
         return (wide * sum(digits),) * (2 if self.form.answer.many else 1)
+
+
+class OperandPlace(NamedTuple):
+    """An operand's place among all, and whether people write its digits from the other end."""
+
+    place: int
+    reverse: bool
+
+    def turn(self, digits: str) -> str:
+        """Return digits as they are read as they are written, and the other way round."""
+        return digits[::-1] if self.reverse else digits
+
+
+def compound_text(form: Format, operator: str, operands: Sequence[str]) -> str:
+    """Return a problem from its operands' digits; an operator that is a word stands before it."""
+    pieces = [piece for number in _numbers(form) for piece in number]
+    texts = (p if isinstance(p, str) else p.turn(operands[p.place]) for p in pieces)
+    return _word(operator) + "".join(texts)
+
+
+def read_compound(form: Format, operator: str, line: str) -> list[str] | None:
+    """Return the digits of each operand; None if the line is no such problem."""
+    numbers = [
+        "".join(re.escape(p) if isinstance(p, str) else "([0-9]+)" for p in number)
+        for number in _numbers(form)
+    ]
+    return _match(form, operator, numbers, line)
+
+
+def complete_compound(form: Format, operator: str, line: str) -> str | None:
+    """Return the problem that a line is with 0 for all that is missing; None if it is none.
+
+    Every number must have a digit, and one of them a sign within. A sign between numbers must be
+    there. Patterns are possessive: what follows begins otherwise, and long lines would take hours.
+    """
+    numbers = _numbers(form)
+    patterns = [
+        "".join(
+            "([0-9]*+)"
+            if isinstance(piece, OperandPlace)
+            else (f"(?:{re.escape(piece)})?+" if at else re.escape(piece))
+            for at, piece in enumerate(number)
+        )
+        for number in numbers
+    ]
+    operands = _match(form, operator, patterns, line)
+    within = {p for number in numbers if len(number) > 1 for p in number if isinstance(p, str)}
+    if operands is None or not any(sign in line for sign in within):
+        return None
+    places = ([p.place for p in number if isinstance(p, OperandPlace)] for number in numbers)
+    if not all(any(operands[place] for place in number) for number in places if number):
+        return None
+    return compound_text(form, operator, [digits or "0" for digits in operands])
+
+
+def _numbers(form: Format) -> list[list[str | OperandPlace]]:
+    """Numbers and signs in the order of people, without the sign that ends the prompt."""
+    numbers, places = list[list[str | OperandPlace]](), count()
+    for parts in form.numbers:
+        last = parts[-1]
+        high_first = not isinstance(last, Given) or last.high_first
+        number = [
+            OperandPlace(next(places), part.high_first != high_first)
+            if isinstance(part, Given)
+            else part.symbol
+            for part in parts
+        ]
+        numbers.append(number if high_first else number[::-1])
+    return numbers[:-1] if isinstance(form.parts[-1], Sign) else numbers
+
+
+def _match(form: Format, operator: str, patterns: Sequence[str], line: str) -> list[str] | None:
+    """Return what patterns of numbers, with spaces between, find of each operand."""
+    match = re.fullmatch(re.escape(_word(operator)) + r"\s*".join(patterns), line)
+    if match is None:
+        return None
+    pieces = [p for number in _numbers(form) for p in number if isinstance(p, OperandPlace)]
+    digits = {p.place: p.turn(text or "") for p, text in zip(pieces, match.groups(), strict=True)}
+    return [digits[place] for place in sorted(digits)]
+
+
+def _word(operator: str) -> str:
+    return f"{operator} " if operator.isalpha() else ""

@@ -1,21 +1,6 @@
 // The learned table of a role: the windows that a cell of the map stands for, and what follows them.
 
-const SVG = "http://www.w3.org/2000/svg";
 const MOST = 4;
-
-function make(name, attributes, children = []) {
-  const made = document.createElement(name);
-  made.append(...[children].flat());
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  return made;
-}
-
-function drawn(name, attributes, text = "") {
-  const made = document.createElementNS(SVG, name);
-  made.textContent = text;
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  return made;
-}
 
 /** Columns of whole numbers, of which all lowest bytes come first, then all second ones, ... */
 async function unpacked(text, rows) {
@@ -33,9 +18,9 @@ async function begin(map) {
   const [next, count, heldOut, margin, wrong] = columns.slice(held.cells.length);
   const { down, across } = held, squares = map.querySelector(".squares");
   const wide = held.cells[across][1].length, high = down === null ? 1 : held.cells[down][1].length;
-  const fixed = held.cells.map(() => -1), told = make("p", { class: "told", role: "status" });
-  const cursor = drawn("rect", { class: "cursor", width: 1, height: 1 });
-  let at = [0, 0], places = [];
+  const fixed = held.cells.map(() => -1);
+  const words = make("p", { class: "told", role: "status" }, "Point at a cell, or go there with the arrow keys, to read its windows.");
+  let places = [];
 
   /** The rows of each place of the map that have the symbols that were chosen. */
   function sort() {
@@ -72,12 +57,12 @@ async function begin(map) {
     const { heldOut: dots, ...coloured } = paths;
     const path = ([name, d]) => drawn("path", { class: name, d });
     const shown = Object.entries(coloured).map(path);
-    squares.replaceChildren(...shown, ...texts, ...(dots ? [path(["held-out", dots])] : []), cursor);
+    squares.replaceChildren(...shown, ...texts, ...(dots ? [path(["held-out", dots])] : []), grid.cursor);
   }
 
   const seen = (row) => held.cells.map(([name, symbols], cell) => `${name} ${symbols[classes[cell][row]]}`).join(", ");
 
-  function told_of(rows) {
+  function wordsOf(rows) {
     const windows = sum(rows, count), bad = sum(rows, wrong), fresh = sum(rows, heldOut);
     const least = (Math.min(...rows.map((row) => margin[row])) / 100).toFixed(2);
     const found = following(rows), more = found.length > MOST ? `, and ${found.length - MOST} more` : "";
@@ -89,58 +74,27 @@ async function begin(map) {
     return parts.join("; ");
   }
 
-  function tell([x, y]) {
+  function tell(x, y) {
     const rows = places[y * wide + x];
     const sides = [[down, y], [across, x]].filter(([cell]) => cell !== null)
       .map(([cell, symbol]) => `${held.cells[cell][0]} ${held.cells[cell][1][symbol]}`).join(", ");
     const windows = sum(rows, count);
     const where = rows.length === 1 && windows === 1 ? `One window, ${seen(rows[0])}` : `${sides}: ${windows.toLocaleString("en")} windows`;
-    told.textContent = rows.length ? `${where}: ${told_of(rows)}.` : `${sides}: this cannot occur.`;
-    cursor.setAttribute("x", x);
-    cursor.setAttribute("y", y);
-    cursor.classList.add("on");
-  }
-
-  function pointed(event) {
-    const { a, e, f } = squares.getScreenCTM();
-    const x = Math.floor((event.clientX - e) / a), y = Math.floor((event.clientY - f) / a);
-    if (x < 0 || x >= wide || y < 0 || y >= high) return;
-    tell((at = [x, y]));
-  }
-
-  function typed(event) {
-    const moves = { ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowRight: [1, 0], ArrowLeft: [-1, 0] };
-    const move = moves[event.key];
-    if (!move || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
-    tell((at = [Math.min(wide - 1, Math.max(0, at[0] + move[0])), Math.min(high - 1, Math.max(0, at[1] + move[1]))]));
-  }
-
-  function chooser([name, symbols], cell) {
-    const options = symbols.map((symbol, value) => make("option", { value }, symbol));
-    const select = make("select", {}, [make("option", { value: -1 }, "any"), ...options]);
-    select.addEventListener("change", () => {
-      fixed[cell] = Number(select.value);
-      sort();
-      paint();
-      tell(at);
-    });
-    return make("label", {}, [`${name} `, select]);
+    words.textContent = rows.length ? `${where}: ${wordsOf(rows)}.` : `${sides}: this cannot occur.`;
   }
 
   const svg = map.querySelector("svg");
-  const field = make("div", { class: "field", tabindex: 0, role: "application",
-    "aria-label": `${svg.getAttribute("aria-label")}: arrow keys go from cell to cell` });
-  svg.before(field);
-  field.append(svg);
-  field.addEventListener("pointermove", pointed);
-  field.addEventListener("pointerdown", pointed);
-  field.addEventListener("keydown", typed);
-  field.addEventListener("focus", () => field.matches(":focus-visible") && tell(at));
+  const grid = explored(svg, squares, { wide, high, label: svg.getAttribute("aria-label"), start: [0, 0], tell });
   const others = held.cells.map((cell, index) => [cell, index]).filter(([, index]) => index !== down && index !== across);
-  if (others.length) field.before(make("p", { class: "row controls" }, others.map(([cell, index]) => chooser(cell, index))));
-  told.textContent = "Point at a cell, or go there with the arrow keys, to read its windows.";
-  map.append(told);
+  const choosers = others.map(([[name, symbols], cell]) =>
+    chooser(name, [[-1, "any"], ...symbols.map((symbol, value) => [value, symbol])], (symbol) => {
+      fixed[cell] = symbol;
+      sort();
+      paint();
+      grid.again();
+    }));
+  if (others.length) grid.field.before(make("p", { class: "row controls" }, choosers));
+  map.append(words);
   sort();
   paint();
 }

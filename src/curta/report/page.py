@@ -170,4 +170,8 @@ def render_report(report: RunReport, work: Part) -> str:
 
 def moving(body: Markup) -> list[Part]:
     """Return the scripts of the drawings that a page has."""
-    return [Part(script=own(f"{name}.js")) for name in MOVING if f'class="{name}"' in body]
+    return [
+        Part(script=own("moving.js") + own(f"{name}.js"))
+        for name in MOVING
+        if f'class="{name}"' in body
+    ]

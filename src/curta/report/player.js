@@ -1,30 +1,18 @@
 // Plays the ways of vectors through training: a mark moves along each, its trail behind it.
 
-const SVG = "http://www.w3.org/2000/svg";
 const SECONDS = 8; // that a whole training takes
 const LEAPS = 10; // in how many steps it is gone through where motion is not wanted
 
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
-function make(name, attributes, text = "") {
-  const made = document.createElement(name);
-  made.textContent = text;
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  return made;
-}
-
 /** The points of a way, its trail, and the mark with the digit, which move. */
 function way(group) {
   const line = group.querySelector("polyline"), name = group.querySelector("text");
   const points = line.getAttribute("points").split(" ").map((pair) => pair.split(",").map(Number));
-  const trail = document.createElementNS(SVG, "polyline"), mark = document.createElementNS(SVG, "g");
-  const dot = document.createElementNS(SVG, "circle");
-  dot.setAttribute("r", 11);
+  const trail = drawn("polyline", { class: "trail" });
+  const mark = drawn("g", { class: "mark" }, [drawn("circle", { r: 11 }), name]);
   name.setAttribute("x", 20);
   name.setAttribute("y", -14);
-  trail.setAttribute("class", "trail");
-  mark.setAttribute("class", "mark");
-  mark.append(dot, name);
   group.append(trail, mark);
   return { points, trail, mark };
 }

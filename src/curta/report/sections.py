@@ -23,7 +23,7 @@ from curta.evaluation.results import (
     WrongAnswer,
 )
 from curta.evaluation.statistics import of_slice, wilson
-from curta.programs.machine.tokens import CARRIES
+from curta.programs.machine.paper import CARRIES
 from curta.report.run_folder import Run
 from curta.report.summary import MISSING, by_operator, by_size, counted, finite, hardest, size_name
 from curta.report.tables.statistics import over_seeds

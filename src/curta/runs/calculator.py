@@ -8,7 +8,6 @@ from curta.evaluation import bulk
 from curta.problems.operations import Answer
 from curta.problems.problem import Problem, check_limits, parse
 from curta.programs.machine import store
-from curta.programs.machine.plain import prompt_tokens, read_answer
 from curta.reference import WindowModel
 from curta.runs import folders, states
 from curta.runs.folders import Folder
@@ -40,15 +39,15 @@ class Calculator:
 
     def accept(self, problems: Iterable[str | Problem]) -> list[Problem]:
         """Return the problems, read and checked; UserError for one that this run cannot answer."""
-        asked = [parse(problem, self.machine.formats) for problem in problems]
-        for problem in asked:
+        parsed = [parse(problem, self.machine.formats) for problem in problems]
+        for problem in parsed:
             check_limits(problem, self.machine.limits, f"run {self.name!r}")
-        return asked
+        return parsed
 
     def write(self, problems: Sequence[Problem]) -> list[list[int]]:
         """Return the tokens that the model writes after each problem."""
         self.accept(problems)
-        return self.model.write([prompt_tokens(self.machine, problem) for problem in problems])
+        return self.model.write([self.machine.prompt_tokens(problem) for problem in problems])
 
     def answers(self, text: str) -> list[str] | None:
         """Return the answers to the lines of a text, if all are plain; see `bulk`."""
@@ -60,11 +59,11 @@ class Calculator:
 
     def answer(self, problem: Problem, written: Sequence[int]) -> Answer | None:
         """Return the answer in what was written; None if it is malformed."""
-        return read_answer(self.machine, problem, written)
+        return self.machine.read_answer(problem, written)
 
     def prompt(self, problem: Problem) -> str:
         """Return the characters of a problem's prompt."""
-        return self.decode(prompt_tokens(self.machine, problem))
+        return self.decode(self.machine.prompt_tokens(problem))
 
     def decode(self, tokens: Sequence[int]) -> str:
         """Return the characters of tokens."""

@@ -33,32 +33,38 @@ class DamagedError(UserError):
 
 
 def owner(recipe: Recipe, seeds: list[int], step: int) -> str:
-    """What a checkpoint of that step belongs to: a hash of all that training to it depends on.
+    """Return what a checkpoint of that step belongs to: a hash of all that its training depends on.
 
     A field at its default is left out: one that Curta gets later does not part a run from its
-    checkpoints. Nor do ends beyond the next one: to its end, a training that was extended is that
-    of the shorter recipe.
+    checkpoints. Nor do ends beyond the next one count: to its end, a training that was extended is
+    that of the shorter recipe.
     """
     ends = recipe.training.ends
     count = bisect_left(ends, step, hi=len(ends) - 1)
     training = replace(recipe.training, steps=ends[count], extended_at=ends[:count])
     trained = replace(recipe, summary="", evaluation=Evaluation(), training=training)
-    content = json.dumps([_chosen(trained), seeds], sort_keys=True, default=str)
+    content = json.dumps([_without_defaults(trained), seeds], sort_keys=True, default=str)
     return hashlib.sha256(content.encode()).hexdigest()
 
 
-def _chosen(part: Any) -> Any:
+def _without_defaults(section: Any) -> Any:
     """The fields of a section, and of those inside it, that have other values than their defaults.
 
     Task(base=7) becomes {"": "Task", "base": 7}.
     """
-    if isinstance(part, tuple):
-        return [_chosen(one) for one in part]
-    if not is_dataclass(part):
-        return part
-    values = {field.name: (getattr(part, field.name), field.default) for field in fields(part)}
-    chosen = {name: _chosen(value) for name, (value, usual) in values.items() if value != usual}
-    return {"": type(part).__name__, **chosen}
+    if isinstance(section, tuple):
+        return [_without_defaults(item) for item in section]
+    if not is_dataclass(section):
+        return section
+    values = {
+        field.name: (getattr(section, field.name), field.default) for field in fields(section)
+    }
+    chosen = {
+        name: _without_defaults(value)
+        for name, (value, default) in values.items()
+        if value != default
+    }
+    return {"": type(section).__name__, **chosen}
 
 
 def save(
@@ -70,7 +76,7 @@ def save(
     spared: Collection[int] = (),
     stopped: Mapping[int, int] | None = None,
 ) -> None:
-    """Writes a checkpoint of that owner, then removes all but the newest `most`, unless that is 0.
+    """Write a checkpoint of the owner `of`, then remove all but the newest `most`, or none for 0.
 
     Those of steps that are `spared` stay as well. What damaged checkpoints have left, in its place
     or of later steps, and arrays without their JSON are removed too. `stopped` are members that
@@ -78,51 +84,54 @@ def save(
     """
     import jax  # here, since reading a checkpoint's arrays needs no JAX
 
-    arrays = jax.tree.map(lambda leaf: np.asarray(leaf, order="C"), jax.device_get(state))
-    data = safetensors.numpy.save(_named(arrays), metadata={OWNER: of})
-    record = {"step": step, "sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
-    record["stopped"] = dict(stopped or {})
+    host_arrays = jax.tree.map(lambda leaf: np.asarray(leaf, order="C"), jax.device_get(state))
+    data = safetensors.numpy.save(_by_path(host_arrays), metadata={OWNER: of})
+    record = {
+        "step": step,
+        "sha256": hashlib.sha256(data).hexdigest(),
+        "bytes": len(data),
+        "stopped": dict(stopped or {}),
+    }
     for kind, content in (("safetensors", data), ("json", json.dumps(record))):
         path = file_of(folder, step, kind)
         with suppress(OSError):  # an empty folder where the file should be
             path.rmdir()
         files.write(path, content)
-    kept = [one for one in steps(folder) if one <= step]
-    kept = [*(kept[-most:] if most else kept), *(one for one in kept if one in spared)]
+    earlier = [other for other in steps(folder) if other <= step]
+    staying = {*(earlier[-most:] if most else earlier), *(set(earlier) & set(spared))}
     for kind in ("json", "safetensors"):
-        for other in {*steps(folder, kind)} - {*kept}:
+        for other in set(steps(folder, kind)) - staying:
             file_of(folder, other, kind).unlink(missing_ok=True)
 
 
 def stopped(folder: Path, step: int) -> dict[int, int]:
-    """Members that trained no more at a whole checkpoint, and when they stopped."""
+    """Return the members that trained no more at a whole checkpoint, and when they stopped."""
     members = json.loads(record(folder, step)).get("stopped", {})
     return {int(member): int(at) for member, at in members.items()}
 
 
 def latest(folder: Path) -> int | None:
-    """Step of the newest checkpoint, None if there is none."""
-    kept = steps(folder)
-    return kept[-1] if kept else None
+    """Return the step of the newest checkpoint, whole or not; None if there is none."""
+    return max(steps(folder), default=None)
 
 
 def newest_whole(folder: Path) -> int | None:
-    """Step of the newest checkpoint that is whole; what is wrong with later ones is said.
+    """Return the step of the newest checkpoint that is whole; a line tells of later ones.
 
     Raises `DamagedError` if there are some, and none is whole.
     """
-    found: list[DamagedError] = []
+    damages: list[DamagedError] = []
     for step in reversed(steps(folder)):
         try:
             read(folder, step)
         except DamagedError as error:
-            found.append(error)
+            damages.append(error)
             continue
-        for damage in found:
+        for damage in damages:
             notify(f"{damage}; the one of step {step} is taken")
         return step
-    if found:
-        raise found[0]
+    if damages:
+        raise damages[0]
     return None
 
 
@@ -157,22 +166,22 @@ def load(folder: Path, step: int, like: Any, of: str) -> Any:
     """
     import jax
 
-    saved, wanted = arrays(folder, step, of), _named(like)
-    for name, leaf in wanted.items():
+    saved, expected = arrays(folder, step, of), _by_path(like)
+    for name, leaf in expected.items():
         array = saved.get(name)
         if array is None or (array.shape, array.dtype) != (leaf.shape, leaf.dtype):
             path = file_of(folder, step, "safetensors")
             raise UserError(f"checkpoint {str(path)!r} does not fit the run's recipe at {name!r}")
-    return jax.tree.unflatten(jax.tree.structure(like), [saved[name] for name in wanted])
+    return jax.tree.unflatten(jax.tree.structure(like), [saved[name] for name in expected])
 
 
 def record(folder: Path, step: int) -> str:
-    """What vouches for a checkpoint: by it, two with the same content are known as the same."""
+    """Return what vouches for a checkpoint; equal for two of the same content."""
     return files.read_own(file_of(folder, step, "json"), f"run {folder.parent.name!r}")
 
 
 def read(folder: Path, step: int) -> bytes:
-    """The file of arrays, as it was written; `DamagedError` if it is not."""
+    """Return the file of arrays, as it was written; `DamagedError` if it is not."""
     path = file_of(folder, step, "safetensors")
     where = f"checkpoint {str(path)!r}"
     try:
@@ -188,13 +197,13 @@ def read(folder: Path, step: int) -> bytes:
 
 
 def owner_in(data: bytes) -> str | None:
-    """Whom a file's header names: after 8 bytes with its length, it is JSON."""
+    """Return whom a file's header names: after 8 bytes with its length, it is JSON."""
     end = 8 + int.from_bytes(data[:8], "little")
-    found = json.loads(data[8:end])
-    return dict(found.get("__metadata__", {})).get(OWNER)
+    header = json.loads(data[8:end])
+    return dict(header.get("__metadata__", {})).get(OWNER)
 
 
-def _named(tree: Any) -> dict[str, Any]:
+def _by_path(tree: Any) -> dict[str, Any]:
     """Leaves by their path, such as `.model.attention.query`."""
     import jax
 
@@ -203,11 +212,11 @@ def _named(tree: Any) -> dict[str, Any]:
 
 
 def steps(folder: Path, kind: str = "json") -> list[int]:
-    """Steps of all checkpoints, the newest last; none in a folder that is only linked to."""
+    """Return the steps of all checkpoints, the newest last; none in a folder only linked to."""
     paths = [] if folder.is_symlink() else list(folder.glob(f"*.{kind}"))
     return sorted(int(path.stem) for path in paths if path.stem.isdecimal())
 
 
 def file_of(folder: Path, step: int, kind: str) -> Path:
-    """The file of one kind, `safetensors` or `json`, of the checkpoint at `step`."""
+    """Return the file of one kind, `safetensors` or `json`, of the checkpoint at `step`."""
     return folder / f"{step:08d}.{kind}"

@@ -25,7 +25,7 @@ from curta.layouts.texts import layout_of
 from curta.model import recipes
 from curta.model.positions import user
 from curta.problems.tasks import as_size
-from curta.programs.user import kept, userfiles
+from curta.programs.user import run_snapshot, userfiles
 from curta.programs.user.userfiles import KeptFile
 from curta.runs import folders, metrics, ownership
 from curta.runs.comparison_spec import ComparisonSpec, Row
@@ -104,44 +104,48 @@ class Comparison:
         train: Callable[[Row, Session], None] = lambda row, run: run.train(),
         say: Callable[[str], None] = lambda what: None,
     ) -> bool:
-        """Trains and evaluates what is not finished yet; False if it was interrupted."""
+        """Train and evaluate what is not finished yet; return False if it was interrupted."""
         self.path.mkdir(parents=True, exist_ok=True)
         with ownership.owned(self.path):
-            known = self.save()
+            results = self.save()
             for place, row in enumerate(self.spec.rows):
                 if not self.complete(row, train, say):
                     return False
-                found = _row(row, self.path / row.folder, "")
-                if found != known.rows[place]:
-                    known.rows[place] = found
-                    self._write(known)
+                completed = _row(row, self.path / row.folder, "")
+                if completed != results.rows[place]:
+                    results.rows[place] = completed
+                    files.write(self.path / COMPARISON, typed.text(results, indent=1))
         return True
 
     def save(self) -> ComparisonResults:
-        """Writes what is compared, and what is known of it by now, which is given back."""
+        """Write what is compared and what is known of it by now, and return it."""
         self.path.mkdir(parents=True, exist_ok=True)
         with ownership.owned(self.path):
-            for one in filter(None, (userfiles.known(kept.file) for kept in self.code)):
-                files.write(self.path / one.tag, one.content)
-            found = self.read_results()
-            self._write(found)
-        return found
-
-    def _write(self, found: ComparisonResults) -> None:
-        files.write(self.path / COMPARISON, typed.text(found, indent=1))
+            for file in filter(None, (userfiles.known(code.file) for code in self.code)):
+                files.write(self.path / file.tag, file.content)
+            results = self.read_results()
+            files.write(self.path / COMPARISON, typed.text(results, indent=1))
+        return results
 
     def pace(self) -> expected.Pace:
-        """How far it is at each row that is not finished, from now on."""
-        folders = self.find_folders()
-        left = [row for row in self.spec.rows if not _is_finished(folders.get(row.name))]
+        """Return how far the work is at each row that is not finished, from now on."""
+        begun = self.find_folders()
+        finished = {
+            name for name, path in begun.items() if Folder(path).read_info().status == "finished"
+        }
         members = len(self.spec.seeds)
-        parts = [expected.whole(row.name, placed(row.recipe), members) for row in left]
-        return expected.Pace(parts)
+        return expected.Pace(
+            [
+                expected.whole(row.name, placed(row.recipe), members)
+                for row in self.spec.rows
+                if row.name not in finished
+            ]
+        )
 
     def complete(
         self, row: Row, train: Callable[[Row, Session], None], say: Callable[[str], None]
     ) -> bool:
-        """Trains and evaluates a row, as far as that is missing; False if it was interrupted."""
+        """Train and evaluate a row, as far as that is missing; return False if interrupted."""
         run = self._run(row)
         if "training" in run.missing():
             train(row, run)
@@ -153,31 +157,28 @@ class Comparison:
 
     def _run(self, row: Row) -> Session:
         """The row's run, begun if it is not yet there."""
-        if not (self.path / row.folder / "run.json").exists():
-            seeds, inside = self.spec.seeds, self.path
-            recipe, layout = placed(row.recipe), layout_of(row.recipe)
-            made = folders.create(
-                recipe, layout, row.source, seeds, row.folder, ("evaluating",), inside=inside
-            )
-            return self.session(made)
-        run = self.session(folders.find(str(self.path / row.folder)))
+        path, recipe = self.path / row.folder, placed(row.recipe)
+        if not (path / "run.json").exists():
+            layout = layout_of(row.recipe)
+            folder = folders.create(
+                recipe, layout, row.source, self.spec.seeds, row.folder, ("evaluating",),
+                inside=self.path,
+            )  # fmt: skip
+            return self.session(folder, recipe=recipe, layout=layout)
+        run = self.session(folders.find(str(path)))
         if not (run.code_known and user.is_known(run.recipe.positions)):
-            called = run.folder.address
+            address = run.folder.address
             raise UserError(
-                f"run {called!r} has code of its own that is not known here: read it, and then"
-                f" `curta resume {called} --trust`"
+                f"run {address!r} has code of its own that is not known here: read it, and then"
+                f" `curta train --resume {address} --trust`"
             )
-        if (run.recipe, run.seeds) != (placed(row.recipe), self.spec.seeds):
+        if (run.recipe, run.seeds) != (recipe, self.spec.seeds):
             raise UserError(f"{str(run.folder.path)!r} is not the run that {COMPARISON} says it is")
         return run
 
 
-def _is_finished(path: Path | None) -> bool:
-    return path is not None and Folder(path).read_info().status == "finished"
-
-
 def beside(folders: Sequence[Folder], evaluation: str = "") -> ComparisonResults:
-    """Runs that were trained on their own, as comparison.json has those of a comparison.
+    """Put runs that were trained on their own side by side, as comparison.json has them.
 
     Their evaluations are the recipes', or those of a name.
     """
@@ -185,63 +186,53 @@ def beside(folders: Sequence[Folder], evaluation: str = "") -> ComparisonResults
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise UserError(f"two of the runs are called {twice!r}: each is shown once, by its name")
-    known = [folder.read_info() for folder in folders]
-    rows = [
-        Row(folder.name, info.recipe, {}, folder.read_recipe())
-        for folder, info in zip(folders, known, strict=True)
-    ]
+    infos = [folder.read_info() for folder in folders]
     return ComparisonResults(
         name="-".join(names),
         title=", ".join(names),
         summary="",
-        seeds=max((info.seeds for info in known), key=len),
+        seeds=max((info.seeds for info in infos), key=len),
         swept=[],
         rows=[
-            _row(row, folder.path, evaluation) for row, folder in zip(rows, folders, strict=True)
+            _row(Row(folder.name, info.recipe, {}, folder.read_recipe()), folder.path, evaluation)
+            for folder, info in zip(folders, infos, strict=True)
         ],
     )
 
 
 def refused(recipe: Recipe) -> list[UnevaluatedSize]:
-    """The sizes of the evaluation at which models of this recipe have no positions."""
-    asked = [
-        (task.operator, size) for task in recipe.tasks for size in _sizes(recipe, task.operator)
-    ]
-    reasons = [(o, size, refusal(recipe, o, size)) for o, size in asked]
+    """Return the sizes of the evaluation at which models of this recipe have no positions."""
     return [
-        UnevaluatedSize(operator=o, size=str(size), digits=max(as_size(size, o)), reason=r)
-        for o, size, r in reasons
-        if r is not None
+        UnevaluatedSize(operator, str(size), max(as_size(size, operator)), reason)
+        for operator in (task.operator for task in recipe.tasks)
+        for size in recipe.evaluation.sizes(operator)
+        if (reason := refusal(recipe, operator, size)) is not None
     ]
 
 
 def placed(recipe: Recipe) -> Recipe:
-    """The recipe without what its evaluation asks for and these models have no positions for."""
-    return replace(recipe, evaluation=replace(recipe.evaluation, **_supported(recipe)))
-
-
-def _supported(recipe: Recipe) -> dict[str, Any]:
-    """The fields of the evaluation that have to be others for that."""
-    spec, operators = recipe.evaluation, [task.operator for task in recipe.tasks]
-    out = {(row.operator, row.size) for row in refused(recipe)}
+    """Return the recipe with its evaluation reduced to what its models have positions for."""
+    settings, operators = recipe.evaluation, [task.operator for task in recipe.tasks]
+    unplaced = {(row.operator, row.size) for row in refused(recipe)}
     changes: dict[str, Any] = {}
-    if out:
-        fit = {o: [one for one in _sizes(recipe, o) if (o, str(one)) not in out] for o in operators}
-        changes["digits"] = {o: tuple(sizes) for o, sizes in fit.items() if sizes}
-    if spec.grid and any(refusal(recipe, o, spec.grid) for o in operators):
+    if unplaced:
+        sizes = {
+            operator: tuple(
+                size for size in settings.sizes(operator) if (operator, str(size)) not in unplaced
+            )
+            for operator in operators
+        }
+        changes["digits"] = {operator: fit for operator, fit in sizes.items() if fit}
+    if settings.grid and any(refusal(recipe, o, settings.grid) for o in operators):
         changes["grid"] = 0
-    widest = len(str(spec.table))
-    if spec.table and any(refusal(recipe, o, widest) for o in operators):
+    widest = len(str(settings.table))
+    if settings.table and any(refusal(recipe, o, widest) for o in operators):
         changes["table"] = 0
-    return changes
+    return replace(recipe, evaluation=replace(settings, **changes))
 
 
-def _sizes(recipe: Recipe, operator: str) -> tuple[int | str, ...]:
-    return recipe.evaluation.sizes(operator)
-
-
-def _row(row: Row, path: Path, evaluation: str) -> ComparisonRow:
-    """A row of the specification, and what its run has found if it has begun."""
+def _row(row: Row, path: Path, evaluation_name: str) -> ComparisonRow:
+    """Return a row of the specification, and if its run has begun, its cost and results."""
     waiting = ComparisonRow(
         name=row.name,
         run=row.folder,
@@ -254,19 +245,16 @@ def _row(row: Row, path: Path, evaluation: str) -> ComparisonRow:
         unplaced=refused(row.recipe),
         entry=row.entry,
     )
-    begun = (path / "run.json").exists()
-    return _found(waiting, Folder(path), evaluation) if begun else waiting
-
-
-def _found(row: ComparisonRow, folder: Folder, name: str) -> ComparisonRow:
-    """With what a run has found: its cost, its last training steps, its evaluation."""
-    info, evaluation = folder.read_info(), folder.read_evaluation(name)
-    lines = metrics.read_last(folder.metrics, len(info.seeds))
-    loss = {line.member: line.loss for line in lines}
-    exact_match = {line.member: line.exact_match for line in lines}
+    if not (path / "run.json").exists():
+        return waiting
+    folder = Folder(path)
+    info, evaluation = folder.read_info(), folder.read_evaluation(evaluation_name)
+    last_lines = metrics.read_last(folder.metrics, len(info.seeds))
+    loss = {line.member: line.loss for line in last_lines}
+    exact_match = {line.member: line.exact_match for line in last_lines}
     members = range(len(info.seeds))
     return replace(
-        row,
+        waiting,
         status=info.status,
         steps=info.steps,
         parameters=info.parameters,
@@ -274,7 +262,7 @@ def _found(row: ComparisonRow, folder: Folder, name: str) -> ComparisonRow:
         stopped=info.stopped,
         loss=summary_statistics([loss.get(member) for member in members]),
         exact_match=summary_statistics([exact_match.get(member) for member in members]),
-        lengths=[slice_summary(one) for one in evaluation.lengths] if evaluation else [],
+        lengths=[slice_summary(line) for line in evaluation.lengths] if evaluation else [],
         unevaluated=evaluation.unevaluated if evaluation else (),
     )
 
@@ -285,17 +273,16 @@ def _fits(path: Path, spec: ComparisonSpec) -> bool:
         return True
     if not (path / COMPARISON).exists():
         return False
-    there = _spec(path)
-    mine = {row.folder: row.recipe for row in spec.rows}
+    there, mine = _spec(path), {row.folder: row.recipe for row in spec.rows}
     same = all(mine.get(row.folder) == row.recipe for row in there.rows)
     return same and there.seeds == spec.seeds
 
 
 def _code(spec: ComparisonSpec) -> tuple[KeptFile, ...]:
     """The user's files that the recipes of a specification name, each once, by their tags."""
-    tags = sorted({tag for row in spec.rows for tag in kept.tags(row.recipe)})
-    found = filter(None, map(userfiles.known, tags))
-    return tuple(KeptFile(one.tag, one.name, one.sha256) for one in found)
+    tags = sorted({tag for row in spec.rows for tag in run_snapshot.tags(row.recipe)})
+    own_files = filter(None, map(userfiles.known, tags))
+    return tuple(KeptFile(file.tag, file.name, file.sha256) for file in own_files)
 
 
 def _spec(path: Path, only: str | None = None) -> ComparisonSpec:
@@ -303,14 +290,15 @@ def _spec(path: Path, only: str | None = None) -> ComparisonSpec:
 
     Of the user's files those are executed that were executed on this machine before.
     """
-    found, where = read_comparison(path), f"comparison {path.name!r}"
-    userfiles.remembered(path, found.files)
-    rows = tuple(_specified(row, where) for row in found.rows if only in (None, row.run))
-    return ComparisonSpec(found.title, found.summary, found.seeds, rows, tuple(found.swept))
-
-
-def _specified(row: ComparisonRow, where: str) -> Row:
-    named = f"{where}: {row.name!r}"
-    recipes.check_kept(row.settings, named)
-    recipe = recipes.parse(row.settings, named)
-    return Row(row.name, row.recipe, row.changes, recipe, row.entry)
+    results = read_comparison(path)
+    userfiles.remembered(path, results.files)
+    rows = []
+    for row in results.rows:
+        if only in (None, row.run):
+            where = f"comparison {path.name!r}: {row.name!r}"
+            recipes.check_kept(row.settings, where)
+            recipe = recipes.parse(row.settings, where)
+            rows.append(Row(row.name, row.recipe, row.changes, recipe, row.entry))
+    return ComparisonSpec(
+        results.title, results.summary, results.seeds, tuple(rows), tuple(results.swept)
+    )

@@ -3,7 +3,7 @@
 A comparison is a list of entries, each a recipe and what is changed in it, from the words of a
 command line or from a TOML file such as those in `comparisons/`. What every entry shares is
 laid on first, what an entry says itself on top of it. A sweep takes every entry with each
-combination of values: `curta sweep` has one entry, a file may have several.
+combination of values: `curta compare addition model.width=16,32` has one entry.
 """
 
 import dataclasses
@@ -20,8 +20,17 @@ from annotated_types import MaxLen, MinLen
 
 from curta.config import files, limits, typed
 from curta.config.errors import UserError, unknown
-from curta.config.recipe import Recipe, as_json, parse_value, shipped_names, tables
+from curta.config.recipe import (
+    Recipe,
+    as_json,
+    as_table,
+    lookup,
+    parse_value,
+    shipped_names,
+    tables,
+)
 from curta.model import recipes, unread
+from curta.programs.user import registry
 from curta.runs import folders
 
 SEEDS = 3
@@ -100,12 +109,59 @@ def names() -> list[str]:
 
 
 def draft(words: Sequence[str]) -> Draft:
-    """One word is a comparison, by name or by path; several are its entries."""
-    if len(words) == 1:
+    """A comparison by its name or path, if that is the only word; else words are entries."""
+    if len(words) == 1 and _is_comparison(words[0]):
         return read(words[0])
     limits.check_entries(len(words))
     entries = tuple(map(entry, words))
     return Draft(", ".join(entry.name for entry in entries), entries)
+
+
+def _is_comparison(word: str) -> bool:
+    """Whether a word names a comparison, not a recipe; UserError for an unknown name."""
+    if word in names():
+        return True
+    path = Path(word)
+    if path.suffix == ".toml" and " " not in word:
+        fields = tables(files.read_text(path, f"comparison {word!r}"), f"comparison {word!r}")
+        return "entries" in fields or not set(fields) & {"program", "layout", "task", "training"}
+    source = entry(word).recipe
+    if source not in shipped_names() and path.suffix != ".py" and not registry.known(source):
+        raise unknown("comparison or recipe", source, [*names(), *shipped_names()], "curta show")
+    return False
+
+
+def with_settings(draft: Draft, settings: Mapping[str, Any]) -> tuple[Draft, Changes]:
+    """The draft with the fields swept that have several values, and the other settings.
+
+    A field has several values if it takes a single one in the first entry's recipe, or if each
+    of them is a list: `{"model.width": [16, 32]}`, `{"task.digits": [[1, 5], [1, 10]]}`.
+    Raises UserError for a single recipe of which nothing is swept.
+    """
+    first = recipes.stated(recipes.read(draft.entries[0].recipe), draft.entries[0].recipe)
+    table, swept = as_table(first), {}
+    for path, value in settings.items():
+        holds_list = isinstance(lookup(table, path), list | dict)
+        each_is_list = isinstance(value, list | tuple) and all(
+            isinstance(one, list | tuple) for one in value
+        )
+        if isinstance(value, list | tuple) and value and (each_is_list or not holds_list):
+            swept[path] = list(value)
+    if len(draft.entries) == 1 and not (swept or draft.swept):
+        raise UserError(
+            f"{draft.entries[0].recipe!r} is one recipe: name several, or give a field several"
+            " values, such as model.width=32,64,128"
+        )
+    common = {path: value for path, value in settings.items() if path not in swept}
+    if not swept:
+        return draft, common
+    stem = Path(draft.entries[0].recipe).stem if len(draft.entries) == 1 else draft.title
+    title = f"{stem}: {' × '.join(swept)}"
+    entries = draft.entries
+    if len(entries) == 1 and not entries[0].changes:
+        entries = (dataclasses.replace(entries[0], name=""),)
+    draft = dataclasses.replace(draft, title=title, entries=entries, sweep={**draft.swept, **swept})
+    return draft, common
 
 
 def entry(text: str) -> Entry:
@@ -121,20 +177,13 @@ def read(name: str) -> Draft:
     """A comparison's file; recipes that it names by path are looked for beside it."""
     path = Path(name)
     if path.suffix != ".toml":
-        return _parsed(_shipped(name), f"comparison {name!r}")
+        if name not in names():
+            raise unknown("comparison", name, names())
+        text = (_folder() / f"{name}.toml").read_text("utf-8")
+        return _parsed(text, f"comparison {name!r}")
     text = files.read_text(path, f"comparison {str(path)!r}")
     found = _parsed(text, f"comparison {name!r}")
     return dataclasses.replace(found, entries=tuple(_beside(path, e) for e in found.entries))
-
-
-def sweep(recipe: str, values: Mapping[str, Sequence[Any]]) -> Draft:
-    """One recipe with every combination of one value for each field."""
-    if not any(len(several) > 1 for several in values.values()):
-        raise UserError("nothing is swept: give a field several values: --model.width 32,64,128")
-    title = f"{Path(recipe).stem}: {' × '.join(values)}"
-    return Draft(
-        title, (Entry(recipe),), sweep={path: list(several) for path, several in values.items()}
-    )
 
 
 def resolve(
@@ -161,11 +210,14 @@ def resolve(
     return ComparisonSpec(draft.title, draft.summary, chosen, rows, tuple(draft.swept))
 
 
-def base(words: Sequence[str]) -> str:
+def base(words: Sequence[str], swept: Iterable[str] = ()) -> str:
     """What the folder of such a comparison is called unless it is named."""
+    by = ["by", *(path.rpartition(".")[2] for path in swept)] if swept else []
     if len(words) == 1:
-        return slug(Path(words[0]).stem)
-    return "-".join(slug(entry(word).name) for word in words)[:LONGEST].rstrip("-.")
+        name = Path(words[0]).stem if " " not in words[0] else entry(words[0]).name
+        is_file = words[0] in names() or words[0].endswith(".toml")
+        return slug("-".join([name, *([] if is_file else by)]))
+    return "-".join([*(slug(entry(word).name) for word in words), *by])[:LONGEST].rstrip("-.")
 
 
 def of_all(names: Sequence[str]) -> str:
@@ -174,11 +226,6 @@ def of_all(names: Sequence[str]) -> str:
     if len(whole) <= LONGEST:
         return whole
     return f"{whole[:LONGEST].rstrip('-.')}-{hashlib.sha256(whole.encode()).hexdigest()[:8]}"
-
-
-def swept_base(recipe: str, fields: Iterable[str]) -> str:
-    """What the folder of a sweep is called unless it is named."""
-    return slug("-".join([Path(recipe).stem, "by", *(f.rpartition(".")[2] for f in fields)]))
 
 
 def cut(text: str, separator: str) -> list[str]:
@@ -271,14 +318,6 @@ def _beside(path: Path, entry: Entry) -> Entry:
 
 def _folder() -> resources.abc.Traversable:
     return resources.files("curta.config") / "comparisons"
-
-
-def _shipped(name: str) -> str:
-    if name in names():
-        return (_folder() / f"{name}.toml").read_text("utf-8")
-    if name in shipped_names():
-        raise UserError(f"{name!r} is one recipe: a comparison takes two, or more")
-    raise unknown("comparison", name, names())
 
 
 def _parsed(text: str, where: str) -> Draft:

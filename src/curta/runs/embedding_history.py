@@ -23,46 +23,45 @@ Vectors = Float[np.ndarray, "members characters width"]
 MOMENTS = 200
 """Most points of a path: a picture has no room for more."""
 
-_NAME = "characters"
-
 
 def vectors(stacked: Transformer) -> Vectors:
-    """The vector of each character in each of the stacked members, as the model uses it."""
-    found: Vectors = processes.fetch(jax.vmap(lambda one: one.characters())(stacked))
-    return found
+    """Return the vector of each character in each of the stacked members, as models use it."""
+    characters: Vectors = processes.fetch(jax.vmap(lambda model: model.characters())(stacked))
+    return characters
 
 
 def save(folder: Path, step: int, moment: Vectors) -> None:
-    """Writes one moment."""
-    files.write(_path(folder, step), safetensors.numpy.save({_NAME: np.ascontiguousarray(moment)}))
+    """Write one moment."""
+    data = safetensors.numpy.save({"characters": np.ascontiguousarray(moment)})
+    files.write(folder / f"{step:08d}.safetensors", data)
 
 
 def load(folder: Path, step: int) -> Vectors:
-    """The moment at `step`; UserError if its file is missing or damaged."""
-    path = _path(folder, step)
+    """Return the moment at `step`; UserError if its file is missing or damaged."""
+    path = folder / f"{step:08d}.safetensors"
     try:
-        return safetensors.numpy.load(files.read_bytes(path))[_NAME]
+        return safetensors.numpy.load(files.read_bytes(path))["characters"]
     except (OSError, KeyError, safetensors.SafetensorError):
         raise UserError(f"{str(path)!r} is missing or damaged") from None
 
 
 def steps(folder: Path) -> list[int]:
-    """Steps of all moments, in order."""
+    """Return the steps of all moments, in order."""
     return sorted(int(path.stem) for path in folder.glob("*.safetensors") if path.stem.isdecimal())
 
 
 def moments(
     folder: Path, rows: Int[np.ndarray, " chosen"]
 ) -> tuple[list[int], Float[np.ndarray, "moments members chosen width"]] | None:
-    """Steps and vectors of some characters, at most `MOMENTS` of them; None without any."""
-    kept = thinned(steps(folder), MOMENTS)
-    if not kept:
+    """Return steps and vectors of some characters, at most `MOMENTS` of them; None without any."""
+    thin_steps = thinned(steps(folder), MOMENTS)
+    if not thin_steps:
         return None
-    return kept, np.stack([load(folder, step)[:, rows] for step in kept])
+    return thin_steps, np.stack([load(folder, step)[:, rows] for step in thin_steps])
 
 
 def thinned(values: Sequence[int], most: int) -> list[int]:
-    """At most so many of the values, evenly spaced, the first and the last among them."""
+    """Return at most so many of the values, evenly spaced, the first and the last among them."""
     if len(values) <= most:
         return list(values)
     places = (round(i * (len(values) - 1) / (most - 1)) for i in range(most))
@@ -70,11 +69,7 @@ def thinned(values: Sequence[int], most: int) -> list[int]:
 
 
 def cut(folder: Path, last: int) -> None:
-    """Drops the moments after step `last`, which a resumed run writes again."""
+    """Drop the moments after step `last`, which a resumed run writes again."""
     for step in steps(folder):
         if step > last:
-            _path(folder, step).unlink()
-
-
-def _path(folder: Path, step: int) -> Path:
-    return folder / f"{step:08d}.safetensors"
+            (folder / f"{step:08d}.safetensors").unlink()

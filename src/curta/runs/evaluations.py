@@ -1,8 +1,9 @@
-"""Evaluations beside the recipe's own: asked for with other settings, and kept by these.
+"""Where the evaluations of a run lie, and what they are called.
 
-runs/NAME/evaluation.json                   what the recipe asks for
-          evaluations/digits-500.json       further ones, named after what is different
-          evaluations/digits-500.jsonl      one that was interrupted: what is found of it so far
+runs/NAME/evaluation.json               as the recipe's settings say
+          evaluating.jsonl              while it is under way: a line for each part that is done
+          evaluations/digits-500.json   with other settings, named after what differs
+          evaluations/digits-500.jsonl  while that one is under way
 """
 
 import hashlib
@@ -17,48 +18,51 @@ from curta.config import sections
 
 FOLDER = "evaluations"
 
+PARTIAL = "evaluating.jsonl"
+"""The parts of the recipe's evaluation that are done, until all are."""
+
 LONGEST = 40
-"""Characters of a value that stands in a file's name as it is."""
+"""Characters of a value that a file's name repeats as it is."""
 
 
 def changes(
-    recipe: sections.Evaluation, asked: sections.Evaluation, num_recurrences: int | None
+    recipe: sections.Evaluation, settings: sections.Evaluation, num_recurrences: int | None
 ) -> dict[str, Any]:
-    """The fields that are asked for otherwise than by the recipe, as JSON has them."""
-    own, given = _plain(recipe), _plain(asked)
-    found = {name: value for name, value in given.items() if value != own[name]}
-    return found if num_recurrences is None else found | {"num_recurrences": num_recurrences}
+    """Return the fields that differ from the recipe's, as JSON has them."""
+    usual, chosen = (json.loads(json.dumps(asdict(section))) for section in (recipe, settings))
+    changed = {name: value for name, value in chosen.items() if value != usual[name]}
+    return changed if num_recurrences is None else changed | {"num_recurrences": num_recurrences}
 
 
 def named(changed: Mapping[str, Any]) -> str:
-    """The name of an evaluation with such changes, for a file; empty for the recipe's own.
+    """Return the name of an evaluation with such changes, for a file; empty for the recipe's.
+
+    Numbers and sizes stand as they are, any other value as a hash.
 
     >>> named({"digits": [500, "50/25"], "count": 20})
     'digits-500_50-25.count-20'
     """
-    return ".".join(f"{name}-{_written(value)}" for name, value in changed.items())
+    words = []
+    for field, value in changed.items():
+        items = value if isinstance(value, list) else [value]
+        text = "_".join(str(item).lower().replace("/", "-") for item in items)
+        if len(text) > LONGEST or not re.fullmatch(r"[0-9x_-]+|true|false", text):
+            text = hashlib.sha256(json.dumps(value).encode()).hexdigest()[:8]
+        words.append(f"{field}-{text}")
+    return ".".join(words)
 
 
 def path_of(folder: Path, name: str) -> Path:
-    """Where an evaluation lies in a run's folder, by its name; the recipe's for an empty one."""
+    """Return where an evaluation lies in a run's folder, by its name; the recipe's for ""."""
     return folder / FOLDER / f"{name}.json" if name else folder / "evaluation.json"
 
 
+def partial_file(folder: Path, changed: Mapping[str, Any]) -> Path:
+    """Return where the parts of an evaluation with such changes lie until all are done."""
+    return path_of(folder, named(changed)).with_suffix(".jsonl") if changed else folder / PARTIAL
+
+
 def names(folder: Path) -> list[str]:
-    """The further evaluations of a run, by their names."""
+    """Return the names of a run's evaluations beside the recipe's."""
     place = folder / FOLDER
     return sorted(path.stem for path in place.glob("*.json")) if not place.is_symlink() else []
-
-
-def _plain(settings: sections.Evaluation) -> dict[str, Any]:
-    plain: dict[str, Any] = json.loads(json.dumps(asdict(settings)))
-    return plain
-
-
-def _written(value: Any) -> str:
-    """A number, or sizes, as they are; of anything else a hash."""
-    items = value if isinstance(value, list) else [value]
-    text = "_".join(str(item).lower().replace("/", "-") for item in items)
-    if len(text) <= LONGEST and re.fullmatch(r"[0-9x_-]+|true|false", text):
-        return text
-    return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:8]

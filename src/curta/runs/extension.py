@@ -1,4 +1,4 @@
-"""A finished run, made longer: `curta resume RUN --steps N`.
+"""A finished run, made longer: `curta train --resume RUN training.steps=N`.
 
 Its recipe gets more steps and says where it had ended. A training of that recipe from its first
 step comes to the same weights, up to rounding, so an extended run is no other kind of run.
@@ -6,7 +6,6 @@ step comes to the same weights, up to rounding, so an extended run is no other k
 
 import re
 from dataclasses import replace
-from pathlib import Path
 
 from curta.config import files
 from curta.config.errors import UserError, shortened
@@ -15,7 +14,7 @@ from curta.config.recipe import Recipe, dump
 from curta.evaluation.results import CERTIFICATE, WINDOWS
 from curta.runs import checkpoints, evaluations, life
 from curta.runs.folders import COMPARISON, Folder
-from curta.runs.info import STAGES, RunInfo, Stage
+from curta.runs.info import STAGES, RunInfo
 from curta.runs.life import FILES
 
 SUFFIX = r"; trained on to [\d,]+ steps$"
@@ -23,7 +22,7 @@ SUFFIX = r"; trained on to [\d,]+ steps$"
 
 
 def longer(folder: Folder, steps: int) -> Recipe:
-    """The recipe of a finished run with so many steps, or of one that has them to come already.
+    """Return the recipe of a finished run with so many steps, or of one that awaits them already.
 
     Raises UserError for a run that cannot be trained on, and for too few or too many steps.
     """
@@ -38,7 +37,7 @@ def longer(folder: Folder, steps: int) -> Recipe:
 
 
 def extend(folder: Folder, steps: int) -> None:
-    """Makes a finished run one of so many steps, which is still to be trained from its last one on.
+    """Make a finished run one of so many steps, which is still to be trained from its last one on.
 
     What followed its training is to follow again. Its evaluations are kept as those of that step,
     its certificate is not. The recipe is written before anything goes: wherever this is broken off,
@@ -49,11 +48,21 @@ def extend(folder: Folder, steps: int) -> None:
         info, recipe = folder.read_info(), longer(folder, steps)
         if recipe == folder.read_recipe() and not info.over:
             return
-        former = _copy_evaluations(folder)
-        folder.update(wanted=_following(folder, info))
+        out_of_date = [folder.path / CERTIFICATE, folder.path / WINDOWS]
+        for name in ("", *folder.evaluation_names()):
+            evaluation = folder.read_evaluation(name)
+            if evaluation is None or "step" in evaluation.changes:
+                continue
+            changes = evaluation.changes | {"step": evaluation.step}
+            if not evaluations.path_of(folder.path, evaluations.named(changes)).exists():
+                folder.save_evaluation(replace(evaluation, changes=changes))
+            out_of_date.append(evaluations.path_of(folder.path, name))
+        # what was wanted after training, or has results of the former weights
+        wanted = (s for s in STAGES[1:] if s in info.wanted or (folder.path / FILES[s]).exists())
+        folder.update(wanted=tuple(wanted))
         files.write(folder.recipe, dump(recipe))
         folder.update(status="interrupted", steps=steps, done=())
-        for path in (*former, folder.path / CERTIFICATE, folder.path / WINDOWS):
+        for path in out_of_date:
             path.unlink(missing_ok=True)
 
 
@@ -64,7 +73,9 @@ def _check(folder: Folder, info: RunInfo, recipe: Recipe, steps: int) -> None:
     if info.status == "stopped":
         raise UserError(f"{where} has stopped: the loss of every member was no longer finite")
     if not info.over and training.extended_at[-1:] != (info.checkpoint,):
-        raise UserError(f"{where} is not finished: `curta resume {folder.address}` trains it first")
+        raise UserError(
+            f"{where} is not finished: `curta train --resume {folder.address}` trains it first"
+        )
     if info.ended is not None:
         raise UserError(
             f"{where} ended at step {info.ended:,}, as it was right on training.stop_at"
@@ -80,25 +91,5 @@ def _check(folder: Folder, info: RunInfo, recipe: Recipe, steps: int) -> None:
         raise UserError(f"{where} was extended {EXTENSIONS} times, and can be no more")
     if checkpoints.newest_whole(folder.checkpoints) != info.checkpoint:
         raise UserError(
-            f"{where} has lost its last checkpoint: `curta verify {folder.address}` says more"
+            f"{where} has lost its last checkpoint: `curta runs {folder.address}` says more"
         )
-
-
-def _copy_evaluations(folder: Folder) -> list[Path]:
-    """Writes evaluations of the newest weights as those of that step; where they were before."""
-    former = []
-    for name in ("", *folder.evaluation_names()):
-        found = folder.read_evaluation(name)
-        if found is None or "step" in found.changes:
-            continue
-        kept = replace(found, changes=found.changes | {"step": found.step})
-        if not evaluations.path_of(folder.path, evaluations.named(kept.changes)).exists():
-            folder.save_evaluation(kept)
-        former.append(evaluations.path_of(folder.path, name))
-    return former
-
-
-def _following(folder: Folder, info: RunInfo) -> tuple[Stage, ...]:
-    """The stages after training that were wanted, or whose results are of the former weights."""
-    after = STAGES[1:]
-    return tuple(s for s in after if s in info.wanted or (folder.path / FILES[s]).exists())

@@ -12,7 +12,6 @@ runs/NAME/recipe.toml      the resolved recipe
           evaluation.json  what was found
           evaluations/     what was found with other settings
           check_certificate.py  checks the certificate with NumPy alone
-          summary.json     all of it in short
           report.html      and its pictures
 """
 
@@ -37,8 +36,8 @@ from curta.model import recipes
 from curta.model.positions import user
 from curta.problems.problem import Problem
 from curta.programs.machine import store
-from curta.programs.user import kept, registry, userfiles
-from curta.programs.user.kept import RunCode
+from curta.programs.user import registry, run_snapshot, userfiles
+from curta.programs.user.run_snapshot import RunCode
 from curta.runs import evaluations, metrics, ownership, provenance
 from curta.runs.info import AS_USUAL, STAGES, Metric, RunInfo, Stage, Tracking
 from curta.training import windows
@@ -77,16 +76,13 @@ class Folder:
 
         A stage whose process is gone was interrupted.
         """
-        info = self._read_info()
+        info = typed.read(RunInfo, self.path / "run.json", f"run {self.name!r}")
         gone = info.status in STAGES and not ownership.is_owned(self.path)
         return dataclasses.replace(info, status="interrupted") if gone else info
 
-    def _read_info(self) -> RunInfo:
-        return typed.read(RunInfo, self.path / "run.json", f"run {self.name!r}")
-
     def update(self, **fields: Any) -> None:
-        """Replaces fields of run.json."""
-        self.save_info(dataclasses.replace(self._read_info(), **fields))
+        """Replace fields of run.json; the run is owned meanwhile, or at rest."""
+        self.save_info(dataclasses.replace(self.read_info(), **fields))
 
     def read_code(self) -> RunCode:
         """What is needed to make its operators known."""
@@ -99,12 +95,12 @@ class Folder:
 
     def read_recipe(self) -> Recipe:
         """Its operators are made known, by the formats of its machine if need be."""
-        kept.make_known(self.read_code())
+        run_snapshot.make_known(self.read_code())
         return recipes.parse(self.read_recipe_fields(), f"recipe {str(self.recipe)!r}")
 
     def state_recipe(self) -> Recipe:
         """As `read_recipe`, every field checked by itself alone: that needs no JAX."""
-        kept.make_known(self.read_code())
+        run_snapshot.make_known(self.read_code())
         return recipes.stated(self.read_recipe_fields(), f"recipe {str(self.recipe)!r}")
 
     def read_recipe_fields(self) -> dict[str, Any]:
@@ -169,21 +165,21 @@ class Folder:
         files.write(self.path / "run.json", typed.text(info, indent=1))
 
 
-def layout_in(folder: Folder) -> "Layout":
+def layout_in(folder: Folder, recipe: Recipe | None = None) -> "Layout":
     """The layout of a run, as its folder has it; see `texts.stored`.
 
     Where a program's code is not known, it has the texts that the run has kept.
     """
     from curta.layouts import texts
 
-    recipe = folder.read_recipe()
+    recipe = recipe or folder.read_recipe()
     if recipe.layout is not None:
         return layout_named(recipe.layout)
     where = f"run {folder.name!r}"
-    found = texts.stored(recipe, *store.read(folder.machine, folder.name), where)
-    if found.recorder is None:
-        found.recorder = kept.StoredTexts(folder.read_code())
-    return found
+    layout = texts.stored(recipe, *store.read(folder.machine, folder.name), where)
+    if layout.recorder is None:
+        layout.recorder = run_snapshot.StoredTexts.of(folder.read_code())
+    return layout
 
 
 def join(folder: Folder, rows: "Rows", problems: Sequence[Problem]) -> int:
@@ -234,58 +230,51 @@ def create(
     tracking: Tracking = AS_USUAL,
     inside: Path | None = None,
 ) -> Folder:
-    """A new run folder in the runs folder, or inside of another; UserError if it exists.
+    """Create a run folder in the runs folder, or inside of another; UserError if it exists.
 
     Without a name it has the recipe's, numbered. It appears whole: of several that are made at
     the same time each has a folder of its own. `wanted` are the stages that follow training.
     """
+    from curta.layouts.program import ProgramLayout
+    from curta.problems import task_sizes
+    from curta.training import devices
+
     base = Path(recipe_name).stem
     for chosen in [checked(name)] if name else numbered(base):
         with suppress(files.TakenError):
             with files.new_folder((inside or root()) / chosen) as path:
-                info = _info(chosen, base, recipe, seeds)
-                info = dataclasses.replace(
-                    info, wanted=tuple(wanted), track=tuple(track), tracking=tracking
+                folder = Folder(path)
+                files.write(folder.recipe, dump(recipe))
+                if isinstance(layout, ProgramLayout):
+                    machine = store.dump(layout.machine, layout.windows)
+                    files.write(folder.machine, json.dumps(machine, ensure_ascii=False) + "\n")
+                info = RunInfo(
+                    name=chosen,
+                    recipe=base,
+                    seeds=seeds,
+                    status="created",
+                    created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+                    versions=provenance.versions(),
+                    device=devices.description(),
+                    platform=platform.platform(),
+                    steps=recipe.training.steps,
+                    trained_digits=task_sizes.span(*recipe.tasks),
+                    operators=[task.operator for task in recipe.tasks],
+                    structure=structure(recipe),
+                    stopped={},
+                    programs=tuple(recipe.programs),
+                    files=run_snapshot.keep(path, recipe),
+                    wanted=tuple(wanted),
+                    track=tuple(track),
+                    tracking=tracking,
+                    command=provenance.command(),
+                    code=provenance.checkouts(),
                 )
-                _fill(Folder(path), recipe, layout, info)
+                folder.save_info(info)
             return Folder(path.with_name(chosen))
-    raise UserError(f"run {name!r} exists already: choose another name, or `curta resume {name}`")
-
-
-def _info(name: str, base: str, recipe: Recipe, seeds: list[int]) -> RunInfo:
-    """What is known of a run before it is trained."""
-    from curta.problems import task_sizes
-    from curta.training import devices
-
-    return RunInfo(
-        name=name,
-        recipe=base,
-        seeds=seeds,
-        status="created",
-        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        versions=provenance.versions(),
-        device=devices.description(),
-        platform=platform.platform(),
-        steps=recipe.training.steps,
-        trained_digits=task_sizes.span(*recipe.tasks),
-        operators=[task.operator for task in recipe.tasks],
-        structure=structure(recipe),
-        stopped={},
-        programs=tuple(recipe.programs),
-        command=provenance.command(),
-        code=provenance.checkouts(),
+    raise UserError(
+        f"run {name!r} exists already: choose another name, or `curta train --resume {name}`"
     )
-
-
-def _fill(folder: Folder, recipe: Recipe, layout: "Layout", info: RunInfo) -> None:
-    """Writes what a run begins with; the user's files are copied."""
-    from curta.layouts.program import ProgramLayout
-
-    files.write(folder.path / "recipe.toml", dump(recipe))
-    if isinstance(layout, ProgramLayout):
-        machine = store.dump(layout.machine, layout.windows)
-        files.write(folder.machine, json.dumps(machine, ensure_ascii=False) + "\n")
-    folder.save_info(dataclasses.replace(info, files=kept.keep(folder.path, recipe)))
 
 
 def address(path: Path) -> str:
@@ -368,37 +357,33 @@ def _holding(file: str) -> list[str]:
 
 def structure(recipe: Recipe) -> str:
     """What the model is given that a plain transformer would have to find, in one sentence."""
+    if recipe.layout is not None:
+        layout = layout_named(recipe.layout)
+        phrases = [f"layout {layout.name}: {layout.summary}"]
+    else:
+        names = ", ".join(map(userfiles.shown, recipe.programs))
+        phrases = [
+            f"program {names}: the algorithm's steps are what it is trained on",
+            "squared paper: the squares of the prompt, and a move with every token",
+        ]
     settings: Any = recipe.positions
     if isinstance(settings, UserEncoding) and user.is_known(settings):
         settings = user.made(settings)
-    positions = (type(settings).__doc__ or "").partition("\n")[0].rstrip(".")
-    positions = positions.replace("`", "")
-    fields = {name: value for name, value in vars(settings).items() if value != {}}
-    given = [
-        *_written(recipe),
-        f"positions {settings.name}: {positions}",
-        *(f"{name}: {_plainly(fields[name])}" for name in fields if name != "name"),
+    summary = (type(settings).__doc__ or "").partition("\n")[0].rstrip(".").replace("`", "")
+    phrases.append(f"positions {settings.name}: {summary}")
+    phrases += [
+        f"{name}: {_plainly(value)}"
+        for name, value in vars(settings).items()
+        if name != "name" and value != {}
     ]
     if recipe.model.role_embeddings:
-        given.append("role_embeddings: the part that each token plays in the layout is embedded")
+        phrases.append("role_embeddings: the part that each token plays in the layout is embedded")
     if recipe.model.compositional_embeddings:
-        given.append(
+        phrases.append(
             "compositional_embeddings: a token is embedded as its digit, its carry, its role"
             " and its move"
         )
-    return "; ".join(given) + "."
-
-
-def _written(recipe: Recipe) -> list[str]:
-    """How problems are written, and for a program what that gives away."""
-    if recipe.layout is not None:
-        layout = layout_named(recipe.layout)
-        return [f"layout {layout.name}: {layout.summary}"]
-    return [
-        f"program {', '.join(map(userfiles.shown, recipe.programs))}:"
-        " the algorithm's steps are what it is trained on",
-        "squared paper: the squares of the prompt, and a move with every token",
-    ]
+    return "; ".join(phrases) + "."
 
 
 def _plainly(value: Any) -> str:

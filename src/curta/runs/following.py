@@ -11,8 +11,7 @@ from curta.config.sections import Evaluation
 from curta.evaluation import suite
 from curta.runs import interrupts
 from curta.runs.folders import Folder
-from curta.runs.parts import Part
-from curta.runs.record import NoRecord
+from curta.runs.partial_evaluation import EvaluatedPart
 from curta.runs.session import Session
 from curta.runs.team import Link, Message
 
@@ -35,11 +34,10 @@ def follow(link: Link) -> NoReturn:
 
 def _train(link: Link, message: Message) -> None:
     """The same steps as process 0."""
-    session = _session(message)
-    state, call, data, _ = session.begun(message["step"])
+    session, step = _session(message), message["step"]
     with interrupts.deferred() as noted:
-        step = message["step"]
-        session.loop(call, data, step, NoRecord(), noted).run(state, step, 0.0)
+        loop, state, _ = session.loop(step, None, noted)
+        loop.run(state, step, 0.0)
 
 
 def _evaluate(link: Link, message: Message) -> None:
@@ -49,7 +47,7 @@ def _evaluate(link: Link, message: Message) -> None:
     settings = typed.parse(Evaluation, message["settings"], "process 0", "the evaluation")
     finds = suite.parts(session.recipe, models, settings)
     while (name := link.receive()["part"]) is not None:
-        link.send(part=typed.text(Part("", name, finds[name]())))
+        link.send(part=typed.text(EvaluatedPart("", name, finds[name]())))
 
 
 def _session(message: Message) -> Session:

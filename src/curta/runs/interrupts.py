@@ -111,7 +111,9 @@ def deferred() -> Iterator[Noted]:
     Outside of a command SIGTERM, once the work has ended, ends the process with code 143.
     """
     global _depth
-    with nullcontext() if _listening() else _alone():
+    ours = any(signal.getsignal(number) is _handle for number in SIGNALS)
+    listening = ours or threading.current_thread() is not threading.main_thread()
+    with nullcontext() if listening else _alone():
         _depth += 1
         try:
             yield _noted
@@ -142,16 +144,11 @@ def check() -> None:
 def checked(say: Callable[[str], None]) -> Callable[[str], None]:
     """`say`, each call of which is a safe point."""
 
-    def said(what: str) -> None:
+    def checked_say(what: str) -> None:
         check()
         say(what)
 
-    return said
-
-
-def _listening() -> bool:
-    ours = any(signal.getsignal(number) is _handle for number in SIGNALS)
-    return ours or threading.current_thread() is not threading.main_thread()
+    return checked_say
 
 
 def _handle(number: int, frame: FrameType | None) -> None:
@@ -162,22 +159,15 @@ def _handle(number: int, frame: FrameType | None) -> None:
     _noted.note(number)
     if _depth:
         return
-    if not _importing(frame):
+    # An exception that ends an import crashes modules written in C++, such as jaxlib's.
+    while frame is not None and not frame.f_code.co_filename.startswith("<frozen importlib"):
+        frame = frame.f_back
+    if frame is None:
         raise Interrupted(number)
     if not _patient:
         with suppress(Exception):  # what was printed by now is on its way to a pipe
             sys.stdout.flush()
         leave("interrupted", 128 + number)
-
-
-def _importing(frame: FrameType | None) -> bool:
-    """Whether a module is being imported: those written in C++, such as jaxlib's, crash if it is
-    an exception that ends that."""
-    while frame is not None:
-        if frame.f_code.co_filename.startswith("<frozen importlib"):
-            return True
-        frame = frame.f_back
-    return False
 
 
 def leave(line: str, code: int) -> NoReturn:

@@ -3,8 +3,8 @@
 created -> training -> evaluating -> certifying -> reporting -> finished
 
 Any of the four stages may be `interrupted`, or end `failed`; a training of which no member is
-left has `stopped`. What was done stands in `run.json`, so that `resume` does what is missing. A
-stage whose process is gone was interrupted: nothing has to be written for that.
+left has `stopped`. `run.json` lists the stages that are done, so that resuming a run carries out
+the others. A stage whose process is gone was interrupted: nothing has to be written for that.
 """
 
 from collections.abc import Iterator
@@ -38,77 +38,64 @@ class Outcome:
 
 
 def after_training(recipe: Recipe) -> list[Stage]:
-    """The stages that follow where all is wanted."""
+    """Return the stages that follow a training, where all are wanted."""
     if recipe.evaluation.certificate and isinstance(recipe.positions, Window):
         return ["evaluating", "certifying", "reporting"]
     return ["evaluating", "reporting"]
 
 
 def missing(folder: Folder, info: RunInfo) -> list[Stage]:
-    """What a run still has to do, in order; nothing where no member is left."""
+    """Return what a run still has to do, in order; nothing where no member is left."""
     if info.status == "stopped":
         return []
     if "training" not in info.done:
         return [stage for stage in STAGES if stage in ("training", *info.wanted)]
-    return [one for one in STAGES if one in info.wanted and not _is_done(folder, info, one)]
+    return [
+        stage
+        for stage in STAGES
+        if stage in info.wanted
+        and not (stage in info.done and (folder.path / FILES[stage]).exists())
+    ]
 
 
 @contextmanager
 def stage(folder: Folder, name: Stage) -> Iterator[Outcome]:
-    """One stage of a run, which this process owns meanwhile; UserError if another does.
+    """Carry out a stage of a run, owned meanwhile; UserError if another process owns it.
 
-    Signals are noted until a safe point of it.
+    Signals are noted until a safe point. Training makes all later stages out of date.
     """
-    with interrupts.deferred(), ownership.owned(folder.path):
-        interrupts.check()
-        _begin(folder, name)
+    with beside(folder):
+        done = tuple(stage for stage in folder.read_info().done if stage != name)
+        folder.update(status=name, done=() if name == "training" else done, failure="")
         outcome = Outcome()
         try:
             yield outcome
         except BaseException as error:
+            interrupted = isinstance(error, KeyboardInterrupt | SystemExit)
+            status = "interrupted" if interrupted else "failed"
+            line = f"{type(error).__name__}: {error}".partition("\n")[0][:300]
             with suppress(UserError):  # a full disk: what went wrong first is the error
-                _broken(folder, error)
+                folder.update(status=status, failure="" if interrupted else line)
             raise
-        _ended(folder, name, outcome)
+        if outcome.status != "done":
+            folder.update(status=outcome.status)
+            return
+        info = folder.read_info()
+        info = replace(info, done=(*info.done, name))
+        status = "finished"
+        if not info.alive:
+            status = "stopped"
+        elif missing(folder, info):  # within a block that owns the run, the next stage follows
+            status = name if ownership.is_shared(folder.path) else "interrupted"
+        folder.update(done=info.done, status=status)
 
 
 @contextmanager
 def beside(folder: Folder) -> Iterator[None]:
-    """Work on a run that is no stage of its life, which this process owns meanwhile.
+    """Work on a run, owned meanwhile, without a stage: run.json stays as it is.
 
-    As `stage`, but run.json stays as it is.
+    Raises UserError if another process owns it. Signals are noted until a safe point.
     """
     with interrupts.deferred(), ownership.owned(folder.path):
         interrupts.check()
         yield
-
-
-def _begin(folder: Folder, name: Stage) -> None:
-    """Training makes all that came after it out of date."""
-    done = folder.read_info().done
-    kept = () if name == "training" else tuple(one for one in done if one != name)
-    folder.update(status=name, done=kept, failure="")
-
-
-def _broken(folder: Folder, error: BaseException) -> None:
-    interrupted = isinstance(error, KeyboardInterrupt | SystemExit)
-    reason = "" if interrupted else f"{type(error).__name__}: {error}".partition("\n")[0][:300]
-    folder.update(status="interrupted" if interrupted else "failed", failure=reason)
-
-
-def _ended(folder: Folder, name: Stage, outcome: Outcome) -> None:
-    if outcome.status != "done":
-        folder.update(status=outcome.status)
-        return
-    info = folder.read_info()
-    info = replace(info, done=(*info.done, name))
-    if not info.alive:
-        folder.update(done=info.done, status="stopped")
-        return
-    more = bool(missing(folder, info))
-    resting = name if ownership.is_shared(folder.path) else "interrupted"
-    folder.update(done=info.done, status=resting if more else "finished")
-
-
-def _is_done(folder: Folder, info: RunInfo, name: Stage) -> bool:
-    return name in info.done and (folder.path / FILES[name]).exists()

@@ -1,17 +1,17 @@
 """The loop over compiled chunks of steps: metrics, validation, checkpoints, and when to end.
 
 Several processes that train one run all go through it, and come to the same decisions, since all
-that these depend on is fetched by all; process 0 alone has a `Record` that keeps anything.
+that these depend on is fetched by all; process 0 alone has a `Record`.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
 
 from curta.config.recipe import Recipe
 from curta.config.sections import Training
@@ -23,7 +23,7 @@ from curta.runs import embedding_history
 from curta.runs.info import Metric, NamedAnswer, RunInfo
 from curta.runs.interrupts import Noted
 from curta.runs.life import Ending
-from curta.runs.record import NoRecord, Progress, Validated
+from curta.runs.record import Progress, Record, Validated
 from curta.runs.repair import Repair
 from curta.training import optimizers, processes, records, trainer
 from curta.training.records import Data
@@ -44,54 +44,74 @@ class Loop:
         call: Callable[..., tuple[Member, Metrics]],
         data: Data,
         repair: Repair | None,
-        record: NoRecord,
+        record: Record | None,
         interrupted: Noted,
     ) -> None:
         self.recipe, self.settings, self.layout = recipe, recipe.training, layout
         self.call, self.record, self.interrupted = call, record, interrupted
         self.data, self.repair = data, repair
-        self._resting: dict[int, int] = {}
-        """Members that the present round of repair leaves as they are, each with 0 steps of it."""
         self.seeds, self.members = tuple(info.seeds), len(info.seeds)
-        self._models: scoring.Models | None = None
         self.stopped = dict(info.stopped)
         self.end = self.settings.steps if info.ended is None else info.ended
+        self.final: tuple[int, Member] | None = None
+        """The step and the state of the last checkpoint, once the loop has ended with one."""
+        self._resting: dict[int, int] = {}
+        """Members that the present round of repair leaves as they are, each with 0 steps of it."""
+        self._models: scoring.Models | None = None
 
     def run(self, state: Member, step: int, seconds: float) -> Ending:
-        """Calls the compiled chunk to the end, keeping records; how it ended."""
+        """Call the compiled chunk to the end, keeping records; return how it ended."""
         self.stopped = {member: at for member, at in self.stopped.items() if at < step}
         if self.repair is not None and step > self.end:
             self._enter_round(step)
-        status = self._status(step)
+        status, repair = self._status(step), ""
         if not step:
             self._keep_vectors(state, step, status)
         if status == "done":
             state, status = self._next_round(state, step)
         while status is None:
             begun, count = time.perf_counter(), _until_boundary(step, self.settings, self.end)
-            state, found = self.call(state, self.data, jnp.int32(step), jnp.int32(count))
-            found = Metrics(*(column[:, :count] for column in processes.fetch(found)))
+            state, metrics = self.call(state, self.data, jnp.int32(step), jnp.int32(count))
+            metrics = Metrics(*(column[:, :count] for column in processes.fetch(metrics)))
             seconds += time.perf_counter() - begun
             idle = self.stopped | self._resting
-            self.stopped |= _failures(found, processes.fetch(state.alive), step, idle)
-            rows = _rows(found, step, seconds, self.stopped | self._resting)
+            self.stopped |= _failures(metrics, processes.fetch(state.alive), step, idle)
+            rows = _rows(metrics, step, seconds, self.stopped | self._resting)
             step += count
-            state, rows, validated = self._validate(state, step, rows)
-            rows = self._name(state, step, self._watch(state, step, rows))
-            self.record.rows(rows)
-            rate = count * self.settings.batch * self.members / (time.perf_counter() - begun)
-            now = self._progress(step, seconds, found, rate, rows, validated)
+            state, rows, validated = self._measure(state, step, rows)
+            if self.record:
+                self.record.rows(rows)
+            loss, exact_match = (column[:, -BUCKET:].mean(axis=1).tolist() for column in metrics)
+            progress = Progress(
+                step=step,
+                steps=self.end,
+                seconds=seconds,
+                loss=loss,
+                exact_match=exact_match,
+                stopped=self.stopped,
+                examples_per_second=(
+                    count * self.settings.batch * self.members / (time.perf_counter() - begun)
+                ),
+                named={row.member: row.named for row in rows if row.named},
+                validated=validated,
+                repair=repair,
+            )
             status = self._status(step)
             ends = status == "done"
             if ends:
                 state, status = self._next_round(state, step)
             self._keep_vectors(state, step, status)
             if status is not None or ends or self._is_due(step, self.settings.checkpoint_every):
-                self.record.checkpoint(step, processes.fetch(state), seconds, self.stopped)
-            self.record.progress(now)  # what it shows is saved
+                host_state = processes.fetch(state)
+                if self.record:
+                    self.record.checkpoint(step, host_state, seconds, self.stopped)
+                if status is not None:
+                    self.final = step, host_state
+            if self.record:
+                self.record.show(progress)  # what it shows is saved
             if ends and status is None:
                 assert self.repair is not None
-                self.record.round(self.repair.described(step))
+                repair = self.repair.described(step)
         return status
 
     def _next_round(self, state: Member, step: int) -> tuple[Member, Ending | None]:
@@ -119,7 +139,7 @@ class Loop:
         self._resting = dict.fromkeys(np.flatnonzero(self.repair.resting(step)).tolist(), 0)
 
     def _status(self, step: int) -> Ending | None:
-        """How the training has ended, if it has."""
+        """Return how the training has ended, if it has."""
         if len(self.stopped) == self.members:
             return "stopped"
         if step >= self.end:
@@ -134,130 +154,116 @@ class Loop:
         return step % every == 0 or step in self.settings.extended_at
 
     def _keep_vectors(self, state: Member, step: int, status: Ending | None) -> None:
-        """Keeps the characters' vectors at their steps and at the end, but for an interrupt's."""
+        """Keep the characters' vectors at their steps and at the end, but for an interrupt's."""
         every = self.settings.history_every
         if every and (self._is_due(step, every) or status in ("done", "stopped")):
-            self.record.moment(step, embedding_history.vectors(state.model))
+            vectors = embedding_history.vectors(state.model)
+            if self.record:
+                embedding_history.save(self.record.folder.history, step, vectors)
 
-    def _validate(
+    def _measure(
         self, state: Member, step: int, rows: list[Metric]
     ) -> tuple[Member, list[Metric], Validated | None]:
-        """Adds what the validation finds to each member's last row, and ends here if it is enough.
+        """Add to each member's last row the validation, what is watched, and named answers.
 
-        The end is noted before the checkpoint is written, so a run killed in between
-        ends at the same step.
+        Each has steps at which it is due. Training ends here if the validation is good enough;
+        that is noted before the checkpoint is written, so a run killed in between ends at the same
+        step. Returns the state with the best weights by validation.
         """
-        if not self.settings.validate_every or step % self.settings.validate_every:
-            return state, rows, None
-        found, goal = self._evaluated(state, step), self.settings.stop_at
-        enough = goal is not None and _is_enough(np.array(found.exact_match, np.float32), goal)
-        if enough and step >= self.settings.stop_after:
-            self.end = step
-            self.record.end(step)
-        rows = [_validated(row, found) if row.step == step else row for row in rows]
-        by_tokens = self.settings.keep == "best-tokens"
-        best = found.token_accuracy if by_tokens else found.exact_match
-        loss, score = (np.array(column, np.float32) for column in (found.loss, best))
-        return trainer.improved(state, loss, score), rows, found
-
-    def _watch(self, state: Member, step: int, rows: list[Metric]) -> list[Metric]:
-        """Adds exact match of what is watched to the last row of each member that is trained."""
-        every = self.settings.evaluate_every
-        if not every or step % every:
-            return rows
-        found = gap.watched_exact_match(self._models_at(state), self._watched)
-        return [
-            replace(row, evaluated={name: values[row.member] for name, values in found.items()})
-            if row.step == step and row.member not in self.stopped
-            else row
-            for row in rows
-        ]
-
-    def _name(self, state: Member, step: int, rows: list[Metric]) -> list[Metric]:
-        """Add the answers to named problems to each member's last row, at checkpoints."""
-        due = self._is_due(step, self.settings.checkpoint_every) or step >= self.end
-        if not (self.settings.named_at_checkpoints and due):
-            return rows
-        models, problems = self._models_at(state), self._named
-        answers = writing.answers_of_all(models, problems)
-        perplexities = writing.perplexities(models, problems)
-
-        def of(member: int) -> dict[str, NamedAnswer]:
-            mine = {}
-            for problem, every, costs in zip(problems, answers, perplexities, strict=True):
-                one, truth = every[member], answer_text(problem.truth, problem.answer_base)
-                mine[str(problem)] = NamedAnswer(one.answer, one.answer == truth, costs[member])
-            return mine
-
-        return [
-            replace(row, named=of(row.member))
-            if row.step == step and row.member not in self.stopped
-            else row
-            for row in rows
-        ]
+        settings, validated = self.settings, None
+        added: dict[int, dict[str, Any]] = {member: {} for member in range(self.members)}
+        trained = [member for member in added if member not in self.stopped]
+        if settings.validate_every and step % settings.validate_every == 0:
+            validated, goal = self._validated(state, step), settings.stop_at
+            # in single precision, which the shares have: 0.95 is less there
+            enough = goal is not None and all(
+                np.float32(share) >= np.float32(goal) for share in validated.exact_match
+            )
+            if enough and step >= settings.stop_after:
+                self.end = step
+                if self.record:
+                    self.record.folder.update(ended=step)
+            by_tokens = settings.keep == "best-tokens"
+            score = validated.token_accuracy if by_tokens else validated.exact_match
+            state = trainer.improved(
+                state, np.array(validated.loss, np.float32), np.array(score, np.float32)
+            )
+            for member, fields in added.items():
+                fields |= {
+                    "validation_loss": round(validated.loss[member], 6),
+                    "validation_exact_match": round(validated.exact_match[member], 6),
+                    "validation_token_accuracy": round(validated.token_accuracy[member], 6),
+                    "validation_by_operator": {
+                        operator: round(shares[member], 6)
+                        for operator, shares in validated.by_operator.items()
+                    },
+                }
+        if settings.evaluate_every and step % settings.evaluate_every == 0:
+            watched = gap.watched_exact_match(self._models_at(state), self._watched)
+            for member in trained:
+                added[member]["evaluated"] = {name: each[member] for name, each in watched.items()}
+        due = self._is_due(step, settings.checkpoint_every) or step >= self.end
+        if settings.named_at_checkpoints and due:
+            models = self._models_at(state)
+            problems = [parse(text) for text in self.recipe.evaluation.named]
+            answers = writing.answers_of_all(models, problems)
+            perplexities = writing.perplexities(models, problems)
+            truths = [answer_text(problem.truth, problem.answer_base) for problem in problems]
+            for member in trained:
+                answered = zip(problems, truths, answers, perplexities, strict=True)
+                added[member]["named"] = {
+                    str(problem): NamedAnswer(
+                        every[member].answer, every[member].answer == truth, costs[member]
+                    )
+                    for problem, truth, every, costs in answered
+                }
+        rows = [replace(row, **added[row.member]) if row.step == step else row for row in rows]
+        return state, rows, validated
 
     def _models_at(self, state: Member) -> scoring.Models:
-        """The members as they are now; of earlier ones only weights are replaced."""
+        """Return the members as they are now; only weights of earlier ones are replaced."""
         model = processes.local(state.model)
-        known = self._models
-        self._models = (
-            scoring.Models(model, self.layout, self.members, shared=True, seeds=self.seeds)
-            if known is None
-            else known.with_weights(model)
-        )
+        if self._models is None:
+            self._models = scoring.Models(
+                model, self.layout, self.members, shared=True, seeds=self.seeds
+            )
+        else:
+            self._models = self._models.with_weights(model)
         return self._models
 
-    def _evaluated(self, state: Member, step: int) -> Validated:
+    def _validated(self, state: Member, step: int) -> Validated:
         """Average over the tasks by their shares, or evenly when the problems are fresh."""
-        models, settings, of = self._models_at(state), self.settings, self.recipe.tasks
+        models, settings, recipe_tasks = self._models_at(state), self.settings, self.recipe.tasks
         if settings.fresh_validation:
-            sets = [tasks.held_out_drawn(task, settings.validation, step) for task in of]
-            shares = np.full((len(of), 1), 1 / len(of))
+            sets = [tasks.held_out_drawn(task, settings.validation, step) for task in recipe_tasks]
+            shares = np.full((len(recipe_tasks), 1), 1 / len(recipe_tasks))
         else:
             sets = self._validation
             shares = np.array(self.recipe.shares)[:, None] / settings.batch
-        found = [scoring.scores(models, problems, loss=settings.loss) for problems in sets]
-        exact_match = np.array([score.exact_match.mean(axis=1) for score in found])
+        scores = [scoring.scores(models, problems, loss=settings.loss) for problems in sets]
+        exact_match = np.array([score.exact_match.mean(axis=1) for score in scores])
         columns = (
-            np.array([score.loss for score in found]),
+            np.array([score.loss for score in scores]),
             exact_match,
-            np.array([score.token_accuracy for score in found]),
+            np.array([score.token_accuracy for score in scores]),
         )
         loss, right, tokens = (
             np.sum(column * shares, axis=0).astype(np.float32).tolist() for column in columns
         )
-        each = dict(zip([task.operator for task in of], exact_match.tolist(), strict=True))
-        optimizer = self.recipe.optimizer
-        steps = self.recipe.round_steps
+        operators = [task.operator for task in recipe_tasks]
+        by_operator = dict(zip(operators, exact_match.tolist(), strict=True))
+        optimizer, steps = self.recipe.optimizer, self.recipe.round_steps
         factor = optimizers.schedule(optimizer, jnp.int32(step), *settings.ends, round_steps=steps)
         rate = optimizer.learning_rate * float(factor)
-        return Validated(loss, right, tokens, each if len(of) > 1 else {}, rate)
+        return Validated(loss, right, tokens, by_operator if len(operators) > 1 else {}, rate)
 
     @cached_property
     def _validation(self) -> list[list[Problem]]:
-        return [records.validation(self.recipe, self.layout, one) for one in self.recipe.tasks]
+        return [records.validation(self.recipe, self.layout, task) for task in self.recipe.tasks]
 
     @cached_property
     def _watched(self) -> dict[str, list[list[Problem]]]:
         return gap.watched_problems(self.recipe, self.layout, self.seeds)
-
-    @cached_property
-    def _named(self) -> list[Problem]:
-        return [parse(text) for text in self.recipe.evaluation.named]
-
-    def _progress(
-        self,
-        step: int,
-        seconds: float,
-        found: Metrics,
-        rate: float,
-        rows: Sequence[Metric],
-        validated: Validated | None,
-    ) -> Progress:
-        loss, exact_match = (column[:, -BUCKET:].mean(axis=1).tolist() for column in found)
-        named = {row.member: row.named for row in rows if row.named}
-        end, stopped = self.end, self.stopped
-        return Progress(step, end, seconds, loss, exact_match, stopped, rate, named, validated)
 
 
 def _until_boundary(step: int, settings: Training, end: int = 0) -> int:
@@ -266,52 +272,30 @@ def _until_boundary(step: int, settings: Training, end: int = 0) -> int:
         CHUNK, settings.checkpoint_every, settings.validate_every, settings.evaluate_every,
         settings.history_every,
     )  # fmt: skip
-    ends = (one - step for one in (*settings.ends, end) if one > step)
+    ends = (at - step for at in (*settings.ends, end) if at > step)
     return min(*(span - step % span for span in spans if span), *ends)
 
 
 def _failures(
-    found: Metrics, alive: np.ndarray, first: int, known: dict[int, int]
+    metrics: Metrics, alive: np.ndarray, first: int, idle: Collection[int]
 ) -> dict[int, int]:
     """Members that have just failed, and the step whose loss was the first not to be finite."""
     failed = {}
     for member in np.flatnonzero(~alive).tolist():
-        if member not in known:
-            bad = ~np.isfinite(found.loss[member])
+        if member not in idle:
+            bad = ~np.isfinite(metrics.loss[member])
             failed[member] = first + (int(np.argmax(bad)) if bad.any() else len(bad) - 1)
     return failed
 
 
-def _is_enough(shares: Float[np.ndarray, " members"], goal: float) -> bool:
-    """Whether every member has reached it, in the precision that shares have.
-
-    >>> float(np.float32(0.95)) >= 0.95, _is_enough(np.float32([0.95, 1]), 0.95)
-    (False, True)
-    """
-    return bool((shares >= np.float32(goal)).all())
-
-
-def _rows(found: Metrics, first: int, seconds: float, stopped: Mapping[int, int]) -> list[Metric]:
+def _rows(metrics: Metrics, first: int, seconds: float, stopped: Mapping[int, int]) -> list[Metric]:
     """Lines for metrics.jsonl: means over at most BUCKET steps, null after a member stopped."""
     rows = []
-    for start in range(0, found.loss.shape[1], BUCKET):
-        end = min(start + BUCKET, found.loss.shape[1])
-        for member in range(len(found.loss)):
+    for start in range(0, metrics.loss.shape[1], BUCKET):
+        end = min(start + BUCKET, metrics.loss.shape[1])
+        for member in range(len(metrics.loss)):
             over = first + end > stopped.get(member, first + end)
-            values = [round(float(column[member, start:end].mean()), 6) for column in found]
-            loss, exact_match = (None, None) if over else values
+            means = [round(float(column[member, start:end].mean()), 6) for column in metrics]
+            loss, exact_match = (None, None) if over else means
             rows.append(Metric(first + end, member, loss, exact_match, round(seconds, 3)))
     return rows
-
-
-def _validated(row: Metric, found: Validated) -> Metric:
-    """The row with what was validated of its member."""
-    return replace(
-        row,
-        validation_loss=round(found.loss[row.member], 6),
-        validation_exact_match=round(found.exact_match[row.member], 6),
-        validation_token_accuracy=round(found.token_accuracy[row.member], 6),
-        validation_by_operator={
-            operator: round(values[row.member], 6) for operator, values in found.by_operator.items()
-        },
-    )

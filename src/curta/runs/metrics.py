@@ -18,8 +18,8 @@ TAIL = 1 << 16
 """Bytes that are read at first for the last lines of all members."""
 
 
-class Part(NamedTuple):
-    """Lines after a cursor, the next cursor, whether from the start, and if more wait."""
+class NewRows(NamedTuple):
+    """Rows after a cursor, the next cursor, whether from the start, and if more wait."""
 
     rows: list[Metric]
     cursor: str
@@ -28,57 +28,56 @@ class Part(NamedTuple):
 
 
 def read(path: Path) -> list[Metric]:
-    """All lines in the order they were written; a torn last one is left out."""
-    *lines, last = _content(path).split(b"\n") if os.path.lexists(path) else [b""]
+    """Return all lines in the order they were written; a torn last one is left out."""
+    if not os.path.lexists(path):
+        return []
+    with _opened(path) as file:
+        *lines, last = file.read().split(b"\n")
     rows = [_parse(line, path, number) for number, line in enumerate(lines, 1) if line.strip()]
-    return rows + _whole(last, path)
+    # a last line without its end counts if all of it is there
+    return rows + ([_parse(last, path)] if last.endswith(b"}") else [])
 
 
 def read_last(path: Path, members: int) -> list[Metric]:
-    """The last line of every member; of so many, so that no more of a long file is read."""
+    """Return the last line of every member; of so many, so that little of a long file is read."""
     if not os.path.lexists(path):
         return []
-    tail, found = TAIL, dict[int, Metric]()
+    tail, last = TAIL, dict[int, Metric]()
     with _opened(path) as file:
         size = file.seek(0, 2)
-        while len(found) < members:
+        while True:
             file.seek(max(0, size - tail))
-            found = _newest(file.read().split(b"\n")[1 if size > tail else 0 : -1], members, path)
-            if tail >= size:
-                break
+            lines = file.read().split(b"\n")[1 if size > tail else 0 : -1]
+            for line in reversed(lines):
+                row = _parse(line, path)
+                last.setdefault(row.member, row)
+                if len(last) == members:
+                    break
+            if len(last) == members or tail >= size:
+                return [last[member] for member in sorted(last)]
             tail *= 4
-    return [found[member] for member in sorted(found)]
 
 
-def _newest(lines: list[bytes], members: int, path: Path) -> dict[int, Metric]:
-    """The last line of every member by its number, from the end on until there are so many."""
-    found: dict[int, Metric] = {}
-    for line in reversed(lines):
-        row = _parse(line, path)
-        found.setdefault(row.member, row)
-        if len(found) == members:
-            break
-    return found
-
-
-def read_since(path: Path, cursor: str) -> Part:
+def read_since(path: Path, cursor: str) -> NewRows:
     """What was written after the cursor of the part before; all for "".
 
     A cursor is a file's number and a place in it: a resumed run writes its file anew, and then
     the lines are those from its beginning.
     """
     if not path.exists():
-        return Part([], "", anew=True, more=False)
+        return NewRows([], "", anew=True, more=False)
     with _opened(path) as file:
         number, size = str(path.stat().st_ino), file.seek(0, 2)
-        known, _, place = cursor.partition("-")
-        start = int(place) if known == number and re.fullmatch("[0-9]{1,18}", place) else 0
+        file_number, _, place = cursor.partition("-")
+        start = int(place) if file_number == number and re.fullmatch("[0-9]{1,18}", place) else 0
         start = start if start <= size else 0
         file.seek(start)
         text = file.read(MOST)
     end = text.rfind(b"\n") + 1
     rows = [_parse(line, path) for line in text[:end].splitlines()]
-    return Part(rows, f"{number}-{start + end}", start == 0, end > 0 and start + len(text) < size)
+    return NewRows(
+        rows, f"{number}-{start + end}", start == 0, end > 0 and start + len(text) < size
+    )
 
 
 def add(path: Path, rows: Iterable[Metric]) -> None:
@@ -101,16 +100,6 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
     except OSError as error:
         where = f"run {path.parent.name!r}"
         raise UserError(f"{where} is damaged: {path.name}: {error.strerror}") from None
-
-
-def _content(path: Path) -> bytes:
-    with _opened(path) as file:
-        return file.read()
-
-
-def _whole(line: bytes, path: Path) -> list[Metric]:
-    """A last line without its end counts if all of it is there."""
-    return [_parse(line, path)] if line.endswith(b"}") else []
 
 
 def _parse(line: bytes, path: Path, number: int | None = None) -> Metric:

@@ -77,26 +77,22 @@ def _claimed(folder: Path) -> _Held:
     except OSError as error:
         raise UserError(f"cannot write {str(path)!r}: {error.strerror}") from None
     if handle is None:
-        raise UserError(f"run {folder.name!r} is in use by {_owner(path)}: wait until it has ended")
+        try:  # such as: process 12 on mill (curta train addition, since 12:00:00)
+            about = json.loads(files.read_bytes(path, 1 << 16))
+            command = f"({' '.join(map(str, about['command']))}, since {about['at']})"
+            owner = printable(f"process {about['process']} on {about['on']} {command}", 200)
+        except (OSError, ValueError, KeyError, TypeError):
+            owner = "another process"
+        raise UserError(f"run {folder.name!r} is in use by {owner}: wait until it has ended")
     if os.fstat(handle).st_nlink == 1:  # of a copy by hard links, the other's stays as it is
+        words = [*(Path(word).name for word in system.command()), *sys.argv[1:]]
+        about = {
+            "process": os.getpid(),
+            "on": socket.gethostname(),
+            "command": words[:6],
+            "at": time.strftime("%H:%M:%S"),
+        }
         with suppress(OSError):  # a full disk: it is for the next one's information only
-            path.write_text(json.dumps(_about()), "utf-8")
+            path.write_text(json.dumps(about), "utf-8")
     files.sweep(folder, LOCK)
     return _Held(handle)
-
-
-def _about() -> dict[str, object]:
-    words = [*(Path(word).name for word in system.command()), *sys.argv[1:]]
-    now = time.strftime("%H:%M:%S")
-    return {"process": os.getpid(), "on": socket.gethostname(), "command": words[:6], "at": now}
-
-
-def _owner(path: Path) -> str:
-    """Such as `process 12 on mill (curta train addition, since 12:00:00)`."""
-    try:
-        found = json.loads(files.read_bytes(path, 1 << 16))
-        words = " ".join(map(str, found["command"]))
-        about = f"{found['process']} on {found['on']} ({words}, since {found['at']})"
-    except (OSError, ValueError, KeyError, TypeError):
-        return "another process"
-    return f"process {printable(about, 200)}"

@@ -5,6 +5,7 @@ import platform
 import re
 import subprocess
 import sys
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 
@@ -21,10 +22,11 @@ PATIENCE = 5.0
 def versions() -> dict[str, str]:
     """Of Curta, of each library that it cannot do without, and of Python."""
     base = (line for line in metadata.requires("curta") or () if "extra ==" not in line)
-    required = (re.split(r"[^\w.-]", line)[0] for line in base)
-    names = ["curta", "jaxlib", *(name for name in required if _is_installed(name))]
-    found = {name.lower(): metadata.version(name) for name in names}
-    return found | {"python": platform.python_version()}
+    installed = {}
+    for name in ("curta", "jaxlib", *(re.split(r"[^\w.-]", line)[0] for line in base)):
+        with suppress(metadata.PackageNotFoundError):
+            installed[name.lower()] = metadata.version(name)
+    return installed | {"python": platform.python_version()}
 
 
 def command() -> tuple[str, ...]:
@@ -34,32 +36,19 @@ def command() -> tuple[str, ...]:
 
 
 def checkouts() -> dict[str, Checkout]:
-    """The git commits of the current folder and of Curta's own, where they are of a repository."""
-    places = {"here": Path.cwd(), "curta": Path(__file__).parent}
-    found = {name: _checkout(path) for name, path in places.items()}
-    return {name: one for name, one in found.items() if one is not None}
-
-
-def _checkout(folder: Path) -> Checkout | None:
-    """The commit, and whether tracked files differ from it; None without git, or a repository."""
+    """Return the git commits of the current folder and of Curta's own, where there are any."""
     command = ["git", "-c", "core.fsmonitor=false", "status", "--porcelain=v2", "--branch"]
-    try:
-        done = subprocess.run(
-            [*command, "--untracked-files=no"], cwd=folder, capture_output=True, timeout=PATIENCE,
-            env=os.environ | {"GIT_OPTIONAL_LOCKS": "0"}, check=False,
-        )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    lines = done.stdout.decode("utf-8", "replace").splitlines()
-    commit = next((line.split()[-1] for line in lines if line.startswith("# branch.oid")), "")
-    if done.returncode or not re.fullmatch("[0-9a-f]{40,64}", commit):
-        return None
-    return Checkout(commit, any(not line.startswith("#") for line in lines))
-
-
-def _is_installed(name: str) -> bool:
-    try:
-        metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return False
-    return True
+    commits = {}
+    for name, folder in {"here": Path.cwd(), "curta": Path(__file__).parent}.items():
+        try:
+            done = subprocess.run(
+                [*command, "--untracked-files=no"], cwd=folder, capture_output=True,
+                timeout=PATIENCE, env=os.environ | {"GIT_OPTIONAL_LOCKS": "0"}, check=False,
+            )  # fmt: skip
+        except (OSError, subprocess.TimeoutExpired):
+            continue
+        lines = done.stdout.decode("utf-8", "replace").splitlines()
+        commit = next((line.split()[-1] for line in lines if line.startswith("# branch.oid")), "")
+        if not done.returncode and re.fullmatch("[0-9a-f]{40,64}", commit):
+            commits[name] = Checkout(commit, any(not line.startswith("#") for line in lines))
+    return commits

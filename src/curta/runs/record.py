@@ -1,19 +1,16 @@
-"""What is kept of a training while it goes on: in the run's folder, by trackers, on the screen."""
+"""What a training keeps while it goes on, and how far it is."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from jaxtyping import PyTree
 
 from curta.config import files
 from curta.config.recipe import Recipe
-from curta.runs import checkpoints, embedding_history, metrics
-from curta.runs.embedding_history import Vectors
+from curta.runs import checkpoints, metrics
 from curta.runs.folders import Folder
 from curta.runs.info import Metric, NamedAnswer
 from curta.runs.trackers import Tracker
-from curta.training import windows
-from curta.training.windows import TrainingWindows
 
 
 @dataclass(frozen=True)
@@ -50,64 +47,28 @@ class Progress:
 Show = Callable[[Progress], None]
 
 
-class NoRecord:
-    """Keeps nothing: for all processes of a run but process 0."""
-
-    def rows(self, rows: Sequence[Metric]) -> None:
-        """Lines of metrics."""
-
-    def moment(self, step: int, vectors: Vectors) -> None:
-        """The characters' vectors."""
-
-    def end(self, step: int) -> None:
-        """That the training ends at this step, before that of the recipe."""
-
-    def round(self, described: str) -> None:
-        """Note that a round of repair begins, and why."""
-
-    def shown(self, found: TrainingWindows) -> None:
-        """What the round draws from."""
-
-    def checkpoint(
-        self, step: int, state: PyTree, seconds: float, stopped: Mapping[int, int]
-    ) -> None:
-        """All members' state, the seconds trained so far, and the members that have failed."""
-
-    def progress(self, now: Progress) -> None:
-        """How far it is."""
-
-
-class Record(NoRecord):
-    """Keeps it in a run's folder, and gives it to trackers and to whoever watches."""
+class Record:
+    """What a training keeps in its run's folder, and gives to trackers and to whoever watches."""
 
     def __init__(
         self, folder: Folder, recipe: Recipe, trackers: Sequence[Tracker], show: Show
     ) -> None:
         self.folder, self.recipe = folder, recipe
         self.trackers, self.show = trackers, show
-        self._round = ""
 
     def rows(self, rows: Sequence[Metric]) -> None:
+        """Keep lines of metrics."""
         metrics.add(self.folder.metrics, rows)
         for tracker in self.trackers:
             tracker.add(rows)
 
-    def moment(self, step: int, vectors: Vectors) -> None:
-        embedding_history.save(self.folder.history, step, vectors)
-
-    def end(self, step: int) -> None:
-        self.folder.update(ended=step)
-
-    def round(self, described: str) -> None:
-        self._round = described
-
-    def shown(self, found: TrainingWindows) -> None:
-        windows.save(self.folder.path, found)
-
     def checkpoint(
         self, step: int, state: PyTree, seconds: float, stopped: Mapping[int, int]
     ) -> None:
-        """The metrics before it outlast a power failure as it does."""
+        """Keep all members' state, the seconds trained so far, and the members that have failed.
+
+        The metrics before it outlast a power failure as it does.
+        """
         files.sync(self.folder.metrics)
         owner = checkpoints.owner(self.recipe, self.folder.read_info().seeds, step)
         settings = self.recipe.training
@@ -123,6 +84,3 @@ class Record(NoRecord):
         self.folder.update(
             training_seconds=round(seconds, 3), stopped=dict(stopped), checkpoint=step
         )
-
-    def progress(self, now: Progress) -> None:
-        self.show(replace(now, repair=self._round))

@@ -10,9 +10,6 @@ from curta.config import files, system
 from curta.config.errors import UserError, unknown
 from curta.runs import folders, ownership
 
-KNOWN = ("run.json", folders.COMPARISON)
-"""One of these is in every folder that may be removed."""
-
 
 def path_of(name: str) -> Path:
     """The folder of a run, or of a comparison, by name or path, however damaged it is.
@@ -23,32 +20,26 @@ def path_of(name: str) -> Path:
     path = folders.of_comparison(path, name)
     if path.is_symlink():
         raise UserError(f"{str(path)!r} is a link: remove it yourself, or the run that it leads to")
-    if not any(os.path.lexists(path / file) for file in KNOWN):
-        known = [*folders.existing(), *folders.comparisons()]
-        raise unknown("run", name, known, "curta runs")
+    if not any(os.path.lexists(path / file) for file in ("run.json", folders.COMPARISON)):
+        names = [*folders.existing(), *folders.comparisons()]
+        raise unknown("run", name, names, "curta runs")
     return path
 
 
 def remove(path: Path) -> None:
-    """Removes the folder and all in it; UserError if a process works on it, or on a run in it.
+    """Remove the folder and all in it; UserError if a process works on it, or on a run in it.
 
     It is renamed first, so that a removal that is broken off leaves nothing that looks like a run.
     On Windows no folder with an open file in it can be renamed, so the lock is given back before.
     """
-    inner = (one for one in sorted(path.iterdir()) if not one.is_symlink())
-    for one in (*(one for one in inner if (one / "run.json").exists()), path):
-        with ownership.owned(one):
+    inside = [entry for entry in sorted(path.iterdir()) if not entry.is_symlink()]
+    for folder in (*(entry for entry in inside if (entry / "run.json").exists()), path):
+        with ownership.owned(folder):
             pass
     with ownership.owned(path) if system.OPENS_FOLDERS else nullcontext():
-        aside = _renamed(path)
+        try:
+            aside = Path(tempfile.mkdtemp(dir=path.parent, prefix=".", suffix=files.PART))
+            path.rename(aside / path.name)
+        except OSError as error:
+            raise UserError(f"cannot remove {str(path)!r}: {error.strerror}") from None
     shutil.rmtree(aside)
-
-
-def _renamed(path: Path) -> Path:
-    """The new folder in which it lies now."""
-    try:
-        aside = Path(tempfile.mkdtemp(dir=path.parent, prefix=".", suffix=files.PART))
-        path.rename(aside / path.name)
-    except OSError as error:
-        raise UserError(f"cannot remove {str(path)!r}: {error.strerror}") from None
-    return aside

@@ -1,4 +1,4 @@
-"""The members' state at a step of a run: as they begin, or as a checkpoint has them."""
+"""The members' state at a step of a run: initial, or as a checkpoint has it."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def at(
     folder: Folder, recipe: Recipe, layout: "Layout", seeds: Sequence[int], step: int
 ) -> "Member":
-    """All members, stacked: as they begin for step 0, else as of one of the checkpoints."""
+    """Return all members, stacked: initial ones for step 0, else those of a checkpoint."""
     import jax
     import jax.numpy as jnp
 
@@ -28,8 +28,8 @@ def at(
         return trainer.init(recipe, layout, jnp.asarray(seeds))
     like = jax.eval_shape(lambda: trainer.init(recipe, layout, jnp.asarray(seeds)))
     owner = checkpoints.owner(recipe, list(seeds), step)
-    found: Member = checkpoints.load(folder.checkpoints, step, like, owner)
-    return found
+    state: Member = checkpoints.load(folder.checkpoints, step, like, owner)
+    return state
 
 
 def member_weights(folder: Folder, recipe: Recipe) -> list[dict[str, np.ndarray]]:
@@ -54,73 +54,41 @@ def member_weights(folder: Folder, recipe: Recipe) -> list[dict[str, np.ndarray]
 
 
 def newest(folder: Folder) -> int:
-    """Step of the newest checkpoint that is whole; UserError if there is none."""
-    _tell_gone(folder)
-    step = checkpoints.newest_whole(folder.checkpoints)
+    """Return the step of the newest checkpoint that is whole; UserError if there is none."""
+    step = _newest_whole(folder)
     if step is None:
         raise UserError(
-            f"run {folder.name!r} has no checkpoint yet: `curta resume {folder.address}` trains it"
+            f"run {folder.name!r} has no checkpoint yet:"
+            f" `curta train --resume {folder.address}` trains it"
         )
     return step
 
 
-def check_kept(folder: Folder, step: int) -> None:
-    """Raises UserError if there is no checkpoint of that step."""
-    known = checkpoints.steps(folder.checkpoints)
-    if step not in known:
-        raise UserError(
-            f"run {folder.name!r} has no checkpoint of step {step:,}: there are"
-            f" {', '.join(f'{one:,}' for one in known)}, as training.checkpoints says"
-        )
-
-
-def is_trained(folder: Folder, recipe: Recipe) -> bool:
-    """Whether it has all steps of its recipe, or no member is left, and a whole checkpoint.
-
-    Raises UserError as `check_recipe`.
-    """
-    check_recipe(folder, recipe)
-    info = folder.read_info()
-    end = recipe.training.steps if info.ended is None else info.ended
-    over = info.over and (info.checkpoint >= end or not info.alive)
-    return over and checkpoints.is_whole(folder.checkpoints, info.checkpoint)
-
-
-def check_recipe(folder: Folder, recipe: Recipe) -> None:
-    """Raises UserError if the run was made longer since its recipe was read."""
-    if folder.read_recipe().training != recipe.training:
-        raise UserError(f"run {folder.name!r} was extended since it was loaded: load it anew")
-
-
 def going_on(folder: Folder) -> tuple[int, float]:
-    """The step to train on from, and the seconds until then; what was written after it is dropped.
+    """Return the step to train on from, and the seconds until then; drop what is of later steps.
 
     Raises UserError if there were checkpoints, and there are none any more.
     """
-    _tell_gone(folder)
     from curta.runs import embedding_history
 
-    step, saved = checkpoints.newest_whole(folder.checkpoints), folder.read_info().checkpoint
-    if step is None and saved:
+    info, step = folder.read_info(), _newest_whole(folder)
+    if step is None and info.checkpoint:
         raise UserError(
-            f"run {folder.name!r} was trained to step {saved}, but its checkpoints are gone:"
-            " put them back, or train anew under another name"
+            f"run {folder.name!r} was trained to step {info.checkpoint}, but its checkpoints are"
+            " gone: put them back, or train anew under another name"
         )
     seconds = metrics.cut(folder.metrics, step or 0)
     embedding_history.cut(folder.history, step or 0)
-    if step is not None and step > saved:
-        _enter(folder, step, seconds)
+    if step is not None and step > info.checkpoint:
+        # the process was gone after it had written the checkpoint, and before run.json
+        stopped = info.stopped | checkpoints.stopped(folder.checkpoints, step)
+        folder.update(checkpoint=step, stopped=stopped, training_seconds=round(seconds, 3))
     return step or 0, seconds
 
 
-def _enter(folder: Folder, step: int, seconds: float) -> None:
-    """A checkpoint after which the process was gone before it stood in run.json."""
-    found = folder.read_info().stopped | checkpoints.stopped(folder.checkpoints, step)
-    folder.update(checkpoint=step, stopped=found, training_seconds=round(seconds, 3))
-
-
-def _tell_gone(folder: Folder) -> None:
-    """Says so if the newest checkpoint that was saved is not there any more."""
-    found, saved = checkpoints.latest(folder.checkpoints), folder.read_info().checkpoint
-    if found is not None and found < saved:
+def _newest_whole(folder: Folder) -> int | None:
+    """As `checkpoints.newest_whole`; a line says so if the newest one saved is gone."""
+    newest, saved = checkpoints.latest(folder.checkpoints), folder.read_info().checkpoint
+    if newest is not None and newest < saved:
         notify(f"run {folder.name!r} was trained to step {saved}, but the checkpoint is gone")
+    return checkpoints.newest_whole(folder.checkpoints)

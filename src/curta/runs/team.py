@@ -73,7 +73,7 @@ class Team:
                 else:
                     self.answered(index, message)
         named = f"process {index} of {1 + len(self.connections)}"
-        self._lost(f"{named} has ended: `curta resume` goes on from the last checkpoint", 1)
+        self._lost(f"{named} has ended: `curta train --resume` goes on from the last checkpoint", 1)
 
     def _lost(self, line: str, code: int) -> None:
         if not self.ending:

@@ -41,5 +41,5 @@ def install() -> bool:
         return False
     if not callable(getattr(jax_cache, "get_file_cache", None)):
         return False
-    jax_cache.get_file_cache = lambda path: (Store(path), path)  # type: ignore[assignment]
+    jax_cache.get_file_cache = lambda path: (Store(path), path)  # type: ignore[assignment, return-value]
     return True

@@ -3,7 +3,6 @@
 import contextlib
 import os
 import re
-from typing import Any
 
 import jax
 
@@ -60,17 +59,13 @@ def visible() -> int:
 def join(process: Process) -> None:
     """Makes this process one of several whose devices are one mesh; call `configure` before.
 
-    Each has as many devices as the others, on a GPU machine launched by `--processes` one. Raises
-    UserError if they do not meet, or the devices are not alike.
+    Each has as many devices as the others. Raises UserError if they do not meet, or the devices
+    are not alike.
     """
     jax.config.update("jax_cpu_collectives_implementation", "gloo")
     jax.config.update("jax_enable_preemption_service", False)  # it would take SIGTERM from us
-    own: dict[str, Any] = {}
-    if process.address:
-        jax.config.update("jax_check_proxy_envs", False)
-        own = {"local_device_ids": process.index, "coordinator_bind_address": process.address}
     try:
-        jax.distributed.initialize(process.address or None, process.count, process.index, **own)
+        jax.distributed.initialize(None, process.count, process.index)
         devices = [device.process_index for device in jax.devices()]
     except (RuntimeError, ValueError) as error:
         raise UserError(f"{process.count} processes did not meet: {error}") from None

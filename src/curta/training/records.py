@@ -25,9 +25,8 @@ from curta.problems import task_sizes, tasks
 from curta.problems.problem import Problem
 from curta.programs.machine.machine import cells_of
 from curta.programs.machine.program import Text as Recorded
-from curta.programs.machine.recording import Recording, seen
+from curta.programs.machine.recording import Recording, WindowTable, recorded_windows
 from curta.programs.machine.sampling import drawn
-from curta.programs.machine.table import WindowTable
 from curta.training import background
 from curta.training.windows import NEVER, TrainingWindows
 
@@ -202,7 +201,7 @@ def windows_met(recipe: Recipe, layout: ProgramLayout, seed: int) -> WindowTable
 def _count(table: WindowTable, layout: ProgramLayout, texts: Sequence[Recorded]) -> None:
     """Enters the windows of some texts; numpy, so that others can be recorded meanwhile."""
     for part in Recording.of(texts).parts(1 << 20):
-        table.add(seen(layout.machine, part, layout.windows))
+        table.add(recorded_windows(layout.machine, part, layout.windows))
 
 
 def window_data(

@@ -19,8 +19,7 @@ import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
 from curta.config.sections import Training
-from curta.model.layers import Flat
-from curta.model.states import States
+from curta.model.layers import Flat, States
 
 
 class LossTerm(NamedTuple):

@@ -25,10 +25,10 @@ from curta.config.recipe import Recipe
 from curta.config.sections import Training
 from curta.layouts import Layout, ShapeBounds, Text
 from curta.layouts.batches import Batch, errors, scored_batch
-from curta.model import precision
+from curta.model import weights
+from curta.model.decoding import logits_of_windows
 from curta.model.positions.window import WindowEncoding
 from curta.model.transformer import Transformer
-from curta.model.windows import logits_of_windows
 from curta.problems import tasks
 from curta.training import processes
 from curta.training.optimizers import HyperParams, transformation
@@ -217,7 +217,7 @@ def objective(
     Every task is a batch of its own, so short problems are not padded to long ones: of tasks with
     30 and 10 of the 40 problems of a step, the loss is 3/4 of the first's and 1/4 of the other's.
     """
-    model = precision.cast(model, recipe.training.precision)
+    model = weights.cast(model, recipe.training.precision)
     if isinstance(model.positions, WindowEncoding):
         return window_objective(model, recipe.training.batch, data, keys, shards)
     parts = []

@@ -21,9 +21,8 @@ from curta.config import files
 from curta.config.errors import UserError
 from curta.problems.problem import Problem
 from curta.programs.machine.machine import Machine, Windows
-from curta.programs.machine.recording import Recording, seen
+from curta.programs.machine.recording import Recording, WindowIndex, WindowTable, recorded_windows
 from curta.programs.machine.survey import Recorder
-from curta.programs.machine.table import WindowIndex, WindowTable
 
 FILE = "shown.safetensors"
 
@@ -94,7 +93,7 @@ class TrainingWindows:
         """Return these windows plus those in the correct texts of some problems."""
         table = WindowTable(self.rows.shape[1])
         texts = [recorder.record(one.operator, one.operands) for one in problems]
-        table.add(seen(machine, Recording.of(texts), windows))
+        table.add(recorded_windows(machine, Recording.of(texts), windows))
         new = np.flatnonzero(self.index.find(table.rows) < 0)
         examples = [problems[text] for text in table.example[new].tolist()]
         return self.joined(table.rows[new], table.targets[new], examples)

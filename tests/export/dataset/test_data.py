@@ -10,13 +10,17 @@ import pytest
 
 from curta.config.errors import UserError
 from curta.config.recipe import Recipe
+from curta.config.task import Task
 from curta.export import dataset
 from curta.export.dataset import SPLITS, splits
 from curta.export.dataset.splits import Source
+from curta.frontends import api
 from curta.frontends.cli import main
+from curta.layouts import LAYOUTS
+from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
-from curta.problems.problem import Problem
-from tests import tiny
+from curta.problems.problem import Problem, parse
+from tests import paper, tiny
 
 pyarrow = pytest.importorskip(
     "pyarrow", reason="pyarrow is not installed: pip install 'curta[data]'"
@@ -84,8 +88,8 @@ def test_no_problem_stands_in_two_splits(tmp_path: Path, form: dict[str, Any]) -
 def test_an_overlap_would_be_counted_and_nothing_be_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Source, "_mine", lambda self, bucket, number: np.ones(len(bucket), bool))
-    with pytest.raises(RuntimeError, match="problems of test_id are in validation too"):
+    monkeypatch.setattr(dataset, "key", lambda problem: "the same of all")
+    with pytest.raises(RuntimeError, match="30 problems of test_id are in validation too"):
         dataset.write(written(task__digits=[1, 1]), ROWS, tmp_path / "set")
     assert list(tmp_path.iterdir()) == []
 
@@ -144,8 +148,8 @@ def test_a_folder_that_exists_is_not_touched(tmp_path: Path) -> None:
 
 
 def test_the_command_says_what_it_wrote(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["--task.digits=[1,3]", "--training.validation=20", "--evaluation.held_out=30"]
-    options += ["--evaluation.digits=[4]", "--evaluation.count=2", "--format=text"]
+    options = ["task.digits=[1,3]", "training.validation=20", "evaluation.held_out=30"]
+    options += ["evaluation.digits=[4]", "evaluation.count=2", "--format=text"]
     assert main(["data", "addition", "--rows", "50", "--out", str(tmp_path / "s"), *options]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[:2] == [
@@ -158,9 +162,9 @@ def test_the_command_says_what_it_wrote(tmp_path: Path, capsys: pytest.CaptureFi
 @pytest.mark.parametrize(("base", "whole"), [(2, True), (16, False)])
 def test_numbers_are_integers_where_all_of_them_fit(tmp_path: Path, base: int, whole: bool) -> None:
     """Sixteen digits of base 16 are twenty of base 10; twenty of base 2 are seven."""
-    sizes = ["--task.digits=[1,4]", f"--evaluation.digits=[{20 if whole else 16}]"]
-    options = ["--task.operands=[2,2]", f"--task.base={base}", "--training.validation=2"]
-    options += ["--evaluation.held_out=2", "--evaluation.count=2", "--format=jsonl"]
+    sizes = ["task.digits=[1,4]", f"evaluation.digits=[{20 if whole else 16}]"]
+    options = ["task.operands=[2,2]", f"task.base={base}", "training.validation=2"]
+    options += ["evaluation.held_out=2", "evaluation.count=2", "--format=jsonl"]
     out = tmp_path / "s"
     assert main(["data", "sums", "--rows", "20", "--out", str(out), *sizes, *options]) == 0
     lines = (out / "data" / "test_ood-00000.jsonl").read_text().splitlines()
@@ -189,3 +193,39 @@ def test_datasets_reads_the_folder_with_its_splits(
     tokens, _ = layout_of(written()).tokens_of(problem(row))
     assert row["tokens"] == tokens
     assert row["prompt"] + row["completion"] == layout_of(written()).decode(tokens)
+
+
+@pytest.mark.parametrize(("name", "operator"), [("addition", "+"), ("multiplication", "*")])
+def test_a_program_has_its_tokens_with_their_roles_and_squares(name: str, operator: str) -> None:
+    """Every text is followed token by token, as a pen moves."""
+    layout = layout_of(api.resolve(name, {}))
+    assert isinstance(layout, ProgramLayout)
+    columns = dataset.DataColumns(decimal=False, several=False, program=layout)
+    source = Source(Task(operator, digits=(1, 3)), layout, "train", 300)
+    for problem in next(source.batches())[:50]:
+        row = columns.row(problem, layout)
+        assert set(row) == set(columns.types)
+        tokens, prompt = layout.tokens_of(problem)
+        assert (row["tokens"], row["prompt_tokens"]) == (tokens, prompt)
+        assert row["prompt"] + row["completion"] == layout.decode(tokens)
+        assert row["roles"] == [layout.machine.tokens[token].role for token in tokens]
+        at = np.zeros(len(layout.axes), int)
+        for place, token in enumerate(tokens):
+            at = layout.machine.advance(at, np.array(token))
+            assert [row[f"square_{axis}"][place] for axis in layout.axes] == at.tolist()
+
+
+def test_answers_with_a_point_are_strings() -> None:
+    layout = paper.layout(
+        tiny.recipe(program="fractions", task__operator="+.", task__digits=[1, 2])
+    )
+    row = dataset.DataColumns(decimal=True, several=False, program=layout).row(
+        parse("12.5+3.75"), layout
+    )
+    assert (row["operands"], row["answer"]) == (["5", "12", "57", "3"], "16.25")
+    assert (row["prompt"], row["completion"]) == ("05.21+57.3=", "52.\u00b961$")
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=lambda layout: layout.name)
+def test_a_text_is_one_line(layout: Any) -> None:
+    assert "".join(layout.characters).isprintable()

@@ -3,7 +3,6 @@
 import itertools
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -13,13 +12,11 @@ from hypothesis import strategies as st
 from curta.config.errors import UserError
 from curta.config.task import Task
 from curta.export.dataset import splits
-from curta.export.dataset.columns import Columns
 from curta.export.dataset.splits import (
     BUCKETS,
     HELD,
     SPLITS,
     TRAIN,
-    Recorded,
     Source,
     beyond,
     larger_than_trained,
@@ -41,26 +38,15 @@ def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(splits, "TOKENS", 1 << 14)
 
 
-def pairs(source: Source, batches: int = 1) -> list[tuple[int, ...]]:
-    """Operands of a source's problems, by plain arithmetic on their digits."""
-    found = []
-    for written, mine in itertools.islice(source.batches(), batches):
-        digits = written.numbers.digits[mine].astype(object)
-        values = (digits * 10 ** np.arange(digits.shape[-1]).astype(object)).sum(axis=-1)
-        found += [tuple(row) for row in values.tolist()]
-    return found
-
-
 def values(source: Source, batches: int = 1) -> list[tuple[int, ...]]:
-    """Operands of a program's problems, from its rows."""
-    columns = Columns(decimal=False, several=False)
-    tables = itertools.islice(source.tables(columns), batches)
-    return [tuple(row["operands"]) for table in tables for row in table.to_pylist()]
+    """Operands of a source's problems."""
+    first = itertools.islice(source.batches(), batches)
+    return [problem.operands for batch in first for problem in batch]
 
 
-def programmed(split: str, seed: int = 0, **task: Any) -> Recorded:
+def programmed(split: str, seed: int = 0, **task: Any) -> Source:
     task = {"digits": (1, 2)} | task
-    return Recorded(Task(**task), layout_of(tiny.recipe()), split, 10_000, seed)
+    return Source(Task(**task), layout_of(tiny.recipe()), split, 10_000, seed)
 
 
 def of(split: str, seed: int = 0, **task: Any) -> Source:
@@ -94,8 +80,8 @@ def test_fingerprints_are_evenly_spread_and_hardly_ever_the_same() -> None:
 
 
 def test_drawn_problems_of_two_splits_are_never_the_same_whatever_the_seeds() -> None:
-    held = {split: set(pairs(of(split, seed=1), 20)) for split in HELD}
-    trained = set(pairs(of(TRAIN, seed=2), 20)) | set(values(programmed(TRAIN), 4))
+    held = {split: set(values(of(split, seed=1), 20)) for split in HELD}
+    trained = set(values(of(TRAIN, seed=2), 20)) | set(values(programmed(TRAIN), 4))
     held = {split: own | set(values(programmed(split), 8)) for split, own in held.items()}
     for first, second in itertools.combinations([trained, *held.values()], 2):
         assert first
@@ -105,7 +91,7 @@ def test_drawn_problems_of_two_splits_are_never_the_same_whatever_the_seeds() ->
 
 
 def test_another_seed_draws_other_problems_and_the_same_seed_the_same() -> None:
-    first, again, other = (pairs(of(TRAIN, seed)) for seed in (0, 0, 1))
+    first, again, other = (values(of(TRAIN, seed)) for seed in (0, 0, 1))
     assert first == again != other
     first, again, other = (values(programmed(TRAIN, seed)) for seed in (0, 0, 1))
     assert first == again != other
@@ -118,7 +104,7 @@ def test_the_splits_of_a_programs_table_are_those_of_any_other() -> None:
     ]
     for split in SPLITS[:3]:
         (drawn,), (recorded,) = (each[split] for each in found)
-        assert values(recorded) == pairs(drawn)
+        assert values(recorded) == values(drawn)
 
 
 @pytest.mark.parametrize(
@@ -166,11 +152,3 @@ def test_larger_is_by_digits_by_count_and_in_a_table_by_value() -> None:
     assert [larger_than_trained(drawn, Problem("+", o)) for o in ((999, 0), (1000, 0))] == [0, 1]
     assert larger_than_trained(drawn, Problem("+", (1, 1, 1, 1)))
     assert [larger_than_trained(table, Problem("+", o)) for o in ((50, 50), (50, 51))] == [0, 1]
-
-
-def test_batches_come_from_all_devices_as_from_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    several = pairs(source := of(TRAIN), 3)
-    assert source.rows > source.size
-    first = jax.devices()[:1]
-    monkeypatch.setattr(jax, "devices", lambda: first)
-    assert pairs(of(TRAIN), 3) == several

@@ -1,9 +1,9 @@
-"""Pages of models with random weights, on machines of shipped programs and of some made here."""
+"""Pages of models with random weights, and what Python says of the same texts."""
 
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +14,24 @@ from playwright.sync_api import Page
 
 from curta.config.recipe import Recipe, with_overrides
 from curta.config.task import Task
+from curta.evaluation.generation import completions
 from curta.export.base import weights_of
-from curta.export.html.assembled import Carried, render_page
+from curta.export.html.page import Carried, render_page
+from curta.layouts import ShapeBounds, Text, layout_named
 from curta.layouts.program import ProgramLayout
 from curta.model import recipes
+from curta.model.inspection import recorded
 from curta.model.transformer import Transformer
-from curta.model.windows import logits_of_windows
+from curta.probes.inside.texts import shown_to
 from curta.problems.operations import OPERATIONS
-from curta.problems.problem import parse
+from curta.problems.problem import Problem, parse
 from curta.problems.sizes import Sizes
 from curta.programs import PROGRAMS
 from curta.programs.machine import Answer, Given, Paper, Program, Sign, program
 from curta.programs.machine.survey import survey
 from curta.programs.machine.writing import write
 from tests import tiny
+from tests.export.made import drawn as drawn_of
 
 from .tabs import numbers
 
@@ -151,10 +155,8 @@ def carried(made: Recipe, model: Transformer, name: str = "made", members: int =
 
 def page(folder: Path, made: Recipe, model: Transformer) -> Path:
     """The file of the page."""
-    run = carried(made, model)
-    assert run.refused() is None
     path = folder / "page.html"
-    path.write_text(render_page(run, 0), encoding="utf-8")
+    path.write_text(render_page(carried(made, model), 0), encoding="utf-8")
     return path
 
 
@@ -179,19 +181,124 @@ def random_texts(name: str, count: int, length: int) -> tuple[np.ndarray, np.nda
     return tokens[:, :-1], np.stack(rows, axis=1)
 
 
-def logits(model: Transformer, rows: np.ndarray) -> np.ndarray:
-    return np.asarray(_logits(model, rows))
+SUMS = ("7+8", "12+345", "999+1", "0+0")
+COMPLETION = 20
+"""Tokens that are written in comparisons with Python: models with random weights go on and on."""
+
+Sites = dict[str, np.ndarray]
 
 
-@jax.jit
-def _logits(model: Transformer, rows: jax.Array) -> jax.Array:
-    return logits_of_windows(model, rows)
+class Made:
+    """A model with random weights: gains that are not ones, biases that are not zeros."""
+
+    def __init__(self, of: Recipe) -> None:
+        self.recipe, self.model = of, drawn_of(of)
+        self.layout, self.causal = self.model.layout, of.model.causal
+
+    def page(self, folder: Path) -> Path:
+        """The file of the page."""
+        return page(folder, self.recipe, self.model)
+
+    def sites(self, texts: Sequence[tuple[list[int], int]]) -> list[Sites]:
+        """Every value of Python's forward pass over true texts, as far as each is long."""
+        bounds = _room(texts, 0)
+        tokens = np.zeros((len(texts), bounds.total), np.int32)
+        for row, (text, _) in zip(tokens, texts, strict=True):
+            row[: len(text)] = text
+        prompts, lengths = np.array([p for _, p in texts]), np.array([len(t) for t, _ in texts])
+        found = _sites(self.model, Text(tokens, prompts, lengths), bounds)
+        whole = {site: np.asarray(value) for site, value in found.items()}
+        return [{site: value[n] for site, value in whole.items()} for n in range(len(texts))]
+
+    def written(self, problems: Sequence[Problem]) -> list[list[int]]:
+        """What Python writes after each problem, up to the first end."""
+        prompts = [self.layout.prompt_tokens(problem) for problem in problems]
+        bounds = _room([(prompt, len(prompt)) for prompt in prompts], COMPLETION)
+        found = completions(self.model, self.layout, problems, bounds)
+        if (
+            self.causal and not self.layout.end_sign
+        ):  # a completion has one length, by which it ends
+            operator = problems[0].operator
+            return [text[: self.layout.bounds(operator, (1, 1)).completion] for text in found]
+        if self.causal:
+            return found
+        return [one[: len(prompt)] for one, prompt in zip(found, prompts, strict=True)]
 
 
-def page_logits(tab: Page, rows: np.ndarray) -> np.ndarray:
-    """What the page says of the same windows."""
-    asked = json.dumps(rows.tolist())
-    return np.array(numbers(tab, f"{asked}.map((row) => [...curta.look(row).logits])"))
+def _room(texts: Sequence[tuple[list[int], int]], more: int) -> ShapeBounds:
+    """Room for texts, and so many tokens more."""
+    prompt = max(prompt for _, prompt in texts)
+    rest = max(len(text) - prompt for text, prompt in texts)
+    return ShapeBounds(prompt, rest + more, ((-1, 30),) * 3)
+
+
+@partial(jax.jit, static_argnums=2)
+def _sites(model: Transformer, text: Text, bounds: ShapeBounds) -> dict[str, jax.Array]:
+    return recorded(model, *shown_to(model.layout, model.config, text, bounds), bounds)
+
+
+def page_sites(tab: Page, tokens: Sequence[int]) -> dict[str, list[Any]]:
+    """The same of the page: for each site a value at each token."""
+    plain = "(key, value) => ArrayBuffer.isView(value) ? [...value] : value"
+    asked = f"JSON.stringify(curta.sites({json.dumps(list(tokens))}), {plain})"
+    found: dict[str, list[Any]] = json.loads(tab.evaluate(asked))
+    return found
+
+
+def apart(site: str, python: np.ndarray, mine: list[Any], seen: list[list[int]]) -> float:
+    """The greatest difference at a site; the page has weights of those keys alone that are seen."""
+    count = len(mine)
+    if not site.endswith("attention.weights"):
+        expected = python[:count]
+        return float(np.abs(np.array(mine).reshape(expected.shape) - expected).max())
+    filled, expected = np.zeros((python.shape[0], count, count)), python[:, :count, :count]
+    for query, heads in enumerate(mine):
+        for head, shares in enumerate(heads):
+            for key, share in zip(seen[query], shares, strict=True):
+                if key >= 0:
+                    filled[head, query, key] += share
+    return float(np.abs(filled - expected).max())
+
+
+def page_written(tab: Page, problem: Problem) -> list[int]:
+    asked = f"curta.write({json.dumps(str(problem))}, {COMPLETION})"
+    found: list[int] = numbers(tab, asked)
+    return found
+
+
+def agree(tab: Page, folder: Path, of: Recipe, texts: Sequence[str] = SUMS) -> None:
+    """That the page has Python's values at every site, and writes what Python writes."""
+    made, problems = Made(of), [parse(text) for text in texts]
+    tab.goto(made.page(folder).as_uri())
+    windowed = of.positions.name == "window"
+    true = [made.layout.tokens_of(problem) for problem in problems]
+    for (tokens, prompt), python in zip(true, made.sites(true), strict=True):
+        text = tokens if made.causal else tokens[:prompt]
+        mine, count = page_sites(tab, text), len(text)
+        seen = [list(range(n + 1 if made.causal else count)) for n in range(count)]
+        if windowed:
+            seen = numbers(tab, f"curta.follow({json.dumps(text)}).map(({{ cells }}) => cells)")
+        assert set(mine) == set(python)
+        worst = {site: apart(site, python[site], mine[site], seen) for site in python}
+        assert max(worst.values()) < 1e-4, worst
+    for problem, expected in zip(problems, made.written(problems), strict=True):
+        assert page_written(tab, problem) == expected
+
+
+def of_layout(name: str) -> Made:
+    """A model that writes all of a layout's problems."""
+    tasks = [{"operator": one, "digits": [1, 3]} for one in layout_named(name).operators]
+    return Made(
+        tiny.recipe(
+            layout=name,
+            task=tasks,
+            positions__name="learned",
+            positions__length=512,
+            training__batch=2 * len(tasks),
+            model__compositional_embeddings=False,
+            model__causal=name not in ("framed", "labelled"),
+        )
+    )
 
 
 def padded(windows: Sequence[Sequence[int]], cells: int, none: int) -> np.ndarray:

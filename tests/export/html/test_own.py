@@ -7,23 +7,29 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from curta.export.html import evidence
+from curta.export.html import design
 from curta.frontends.api import train
 from curta.frontends.run import Run
 from tests import tiny
 
 from .tabs import numbers
-from .test_page import calculate, text, write_instead
+from .test_page import calculate, enter, longer, text, write_instead
 
 pytestmark = pytest.mark.slow
 
 PROGRAM = Path(__file__).parents[3] / "docs" / "examples" / "digit_sum.py"
 
 CERTIFIED = """
-const { network, design } = curta, calculate = network.calculate.bind(network);
-const right = (window) => design.certified.targets.get(window.join());
-network.calculate = (window) => ({ ...calculate(window), next: right(window) });
-network.memo.clear();
+const { model, design } = curta, read = model.read.bind(model), all = design.layout.characters;
+model.read = (cache, tokens, tap) => {
+  read(cache, tokens, tap);
+  return tokens.map(({ cells }) => {
+    const window = cells.map((at) => (at < 0 ? all.length : cache.tokens[at].token));
+    const right = design.certified.targets.get(window.join());
+    return Float32Array.from(all, (_, token) => Number(token === right));
+  });
+};
+model.memo.clear();
 """
 """Lets the model write the right token after every window."""
 
@@ -40,7 +46,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         patch.setenv("CURTA_RUNS", str(folder))
         fields = ("model.", "training.", "evaluation.")
         changes = {path: to for path, to in tiny.overrides().items() if path.startswith(fields)}
-        own = train(str(PROGRAM), 1, overrides=changes, evaluate=False)
+        own = train(str(PROGRAM), 1, **changes, evaluate=False)
         own.certify(report=False)
         return own
 
@@ -57,14 +63,15 @@ def test_what_is_right_follows_from_the_certificate(opened: Page) -> None:
     found = numbers(opened, f"{json.dumps(problems)}.map(curta.truth)")
     assert found == [right(problem) for problem in problems]
     opened.evaluate(CERTIFIED)
-    calculate(opened, "digitsum 9182736", speed="at once")
-    expect(opened.get_by_role("status")).to_have_text("It wrote 6, which is right.")
+    calculate(opened, "digitsum 9182736")
+    expect(opened.locator("#status")).to_have_text("It wrote 6, which is right.")
     expect(opened.locator(".token.wrong")).to_have_count(0)
 
 
 def test_a_wrong_token_is_marked_and_the_right_one_named(opened: Page) -> None:
     opened.evaluate(CERTIFIED)
-    calculate(opened, "digitsum 123", speed="slow", tokens=4)
+    enter(opened, "digitsum 123", "slow")
+    longer(opened, 4)
     opened.get_by_role("button", name="Pause").click()
     text(opened).get_by_role("button").first.focus()
     opened.keyboard.press("Home")
@@ -73,7 +80,7 @@ def test_a_wrong_token_is_marked_and_the_right_one_named(opened: Page) -> None:
     said = (
         r"^It wrote 8, which is wrong\. Right is 6\. Token 1 is the first that is wrong: 5 so far,"
     )
-    expect(opened.get_by_role("status")).to_have_text(re.compile(said + r".*; right is 3 so far, "))
+    expect(opened.locator("#status")).to_have_text(re.compile(said + r".*; right is 3 so far, "))
     wrong = opened.locator(".token.wrong")
     expect(wrong).to_have_count(1)
     expect(wrong).to_have_accessible_name(re.compile("wrong, right is 3 so far"))
@@ -81,7 +88,7 @@ def test_a_wrong_token_is_marked_and_the_right_one_named(opened: Page) -> None:
 
 def test_recorded_problems_are_offered_and_marked_right_or_wrong(run: Run, opened: Page) -> None:
     buttons = opened.get_by_role("group", name="Recorded problems").get_by_role("button")
-    assert 0 < buttons.count() <= evidence.PROBLEMS
+    assert 0 < buttons.count() <= design.RECORDED
     for number in range(buttons.count()):
         button = buttons.nth(number)
         problem, label = button.get_attribute("value") or "", button.text_content() or ""
@@ -89,7 +96,9 @@ def test_recorded_problems_are_offered_and_marked_right_or_wrong(run: Run, opene
         assert told in label
         assert label.endswith("right") == (str(run.ask(problem)) == right(problem))
     buttons.first.click()
-    expect(opened.get_by_role("textbox", name="Problem")).to_have_value(problem_of(opened))
+    expect(opened.get_by_role("textbox", name="Problem", exact=True)).to_have_value(
+        problem_of(opened)
+    )
 
 
 def problem_of(tab: Page) -> str:
@@ -100,9 +109,12 @@ def problem_of(tab: Page) -> str:
 def test_a_certificate_that_is_too_large_is_left_out_and_the_page_says_so(
     run: Run, tab: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(evidence, "CHARACTERS", 10)
+    monkeypatch.setattr(design, "RIGHTS", 10)
     tab.goto(run.write_page(out=tmp_path / "own.html").as_uri())
-    assert numbers(tab, "[curta.design.rights, curta.truth('digitsum 9182736')]") == [None, None]
+    assert numbers(tab, "[curta.design.rights ?? null, curta.truth('digitsum 9182736')]") == [
+        None,
+        None,
+    ]
     assert numbers(tab, f"curta.truth({problem_of(tab)!r})") == right(problem_of(tab))
     expect(tab.locator("#certified")).to_have_text(
         re.compile(r"lists \d+ windows, more than a page")

@@ -8,10 +8,12 @@ import pytest
 from playwright.sync_api import Page
 
 from curta.export.html.design import DIGITS, TOKENS
+from curta.layouts import LAYOUTS
 from curta.problems.numerals import written
+from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem, answer_text, parse
 
-from .made import PROBLEMS, layout, page, shipped
+from .made import PROBLEMS, Made, layout, of_layout, page, shipped
 from .tabs import numbers
 
 pytestmark = pytest.mark.slow
@@ -45,16 +47,13 @@ def test_prompts_truths_and_answers_are_pythons(name: str, tab: Page, tmp_path: 
         tokens, prompt = made.tokens_of(problem)
         text = tokens[prompt:]
         text = damaged(text, len(made.machine.tokens), rng) if number % 2 else text
-        given.append([str(problem), problem.operator, text])
-    one = """(([text, operator, written]) => {
-        const prompt = curta.prompt(text), all = [...prompt, ...written];
-        const { positions } = curta.follow(all);
-        return [prompt, curta.truth(text),
-                curta.read(operator, written, positions.slice(prompt.length))]; })"""
+        given.append([str(problem), text])
+    one = """(([text, written]) => {
+        return [curta.prompt(text), curta.truth(text), curta.answer(text, written)]; })"""
     found = numbers(tab, f"{json.dumps(given)}.map({one})")
-    for problem, (_, operator, text), line in zip(problems, given, found, strict=True):
+    for problem, (_, text), line in zip(problems, given, found, strict=True):
         answer = made.answer(problem, text)
-        base = made.machine.formats[operator].answer.base
+        base = made.machine.formats[problem.operator].answer.base
         read = None if answer is None else answer_text(answer, base)
         truth = answer_text(problem.truth, base)
         assert line == [made.prompt_tokens(problem), truth, read]
@@ -168,3 +167,46 @@ def test_other_operations_have_truths(tab: Page, tmp_path: Path) -> None:
         operands = json.dumps([str(value) for value in problem.operands])
         found = numbers(tab, f"curta.truths({problem.operator!r}, {operands})")
         assert found == answer_text(problem.truth), text
+
+
+NUMBERS = ((7, 8), (999, 1), (123, 123), (0, 5), (40, 6))
+
+
+def problems_of(made: Made) -> list[Problem]:
+    """Problems of every operator, with as few operands as it takes and with one more."""
+    found = []
+    for operator in made.layout.operators:
+        operation, most = OPERATIONS[operator], made.layout.most
+        more = operation.takes(3) and (most is None or most > 2)
+        count = min(2, operation.most or 2)
+        found += [Problem(operator, pair[:count]) for pair in NUMBERS]
+        found += [Problem(operator, (7, 30, 7))] if more else []
+    return found
+
+
+def texts(made: Made, problem: Problem) -> list[list[int]]:
+    """What is right to write, and the same with one token left out, doubled or another."""
+    tokens, prompt = made.layout.tokens_of(problem)
+    right, found = tokens[prompt:], [tokens[prompt:]]
+    for place in range(len(right)):
+        other = (right[place] + 1) % len(made.layout.characters)
+        for instead in ([], [right[place]] * 2, [other]):
+            found.append([*right[:place], *instead, *right[place + 1 :]])
+    return found
+
+
+def spoken(made: Made, problem: Problem, text: list[int]) -> str | None:
+    answer = made.layout.answer(problem, text)
+    return None if answer is None else answer_text(answer)
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_prompts_and_answers_of_layouts_are_pythons(name: str, tab: Page, tmp_path: Path) -> None:
+    made = of_layout(name)
+    tab.goto(made.page(tmp_path).as_uri())
+    problems = problems_of(made)
+    prompts = numbers(tab, f"{json.dumps(list(map(str, problems)))}.map(curta.prompt)")
+    assert prompts == [made.layout.prompt_tokens(problem) for problem in problems]
+    pairs: list[tuple[str, list[int]]] = [(str(p), t) for p in problems for t in texts(made, p)]
+    read = numbers(tab, f"{json.dumps(pairs)}.map((pair) => curta.answer(...pair))")
+    assert read == [spoken(made, p, t) for p in problems for t in texts(made, p)]

@@ -20,7 +20,7 @@ def calculated(tab: Page, problem: str) -> list[list[float]]:
     """Each token of a problem and of what was written, with the edges of its square."""
     tab.evaluate("curta.design.tokens = 80")
     tab.get_by_label("Speed").select_option("at once")
-    tab.get_by_role("textbox", name="Problem").fill(problem)
+    tab.get_by_role("textbox", name="Problem", exact=True).fill(problem)
     tab.get_by_role("button", name="Calculate").click()
     expect(tab.locator("#pause")).to_be_disabled()
     found: list[list[float]] = numbers(tab, PLACED)
@@ -45,11 +45,12 @@ def test_roles_never_stand_upon_each_other(name: str, tab: Page, tmp_path: Path)
     squares = numbers(
         tab,
         f"{tokens.tolist()}.map((text) => {{"
-        "const { paper } = new curta.Writing(curta.network, text);"
-        "const { cells } = curta.sheetOf(paper, new Set());"
-        "return cells.map(({ block, track, line, column }, i) => ["
-        "paper.address(paper.machine.role[paper.tokens[i]], paper.positions[i]),"
-        "[block.top + line.number, track, column].join()]); })",
+        "const { cells } = curta.sheetOf(text), { roles } = curta.design.layout;"
+        "return curta.follow(text).map(({ role, coordinates }, i) => {"
+        "const { block, track, line, column } = cells[i];"
+        "const square = coordinates.map((at, axis) => roles[role].broadcast[axis] ? '*' : at);"
+        "const place = [block.top + line.number, track, column].join();"
+        "return [[role, ...square].join(), place]; }); })",
     )
     for text in squares:
         assert len({square for square, _ in text}) == len({place for _, place in text})

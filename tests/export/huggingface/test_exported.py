@@ -14,7 +14,7 @@ import pytest
 from curta.config.errors import UserError
 from curta.evaluation.results import Evaluation, Generated, SliceResult
 from curta.export import import_run
-from curta.export.huggingface import HuggingFace, family_of
+from curta.export.huggingface import CLASSES, HuggingFace
 from curta.export.huggingface.asking_curta import prompt
 from curta.export.room import SPARE, longest
 from curta.frontends import api
@@ -28,14 +28,15 @@ from curta.programs.machine import sampling
 from curta.programs.machine.paper import Vocabulary
 from curta.programs.machine.survey import Recorder
 from tests import tiny
+from tests.designs import DESIGNS
 
 from ..made import begun, drawn
 from .made import COUPLED, GPT2, LLAMA, folder, opened
-from .test_logits import CLASSES, OWN
 
 pytestmark = pytest.mark.slow
 
-ALL = {name: changes for name, (_, changes) in CLASSES.items()} | OWN
+TIED = GPT2 | {"model__tie_embeddings": True, "model__width": 24}
+"""The scale of its head is no power of two."""
 SMALL = {path: value for path, value in tiny.overrides().items() if path != "program"}
 LIBRARIES = ("torch", "transformers", "tokenizers", "huggingface_hub")
 
@@ -49,17 +50,10 @@ def back(path: Path) -> Transformer:
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        "gpt2, as its authors have it",
-        "llama, gated, tied",
-        "t5",
-        "coupled, looped",
-        "window, spelled",
-    ],
+    "name", ["gpt2", "llama", "t5", "coupled, looped", "window, two axes", "tied"]
 )
 def test_every_weight_comes_back_bit_for_bit(tmp_path: Path, name: str) -> None:
-    of = tiny.recipe(**{"model__width": 24, "model__heads": 2} | ALL[name])
+    of = tiny.recipe(**(TIED if name == "tied" else DESIGNS[name]))
     model = drawn(of)
     found = HuggingFace().read(folder(tmp_path / "own", of, model))
     assert tiny.same(found.model, model)
@@ -68,7 +62,7 @@ def test_every_weight_comes_back_bit_for_bit(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{}, COUPLED, GPT2 | {"model__tie_embeddings": True, "model__width": 24}, LLAMA],
+    [{}, COUPLED, TIED, LLAMA],
     ids=["program", "own", "gpt2", "llama"],
 )
 def test_what_the_library_saves_comes_back(tmp_path: Path, changes: dict[str, Any]) -> None:
@@ -97,8 +91,7 @@ def test_a_run_goes_out_and_comes_back(tmp_path: Path, capsys: pytest.CaptureFix
     assert out.is_dir()
     assert export() == 2
     assert "exists already" in capsys.readouterr().err
-    assert main(["import", "huggingface", str(out), "--run", "again"]) == 0
-    assert "run again, seed 0" in capsys.readouterr().out
+    assert import_run("huggingface", out, "again").name == "again"
     again = api.load("again")
     assert tiny.same(again.model(), run.model())
     assert again.recipe == run.recipe
@@ -106,10 +99,10 @@ def test_a_run_goes_out_and_comes_back(tmp_path: Path, capsys: pytest.CaptureFix
     assert again.write(["1+2"]) == run.write(["1+2"])
     again.evaluate(count=2, generated=2)
     assert again.report.exists()
-    assert main(["resume", "again"]) == 0
+    assert main(["train", "--resume", "again"]) == 0
     assert "finished" in capsys.readouterr().out
-    assert main(["import", "huggingface", str(out), "--run", "again"]) == 2
-    assert "exists already" in capsys.readouterr().err
+    with pytest.raises(UserError, match="exists already"):
+        import_run("huggingface", out, "again")
 
 
 def test_the_best_model_of_a_run_comes_back(tmp_path: Path) -> None:
@@ -122,12 +115,14 @@ def test_the_best_model_of_a_run_comes_back(tmp_path: Path) -> None:
 def test_nothing_but_the_base_is_needed(tmp_path: Path) -> None:
     begun(**SMALL)
     refuse = f"import sys\nfor name in {LIBRARIES}: sys.modules[name] = None\n"
-    calls = [
-        ["export", "mine", "--to", "huggingface", "--out", str(tmp_path / "out")],
-        ["import", "huggingface", str(tmp_path / "out"), "--run", "again"],
-    ]
-    start = "from curta.frontends.cli import main\n"
-    code = f"{refuse}{start}sys.exit(any(main(call) for call in {calls}))"
+    code = f"""{refuse}
+from pathlib import Path
+from curta.export import import_run
+from curta.frontends.cli import main
+code = main(["export", "mine", "--to", "huggingface", "--out", "{tmp_path / "out"}"])
+import_run("huggingface", Path("{tmp_path / "out"}"), "again")
+sys.exit(code)
+"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
@@ -165,74 +160,82 @@ def test_weights_that_curta_has_not_are_named(tmp_path: Path) -> None:
         back(tmp_path / "changed")
 
 
-def damaged(at: Path, what: str) -> None:
-    config = json.loads((at / "config.json").read_text())
-    match what:
-        case "no file":
-            (at / "model.safetensors").unlink()
-        case "no weights":
-            (at / "model.safetensors").write_bytes(b"12345678")
-        case "no recipe":
-            del config["curta"]
-        case "newer":
-            config["curta"]["format"] = 99
-        case "another width":
-            config["curta"]["recipe"]["model"]["width"] = 32
-        case "half":
-            del config["curta"]["seed"]
-        case "another class":
-            config["model_type"] = "bert"
-        case "no machine":
-            del config["curta"]["machine"]
-        case "half a machine":
-            del config["curta"]["machine"]["tokens"]
-        case "a file":
-            (at / "code.py").write_text("raise SystemExit('executed')")
-            config["curta"]["recipe"]["program"] = str(at / "code.py")
-        case "a file of positions":
-            (at / "code.py").write_text("raise SystemExit('executed')")
-            config["curta"]["recipe"]["positions"] = {"name": str(at / "code.py")}
-        case "outside":
-            config["curta"]["run"] = "../mine"
-    (at / "config.json").write_text(json.dumps(config))
-    if what == "no settings":
-        (at / "config.json").unlink()
+def set_field(config: Any, path: str, value: Any) -> None:
+    *holders, name = path.split(".")
+    for holder in holders:
+        config = config[holder]
+    if value is None:
+        del config[name]
+    else:
+        config[name] = value
 
 
 @pytest.mark.parametrize(
-    ("what", "says"),
+    ("path", "value", "says"),
     [
-        ("no file", "cannot read"),
-        ("no settings", "is incomplete: config.json is missing"),
-        ("no weights", "cannot read"),
-        ("no recipe", "was not exported by Curta"),
-        ("newer", "newer version"),
-        ("another width", "has shape"),
-        ("half", "curta.seed is missing"),
-        ("another class", "model_type 'bert'"),
-        ("no machine", "curta.machine is missing"),
-        ("half a machine", "the machine is damaged"),
-        ("outside", "is no name for a run"),
-        ("a file", "code.py', as no recipe of a run does"),
-        ("a file of positions", "code.py', as no recipe of a run does"),
+        ("curta", None, "was not exported by Curta"),
+        ("curta.format", 99, "newer version"),
+        ("curta.recipe.model.width", 32, "has shape"),
+        ("curta.seed", None, "curta.seed is missing"),
+        ("model_type", "bert", "model_type 'bert'"),
+        ("curta.machine", None, "curta.machine is missing"),
+        ("curta.machine.tokens", None, "the machine is damaged"),
+        ("curta.run", "../mine", "is no name for a run"),
+        ("curta.recipe.program", "code.py", "code.py', as no recipe of a run does"),
+        ("curta.recipe.positions", {"name": "code.py"}, "code.py', as no recipe of a run does"),
     ],
 )
 def test_what_is_no_export_is_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], what: str, says: str
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    path: str,
+    value: Any,
+    says: str,
+) -> None:
+    """No code that a folder names is run."""
+    at = folder(tmp_path / "own", tiny.recipe())
+    monkeypatch.chdir(at)
+    (at / "code.py").write_text("raise SystemExit('executed')")
+    config = json.loads((at / "config.json").read_text())
+    set_field(config, path, value)
+    (at / "config.json").write_text(json.dumps(config))
+    refused(at, says, capsys)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("model.safetensors", None, "cannot read"),
+        ("model.safetensors", b"12345678", "cannot read"),
+        ("config.json", None, "is incomplete: config.json is missing"),
+    ],
+)
+def test_a_damaged_file_is_one_line(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    content: bytes | None,
+    says: str,
 ) -> None:
     at = folder(tmp_path / "own", tiny.recipe())
-    damaged(at, what)
-    assert main(["import", "huggingface", str(at)]) == 2
-    error = capsys.readouterr().err
-    assert says in error
-    assert error.count("\n") == 1
+    (at / name).unlink()
+    if content:
+        (at / name).write_bytes(content)
+    refused(at, says, capsys)
+
+
+def refused(at: Path, says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(UserError) as error:
+        import_run("huggingface", at)
+    assert says in str(error.value)
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("former", [[1.0], ["a"], "b", {}])
 def test_former_weights_that_are_damaged_are_told(tmp_path: Path, former: Any) -> None:
     """They are kept where a factor costs the last bit, as that of a tied head."""
-    tied = GPT2 | {"model__tie_embeddings": True, "model__width": 24}
-    at = folder(tmp_path / "own", tiny.recipe(**tied))
+    at = folder(tmp_path / "own", tiny.recipe(**TIED))
     config = json.loads((at / "config.json").read_text())
     assert config["curta"]["former"]
     config["curta"]["former"] = dict.fromkeys(config["curta"]["former"], former)
@@ -295,7 +298,7 @@ def test_the_example_is_of_the_range_that_was_trained(
     assert f"model.prompt({shown})" in card
 
 
-FAMILIES = {
+KINDS = {
     "addition": "curta",
     "addition-plain": "curta",  # learned positions, but RMS norms
     "addition-reversed": "llama",
@@ -311,10 +314,11 @@ FAMILIES = {
 
 
 def test_the_class_of_each_shipped_recipe() -> None:
-    for name, kind in FAMILIES.items():
+    for name, kind in KINDS.items():
         recipe = recipes.load(name)
-        refused = HuggingFace().refuse(recipe)
-        assert (None if refused else family_of(recipe).kind) == kind
+        able = [each for each, each_class in CLASSES.items() if each_class.lacks(recipe) is None]
+        assert (able[0] if able else None) == kind
+        assert bool(HuggingFace().refuse(recipe)) == (kind is None)
 
 
 def lengths(at: Path) -> tuple[int, int | None]:

@@ -12,10 +12,10 @@ from curta.export.huggingface import write_as
 from curta.export.huggingface.own import Own
 from curta.model.transformer import Transformer
 from tests import tiny
+from tests.designs import DESIGNS
 
 from ..made import asked, drawn, inside, rows
 from .made import folder, opened, tokenizer, told
-from .test_logits import CLASSES, OWN
 
 pytestmark = pytest.mark.slow
 
@@ -37,12 +37,12 @@ def sites(of: Recipe, kind: str, layers: int) -> list[str]:
 
 @pytest.mark.parametrize(
     "name",
-    ["rope over heads, biases, injected", "t5", "abacus, inside, looped", "window, two axes"],
+    ["rope over heads", "t5", "position coupling", "window, two axes"],
 )
 def test_they_are_what_curta_calculates(tmp_path: Path, name: str) -> None:
     import torch
 
-    of = tiny.recipe(**OWN[name])
+    of = tiny.recipe(**DESIGNS[name])
     model, at = drawn(of), folder(tmp_path / "own", of)
     given, texts = batch(at, model, of)
     with torch.no_grad():
@@ -64,12 +64,12 @@ def test_they_are_what_curta_calculates(tmp_path: Path, name: str) -> None:
             assert not shares[row, :, -size:, :-size].any()
 
 
-@pytest.mark.parametrize("name", CLASSES)
+@pytest.mark.parametrize("name", ["gpt2", "llama"])
 def test_they_are_what_a_class_of_the_library_hands_out(tmp_path: Path, name: str) -> None:
     """The same weights as GPT-2 or Llama and as the own class."""
     import torch
 
-    of = tiny.recipe(**CLASSES[name][1])
+    of = tiny.recipe(**DESIGNS[name])
     model, at = drawn(of), folder(tmp_path / "library", of)
     write_as(Own(), Exported("mine", 3, of, model), tmp_path / "own")
     library, own = opened(at), opened(tmp_path / "own")
@@ -77,7 +77,7 @@ def test_they_are_what_a_class_of_the_library_hands_out(tmp_path: Path, name: st
     text = torch.tensor(rows(model, asked()[:1]))
     with torch.no_grad():
         there, here = library(text, **WANTED), own(text, **WANTED)
-    assert (type(own).__name__, type(library).__name__) == ("CurtaForCausalLM", CLASSES[name][0])
+    assert (type(own).__name__, library.config.model_type) == ("CurtaForCausalLM", name)
     attend = of.model.num_attention_layers  # the library's other layers attend to no effect
     assert len(here.attentions) == attend
     near = {"rtol": 1e-4, "atol": 1e-5}
@@ -92,7 +92,7 @@ def test_as_it_writes_they_are_those_of_the_whole_text(tmp_path: Path, name: str
     """Token after token with a cache, of texts of different lengths."""
     import torch
 
-    of = tiny.recipe(**OWN[name])
+    of = tiny.recipe(**DESIGNS[name])
     at = folder(tmp_path / "own", of)
     given, there = batch(at, drawn(of), of)[0], opened(at)
     written = there.generate(

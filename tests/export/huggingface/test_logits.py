@@ -9,113 +9,34 @@ import pytest
 
 from curta.config.recipe import Recipe
 from curta.evaluation.memo import Memo
-from curta.programs.machine.writing import write_one
+from curta.programs.machine.writing import write
 from tests import tiny
 
-from ..made import PRODUCTS, SPELLED, asked, drawn, logits, rows
+from ..made import PRODUCTS, asked, drawn, logits, rows
 from .made import COUPLED, GPT2, LLAMA, folder, opened, theirs, tokenizer, told
 
 pytestmark = pytest.mark.slow
 
 CLASSES: dict[str, tuple[str, dict[str, Any]]] = {
-    "gpt2": ("GPT2LMHeadModel", GPT2),
     "gpt2, tied, plain norm": (
         "GPT2LMHeadModel",
         GPT2
         | {"model__tie_embeddings": True, "model__norm": "plain", "model__attention_scale": False},
     ),
-    "gpt2, as its authors have it": (
-        "GPT2LMHeadModel",
-        GPT2
-        | {"model__tie_embeddings": True, "model__tied_scale": False, "model__norm_epsilon": 1e-5}
-        | {"model__biases": ("qkv", "out", "mlp", "norms"), "model__num_attention_layers": 2}
-        | {"model__dropout": 0.1, "model__dropout_sites": ("embedding", "attention", "output")},
-    ),
-    "gpt2, biases and a scaled head": (
-        "GPT2LMHeadModel",
-        GPT2
-        | {"model__tie_embeddings": True, "model__biases": ("out", "norms")}
-        | {"model__activation": "gelu_erf"},
-    ),
-    "gpt2, random positions": (
+    "gpt2, random positions, some biases": (
         "GPT2LMHeadModel",
         {
             "layout": "plain", "positions__name": "randomised", "positions__max_length": 40,
             "model__role_embeddings": False, "model__norm": "layer", "model__activation": "relu2",
-            "model__num_attention_layers": 2,
+            "model__num_attention_layers": 2, "model__biases": ("out", "norms"),
         },
-    ),
-    "llama": ("LlamaForCausalLM", LLAMA),
-    "llama, gated, tied": (
-        "LlamaForCausalLM",
-        LLAMA
-        | {"model__gated": True, "model__tie_embeddings": True, "model__num_kv_heads": 1}
-        | {"model__activation": "silu", "model__num_attention_layers": 2, "positions__base": 100.0},
     ),
     "llama, no scale": (
         "LlamaForCausalLM",
         LLAMA | {"model__width": 32, "model__attention_scale": False},
     ),
 }  # fmt: skip
-
-OWN: dict[str, dict[str, Any]] = {
-    "rope": COUPLED | {"model__attention_scale": False},
-    "rope over heads, biases, injected": COUPLED | {
-        "positions__over": "heads", "model__norm": "layer", "model__gated": True,
-        "model__activation": "gelu_erf",
-        "model__biases": ("qkv", "out", "mlp", "norms", "head"), "model__norm_epsilon": 0.01,
-        "model__num_recurrences": 2, "model__input_injection": "normed",
-        "model__final_norm": False, "model__dropout": 0.5,
-        "model__dropout_sites": ("embedding", "attention", "mlp", "output"),
-    },
-    "post norm": COUPLED | {
-        "positions__name": "learned", "positions__length": 64, "model__norm": "layer",
-        "model__norm_placement": "post", "model__biases": ("out", "norms"),
-        "model__tie_embeddings": True, "model__tied_scale": False,
-    },
-    "abacus, offset": COUPLED | {
-        "positions__name": "abacus", "layout": "reversed", "positions__evaluation_offset": 7,
-    },
-    "sinusoidal": COUPLED | {
-        "positions__name": "randomised", "positions__of": "sinusoidal",
-        "model__norm_placement": "post_residual", "model__norm": "plain",
-    },
-    "alibi": COUPLED | {
-        "positions__name": "alibi", "model__num_attention_layers": 2, "model__tie_embeddings": True,
-    },
-    "alibi, learned": COUPLED | {"positions__name": "alibi", "positions__learned": True},
-    "t5": COUPLED | {
-        "positions__name": "t5", "positions__num_buckets": 8, "positions__max_distance": 16,
-        "model__num_kv_heads": 1, "model__gated": True,
-    },
-    "fire": COUPLED | {"positions__name": "fire", "layout": "hints", "model__norm": "layer"},
-    "abacus": COUPLED
-    | {"positions__name": "abacus", "layout": "padded", "model__role_embeddings": False},
-    "abacus, inside, looped": COUPLED | {
-        "positions__name": "abacus", "positions__inject": "queries_keys", "layout": "reversed",
-        "model__num_recurrences": 3, "model__input_injection": "sublayer",
-        "model__role_embeddings": False,
-    },
-    "learned, input before each recurrence": COUPLED | {
-        "positions__name": "learned", "positions__length": 64, "model__num_recurrences": 2,
-        "model__input_injection": "recurrence", "model__num_attention_layers": 2,
-    },
-    "coupled, looped": COUPLED | {
-        "positions__name": "coupled", "model__num_recurrences": 2,
-        "model__input_injection": "block",
-        "model__num_attention_layers": 2,
-    },
-    "position-coupling": COUPLED | {
-        "positions__name": "position-coupling", "layout": "position-coupling",
-        "model__activation": "relu",
-    },
-    "nope": COUPLED | {"positions__name": "nope", "model__activation": "silu"},
-    "window": {},
-    "window, shared keys": {"model__num_kv_heads": 1, "model__attention_scale": False},
-    "window, two axes": PRODUCTS,
-    "window, spelled": PRODUCTS | SPELLED,
-    "program, fire": {"positions__name": "fire"},
-}  # fmt: skip
+"""What the designs of `test_conformance.py` have not."""
 
 
 def differs(path: Path, of: Recipe) -> float:
@@ -148,7 +69,7 @@ def test_programs_are_asked_without_curta(tmp_path: Path, changes: dict[str, Any
         given = there.prompt(operator, *problem.operands)
         assert given.tolist() == [layout.prompt_tokens(problem)]
         text = there.generate(given, max_new_tokens=12)[0]
-        written = write_one(layout.machine, layout.windows, memo.look(0), given[0].tolist(), 12)
+        written = write(layout.machine, layout.windows, memo.look(0), [given[0].tolist()], 12)[0]
         assert text[given.shape[1] :].tolist() == written
         answer = there.answer(operator, text, given.shape[1])
         assert answer == layout.answer(problem, written)

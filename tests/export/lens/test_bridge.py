@@ -16,15 +16,14 @@ from curta.layouts import ShapeBounds, Text
 from curta.model.inspection import Change, recorded
 from curta.model.transformer import Transformer
 from tests import tiny
+from tests.designs import DESIGNS
 
 from ..huggingface.made import COUPLED, GPT2, LLAMA, folder
-from ..huggingface.test_logits import CLASSES, OWN
 from ..made import asked, begun, drawn, inside, rows
 
 pytest.importorskip("transformer_lens", reason="needs curta[lens]")
 pytestmark = pytest.mark.slow
 
-EVERY = {name: changes for name, (_, changes) in CLASSES.items()} | OWN
 SITES = {
     "hook_resid_pre": "before",
     "attn.hook_pattern": "attention.weights",
@@ -38,9 +37,8 @@ SITES = {
 """Hooks of a block, and which sites of a layer they are."""
 
 CHANGED = (
-    "gpt2, as its authors have it", "llama, gated, tied", "rope over heads, biases, injected",
-    "post norm", "sinusoidal", "coupled, looped", "abacus, inside, looped", "t5",
-    "window, shared keys", "window, two axes",
+    "gpt2", "llama", "rope over heads", "sinusoidal, norms after alone", "randomised",
+    "coupled, looped", "position coupling", "t5", "window", "window, two axes",
 )  # fmt: skip
 SILENT = r"attn\.hook_hidden_states|pos_embed\.hook_in|hook_mlp_in"
 """Hooks that TransformerLens makes and the model has nothing for, or are off unless switched on."""
@@ -70,7 +68,7 @@ def names(of: Recipe) -> dict[str, str]:
 def test_every_hook_holds_what_curta_calculates(name: str) -> None:
     import torch
 
-    of = tiny.recipe(**EVERY[name])
+    of = tiny.recipe(**DESIGNS[name])
     model = drawn(of)
     lens, texts = bridge(of, model), rows(model, asked(of.tasks[0].operator)[:2])
     lens.set_use_attn_result(True)
@@ -89,7 +87,7 @@ def test_what_is_put_in_a_hooks_place_has_the_same_effect(name: str) -> None:
     """Random values at one token, in each hook in turn."""
     import torch
 
-    of = tiny.recipe(**EVERY[name])
+    of = tiny.recipe(**DESIGNS[name])
     model = drawn(of)
     lens, text = bridge(of, model), rows(model, asked(of.tasks[0].operator)[:1])
     lens.set_use_attn_result(True)
@@ -130,7 +128,7 @@ def test_a_key_whose_score_is_taken_away_gets_no_share(name: str) -> None:
     """The others share what it had, in proportion; a window's absent neighbours are among them."""
     import torch
 
-    of = tiny.recipe(**EVERY[name])
+    of = tiny.recipe(**DESIGNS[name])
     model = drawn(of)
     lens, text = bridge(of, model), torch.tensor(rows(model, asked(of.tasks[0].operator)[:1]))
     hook, scores = "blocks.0.attn.hook_pattern", "blocks.0.attn.hook_attn_scores"
@@ -149,11 +147,11 @@ def test_a_key_whose_score_is_taken_away_gets_no_share(name: str) -> None:
     assert before[..., 1].max() > 0.05
 
 
-@pytest.mark.parametrize("name", ["rope", "window", "abacus, inside, looped"])
+@pytest.mark.parametrize("name", ["llama", "window", "coupled, looped"])
 def test_heads_are_the_same_before_and_after_the_out_matrix(name: str) -> None:
     import torch
 
-    of = tiny.recipe(**EVERY[name])
+    of = tiny.recipe(**DESIGNS[name])
     model = drawn(of)
     lens, text = bridge(of, model), torch.tensor(rows(model, asked(of.tasks[0].operator)[:1]))
     lens.set_use_attn_result(True)

@@ -4,7 +4,6 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,18 +11,17 @@ import pytest
 
 from curta.config import described
 from curta.config.recipe import shipped_names
-from curta.export import EXPORTERS, IMPORTERS
+from curta.export import EXPORTERS
 from curta.frontends import api
-from curta.frontends.cli import main
-from curta.model.unread import of_data
+from curta.frontends.cli import NEW_NAMES, main
 from curta.probes import PROBES
 from tests.made_once import Shared
 
 SMALL = [
-    "--model.width=16", "--model.heads=2", "--task.digits=[1,3]", "--training.steps=4",
-    "--training.batch=8", "--training.checkpoint_every=2", "--evaluation.digits=[2,5]",
-    "--evaluation.count=4", "--evaluation.generated=2", "--evaluation.named=['1+2', '30+4']",
-    "--training.problems=100", "--evaluation.certificate=0",
+    "model.width=16", "model.heads=2", "task.digits=[1,3]", "training.steps=4",
+    "training.batch=8", "training.checkpoint_every=2", "evaluation.digits=[2,5]",
+    "evaluation.count=4", "evaluation.generated=2", "evaluation.named=['1+2', '30+4']",
+    "training.problems=100", "evaluation.certificate=0",
 ]  # fmt: skip
 SMALL_FILES_ONLY = (
     "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
@@ -68,66 +66,96 @@ def trained(brief: None, shared_runs: Shared, tmp_path_factory: pytest.TempPathF
     return folder / "small"
 
 
-@pytest.mark.parametrize("name", [*shipped_names()])
-def test_every_recipe_has_a_help(capsys: pytest.CaptureFixture[str], name: str) -> None:
-    assert main(["train", name, "--help"]) == 0
-    assert "--evaluation.digits VALUE" in capsys.readouterr().out
+@pytest.mark.parametrize("name", shipped_names())
+def test_every_recipe_shows_its_fields(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    assert main(["show", name, "--fields"]) == 0
+    assert "evaluation.digits" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("command", "forms"), [("export", EXPORTERS), ("import", IMPORTERS)])
-def test_help_names_every_form(
-    capsys: pytest.CaptureFixture[str], command: str, forms: dict[str, object]
+def test_fields_have_values_and_a_line_on_what_they_are(
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main([command, "--help"]) == 0
-    text = capsys.readouterr().out
-    assert [form for form in forms if form not in text] == []
+    assert main(["show", "addition", "--fields", "model.width=48"]) == 0
+    lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines() if line}
+    assert lines["model.width"].split()[1] == "48"
+    for path, text in described.lines().items():
+        section = path.partition(".")[0]
+        assert path in lines or section in ("positions", "optimizer"), path
+        assert path not in lines or text in lines[path], path
 
 
-def test_train_help_shows_the_recipes_own_values(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["train", "addition", "--help"]) == 0
-    text = capsys.readouterr().out
-    assert "--training.steps" in text
-    assert "[default: 1000]" in text
-    assert "--positions.neighbours" in text
-
-
-@pytest.mark.parametrize(
-    ("words", "taken"),
-    [
-        (["train"], lambda path: True),
-        (["compare", "addition", "sums"], lambda path: True),
-        (["sweep", "addition-fire"], lambda path: True),
-        (["data", "addition"], of_data),
-    ],
-    ids=lambda one: one[0] if isinstance(one, list) else "",
-)
-def test_help_says_what_each_field_is(
-    capsys: pytest.CaptureFixture[str], words: list[str], taken: Callable[[str], bool]
-) -> None:
-    assert main([*words, "--help"]) == 0
-    text = "".join(capsys.readouterr().out.split())
-    missing = {
-        path: line
-        for path, line in described.lines().items()
-        if taken(path) and f"--{path}VALUE{''.join(line.split())}[default:" not in text
-    }
-    assert not missing
-
-
-def test_help_shows_what_an_encoding_of_the_users_says(
+def test_fields_of_an_encoding_of_the_users_are_shown(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     file = tmp_path / "decay.py"
     file.write_text(DECAY)
-    assert main(["train", "--positions.name", str(file), "--help"]) == 0
-    assert "How fast it fades. (decay) [default:" in " ".join(capsys.readouterr().out.split())
+    words = ["show", "addition-plain", "--fields", f"positions.name={file}"]
+    assert main(words) == 0
+    assert "How fast it fades. (decay)" in capsys.readouterr().out
 
 
-def test_what_fields_are_is_read_for_a_help_alone(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_export_help_names_every_form(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", "--help"]) == 0
+    text = capsys.readouterr().out
+    assert [form for form in EXPORTERS if form not in text] == []
+
+
+@pytest.mark.parametrize(("name", "says"), NEW_NAMES.items())
+def test_a_former_command_says_what_it_is_called_now(
+    name: str, says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(described, "lines", None)
-    assert "training.steps must be" in refused(capsys, "train", "--training.steps", "0")
+    assert refused(capsys, name, "x", "--what", "ever") == f'curta: "{name}" is now: {says}\n'
+
+
+@pytest.mark.parametrize(
+    ("words", "setting"),
+    [
+        ("train addition --model.width 64", "model.width=64"),
+        ("train --model.width=64", "model.width=64"),
+        ("train --steps 3", "training.steps=3"),
+        ("train --layout reversed", "layout=reversed"),
+        ("compare addition --model.width 16,32", "model.width=16,32"),
+        ("evaluate mine --digits 20,100", "digits=20,100"),
+        ("evaluate mine --all-sizes --json", "all_sizes=true"),
+        ("probe mine longer --count 4", "count=4"),
+        ("data addition --task.digits [1,5] --rows 3 --out x", "'task.digits=[1,5]'"),
+    ],
+)
+def test_a_former_option_says_how_it_is_written_now(
+    words: str, setting: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert f"settings are plain arguments: {setting} in place" in refused(capsys, *words.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["train", "a", "b"], "one recipe at a time (got 'a', 'b')"),
+        (["train", "model.width="], "'model.width=' has no value"),
+        (["train", "model.width=3", "model.width=4"], "model.width is given twice: 3 and 4"),
+        (["train", "--resume", "x", "model.width=3"], "leave out model.width"),
+        (["train", "--trust"], "--trust is for --resume RUN"),
+        (["show", "--layers"], "--layers needs a recipe"),
+        (["runs", "--remove"], "--remove needs a name"),
+    ],
+)
+def test_a_mistake_is_one_line(
+    words: list[str], line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert line in refused(capsys, *words)
+
+
+def test_without_a_run_the_newest_that_knows_the_operator_answers(
+    trained: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CURTA_RUNS", str(trained.parent))
+    assert main(["ask", "1+2"]) == 0
+    without = capsys.readouterr()
+    assert without.err.startswith("run small\n")
+    assert main(["ask", "small", "1+2"]) == 0
+    assert capsys.readouterr().out == without.out
+    assert "no run is trained on '2*3': they know +" in refused(capsys, "ask", "2*3")
+    assert "unknown run 'smal': did you mean 'small'?" in refused(capsys, "ask", "smal", "1+2")
 
 
 def test_an_interrupted_command_says_so(
@@ -144,7 +172,7 @@ def test_an_interrupted_command_says_so(
 def test_training_writes_a_whole_run_folder(trained: Path) -> None:
     names = {path.name for path in trained.iterdir()}
     assert names >= {"recipe.toml", "run.json", "metrics.jsonl", "checkpoints", "evaluation.json"}
-    assert names >= {"report.html", "learning.svg", "lengths.svg", "summary.json"}
+    assert names >= {"report.html", "learning.svg", "lengths.svg"}
     assert json.loads((trained / "run.json").read_text())["status"] == "finished"
 
 
@@ -181,7 +209,7 @@ def test_show_says_that_it_takes_the_recipe_where_a_run_has_its_name(
 def test_evaluate_prints_json_that_holds_every_member(
     trained: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    options = ["--digits", "2", "--count", "3", "--grid", "2", "--json"]
+    options = ["digits=2", "count=3", "grid=2", "--json"]
     assert main(["evaluate", str(trained), *options]) == 0
     table = json.loads(capsys.readouterr().out)
     assert all(
@@ -197,7 +225,7 @@ def test_evaluate_counts_a_table_and_draws_problems_by_its_seed(
 ) -> None:
     found = []
     for seed in ("5", "6"):
-        options = ["--digits", "2", "--count", "2", "--table", "2", "--seed", seed, "--json"]
+        options = ["digits=2", "count=2", "table=2", f"seed={seed}", "--json"]
         assert main(["evaluate", str(trained), *options]) == 0
         found.append(json.loads(capsys.readouterr().out))
     assert [(one["operator"], one["limit"]) for one in found[0]["tables"]] == [("+", 2)]
@@ -210,7 +238,7 @@ def test_data_has_a_form_and_problems_by_its_seed(tmp_path: Path) -> None:
     for seed in ("1", "2"):
         out = tmp_path / seed
         command = ["data", "addition-plain", "--rows", "20", "--out", str(out), "--seed", seed]
-        options = ["--format", "jsonl", "--evaluation.digits", "[6]", "--evaluation.count", "2"]
+        options = ["--format", "jsonl", "evaluation.digits=[6]", "evaluation.count=2"]
         assert main([*command, *options]) == 0
         texts.append(next(out.rglob("train-00000.jsonl")).read_text())
     assert texts[0].count("\n") == texts[1].count("\n") == 20
@@ -218,7 +246,7 @@ def test_data_has_a_form_and_problems_by_its_seed(tmp_path: Path) -> None:
 
 
 def test_evaluate_prints_named_problems(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["evaluate", str(trained), "--digits", "2", "--count", "3", "--member", "1"]) == 0
+    assert main(["evaluate", str(trained), "digits=2", "count=3", "--member", "1"]) == 0
     text = capsys.readouterr().out
     assert "named problems" in text
     begun = [line.split()[:2] for line in text.splitlines()]
@@ -259,7 +287,7 @@ def test_probe_lists_what_applies(trained: Path, capsys: pytest.CaptureFixture[s
 def test_probe_prints_json_that_its_file_and_the_report_hold(
     trained: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = ["probe", str(trained), "top-k", "--problem", "57+68", "--k", "2", "--member", "1"]
+    command = ["probe", str(trained), "top-k", "problem=57+68", "k=2", "--member", "1"]
     assert main([*command, "--json"]) == 0
     table = json.loads(capsys.readouterr().out)
     assert table == json.loads((trained / "probes" / "top-k.json").read_text())
@@ -303,7 +331,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 def test_a_full_disk_is_one_line_and_loses_nothing(trained: Path) -> None:
     """A limit on file size stands in for the disk: the system refuses the write just so."""
     before = contents(trained)
-    command = ["evaluate", str(trained), "--digits", "2", "--count", "2"]
+    command = ["evaluate", str(trained), "digits=2", "count=2"]
     code = f"{SMALL_FILES_ONLY}; from curta.frontends.cli import main; sys.exit(main({command!r}))"
     # -B: a compiled module that is cut off at the limit would break whoever imports it next.
     done = subprocess.run([sys.executable, "-B", "-c", code], capture_output=True, text=True)
@@ -321,9 +349,9 @@ def swept(brief: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("swept")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CURTA_RUNS", str(root))
-        values = ["--task.digits", "[1,2],[1,3]", "--optimizer.learning_rate", "0.01,0.1"]
-        small = [option for option in SMALL if not option.startswith("--task.digits")]
-        assert main(["sweep", "addition", "--seeds", "1", *values, *small]) == 0
+        values = ["task.digits=[1,2],[1,3]", "optimizer.learning_rate=0.01,0.1"]
+        small = [option for option in SMALL if not option.startswith("task.digits")]
+        assert main(["compare", "addition", "--seeds", "1", *values, *small]) == 0
     return root / "addition-by-digits-learning_rate"
 
 
@@ -344,7 +372,7 @@ def test_a_finished_comparison_is_shown_again(
     swept: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CURTA_RUNS", str(swept.parent))
-    assert main(["resume", swept.name]) == 0
+    assert main(["train", "--resume", swept.name]) == 0
     text = capsys.readouterr().out
     assert "digits=[1, 2] learning_rate=0.01" in " ".join(text.split())
     assert "step" not in text.replace("steps", "")
@@ -372,24 +400,15 @@ def test_compare_prints_its_table_as_json_and_nothing_else(
     assert [row["settings"]["positions"]["name"] for row in table["rows"]] == ["window", "rope"]
     assert (runs_folder / "mine" / "report.html").exists()
     assert "exists already with other runs" in refused(
-        capsys, "compare", *entries, "--run", "mine", "--training.steps", "3"
+        capsys, "compare", *entries, "--run", "mine", "training.steps=3"
     )
-
-
-def test_compare_help_shows_values_that_the_recipes_share(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert main(["compare", "addition", "addition-plain", "--help"]) == 0
-    text = " ".join(capsys.readouterr().out.split())
-    assert "weights are updated. [default: each recipe's own]" in text
-    assert "in multiples of `width`. [default: 4]" in text
 
 
 def test_a_thread_that_is_still_at_work_does_not_crash_the_end() -> None:
     code = (
         "import sys, threading, time; from curta.frontends import cli;"
         "threading.Thread(target=time.sleep, args=(600,), daemon=True).start();"
-        "sys.argv = ['curta', 'recipes']; sys.exit(cli.main())"
+        "sys.argv = ['curta', 'show']; sys.exit(cli.main())"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stderr) == (0, "")

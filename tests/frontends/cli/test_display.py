@@ -15,7 +15,7 @@ from curta.evaluation.results import (
     UnevaluatedSize,
     Written,
 )
-from curta.frontends.cli.screen import Screen
+from curta.frontends.cli.display import Screen
 from curta.report.tables.comparison import comparison as comparison_table
 from curta.report.tables.evaluation import exact_match as evaluation_table
 from curta.report.tables.evaluation import named as named_table

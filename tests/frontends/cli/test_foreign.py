@@ -11,7 +11,7 @@ import pytest
 import tomli_w
 
 from curta.config.errors import escape_unprintable, printable
-from curta.frontends.cli import display, main, screen
+from curta.frontends.cli import display, main
 from tests.made_once import Shared
 from tests.runs.test_folders import change
 
@@ -49,15 +49,14 @@ def copy(trained: Path, runs_folder: Path) -> Copy:
     return made
 
 
-def terminal() -> screen.Screen:
-    return screen.Screen(force_terminal=True, width=400)
+def terminal() -> display.Screen:
+    return display.Screen(force_terminal=True, width=400)
 
 
 @pytest.fixture(autouse=True)
 def _terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a wide terminal with colours and links."""
-    for module in (screen, display):
-        monkeypatch.setattr(module, "console", terminal)
+    monkeypatch.setattr(display, "console", terminal)
 
 
 def plain(text: str) -> str:
@@ -107,7 +106,7 @@ def test_a_summary_that_cannot_be_read_is_refused_in_a_line(
     for summary in (EVIL, "a" * 10_000):
         fields = tomllib.loads(file.read_text()) | {"summary": summary}
         file.write_text(tomli_w.dumps(fields))
-        assert "summary" in said(capsys, "resume", "mine", code=2)
+        assert "summary" in said(capsys, "train", "--resume", "mine", code=2)
 
 
 @pytest.mark.slow
@@ -116,8 +115,8 @@ def test_commands_show_foreign_texts_as_letters(
     copy: Copy, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     copy(name)
-    assert f"{printable(name)} is finished" in said(capsys, "resume", name)
-    assert printable(name) in said(capsys, "evaluate", name, "--count", "4")
+    assert f"{printable(name)} is finished" in said(capsys, "train", "--resume", name)
+    assert printable(name) in said(capsys, "evaluate", name, "count=4")
     assert printable(name) in said(capsys, "report", name)
     assert printable(name) in said(capsys, "page", name)
     assert printable(name) in said(capsys, "probe", name, "tokens")
@@ -133,7 +132,7 @@ def test_the_opening_lines_are_letters_and_short(
 ) -> None:
     folder = copy("[red]x")
     (folder / "report.html").unlink()
-    text = said(capsys, "resume", "[red]x", code=1)  # it ends with wrong windows
+    text = said(capsys, "train", "--resume", "[red]x", code=1)  # it ends with wrong windows
     first, second, *_ = text.split("\n")
     assert first.startswith(f"[red]x: {MARKUP[:100]}")
     assert len(first) < 400
@@ -158,7 +157,7 @@ def test_what_is_wrong_with_foreign_files_is_told_as_letters(
     folder = copy("mine")
     change(folder / "run.json", status=EVIL, **{EVIL: 1})
     assert "damaged" in said(capsys, "runs")
-    assert "damaged" in said(capsys, "resume", "mine", code=2)
+    assert "damaged" in said(capsys, "train", "--resume", "mine", code=2)
 
 
 def _pipe(path: Path) -> None:

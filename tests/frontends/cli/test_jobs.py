@@ -1,4 +1,4 @@
-"""`--on` and `curta jobs`: what is refused, what is listed, what is printed."""
+"""`--on` and jobs in `curta runs`: what is refused, what is listed, what is printed."""
 
 import json
 import socket
@@ -8,8 +8,7 @@ import pytest
 
 from curta.config.cluster import Cluster
 from curta.frontends.cli import main
-from curta.frontends.cli.on import On
-from curta.frontends.cli.on import _on as parsed
+from curta.frontends.cli.arguments import Destination, destination
 from curta.runs import folders
 from curta.runs.cluster.job import Job, JobFolder, Task
 
@@ -33,24 +32,22 @@ def job(runs_folder: Path) -> JobFolder:
     ("words", "line"),
     [
         (["train", "--wait"], "--wait needs --on slurm, or --on local"),
-        (["train", "--cluster.time", "5"], "--cluster.time needs --on slurm, or --on local"),
+        (["train", "cluster.time=5"], "cluster.time needs --on slurm, or --on local"),
         (["train", "--cluster", "mill.toml"], "--cluster needs --on slurm, or --on local"),
         (["train", "--on", "mill"], "'mill' is not one of 'slurm', 'local'"),
-        (["train", "--on", "local", "--cluster.tmie", "5"], "did you mean 'cluster.time'?"),
-        (["train", "--on", "local", "--cluster.time", "soon"], "cluster.time should be"),
-        (["train", "--on", "local", "--cluster.options", "qos"], "write NAME=VALUE"),
+        (["train", "--on", "local", "cluster.tmie=5"], "did you mean 'cluster.time'?"),
+        (["train", "--on", "local", "cluster.time=soon"], "cluster.time should be a valid integer"),
+        (["train", "--on", "local", "--cluster.time", "5"], "plain arguments: cluster.time=5"),
         (["train", "--on", "local", "--cluster", "mill.toml"], "cannot read 'mill.toml'"),
-        (["compare", "--on", "local"], "--on is of no recipe"),
-        (["compare", "encodings", "--on", "local", "--json"], "--json prints what was found"),
-        (["train", "--on", "local", "--processes", "2"], "leave it out with --on"),
-        (["resume", "mine", "--on", "local", "--processes", "1"], "leave it out with --on"),
-        (["jobs", "mine", "--logs", "--json"], "--json and --logs: give one of them"),
-        (["jobs", "mine", "--cancel", "--json"], "--json and --cancel: give one of them"),
-        (["jobs", "--cancel"], "--cancel needs a name"),
-        (["jobs", "mine", "--cancel", "--logs"], "--cancel and --logs: give one of them"),
-        (["jobs", "mine", "width-16"], "only --logs is of single runs"),
-        (["jobs", "mnie"], "unknown job 'mnie': did you mean 'mine'?"),
-        (["jobs", "mine", "width-61", "--logs"], "did you mean 'width-16'?"),
+        (["compare", "--on", "local"], "--on needs a comparison"),
+        (["compare", "encodings", "--on", "local", "--json"], "--json prints the results"),
+        (["runs", "mine", "--logs", "--json"], "--json and --logs: give one of them"),
+        (["runs", "mine", "--cancel", "--json"], "--json and --cancel: give one of them"),
+        (["runs", "--cancel"], "--cancel needs a name"),
+        (["runs", "mine", "--cancel", "--logs"], "--logs and --cancel: give one of them"),
+        (["runs", "mnie"], "unknown run 'mnie': did you mean 'mine'?"),
+        (["runs", "mnie", "--wait"], "unknown job 'mnie': did you mean 'mine'?"),
+        (["runs", "mine/width-61", "--logs"], "did you mean 'width-16'?"),
     ],
 )
 def test_a_mistake_is_one_line(
@@ -65,40 +62,29 @@ def test_a_mistake_is_one_line(
 def test_the_command_line_is_laid_on_the_file(tmp_path: Path) -> None:
     path = tmp_path / "mill.toml"
     path.write_text('[cluster]\npartition = "gpu"\ntime = 30\nsetup = ["module load cuda"]\n')
-    given = {"time": 90, "options": ("qos=low", "exclusive=true")}
+    given = {
+        "cluster.time": "90",
+        "cluster.options.qos": "low",
+        "cluster.options.exclusive": "true",
+    }
     options = {"qos": "low", "exclusive": True}
     cluster = Cluster("gpu", time=90, setup=("module load cuda",), options=options)
-    assert parsed(given, "slurm", path, wait=True) == On("slurm", cluster, wait=True)
-    assert parsed({}, None, None, wait=False) is None
+    assert destination("slurm", path, True, given) == Destination("slurm", cluster, wait=True)
+    assert destination(None, None, False, {}) is None
 
 
-def test_help_says_what_can_be_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["sweep", "--help"]) == 0
-    shown = capsys.readouterr().out
-    assert "--on [slurm|local]" in shown
-    assert "--cluster.partition VALUE" in shown
-    assert "--cluster.options NAME=VALUE" in shown
-
-
-def test_jobs_are_listed(
-    job: JobFolder, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert main(["jobs"]) == 0
-    assert "2 failed" in capsys.readouterr().out
-    assert main(["jobs", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == ["mine"]
-    monkeypatch.setenv("CURTA_RUNS", "elsewhere")
-    assert main(["jobs"]) == 0
-    assert "no jobs yet" in capsys.readouterr().out
+def test_jobs_are_listed(job: JobFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["runs"]) == 0
+    assert "job mine: local, submitted now: 2 failed" in capsys.readouterr().out
 
 
 def test_states_are_a_table_and_json(job: JobFolder, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["jobs", "mine"]) == 1
+    assert main(["runs", "mine"]) == 1
     shown = capsys.readouterr().out
     assert "mine: 2 runs: 2 failed" in shown
     assert "\x1b" not in shown
-    assert main(["jobs", "mine", "--json"]) == 1
-    first, second = json.loads(capsys.readouterr().out)
+    assert main(["runs", "mine", "--json"]) == 1
+    first, second = json.loads(capsys.readouterr().out)["job"]
     assert (first["run"], first["state"], first["failures"]) == ("width-16", "failed", 2)
     assert second["line"] == "its task has ended without it"
 
@@ -108,24 +94,24 @@ def test_a_job_of_the_current_folder_is_found_as_runs_are(
 ) -> None:
     monkeypatch.setenv("CURTA_RUNS", "elsewhere")
     monkeypatch.chdir(job.path.parent)
-    assert main(["jobs", "mine"]) == 1
+    assert main(["runs", "mine"]) == 1
     assert "mine: 2 runs: 2 failed" in capsys.readouterr().out
 
 
 def test_logs_are_those_of_the_runs_that_are_named(
     job: JobFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["jobs", "mine", "width-16", "--logs"]) == 0
+    assert main(["runs", "mine/width-16", "--logs"]) == 0
     shown = capsys.readouterr().out
     assert shown.startswith("width-16.log:\nstep 100/200\n")
     assert "\x1b" not in shown
-    assert main(["jobs", "mine", "width-32", "--logs"]) == 0
+    assert main(["runs", "mine/width-32", "--logs"]) == 0
     assert not capsys.readouterr().out
 
 
 def test_what_is_cancelled_is_shown_so(job: JobFolder, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["jobs", "mine", "--cancel"]) == 0
+    assert main(["runs", "mine", "--cancel"]) == 0
     assert "mine is cancelled" in capsys.readouterr().out
-    assert main(["jobs", "mine", "--json"]) == 1
-    states = [one["state"] for one in json.loads(capsys.readouterr().out)]
+    assert main(["runs", "mine", "--json"]) == 1
+    states = [one["state"] for one in json.loads(capsys.readouterr().out)["job"]]
     assert states == ["failed", "cancelled"]

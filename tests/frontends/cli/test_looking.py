@@ -1,4 +1,4 @@
-"""`curta activations`, as a user meets it."""
+"""`curta probe RUN activations`, as a user meets it."""
 
 import json
 from pathlib import Path
@@ -20,12 +20,12 @@ def test_it_prints_sites_axes_and_answers_and_writes_a_file(
     run: Run, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     out = tmp_path / "found.npz"
-    zero = ["--zero", "layer.0.attention.heads:head=1"]
-    assert main(["activations", "mine", "12+34", "5+6", *zero, "--out", str(out)]) == 0
+    zero = "zero=layer.0.attention.heads:head=1"
+    assert main(["probe", "mine", "activations", "12+34", "5+6", zero, "--out", str(out)]) == 0
     text = capsys.readouterr().out
     words = " ".join(text.split())
     assert "layer.0.attention.weights member 2, problem 2, head 2, query 8, key 8" in words
-    assert "with interventions" in text
+    assert "with changes" in text
     assert f"Arrays: {out}" in text
     read = Activations.load(out)
     assert read["layer.0.attention.weights"].shape == (2, 2, 2, 8, 8)
@@ -35,8 +35,8 @@ def test_it_prints_sites_axes_and_answers_and_writes_a_file(
 
 def test_as_json_with_the_answer_of_a_patch(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     """With all of another problem's embedding a member writes what it writes after that."""
-    command = ["activations", "mine", "12+34", "--patch", "embedding=21+35", "--json"]
-    assert main([*command, "--sites", "final,logits", "--member", "1"]) == 0
+    command = ["probe", "mine", "activations", "12+34", "patch=embedding=21+35", "--json"]
+    assert main([*command, "sites=final,logits", "--member", "1"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert set(found["shapes"]) == {"final", "logits"}
     assert found["about"]["members"] == [1]
@@ -47,7 +47,7 @@ def test_as_json_with_the_answer_of_a_patch(run: Run, capsys: pytest.CaptureFixt
 def test_without_interventions_no_answer_is_asked_for(
     run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["activations", "mine", "1+2", "--sites", "layer.0.mlp"]) == 0
+    assert main(["probe", "mine", "activations", "1+2", "sites=layer.0.mlp"]) == 0
     text = capsys.readouterr().out
     assert [line.split()[0] for line in text.splitlines()[2:]] == [
         "layer.0.mlp.inner", "layer.0.mlp.output",

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 FULL = Path("/dev/full")
-COMMANDS = ["verify mine", "recipes", "train --help"]
+COMMANDS = ["runs mine", "show", "train --help"]
 """They print by rich, by Python and by click."""
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> dict[str, str]:
-    """The environment of a folder with one run, which is not whole: `verify` says 1."""
+    """The environment of a folder with one run, which is not whole: `runs` says 1."""
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "run.json").write_text("{}", encoding="utf-8")
     return os.environ | {"CURTA_RUNS": str(tmp_path), "PYTHONUNBUFFERED": ""}
@@ -26,7 +26,7 @@ def command(words: str) -> list[str]:
 
 @pytest.mark.skipif(not FULL.exists(), reason="only Linux has a device that is always full")
 @pytest.mark.parametrize(
-    ("words", "unbuffered"), [("verify mine", "1"), ("recipes", ""), ("train --help", "1")]
+    ("words", "unbuffered"), [("runs mine", "1"), ("show", ""), ("train --help", "1")]
 )
 def test_a_full_disk_is_one_line(run: dict[str, str], words: str, unbuffered: str) -> None:
     with FULL.open("w") as full:
@@ -61,3 +61,15 @@ def test_what_an_encoding_lacks_is_escaped(run: dict[str, str]) -> None:
     done = subprocess.run(command("show addition 123+45"), capture_output=True, env=narrow)
     assert (done.returncode, done.stderr) == (0, b"")
     assert rb"\u2026" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("typed", "completed"),
+    [("curta tra", ["plain,train"]), ("curta show addition-f", ["plain,addition-fire"]),
+     ("curta certify m", ["plain,mine"])],
+)  # fmt: skip
+def test_a_shell_can_complete(run: dict[str, str], typed: str, completed: list[str]) -> None:
+    words = {"_CURTA_COMPLETE": "bash_complete", "COMP_WORDS": typed}
+    words["COMP_CWORD"] = str(typed.count(" "))
+    done = subprocess.run(command(""), capture_output=True, text=True, env=run | words)
+    assert done.stdout.splitlines() == completed

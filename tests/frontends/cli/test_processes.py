@@ -1,4 +1,4 @@
-"""One run on two real processes of this machine: the weights of one process with two devices."""
+"""One run on two processes, as srun begins them: the weights of one process with two devices."""
 
 import json
 import os
@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ import pytest
 import safetensors.numpy
 
 import curta
-from curta.frontends.cli import main
 from curta.runs import checkpoints
 from tests import tiny
 
@@ -38,20 +38,47 @@ def command(*words: str) -> list[str]:
     return [sys.executable, "-m", "curta", *words]
 
 
+def slurm(index: int) -> dict[str, str]:
+    """What srun says to one of two tasks on this machine, which has one device."""
+    return {
+        "SLURM_JOB_ID": str(os.getpid()), "SLURM_PROCID": str(index), "SLURM_LOCALID": str(index),
+        "SLURM_NTASKS": "2", "SLURM_STEP_NUM_TASKS": "2", "SLURM_STEP_TASKS_PER_NODE": "2",
+        "SLURM_STEP_NODELIST": "127.0.0.1", "SLURM_STEP_NUM_NODES": "1", "CURTA_CORES": "1",
+    }  # fmt: skip
+
+
 def ended(*words: str, cores: str = "1") -> subprocess.CompletedProcess[str]:
-    """A command that has ended. Each of its processes has so many devices, on any machine."""
+    """A command of one process that has ended, with so many devices on any machine."""
     return subprocess.run(
         command(*words), env=os.environ | {"CURTA_CORES": cores}, capture_output=True, text=True,
         timeout=PATIENCE,
     )  # fmt: skip
 
 
-TWO = ("--seeds=2", "--processes=2", "--no-evaluation")
+def begin_two(*words: str) -> list[subprocess.Popen[str]]:
+    return [
+        subprocess.Popen(
+            command(*words), env=os.environ | slurm(index), text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )
+        for index in (0, 1)
+    ]  # fmt: skip
+
+
+def of_two(*words: str) -> subprocess.CompletedProcess[str]:
+    """A command of two processes that have ended: what process 0 said; the other said nothing."""
+    tasks = begin_two(*words)
+    said = [task.communicate(timeout=PATIENCE) for task in tasks]
+    assert said[1] == ("", "")
+    return subprocess.CompletedProcess(words, tasks[0].returncode, *said[0])
+
+
+TWO = ("--seeds=2", "--no-evaluation")
 
 
 def words(changes: dict[str, Any]) -> list[str]:
     """The tiny recipe with these changes, as words of a command."""
-    return ["addition", *(f"--{k}={json.dumps(v)}" for k, v in tiny.overrides(**changes).items())]
+    return ["addition", *(f"{k}={json.dumps(v)}" for k, v in tiny.overrides(**changes).items())]
 
 
 def weights(runs: Path, name: str) -> dict[str, np.ndarray]:
@@ -69,31 +96,22 @@ def status(runs: Path, name: str) -> str:
 def test_two_processes_have_the_weights_of_two_devices(runs_folder: Path) -> None:
     """They share each batch: every step sums what both have found."""
     changes = tiny.DENSE | {"positions__name": "rope"}
-    found = ended("train", *words(changes), "--run=two", "--processes=2", "--no-evaluation")
+    found = of_two("train", *words(changes), "--run=two", "--no-evaluation")
     assert (found.returncode, found.stderr) == (0, "")
     assert found.stdout.startswith("two: ")
     assert (
         len(found.stdout.splitlines()) == 5
     )  # two lines of what it is, one of compiling, two of progress
-    curta.train("addition", run="one", overrides=tiny.overrides(**changes), evaluate=False)
+    curta.train("addition", run="one", **tiny.overrides(**changes), evaluate=False)
     tiny.assert_close(weights(runs_folder, "two"), weights(runs_folder, "one"), TRAINED)
 
 
 @pytest.mark.slow
 def test_more_processes_than_there_is_work_for_are_refused() -> None:
-    assert ended("train", "addition", "--processes", "2").stderr == (
+    assert of_two("train", "addition").stderr == (
         "curta: 1 member cannot be shared by 2 processes: train --seeds 2, or a multiple of it,"
         " or take fewer processes\n"
     )
-
-
-def test_those_that_were_begun_by_a_launcher_are_as_many_as_it_began(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name, value in slurm(0).items():
-        monkeypatch.setenv(name, value)
-    assert main(["train", "--processes", "3"]) == 2
-    assert "--processes 3: 2 were begun already" in capsys.readouterr().err
 
 
 @pytest.mark.slow
@@ -105,10 +123,10 @@ def test_a_shared_evaluation_finds_the_same(runs_folder: Path, kind: str) -> Non
     """
     dense = tiny.DENSE | {"positions__name": "rope"}
     asked = words(SIZES | (dense if kind == "dense" else {}))
-    for name, processes, cores in (("one", "--processes=1", "2"), ("two", "--processes=2", "1")):
-        told = ended("train", *asked, "--seeds=2", "--run", name, processes, cores=cores)
+    for name, call in (("one", partial(ended, cores="2")), ("two", of_two)):
+        told = call("train", *asked, "--seeds=2", "--run", name)
         assert (told.returncode, "Report: " in told.stdout) == (0, True), told.stderr
-        told = ended("evaluate", name, "--digits", "2,4", processes, "--json", cores=cores)
+        told = call("evaluate", name, "digits=2,4", "--json")
         assert told.returncode == 0, told.stderr
     tiny.assert_close(weights(runs_folder, "two"), weights(runs_folder, "one"), TRAINED)
     for file in ("evaluation.json", "evaluations/digits-2_4.json"):
@@ -133,107 +151,57 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
     folder = tmp_path_factory.mktemp("whole")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CURTA_RUNS", str(folder))
-        told = ended("train", *words(LONG), *TWO, "--run=whole")
+        told = of_two("train", *words(LONG), *TWO, "--run=whole")
     assert told.returncode == 0, told.stderr
     return weights(folder, "whole")
 
 
-def begun(runs: Path) -> tuple[subprocess.Popen[str], list[int]]:
-    """A training by two processes that has made two checkpoints, and their ids."""
-    launcher = subprocess.Popen(
-        command("train", *words(LONG), *TWO, "--run=two"),
-        env=os.environ | {"CURTA_CORES": "1"}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        text=True,
-    )  # fmt: skip
+def begun(runs: Path) -> list[subprocess.Popen[str]]:
+    """A training by two processes that has made two checkpoints."""
+    tasks = begin_two("train", *words(LONG), *TWO, "--run=two")
     end = time.monotonic() + PATIENCE
     while len(list((runs / "two" / "checkpoints").glob("*.json"))) < 2:
-        assert launcher.poll() is None
+        assert [task.poll() for task in tasks] == [None, None]
         assert time.monotonic() < end
         time.sleep(0.01)
-    listed = Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children").read_text()
-    return launcher, [int(word) for word in listed.split()]
+    return tasks
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc").is_dir(), reason="reads /proc")
-@pytest.mark.parametrize("dies", [0, 1, "launcher"])
-def test_a_process_that_dies_ends_all_and_any_division_goes_on(
-    whole: dict[str, np.ndarray], runs_folder: Path, dies: int | str
+@pytest.mark.parametrize("dies", [0, 1])
+def test_a_process_that_dies_ends_the_other_and_any_division_goes_on(
+    whole: dict[str, np.ndarray], runs_folder: Path, dies: int
 ) -> None:
-    launcher, ids = begun(runs_folder)
-    os.kill(launcher.pid if isinstance(dies, str) else ids[dies], signal.SIGKILL)
-    begin = time.monotonic()
-    _, err = launcher.communicate(timeout=PATIENCE)
-    if dies == "launcher":
-        assert err == ""
-    else:
-        assert launcher.returncode == 1
-        (line,) = err.split("\n")[-2:-1]
-        assert line.startswith(f"curta: process {dies} of 2 has ended")
-        assert line.endswith("`curta resume` goes on from the last checkpoint")
-        assert len(err.split()) == len(line.split())
-    while any(alive(one) for one in ids):
-        assert time.monotonic() < begin + PATIENCE
-        time.sleep(0.01)
+    tasks = begun(runs_folder)
+    tasks[dies].kill()
+    said = [task.communicate(timeout=PATIENCE)[1] for task in tasks]
+    assert tasks[1 - dies].returncode == 1
+    if dies:
+        line = said[0].split("\n")[-2]
+        assert line.startswith("curta: process 1 of 2 has ended")
+        assert line.endswith("`curta train --resume` goes on from the last checkpoint")
     assert status(runs_folder, "two") == "interrupted"
-    count = "1" if dies == "launcher" else "2"
-    told = ended("resume", "two", "--processes", count)
+    told = (of_two if dies else ended)("train", "--resume", "two")
     assert told.returncode == 0, told.stderr
-    if count == "2":
+    if dies:
         assert tiny.same(weights(runs_folder, "two"), whole)
     step = checkpoints.newest_whole(runs_folder / "two" / "checkpoints")
     assert step == LONG["training__steps"]
 
 
-def alive(process: int) -> bool:
-    """Whether it is there, and not only waiting for somebody to ask how it ended."""
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
 @pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc").is_dir(), reason="reads /proc")
 @pytest.mark.parametrize(
-    ("to", "number"),
-    [("launcher", signal.SIGINT), ("launcher", signal.SIGTERM), (1, signal.SIGTERM)],
+    ("to", "number"), [(0, signal.SIGINT), (0, signal.SIGTERM), (1, signal.SIGTERM)]
 )
 def test_a_signal_to_any_ends_all_with_a_checkpoint(
-    whole: dict[str, np.ndarray], runs_folder: Path, to: int | str, number: int
+    whole: dict[str, np.ndarray], runs_folder: Path, to: int, number: int
 ) -> None:
-    launcher, ids = begun(runs_folder)
-    os.kill(launcher.pid if isinstance(to, str) else ids[to], number)
-    out, err = launcher.communicate(timeout=PATIENCE)
-    assert (launcher.returncode, err) == (128 + number, "")
-    assert out.endswith("Interrupted; saved. Go on with: curta resume two\n")
+    tasks = begun(runs_folder)
+    tasks[to].send_signal(number)
+    out, err = tasks[0].communicate(timeout=PATIENCE)
+    tasks[1].communicate(timeout=PATIENCE)
+    assert (tasks[0].returncode, err) == (128 + number, "")
+    assert out.endswith("Interrupted; saved. Go on with: curta train --resume two\n")
     assert status(runs_folder, "two") == "interrupted"
-    assert ended("resume", "two", "--processes=2").returncode == 0
+    assert of_two("train", "--resume", "two").returncode == 0
     assert tiny.same(weights(runs_folder, "two"), whole)
-
-
-def slurm(index: int) -> dict[str, str]:
-    """What srun says to one of two tasks on this machine."""
-    return {
-        "SLURM_JOB_ID": str(os.getpid()), "SLURM_PROCID": str(index), "SLURM_LOCALID": str(index),
-        "SLURM_NTASKS": "2", "SLURM_STEP_NUM_TASKS": "2", "SLURM_STEP_TASKS_PER_NODE": "2",
-        "SLURM_STEP_NODELIST": "127.0.0.1", "SLURM_STEP_NUM_NODES": "1",
-    }  # fmt: skip
-
-
-@pytest.mark.slow
-def test_tasks_of_srun_find_each_other(runs_folder: Path) -> None:
-    curta.train("addition", seeds=2, run="one", overrides=tiny.overrides(), evaluate=False)
-    asked = command("train", *words({}), "--seeds=2", "--run=srun", "--no-evaluation")
-    tasks = [
-        subprocess.Popen(
-            asked, env=os.environ | slurm(index) | {"CURTA_CORES": "1"}, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        )
-        for index in (0, 1)
-    ]  # fmt: skip
-    told = [task.communicate(timeout=PATIENCE) for task in tasks]
-    assert [task.returncode for task in tasks] == [0, 0], told
-    assert told[0][0].startswith("srun: ")
-    assert told[1] == ("", "")
-    tiny.assert_close(weights(runs_folder, "srun"), weights(runs_folder, "one"), TRAINED)

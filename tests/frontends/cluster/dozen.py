@@ -106,8 +106,8 @@ class Dozen:
 
     def states(self, name: str) -> dict[str, dict[str, Any]]:
         """How each run stands; the exit code is 1 where one has failed or was cancelled."""
-        done = self.call("jobs", name, "--json")
-        found = {one["run"]: one for one in json.loads(done.stdout)}
+        done = self.call("runs", name, "--json")
+        found = {one["run"]: one for one in json.loads(done.stdout)["job"]}
         ended = any(one["state"] in ("failed", "cancelled") for one in found.values())
         assert done.returncode == ended, done.stderr
         return found

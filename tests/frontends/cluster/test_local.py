@@ -22,41 +22,43 @@ def dozen(tmp_path: Path) -> Dozen:
 
 def test_a_comparison_of_local_tasks_is_that_of_one_process(dozen: Dozen) -> None:
     """Cancelled and gone on with, one task told that its time is over, one process killed."""
-    asked = ("--on", "local", "--cluster.parallel", "2", "--cluster.cores", "1")
+    asked = ("--on", "local", "cluster.parallel=2", "cluster.cores=1")
     printed = dozen.curta("compare", "dozen.toml", "--run", "tasks", *asked)
-    assert printed == "tasks: 12 runs in 2 tasks; curta jobs tasks\n"
+    assert printed == "tasks: 12 runs in 2 tasks; curta runs tasks\n"
     assert "are at work" in dozen.call("compare", "dozen.toml", "--run", "tasks", *asked).stderr
-    dozen.curta("jobs", "tasks", "--cancel")
+    dozen.curta("runs", "tasks", "--cancel")
     folder = JobFolder(dozen.folder / "runs" / "tasks")
     until(lambda: True if not any(map(folder.process_of, (0, 1))) else None)
     states = {name: one["state"] for name, one in dozen.states("tasks").items() if name != BROKEN}
     assert set(states.values()) <= {"cancelled", "finished"}
     assert "cancelled" in states.values()
 
-    dozen.curta("resume", "tasks", *asked, "--cluster.runs", "5")
+    dozen.curta("train", "--resume", "tasks", *asked, "cluster.runs=5")
     told = dozen.held("tasks", LONG[0])
     os.kill(parent_of(told), signal.SIGUSR2)
     os.kill(told, signal.SIGCONT)
     os.kill(dozen.held("tasks", LONG[1]), signal.SIGKILL)
-    table = dozen.curta("jobs", "tasks", "--wait", code=1)
+    table = dozen.curta("runs", "tasks", "--wait", code=1)
     assert "12 runs: 1 failed, 11 finished" in table
     assert "ValueError: there was no always" in table.replace("\n", " ")
     assert dozen.tries("tasks", LONG[0])["requeued"] == 1
     assert dozen.tries("tasks", LONG[1])["failure"] == "its process was killed by SIGKILL"
     assert dozen.tries("tasks", SHAKY)["failure"] == "ValueError: there was no mended"
     assert dozen.tries("tasks", BROKEN)["failures"] == 2
-    assert "Traceback" in dozen.curta("jobs", "tasks", BROKEN, "--logs")
+    assert "Traceback" in dozen.curta("runs", f"tasks/{BROKEN}", "--logs")
 
     dozen.curta("compare", "dozen.toml", "--run", "here")
     dozen.check_against("here", "tasks")
-    assert dozen.call("resume", "tasks", *asked).returncode == 0  # the broken one once more
+    assert (
+        dozen.call("train", "--resume", "tasks", *asked).returncode == 0
+    )  # the broken one once more
     assert list(dozen.found("tasks")) == ENTRIES
 
 
 def test_a_run_of_its_own_is_reported_on(dozen: Dozen) -> None:
-    asked = ("--training.steps", "20", "--run", "one", "--on", "local", "--wait")
+    asked = ("training.steps=20", "--run", "one", "--on", "local", "--wait")
     printed = dozen.curta("train", "small.toml", *asked)
     assert "one: 1 run: 1 finished" in printed
     assert (dozen.folder / "runs" / "one" / "report.html").exists()
-    assert "one" in dozen.curta("jobs")
-    assert "one is finished" in dozen.curta("resume", "one", "--on", "local")
+    assert "one" in dozen.curta("runs")
+    assert "one is finished" in dozen.curta("train", "--resume", "one", "--on", "local")

@@ -17,7 +17,7 @@ pytestmark = [
     pytest.mark.skipif(bool(slurm.missing()), reason=slurm.missing()),
 ]
 
-ASKED = ("--on", "slurm", "--cluster.time", "2", "--cluster.notice", "30")
+ASKED = ("--on", "slurm", "cluster.time=2", "cluster.notice=30")
 
 
 @pytest.fixture(scope="module")
@@ -33,8 +33,8 @@ def dozen(tmp_path: Path, environment: dict[str, str]) -> Dozen:
 
 def test_a_comparison_of_an_array_is_that_of_one_process(dozen: Dozen) -> None:
     """One task is sent SIGTERM, one meets its time limit, one run fails, one at first only."""
-    printed = dozen.curta("compare", "dozen.toml", "--run", "array", *ASKED, "--cluster.runs", "3")
-    assert printed == "array: 12 runs in 4 tasks; curta jobs array\n"
+    printed = dozen.curta("compare", "dozen.toml", "--run", "array", *ASKED, "cluster.runs=3")
+    assert printed == "array: 12 runs in 4 tasks; curta runs array\n"
     job = JobFolder(dozen.folder / "runs" / "array").read()
     array = job.tasks[0].id.partition("_")[0]
     assert [task.id for task in job.tasks] == [f"{array}_{number}" for number in range(4)]
@@ -49,7 +49,7 @@ def test_a_comparison_of_an_array_is_that_of_one_process(dozen: Dozen) -> None:
     dozen.held("array", LONG[1])  # Slurm itself lets it go on when it says that time is up
 
     until(lambda: dozen.states("array") if dozen.tries("array", LONG[1]).get("requeued") else None)
-    table = dozen.curta("jobs", "array", "--wait", code=1)
+    table = dozen.curta("runs", "array", "--wait", code=1)
     assert "12 runs: 1 failed, 11 finished" in table
     assert "ValueError: there was no always" in table.replace("\n", " ")
     for run, signal_ in zip(LONG, ("SIGTERM", "SIGUSR2"), strict=True):
@@ -59,28 +59,28 @@ def test_a_comparison_of_an_array_is_that_of_one_process(dozen: Dozen) -> None:
         assert "Requeued job" in log
     assert dozen.tries("array", SHAKY)["failure"] == "ValueError: there was no mended"
     assert dozen.tries("array", BROKEN)["failures"] == 2
-    assert "Traceback" in dozen.curta("jobs", "array", BROKEN, "--logs")
+    assert "Traceback" in dozen.curta("runs", f"array/{BROKEN}", "--logs")
 
     dozen.curta("compare", "dozen.toml", "--run", "here")
     dozen.check_against("here", "array")
 
 
 def test_what_is_cancelled_is_not_queued_again_and_can_go_on(dozen: Dozen) -> None:
-    steps = ("--training.steps", "20000", "--training.checkpoint_every", "100000")
+    steps = ("training.steps=20000", "training.checkpoint_every=100000")
     dozen.curta("train", "small.toml", "--run", "one", *steps, *ASKED)
     os.kill(dozen.held("one", "one"), signal.SIGCONT)
-    dozen.curta("jobs", "one", "--cancel")
+    dozen.curta("runs", "one", "--cancel")
     until(lambda: None if is_queued(dozen, "one") else True)
     (state,) = dozen.states("one").values()
     assert state["state"] == "cancelled"
     assert 0 < state["step"] < 20000
     assert dozen.weights(".")  # it has saved them
-    table = dozen.curta("resume", "one", *ASKED, "--wait")
+    table = dozen.curta("train", "--resume", "one", *ASKED, "--wait")
     assert "20,000/20,000" in table
 
 
 def test_what_slurm_refuses_is_one_line(dozen: Dozen) -> None:
-    asked = (*ASKED, "--cluster.partition", "none")
+    asked = (*ASKED, "cluster.partition=none")
     done = dozen.call("train", "small.toml", "--run", "refused", *asked)
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()

@@ -13,7 +13,7 @@ from rich.console import ConsoleDimensions
 from curta.evaluation.results import Grid
 from curta.frontends.api import train
 from curta.frontends.cli.display import grid_map
-from curta.frontends.serve import made
+from curta.frontends.serve import cached_pages
 from curta.runs.record import Progress
 from tests import tiny
 from tests.export.html.tabs import expect_complaint, fits, screens
@@ -33,7 +33,7 @@ class Paced:
     def __init__(self) -> None:
         self.go, self.begun = threading.Semaphore(0), threading.Event()
         changes = tiny.overrides(training__steps=40)
-        job = {"run": "watched", "overrides": changes, "show": self._pause}
+        job = {"run": "watched", "show": self._pause} | changes
         self.thread = threading.Thread(target=train, args=("addition", 2), kwargs=job)
         self.thread.start()
 
@@ -186,7 +186,7 @@ def test_a_page_of_a_run_calculates_and_reaches_nothing_else(
 ) -> None:
     tab.goto(f"{server.address}runs/small/page-1.html")
     assert len(tab.evaluate("curta.write('12+34', 1)")) == 1
-    expect(tab.get_by_role("textbox", name="Problem")).to_be_focused()
+    expect(tab.get_by_role("textbox", name="Problem", exact=True)).to_be_focused()
     tab.keyboard.type("12+34")
     tab.keyboard.press("Enter")
     expect(tab.locator("#work")).to_be_visible()
@@ -206,7 +206,7 @@ def test_a_strange_report_is_alone_too(
     """A run folder may come from anyone: scripts in its report must not read other pages."""
     script = "<script>fetch('/').catch(() => { window.refused = 1 })</script>"
     strange = f"<!DOCTYPE html><title>x</title>{script}".encode()
-    monkeypatch.setattr(made, "report", lambda folder: strange)
+    monkeypatch.setattr(cached_pages, "report", lambda folder: strange)
     tab.goto(f"{server.address}runs/small/report.html")
     tab.wait_for_function("window.refused === 1")
     expect_complaint(tab, complaints, "Content Security Policy")
@@ -222,7 +222,7 @@ def test_what_is_watched_has_charts_of_its_own(
     runs_folder: Path, server: Served, tab: Page
 ) -> None:
     watched = {"training__evaluate_every": 5, "training__evaluate_count": 12}
-    train("addition", 2, run="seen", overrides=tiny.overrides(**watched), evaluate=False)
+    train("addition", 2, run="seen", **tiny.overrides(**watched), evaluate=False)
     tab.goto(f"{server.address}runs/seen/live.html")
     heads = tab.locator(".chart h2")
     expect(heads).to_have_text(
@@ -250,7 +250,7 @@ def test_named_problems_and_a_grid_appear_as_they_are_answered(
         "training__named_at_checkpoints": True, "evaluation__named": ["12+34", "999+1"],
         "evaluation__grid": 3, "evaluation__grid_count": 4,
     }  # fmt: skip
-    run = train("addition", 2, run="seen", overrides=tiny.overrides(**named), evaluate=False)
+    run = train("addition", 2, run="seen", **tiny.overrides(**named), evaluate=False)
     rows = [row for row in run.folder.read_metrics() if row.named]
     assert [(row.step, row.member) for row in rows] == [(10, 0), (10, 1), (20, 0), (20, 1)]
     for row in rows[2:]:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from curta.frontends.cli import main
-from curta.frontends.serve import made
+from curta.frontends.serve import cached_pages
 from curta.frontends.serve.server import listening
 
 from .conftest import Asks, Served
@@ -151,7 +151,7 @@ def test_what_is_no_http_is_refused(server: Served, request_line: bytes) -> None
 def test_a_defect_is_told_in_the_terminal_alone(
     ask: Asks, small: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(made, "report", lambda folder: {}["secret"])
+    monkeypatch.setattr(cached_pages, "report", lambda folder: {}["secret"])
     reply, body = ask("/runs/small/report.html")
     assert reply.status == 500
     assert b"The terminal says more." in body
@@ -216,8 +216,8 @@ SERVE = """
 import signal, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from curta.frontends.cli import main
-from curta.frontends.serve import made
-made.report = lambda folder: time.sleep(600)
+from curta.frontends.serve import cached_pages
+cached_pages.report = lambda folder: time.sleep(600)
 sys.exit(main(["serve", "--port", "0"]))
 """
 

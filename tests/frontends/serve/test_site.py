@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curta.config import typed
-from curta.export.html.whole.weights import PARAMETERS
+from curta.export.html.page import PARAMETERS
 from curta.frontends.api import begin_comparison, compare
-from curta.frontends.serve import known, live
-from curta.frontends.serve import made as serving
-from curta.runs import comparison_spec, metrics
+from curta.frontends.serve import cached_pages as serving
+from curta.frontends.serve import listing, live
+from curta.runs import metrics
 from curta.runs.folders import Folder
 from curta.runs.info import Metric
 from tests import tiny
@@ -143,18 +143,18 @@ def test_there_is_no_link_to_a_page_that_cannot_be(small: Path, young: Path) -> 
     assert client.get(calculating[0]).status_code == 200
 
 
-def test_a_window_without_norms_calculates_as_whole_texts_do() -> None:
-    recipe: dict[str, Any] = {"positions": {"name": "window"}, "model": {"norm": "none"}}
-    assert known._calculates(recipe, PARAMETERS)
-    assert not known._calculates(recipe, PARAMETERS + 1)
-    recipe["model"]["norm"] = "rms"
-    assert known._calculates(recipe, PARAMETERS + 1)
+def test_a_model_under_a_window_calculates_whatever_its_size() -> None:
+    recipe: dict[str, Any] = {"positions": {"name": "rope"}}
+    assert listing._calculates(recipe, PARAMETERS)
+    assert not listing._calculates(recipe, PARAMETERS + 1)
+    recipe["positions"]["name"] = "window"
+    assert listing._calculates(recipe, PARAMETERS + 1)
 
 
 @pytest.mark.slow
 def test_every_link_of_the_index_leads_somewhere(small: Path, young: Path) -> None:
-    spec = comparison_spec.resolve(comparison_spec.draft(["addition", "two: addition"]), {}, 1)
-    begin_comparison(spec, "begun", "entries").run_comparison(lambda row, run: None)
+    begun = begin_comparison(["addition", "two: addition"], {}, 1, "begun")
+    begun.run_comparison(lambda row, run: None)
     damaged = small.parent / "damaged"
     damaged.mkdir()
     (damaged / "comparison.json").write_text("{")
@@ -175,9 +175,8 @@ def test_cells_bear_the_names_of_their_columns(small: Path) -> None:
 
 @pytest.mark.slow
 def test_a_comparison_has_its_report_and_its_runs(runs_folder: Path) -> None:
-    compare(
-        ["one: addition", "two: addition model.role_embeddings=false"], 1, "both", tiny.overrides()
-    )
+    entries = ["one: addition", "two: addition model.role_embeddings=false"]
+    compare(entries, 1, "both", **tiny.overrides())
     index = client.get("/").text
     assert "2 of 2 runs are finished" in index
     assert index.index("/runs/both/one/report.html") < index.index("/runs/both/two/report.html")

@@ -27,7 +27,7 @@ from curta.config.positions import (
     RoPE,
 )
 from curta.layouts import Layout, TokenPositions, layout_named
-from curta.model import deferred_init
+from curta.model import weights
 from curta.model.positions import base, build
 from curta.model.positions.base import Encoding, Shape
 from curta.problems.problem import Problem
@@ -39,7 +39,7 @@ WIDTH, HEADS = 8, 2
 def built(settings: Positions, layout: str | Layout = "reversed") -> Encoding:
     chosen = layout_named(layout) if isinstance(layout, str) else layout
     encoding = build(settings, Shape(chosen, WIDTH, HEADS, num_attention_layers=1))
-    return deferred_init.draw((encoding, deferred_init.normal(1, scale=1.0)), jax.random.key(0))[0]
+    return weights.draw((encoding, weights.normal(1, scale=1.0)), jax.random.key(0))[0]
 
 
 def where_of(line: str, layout: str = "reversed", room: int = 0) -> TokenPositions:
@@ -62,16 +62,6 @@ def test_learned_gives_the_vector_of_the_index() -> None:
     np.testing.assert_array_equal(
         encoding.embed(where_of("21+3=51$")), rows(encoding.table, list(range(8)))
     )
-
-
-def test_nope_gives_nothing_to_learn_and_nothing_to_see() -> None:
-    encoding = built(NoPE())
-    where = where_of("21+3=51$")
-    heads = jnp.ones((1, 8, HEADS, WIDTH // HEADS))
-    assert jax.tree.leaves(encoding) == []
-    assert encoding.embed(where) == 0.0
-    assert encoding.rotate(heads, where) is heads
-    assert encoding.bias((), encoding.visible_keys(where, where)) == 0.0
 
 
 def at(*indices: int) -> TokenPositions:
@@ -102,26 +92,7 @@ def test_rope_scores_depend_only_on_the_difference_of_indices(
     assert score(query, key) == pytest.approx(score(query + shift, key + shift), abs=2e-4)
 
 
-@given(index=st.integers(0, 1000))
-def test_rope_preserves_norms_and_leaves_the_first_token_alone(index: int) -> None:
-    encoding = built(RoPE())
-    heads = jax.random.normal(jax.random.key(2), (1, 1, HEADS, 4))
-    turned = encoding.rotate(heads, at(index))
-    np.testing.assert_allclose(
-        jnp.linalg.norm(turned, axis=-1), jnp.linalg.norm(heads, axis=-1), rtol=1e-5
-    )
-    np.testing.assert_array_equal(encoding.rotate(heads, at(0)), heads)
-
-
 # Encodings that know coordinates.
-
-
-def test_abacus_gives_digit_i_of_each_number_row_i_plus_1_and_all_else_row_0() -> None:
-    encoding = built(Abacus(rows=16))
-    expected = [1, 2, 3, 0, 1, 2, 0, 1, 2, 3, 4, 0]  # 1 2 3 + 9 9 = 0 2 2 1 $
-    np.testing.assert_array_equal(
-        encoding.embed(where_of("123+99=0221$")), rows(encoding.table, expected)
-    )
 
 
 def test_abacus_displaces_all_digits_by_one_offset_and_no_sign() -> None:
@@ -140,12 +111,6 @@ def test_abacus_displaces_all_digits_by_one_offset_and_no_sign() -> None:
         assert len(matches) == 1
         seen |= set(matches)
     assert seen == {0, 1, 2, 3}
-
-
-def test_abacus_gives_padding_row_0() -> None:
-    layout, encoding = layout_named("reversed"), built(Abacus(rows=16))
-    _, where = layout.follow(jnp.zeros((1, 4), jnp.int32), jnp.array([2], jnp.int32))
-    np.testing.assert_array_equal(encoding.embed(where), rows(encoding.table, [1, 2, 0, 0]))
 
 
 @given(problem=tiny.sums(9), offset=st.integers(0, 6))
@@ -243,18 +208,6 @@ def test_position_coupling_starts_each_problem_anywhere_that_its_own_length_allo
     assert len({tuple(pair) for pair in (ids[:, :, 0]).tolist()}) == 5 * 7  # independent
 
 
-@pytest.mark.parametrize("settings", [Learned(), NoPE(), RoPE(), Abacus(), Coupled()])
-def test_encodings_without_starts_of_their_own_leave_each_text_alone(settings: Positions) -> None:
-    where, keys = where_of("1+9=01$", "coupled"), jax.random.split(jax.random.key(0), 1)
-    assert built(settings, "coupled").shift_each(where, keys) is where
-
-
-@pytest.mark.parametrize("settings", [Learned(), NoPE(), RoPE()])
-def test_encodings_without_a_random_start_leave_coordinates_alone(settings: Positions) -> None:
-    where = where_of("1+9=01$", "coupled")
-    assert tiny.same(built(settings, "coupled").shift_batch(where, jax.random.key(0)), where)
-
-
 # What is too long for a table is refused, what just fits is not.
 
 
@@ -275,16 +228,6 @@ def test_texts_beyond_a_table_are_refused_in_one_line(
     with pytest.raises(UserError, match=r"too (long|many) for this model") as caught:
         encoding.check(tiny.bounds(chosen, longest + 1))
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("settings", [NoPE(), RoPE()])
-def test_encodings_without_tables_take_any_length(settings: Positions) -> None:
-    built(settings, "coupled").check(tiny.bounds(layout_named("coupled"), 100_000))
-
-
-def test_rope_needs_pairs_of_features() -> None:
-    with pytest.raises(UserError, match="must be even"):
-        build(RoPE(), Shape(layout_named("reversed"), 6, 2, 1))
 
 
 DENSE = [name for name in tiny.ENCODINGS if name != "window"]

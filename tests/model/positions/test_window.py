@@ -74,29 +74,6 @@ def test_a_query_sees_itself_and_its_neighbours_with_a_bias_for_each(
             np.testing.assert_array_equal(bias[:, query, key], table[:, role, cell])
 
 
-@every_machine
-def test_every_role_has_a_bias_for_each_cell_and_head(name: str) -> None:
-    layout, encoding = built(name)
-    cells = 1 + max(map(len, layout.windows.values()))
-    assert encoding.cells == cells
-    assert encoding.biases.shape == (1, 2, len(layout.roles) * cells)
-    assert encoding.table(encoding.biases[0]).shape == (len(layout.roles), cells, 2)
-
-
-def test_programs_that_share_a_machine_do_not_see_each_other() -> None:
-    layout, _ = built("both")
-    for role, near in layout.windows.items():
-        assert {other.partition(" ")[0] for other, _ in near} <= {role.partition(" ")[0]}
-
-
-def test_a_window_takes_any_length_and_leaves_coordinates_alone() -> None:
-    layout, encoding = built("addition")
-    encoding.check(ShapeBounds(10**6, 10**6, ((-1, 10**6),)))
-    tokens, _ = layout.tokens_of(paper.some("+", 3, 1)[0])
-    where = layout.follow(jnp.array([tokens]), jnp.array([len(tokens)]))[1]
-    assert tiny.same(encoding.shift_batch(where, jax.random.key(0)), where)
-
-
 def test_a_window_needs_a_program() -> None:
     with pytest.raises(UserError, match="positions 'window' need a program; 'coupled' is a layout"):
         build(Window(), Shape(layout_named("coupled"), 8, 2, 1))

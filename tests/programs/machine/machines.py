@@ -7,10 +7,10 @@ import numpy as np
 
 from curta.problems.sizes import Sizes
 from curta.programs.machine import Answer, Given, Paper, Program, Sign, finding, program
-from curta.programs.machine.draws import Drawer
 from curta.programs.machine.machine import Displacement, Machine, Windows
 from curta.programs.machine.paper import Vocabulary
 from curta.programs.machine.recording import Recording
+from curta.programs.machine.sampling import Drawer
 from curta.programs.machine.survey import machine_of
 from curta.programs.proof.listing import Lister
 

@@ -78,15 +78,6 @@ def test_every_token_stands_where_the_machine_says(division: ProgramLayout) -> N
         assert found[time] == (f"step {step}", row, place)
 
 
-def test_an_operand_from_its_first_digit_on_runs_rightwards() -> None:
-    sorting = surveyed("sorting", Sizes((1, 3), (1, 3), (1, 3)))
-    tokens, _ = sorting.tokens_of(Problem("sort", (210, 4)))
-    sheet = drawing.text(sorting.machine, tokens)
-    columns = [int(column) for column in sheet.columns if column != drawing.EVERYWHERE]
-    assert columns == sorted(columns)
-    assert [row[2].strip() for row in drawn(sheet) if row[1] == "number"] == ["210", "004"]
-
-
 def test_a_number_of_two_operands_runs_as_its_last_one_does() -> None:
     layout = surveyed("fractions", Sizes((1, 2), (1, 2), (4, 4)))
     sheet = drawing.text(layout.machine, layout.tokens_of(parse("12.5+3.75"))[0])
@@ -107,31 +98,6 @@ def test_a_wide_sheet_keeps_its_ends_or_what_is_near(addition: ProgramLayout) ->
     assert near.columns == (GAP, "16", "15", "14", GAP)
 
 
-def test_of_many_blocks_the_ends_are_kept(division: ProgramLayout) -> None:
-    tokens, _ = division.tokens_of(Problem("//", (1234567, 12)))
-    whole = drawing.text(division.machine, tokens)
-    cut = drawing.text(division.machine, tokens, Cut(blocks=4))
-    names = [block.name for block in whole.blocks]
-    assert [block.name for block in cut.blocks] == [*names[:2], GAP, *names[-2:]]
-
-
-def test_around_a_token_only_its_own_block_and_the_margin_are_drawn(
-    division: ProgramLayout,
-) -> None:
-    tokens, prompt = division.tokens_of(Problem("//", (157, 12)))
-    sheet = drawing.text(division.machine, tokens, Cut(around=prompt - 1))
-    assert [block.name for block in sheet.blocks] == ["step all", "step -1"]
-
-
-def test_of_two_tokens_of_a_role_on_a_square_the_newer_counts(addition: ProgramLayout) -> None:
-    tokens, prompt = addition.tokens_of(Problem("+", (1, 1)))
-    home = addition.machine.numbers[
-        "=", "equals", 0, addition.machine.tokens[tokens[prompt - 1]].move
-    ]
-    sheet = drawing.text(addition.machine, [*tokens, home])
-    assert [row for row in drawn(sheet) if row[1] == "equals"] == [["", "equals", " ="]]
-
-
 def test_steps_tell_moves_squares_and_what_is_seen(addition: ProgramLayout) -> None:
     tokens, prompt = addition.tokens_of(Problem("+", (57, 68)))
     steps = drawing.steps(addition.machine, addition.windows, tokens, prompt)
@@ -143,13 +109,6 @@ def test_steps_tell_moves_squares_and_what_is_seen(addition: ProgramLayout) -> N
     assert steps[8].sees is not None
     assert dict(steps[8].sees)["a place+1"] == NONE
     assert steps[9].sees is None
-
-
-def test_neighbours_are_the_tokens_that_are_seen(addition: ProgramLayout) -> None:
-    tokens, prompt = addition.tokens_of(Problem("+", (57, 68)))
-    machine, windows = addition.machine, addition.windows
-    assert drawing.neighbours_of(machine, windows, tokens, prompt - 1) == {0, 3}
-    assert drawing.neighbours_of(machine, windows, tokens, prompt) == {0, 1, 3, 4}
 
 
 def test_a_window_is_drawn_around_its_query(addition: ProgramLayout) -> None:
@@ -168,13 +127,3 @@ def test_what_is_everywhere_stands_in_a_margin(division: ProgramLayout) -> None:
     assert [block.name for block in sheet.blocks] == ["step all"]
     assert [line.name for line in sheet.blocks[0].lines] == ["all", "0"]
     assert sheet.columns == ("0", "-1", "all")
-
-
-@pytest.mark.parametrize(
-    ("neighbour", "name"),
-    [(("a", (1, -1)), "a place+1 row-1"), (("b", (0, 0)), "b"), (("b", (0, 2)), "b row+2")],
-)
-def test_neighbours_are_named_as_recipes_write_them(
-    neighbour: tuple[str, tuple[int, ...]], name: str
-) -> None:
-    assert drawing.neighbour_name(("place", "row"), neighbour) == name

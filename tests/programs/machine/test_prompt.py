@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from curta.programs.machine import Answer, Given, Sign
-from curta.programs.machine.paper import token_of
+from curta.programs.machine.paper import HOME, Token, token_of
 from curta.programs.machine.prompt import Format, Part
-from curta.programs.machine.tokens import HOME, Token
 
 
 def form(*parts: Part, axes: tuple[str, ...] = ("place",), **answer: Any) -> Format:
@@ -18,11 +17,6 @@ def form(*parts: Part, axes: tuple[str, ...] = ("place",), **answer: Any) -> For
 
 def symbols(prompt: Format, *operands: int) -> str:
     return "".join(token_of(*key).symbol for key in prompt.write(operands))
-
-
-def test_operands_stand_least_digit_first_unless_said_otherwise() -> None:
-    assert symbols(form(Given("a", "place"), Sign("+"), Given("b", "place")), 12, 345) == "21+543"
-    assert symbols(form(Given("a", "place", high_first=True), Sign("=")), 120) == "120="
 
 
 def test_zeros_fill_operands_up() -> None:
@@ -39,24 +33,12 @@ def pointed(role: str) -> tuple[Part, ...]:
     return (below, point, Given(role, "place", follows=True))
 
 
-def test_an_operand_that_follows_goes_on_from_what_was_written_before() -> None:
-    keys = form(*pointed("a"), Sign("=")).write([57, 12])
-    assert [key[0] for key in keys] == [5, 7, ".", 2, 1, "="]
-    assert [key[3] for key in keys] == [(HOME,), (1,), (1,), (1,), (1,), (HOME - 1,)]
-
-
 def test_only_operands_that_are_filled_count_for_how_far() -> None:
     prompt = form(*pointed("a"), Sign("+"), *pointed("b"), Sign("="))
     assert symbols(prompt, 5, 1234, 57, 8) == "05.4321+57.8="
     assert prompt.digits([5, 1234, 57, 8]) == [[5, 0], [4, 3, 2, 1], [7, 5], [8]]
     assert prompt.compound
     assert [len(number) for number in prompt.numbers] == [3, 1, 3, 1]
-
-
-def test_a_gap_stands_on_the_square_of_the_first_digit() -> None:
-    keys = form(Given("a", "place", high_first=True, gap=" ")).write([123])
-    assert [key[0] for key in keys] == [1, " ", 2, 3]
-    assert [key[3] for key in keys] == [(HOME,), (0,), (1,), (1,)]
 
 
 def test_many_operands_stand_one_on_each_line() -> None:
@@ -131,8 +113,3 @@ def test_an_answer_with_a_point_is_a_fraction() -> None:
 @pytest.mark.parametrize(("digit", "value"), [(0, False), (1, True), (2, None)])
 def test_a_truth_value_is_one_or_zero(digit: int, value: bool | None) -> None:
     assert form(truth=True).read(written(("answer", digit, [0]))) is value
-
-
-def test_several_numbers_are_read_line_by_line() -> None:
-    digits = written(("answer", 7, [0, 4]), ("answer", 3, [0, 1]), ("answer", 4, [1, 1]))
-    assert form(axes=("place", "row"), many="row").read(digits) == (7, 43)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import numpy as np
@@ -13,9 +13,8 @@ from curta.evaluation.generation import completions
 from curta.evaluation.memo import Memo
 from curta.layouts.program import ProgramLayout
 from curta.problems.problem import Problem
-from curta.programs.machine import sheet as sheets
 from curta.programs.machine import writing
-from curta.programs.machine.writing import write, write_one
+from curta.programs.machine.writing import write
 from tests import paper, tiny
 
 LIMIT = 40
@@ -68,28 +67,30 @@ def by_hand(
     return text[len(prompt) :]
 
 
+def alone(of: Case, look: Callable[[np.ndarray], np.ndarray], limit: int) -> list[list[int]]:
+    machine, windows = of.layout.machine, of.layout.windows
+    return [write(machine, windows, look, [prompt], limit)[0] for prompt in of.prompts]
+
+
 @every_operator
 def test_the_program_s_own_function_writes_the_program_s_text(operator: str) -> None:
     of = case(operator)
-    look, machine, windows = program_of(of), of.layout.machine, of.layout.windows
-    expected = [of.layout.tokens_of(p)[0][len(t) :] for p, t in zip(of.problems, of.prompts,
-                strict=True)]  # fmt: skip
-    assert write(machine, windows, look, of.prompts) == expected
-    assert [write_one(machine, windows, look, prompt) for prompt in of.prompts] == expected
+    texts = [of.layout.tokens_of(problem) for problem in of.problems]
+    found = write(of.layout.machine, of.layout.windows, program_of(of), of.prompts)
+    assert found == [tokens[prompt:] for tokens, prompt in texts]
 
 
 @every_operator
 def test_nonsense_is_written_alike_alone_together_and_by_hand(operator: str) -> None:
     """Squares are written on twice, texts end at other times, and leave the table on all sides."""
-    of, given = case(operator), set[bool]()
-    machine, windows = of.layout.machine, of.layout.windows
+    of, whole = case(operator), set[bool]()
     for seed in range(4):
         look = nonsense(of.layout, seed, 0.03)
-        together = write(machine, windows, look, of.prompts, LIMIT)
-        assert together == [write_one(machine, windows, look, p, LIMIT) for p in of.prompts]
+        together = write(of.layout.machine, of.layout.windows, look, of.prompts, LIMIT)
+        assert together == alone(of, look, LIMIT)
         assert together == [by_hand(of.layout, look, p, LIMIT) for p in of.prompts]
-        given |= {len(text) == LIMIT for text in together}
-    assert given == {True, False}
+        whole |= {len(text) == LIMIT for text in together}
+    assert whole == {True, False}
 
 
 def straight(layout: ProgramLayout) -> Callable[[np.ndarray], np.ndarray]:
@@ -100,40 +101,14 @@ def straight(layout: ProgramLayout) -> Callable[[np.ndarray], np.ndarray]:
     return lambda rows: np.array([following.get(row[0], digits[0]) for row in rows.tolist()])
 
 
-def test_a_table_is_laid_out_anew_where_a_text_leaves_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    of, limit = case("*"), 300
-    laid: list[int] = []
-    lay_out = sheets.Sheet._lay_out
-
-    def noted(sheet: sheets.Sheet, low: np.ndarray, high: np.ndarray) -> None:
-        laid.append(int(high[0]))
-        lay_out(sheet, low, high)
-
-    monkeypatch.setattr(sheets.Sheet, "_lay_out", noted)
-    machine, windows, look = of.layout.machine, of.layout.windows, straight(of.layout)
-    together = write(machine, windows, look, of.prompts, limit)
-    assert 3 <= len(laid) < 15
-    assert laid == sorted(laid)
-    assert together == [write_one(machine, windows, look, prompt, limit) for prompt in of.prompts]
-    assert {len(text) for text in together} == {limit}
-
-
-def test_texts_that_go_too_far_for_a_table_are_written_one_by_one(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    of, limit = case("*"), 300
-    machine, windows, look = of.layout.machine, of.layout.windows, straight(of.layout)
-    expected = write(machine, windows, look, of.prompts, limit)
-    alone: list[int] = []
-
-    def noted(*given: Any) -> list[int]:
-        alone.append(1)
-        return write_one(*given)
-
-    monkeypatch.setattr(sheets, "ENTRIES", 20_000)
-    monkeypatch.setattr(writing, "write_one", noted)
-    assert write(machine, windows, look, of.prompts, limit) == expected
-    assert alone
+@pytest.mark.parametrize("entries", [1 << 26, 12_000, 300])
+def test_a_text_may_go_far(entries: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables grow; texts that do not fit into one are written in halves, or on sparse squares."""
+    monkeypatch.setattr(writing, "ENTRIES", entries)
+    of, limit = case("*"), 60
+    look = straight(of.layout)
+    together = write(of.layout.machine, of.layout.windows, look, of.prompts, limit)
+    assert together == [by_hand(of.layout, look, prompt, limit) for prompt in of.prompts]
 
 
 @every_operator
@@ -151,7 +126,6 @@ def test_a_model_writes_by_windows_what_greedy_decoding_of_whole_texts_writes(
         memo = Memo(jax.tree.map(lambda leaf: leaf[None], model), 1, model.positions.cells)
         found = write(machine, windows, memo.look(0), of.prompts, LIMIT)
         assert found == completions(model, of.layout, of.problems, bounds)
-        assert found[0] == write_one(machine, windows, memo.look(0), of.prompts[0], LIMIT)
         for prompt, text in zip(of.prompts, found, strict=True):
             spots = zip(machine.role[text].tolist(), paper.squares(of.layout, [*prompt, *text])
                         [len(prompt) :], strict=True)  # fmt: skip
@@ -164,31 +138,8 @@ def test_a_text_is_given_up_after_as_many_tokens_alone_as_among_others(
 ) -> None:
     monkeypatch.setattr(writing, "limit_of", lambda prompt: 3 * prompt)
     of = case("*")
-    machine, windows, look = of.layout.machine, of.layout.windows, straight(of.layout)
-    together = write(machine, windows, look, of.prompts)
-    assert together == [write_one(machine, windows, look, prompt) for prompt in of.prompts]
+    look = straight(of.layout)
+    together = write(of.layout.machine, of.layout.windows, look, of.prompts)
+    assert together == alone(of, look, 0)
     assert [len(text) for text in together] == [3 * len(prompt) for prompt in of.prompts]
     assert len(set(map(len, of.prompts))) > 1
-
-
-@every_operator
-@pytest.mark.parametrize("share", [0.0, 0.3])
-def test_texts_that_do_not_fit_together_are_written_in_parts(
-    operator: str, share: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    of = case(operator)
-    look = program_of(of)
-    expected = write(of.layout.machine, of.layout.windows, look, of.prompts)
-    sizes: list[int] = []
-    whole = sheets.Sheet.begin
-
-    def noted(sheet: sheets.Sheet) -> None:
-        sizes.append(sheet.count)
-        whole(sheet)
-
-    monkeypatch.setattr(sheets.Sheet, "begin", noted)
-    sheet = sheets.Sheet(of.layout.machine, of.layout.windows, sheets.Prompts.of(of.prompts))
-    monkeypatch.setattr(sheets, "ENTRIES", share * sheet._entries(sheet.low, sheet.high))
-    found = write(of.layout.machine, of.layout.windows, look, of.prompts)
-    assert found == expected
-    assert (sum(sizes), len(sizes) > 1) == (len(of.prompts), True) if share else not sizes

@@ -10,7 +10,7 @@ import pytest
 from curta.problems.sizes import Sizes
 from curta.programs import PROGRAMS
 from curta.programs.machine import Answer, Given, Paper, Program, Sign, program
-from curta.programs.machine.recording import Seen
+from curta.programs.machine.recording import RecordedWindows
 from curta.programs.proof.closing import prove
 from curta.programs.proof.listing import Lister
 from tests.programs.machine import machines
@@ -124,7 +124,7 @@ def test_a_listed_window_that_is_never_met_is_noticed(listers: Listers) -> None:
     lister = lacking(listers["walk"], -1)
     odd = lister.table.rows[:1].copy()
     odd[0, 1:] = odd[0, 0]
-    lister.table.add(Seen(odd, lister.table.targets[:1], np.zeros(1, np.int64)))
+    lister.table.add(RecordedWindows(odd, lister.table.targets[:1], np.zeros(1, np.int64)))
     assert prove(lister).reasons == ["walk: a listed window was not met"]
 
 
@@ -173,6 +173,6 @@ def lacking(whole: Lister, window: int) -> Lister:
     keep = np.arange(len(whole.table)) != window
     rows, targets = whole.table.rows[keep], whole.table.targets[keep]
     lister = Lister(whole.program, whole.machine, whole.windows)
-    lister.table.add(Seen(rows, targets, np.zeros(len(rows), np.int64)))
+    lister.table.add(RecordedWindows(rows, targets, np.zeros(len(rows), np.int64)))
     lister.problems = 1
     return lister

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from curta.problems.sizes import Sizes
 from curta.programs.addition import addition
 from curta.programs.machine import Answer, Given, Paper, Sign, program, written
-from curta.programs.machine.draws import Drawer
+from curta.programs.machine.sampling import Drawer
 from curta.programs.proof.closing import prove
 from curta.programs.proof.listing import chernoff, list_windows, search
 from tests.programs.machine import machines

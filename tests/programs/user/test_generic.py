@@ -8,7 +8,7 @@ import pytest
 
 from curta.frontends import api
 from curta.programs.machine import Answer, Given, Paper, Program, Sign, program
-from curta.programs.user import generic
+from curta.programs.user import registry
 from curta.training import estimate
 
 
@@ -42,14 +42,14 @@ def of_sizes(sizes: dict[str, tuple[int, int]], many: bool = False) -> Program:
 def test_sizes_of_the_evaluation_are_those_of_training_and_longer(
     sizes: dict[str, Any], many: bool, asked: list[Any]
 ) -> None:
-    found = generic.fields([of_sizes(sizes, many)], ["own.py"])
+    found = registry.recipe_fields([of_sizes(sizes, many)], ["own.py"])
     assert found["evaluation"]["digits"] == asked
 
 
 @pytest.mark.parametrize(("most", "asked"), [(2, [2]), (4, [2])])
 def test_sizes_that_the_program_refuses_are_not_evaluated(most: int, asked: list[int]) -> None:
     made = replace(of_sizes({"digits": (1, most)}), refuse=lambda a, b: "no" if a > 12 else None)
-    assert generic.fields([made], ["own.py"])["evaluation"]["digits"] == asked
+    assert registry.recipe_fields([made], ["own.py"])["evaluation"]["digits"] == asked
 
 
 def test_the_largest_problem_may_be_refused(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def test_what_is_submitted_is_a_function_by_its_name_and_two_texts(tmp_path: Pat
 def test_tasks_that_live_are_not_submitted_again(tmp_path: Path) -> None:
     folder = JobFolder(tmp_path)
     folder.save(Job("local", Cluster(), (Task(("a",), "12"),), ("curta",), "now", "mill"))
-    with folder.alive(0), pytest.raises(UserError, match="are at work: `curta jobs"):
+    with folder.alive(0), pytest.raises(UserError, match="are at work: `curta runs"):
         submission.submit(tmp_path, ["a"], "local", Cluster(), work)
 
 

@@ -32,7 +32,7 @@ def found_in_tensorboard(run: Run) -> Found:
         column = "" if folder.name == "members" else f"/{folder.name}"
         for event in _events(folder):
             for value in event.summary.value:
-                if "/" in value.tag:
+                if value.tag.startswith(("evaluation", "certificate")):
                     found[value.tag.removesuffix("/text_summary") + column] = _value(value)
                     assert event.step == 20
     return found

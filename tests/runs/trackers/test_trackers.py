@@ -3,15 +3,15 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
 from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
 
 import curta
-from curta.config.errors import UserError
-from curta.config.registry import optional_module
-from curta.evaluation.results import Evaluation
+from curta.config.errors import Notice, UserError
+from curta.evaluation.results import Certificate, Evaluation
 from curta.frontends import api
 from curta.frontends.cli import main
 from curta.frontends.run import Run
@@ -19,7 +19,8 @@ from curta.runs import trackers
 from curta.runs.trackers.findings import of_evaluation
 from tests import tiny
 from tests.report import sample
-from tests.runs.trackers.readers import Kept, in_tensorboard, in_trackio, in_wandb
+from tests.runs.trackers import readers
+from tests.runs.trackers.readers import Found, Kept
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # those of libraries that are not ours
 
@@ -56,21 +57,53 @@ def written(run: Run) -> Kept:
     return found
 
 
-READERS: dict[str, Callable[[Run], Kept]] = {
-    "tensorboard": in_tensorboard,
-    "wandb": in_wandb,
-    "trackio": in_trackio,
+READERS: dict[str, tuple[Callable[[Run], Kept], Callable[[Run], Found]]] = {
+    "tensorboard": (readers.in_tensorboard, readers.found_in_tensorboard),
+    "wandb": (readers.in_wandb, readers.found_in_wandb),
+    "trackio": (readers.in_trackio, readers.found_in_trackio),
 }
+"""What reads metrics, and what reads findings."""
 
 
-def test_every_tracker_is_tested() -> None:
-    assert set(READERS) == set(trackers.TRACKERS)
+def evaluated(found: Evaluation) -> Found:
+    """What is to be kept of an evaluation of addition by the seeds 5 and 7."""
+    rows = {f"{row.size}/{row.slice_name}": row.exact_match for row in found.lengths}
+    (gap,) = found.gaps
+    rows["1-to-4-digits/trained"] = gap.trained.exact_match
+    rows["1-to-4-digits/held-out"] = gap.held_out.exact_match
+    rows["1-to-4-digits/gap"] = gap.gap
+    return {
+        f"evaluation/addition/{name}/{column}": value
+        for name, values in rows.items()
+        for column, value in columns(values).items()
+    }
+
+
+def certified(found: Certificate) -> Found:
+    """What is to be kept of a certificate of two members."""
+    figures = {
+        "wrong": columns([one.wrong for one in found.members]),
+        "margin": columns([one.margin for one in found.members]),
+    }
+    return {
+        "certificate/grade": found.grade,
+        "certificate/perfect": found.perfect,
+        "certificate/windows": found.windows,
+    } | {f"certificate/{name}/{c}": v for name, own in figures.items() for c, v in own.items()}
+
+
+def columns(values: Any) -> dict[str, float]:
+    every = {"median": median(values), "min": min(values), "max": max(values)}
+    return {f"seed-{seed}": value for seed, value in zip((5, 7), values, strict=True)} | every
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", READERS)
-def test_a_tracker_keeps_what_the_run_does(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_tracker_keeps_what_the_run_does_and_what_is_found_later(
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     library = trackers.TRACKERS[name].library
     monkeypatch.setenv("TRACKIO_DIR", str(tmp_path / "trackio"))
@@ -81,7 +114,15 @@ def test_a_tracker_keeps_what_the_run_does(
         "loss", "exact_match", "seconds", "validation_loss", "validation_token_accuracy",
         "validation_exact_match", *WATCHED.values(),
     }  # fmt: skip
-    assert READERS[name](run) == pytest.approx(expected)
+    read_metrics, read_findings = READERS[name]
+    assert read_metrics(run) == pytest.approx(expected)
+    later = curta.load("tracked")  # as another process finds it
+    findings = evaluated(later.evaluate(report=False)) | certified(later.certify(report=False))
+    later.evaluate(report=False)  # the same again
+    found = read_findings(later)
+    assert {key for key in found if key.startswith(("evaluation", "certificate"))} == set(findings)
+    assert {key: found[key] for key in findings} == pytest.approx(findings)
+    assert not capsys.readouterr().out  # where `--json` prints
 
 
 def test_wandb_has_the_users_project_team_and_tags_in_every_stage(
@@ -99,9 +140,9 @@ def test_wandb_has_the_users_project_team_and_tags_in_every_stage(
     monkeypatch.setenv("WANDB_PROJECT", "of the environment")
     overrides = tiny.overrides(evaluation__certificate=0)
     mine = {"project": "us/sums", "tags": ["k=4", "first"], "online": True}
-    curta.train("addition", run="mine", overrides=overrides, track="wandb", evaluate=False, **mine)
+    curta.train("addition", run="mine", **overrides, track="wandb", evaluate=False, **mine)
     curta.load("mine").evaluate()
-    usual = curta.train("addition", run="usual", overrides=overrides, track="wandb", evaluate=False)
+    usual = curta.train("addition", run="usual", **overrides, track="wandb", evaluate=False)
     names = ("mode", "project", "entity", "tags", "dir")
     told = ("online", "sums", "us", ("k=4", "first"), str(curta.load("mine").folder.path))
     assert [tuple(given[name] for name in names) for given in asked] == [
@@ -119,7 +160,7 @@ def test_wandb_that_refuses_is_one_line(
         raise wandb.Error("api_key not configured (no-tty)\ncall wandb.login()")
 
     monkeypatch.setattr(wandb, "init", refuse)
-    few = ["--training.steps", "20", "--training.problems", "100"]
+    few = ["training.steps=20", "training.problems=100"]
     assert main(["train", "addition", "--track", "wandb", "--online", *few]) == 2
     last = capsys.readouterr().err.splitlines()[-1]
     assert last == "curta: wandb: api_key not configured (no-tty)"
@@ -166,22 +207,26 @@ def test_a_resumed_run_goes_on_with_its_trackers(heard: list[Any]) -> None:
     assert heard == [begun, [(10, 0)], "closed", went_on, [(20, 0)], "closed"]
 
 
-def test_trackers_are_closed_where_a_later_one_cannot_begin(
-    heard: list[Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+@pytest.mark.slow
+def test_only_the_recipes_evaluation_of_all_members_is_concluded_where_a_tracker_is_installed(
+    heard: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Refusing(Remembering):
-        def __init__(self, run: trackers.Tracked) -> None:
-            raise OSError("nobody there")
-
-    monkeypatch.setitem(trackers.TRACKERS, "refusing", Refusing)
-    settings = {"model": {"width": 16}}
-    run = trackers.Tracked("tracked", "today", tmp_path, [0], settings, step=0)
-    with (
-        pytest.raises(OSError, match="nobody there"),
-        trackers.opened(["remembering", "refusing"], run),
-    ):
-        pytest.fail("the second cannot begin")
-    assert heard == [("tracked", 0, 16), "closed"]
+    overrides = tiny.overrides(evaluation__certificate=0)
+    api.begin("addition", [5, 7], "tracked", overrides, "remembering", evaluate=True).train()
+    heard.clear()
+    run = curta.load("tracked")
+    run.complete()
+    begun, findings, closed = heard
+    assert (begun, closed) == (("tracked", 20, 16), "closed")
+    assert "evaluation/addition/3/random" in findings.figures
+    heard.clear()
+    run.evaluate(count=4)
+    run.evaluate(member=1)
+    assert not heard
+    monkeypatch.setattr(Remembering, "library", "no_such_library")
+    with pytest.warns(Notice, match="remembering is not given what was found: no_such_library is"):
+        run.evaluate()
+    assert not heard
 
 
 def test_names_of_findings_have_no_sign_that_boards_do_not_know() -> None:
@@ -204,7 +249,7 @@ def test_a_tracker_that_is_not_installed_is_refused_before_anything_is_made(
     monkeypatch.setattr(Remembering, "library", "no_such_library")
     line = r"no_such_library is not installed: pip install 'curta\[remembering\]'"
     with pytest.raises(UserError, match=line):
-        curta.train("addition", track=["remembering"], overrides=tiny.overrides())
+        curta.train("addition", track=["remembering"], **tiny.overrides())
     assert not runs_folder.exists()
     assert heard == []
 
@@ -222,12 +267,3 @@ def test_a_mistake_in_the_names_is_one_line(
     assert main(["train", "addition", "--track", names]) == 2
     assert capsys.readouterr().err == f"curta: {says}\n"
     assert not runs_folder.exists()
-
-
-def test_a_library_that_is_there_but_broken_keeps_its_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "half_installed.py").write_text("import something_it_needs\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(ModuleNotFoundError, match="something_it_needs"):
-        optional_module("half_installed", "data")

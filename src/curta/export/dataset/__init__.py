@@ -8,9 +8,11 @@ concluded. Nothing else is kept, however many rows there are.
 import itertools
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -18,18 +20,31 @@ from curta.config import files
 from curta.config.errors import UserError
 from curta.config.recipe import Recipe, dump
 from curta.config.registry import optional_module
-from curta.export.dataset.card import Summary, card
-from curta.export.dataset.columns import FITS, Columns, keys
-from curta.export.dataset.splits import SPLITS, TEST_OOD, TRAIN, Source, beyond, sources
-from curta.export.formats import FORMATS, Format, format_named
+from curta.evaluation.scoring import right_text
+from curta.export.dataset.splits import (
+    BUCKETS,
+    HELD,
+    SPLITS,
+    TEST_ID,
+    TEST_OOD,
+    TRAIN,
+    VALIDATION,
+    Source,
+    beyond,
+    sources,
+)
+from curta.export.formats import FORMATS, Row, format_named, row_writer
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
 from curta.problems import task_sizes
 from curta.problems.operations import OPERATIONS
+from curta.problems.problem import Problem, answer_text
 from curta.problems.tasks import as_size
 from curta.programs.machine import store
+from curta.report.rendering import render_text
 from curta.runs.folders import seeds_of
+from curta.runs.provenance import versions
 
 __all__ = ["FORMATS", "SPLITS", "Summary", "write"]
 
@@ -39,10 +54,119 @@ ROUND = 1 << 16
 PART = 1 << 20
 """Rows of one file."""
 
-PATIENCE = 200
-"""Batches without a problem of the split after which it is taken to have none."""
+FITS = 18
+"""Digits that a 64-bit integer holds, whatever they are."""
+
+MEANING = {
+    TRAIN: "drawn as the recipe trains",
+    VALIDATION: "drawn alike, held out",
+    TEST_ID: "drawn alike, held out from both",
+    TEST_OOD: "larger than any in training, or written otherwise: the recipe's `[evaluation]`",
+}
+"""What the card says of each split."""
 
 Show = Callable[[str, float], None]
+
+Group = list[tuple[Problem, Layout]]
+"""Problems, each with the layout in which it is written."""
+
+
+@dataclass
+class Summary:
+    """What was written: rows of each split, and how many of them stand in another one too."""
+
+    rows: dict[str, int] = field(default_factory=dict)
+    overlaps: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    @property
+    def overlap(self) -> int:
+        return self.overlaps.total()
+
+    def count(self, split: str, keys: list[str], held: dict[str, set[str]]) -> None:
+        """Count rows of a split, and those of them that stand in an earlier one."""
+        self.rows[split] = self.rows.get(split, 0) + len(keys)
+        for other, theirs in held.items():
+            self.overlaps[split, other] += sum(each in theirs for each in keys)
+
+
+@dataclass(frozen=True)
+class DataColumns:
+    """What the columns of a data set are.
+
+    `decimal` numbers are strings; `several` is whether answers are lists of numbers. Texts of
+    a `program` have its tokens beside them, with the role of each and the square it stands on.
+    """
+
+    decimal: bool
+    several: bool
+    program: ProgramLayout | None = None
+
+    @classmethod
+    def of(cls, recipe: Recipe, layout: Layout) -> "DataColumns":
+        """DataColumns that hold every number of the recipe's splits."""
+        decimal, several = False, False
+        for task in recipe.tasks:
+            operation, base = OPERATIONS[task.operator], layout.base(task.operator)
+            evaluated = (as_size(s, task.operator) for s in recipe.evaluation.sizes(task.operator))
+            for size in (task_sizes.widest(task), *evaluated):
+                answers = operation.widths(size)
+                decimal = decimal or base ** max(*size, *answers) > 10**FITS
+                several = several or len(answers) > 1
+            decimal = decimal or operation.pointed or not operation.bounded
+        return cls(decimal, several, layout if isinstance(layout, ProgramLayout) else None)
+
+    @property
+    def squares(self) -> list[str]:
+        """The columns that say where tokens stand, one for each axis."""
+        return [f"square_{axis}" for axis in self.program.axes] if self.program else []
+
+    @property
+    def types(self) -> dict[str, str]:
+        """The type of each column, the same for every split, as `datasets` wants it."""
+        number = "string" if self.decimal else "int64"
+        types = {
+            "prompt": "string",
+            "completion": "string",
+            "operator": "string",
+            "operands": f"list {number}",
+            "answer": f"list {number}" if self.several else number,
+        }
+        if self.program:
+            types |= {"prompt_tokens": "int32", "tokens": "list int32", "roles": "list string"}
+            types |= dict.fromkeys(self.squares, "list int32")
+        return types
+
+    def row(self, problem: Problem, layout: Layout) -> Row:
+        """Return a problem as it is written; UserError where a program writes another answer."""
+
+        def number(value: int) -> int | str:
+            return answer_text(value) if self.decimal else value
+
+        if self.program:
+            tokens, prompt = right_text(layout, problem)
+            texts = layout.decode(tokens[:prompt]), layout.decode(tokens[prompt:])
+        else:
+            texts = layout.prompt(problem), layout.completion(problem) + layout.end_sign
+        truth = problem.truth
+        row: Row = {
+            "prompt": texts[0],
+            "completion": texts[1],
+            "operator": problem.operator,
+            "operands": list(map(number, problem.operands)),
+        }
+        if isinstance(truth, tuple):
+            row["answer"] = list(map(number, truth))
+        elif isinstance(truth, Fraction):
+            row["answer"] = answer_text(truth)
+        else:
+            row["answer"] = number(int(truth))
+        if self.program:
+            machine = self.program.machine
+            roles = [machine.roles[role].name for role in machine.role[tokens]]
+            places = machine.positions(np.array(tokens)).T.tolist()
+            row |= {"prompt_tokens": prompt, "tokens": tokens, "roles": roles}
+            row |= zip(self.squares, places, strict=True)
+        return row
 
 
 def write(
@@ -53,160 +177,105 @@ def write(
     seed: int = 0,
     show: Show = lambda split, share: None,
 ) -> Summary:
-    """Writes `rows` problems to train on, and the recipe's other splits, to a new folder.
+    """Write `rows` problems to train on, and the recipe's other splits, to a new folder.
 
     UserError if it exists, if pyarrow is missing, or if there are not so many problems.
     """
     kind, layout = format_named(form), layout_of(recipe)
-    columns = _columns(recipe, layout)
-    optional_module("pyarrow", "data")
+    columns, summary = DataColumns.of(recipe, layout), Summary()
+    if kind.line is None:
+        optional_module("pyarrow", "data")
     if rows < len(recipe.tasks):
         raise UserError(f"--rows must be at least {len(recipe.tasks)}, not {rows}")
-    found = sources(recipe, layout, rows, *seeds_of([seed]))
+    by_split = sources(recipe, layout, rows, *seeds_of([seed]))
+    together = all(task.twins_together for task in recipe.tasks)
     with files.new_folder(out) as folder:
-        export = _Export(recipe, layout, columns, kind, folder, show)
+        (folder / "data").mkdir()
+        held: dict[str, set[str]] = {}  # the problems of splits that are written already
         for split in (*SPLITS[1:], TRAIN):
-            export.split(split, found[split])
+            expected = sum(source.rows for source in by_split[split])
+            groups: Iterator[Group] = mixed(by_split[split])
+            if split == TEST_OOD:
+                larger = (
+                    [(problem, layout) for problem in problems]
+                    for task in recipe.tasks
+                    for problems in beyond(task, layout, recipe.evaluation)
+                )
+                groups = itertools.chain(larger, groups)
+            own: set[str] = set()
+            summary.count(split, [], {})
+            for number, file_groups in enumerate(_by_file(groups)):
+                path = folder / "data" / f"{split}-{number:05}.{kind.suffix}"
+                with row_writer(kind, path, columns.types) as append:
+                    for group in file_groups:
+                        append([columns.row(problem, by) for problem, by in group])
+                        keys = [key(problem) for problem, _ in group]
+                        summary.count(split, keys, held)
+                        if summary.overlap and together:
+                            ((one, other), count), *_ = summary.overlaps.most_common()
+                            raise RuntimeError(f"{count} problems of {one} are in {other} too")
+                        own.update(keys if split != TRAIN else ())
+                        show(split, min(1.0, summary.rows[split] / max(expected, 1)))
+            held |= {split: own} if own else {}
         files.write(folder / "recipe.toml", dump(recipe))
         if columns.program is not None:
             machine = store.dump(columns.program.machine, columns.program.windows)
             files.write(folder / "machine.json", json.dumps(machine, ensure_ascii=False) + "\n")
-        files.write(folder / "README.md", card(recipe, layout, export.summary, columns, form, seed))
-    return export.summary
-
-
-class _Export:
-    """A data set while it is written."""
-
-    def __init__(
-        self,
-        recipe: Recipe,
-        layout: Layout,
-        columns: Columns,
-        kind: type[Format],
-        folder: Path,
-        show: Show,
-    ) -> None:
-        self.recipe, self.layout, self.columns, self.kind = recipe, layout, columns, kind
-        self.folder, self.show, self.summary = folder / "data", show, Summary()
-        self.held: dict[str, Any] = {}
-        self.folder.mkdir()
-
-    def split(self, name: str, parts: list[Source]) -> None:
-        """Writes all files of a split, and counts what stands in an earlier one too."""
-        whole = sum(part.rows for part in parts)
-        kept: list[Any] = []
-        self.summary.rows[name] = 0
-        for number, group in enumerate(_files(self._tables(name, parts))):
-            path = self.folder / f"{name}-{number:05}.{self.kind.suffix}"
-            for table in self._written(path, group):
-                own = keys(table)
-                self._count(name, own)
-                kept += own.chunks if name != TRAIN else []
-                self.summary.rows[name] += len(table)
-                self.show(name, min(1.0, self.summary.rows[name] / max(whole, 1)))
-        if kept:
-            self.held[name] = optional_module("pyarrow", "data").chunked_array(kept)
-
-    def _tables(self, name: str, parts: list[Source]) -> Iterator[Any]:
-        """All rows of a split: what is larger than in training, and what the sources have."""
-        drawn = _mixed(parts, self.columns)
-        return itertools.chain(self._beyond(), drawn) if name == TEST_OOD else drawn
-
-    def _written(self, path: Path, tables: Iterable[Any]) -> Iterator[Any]:
-        file = self.kind(path, self.columns.schema)
-        try:
-            for table in tables:
-                file.write(table)
-                yield table
-        finally:
-            file.close()
-
-    def _count(self, name: str, own: Any) -> None:
-        """Count the rows that stand in a split that is held out, in any order of operands.
-
-        Only without `task.twins_together` there can be any.
-        """
-        compute = optional_module("pyarrow.compute", "data")
-        for other, theirs in self.held.items():
-            there = compute.sum(compute.is_in(own, value_set=theirs)).as_py()
-            pair = (name, other)
-            self.summary.overlaps[pair] = self.summary.overlaps.get(pair, 0) + there
-            if there and all(task.twins_together for task in self.recipe.tasks):
-                raise RuntimeError(f"{there} problems of {name} are in {other} too")
-
-    def _beyond(self) -> Iterator[Any]:
-        for task in self.recipe.tasks:
-            for problems in beyond(task, self.layout, self.recipe.evaluation):
-                yield self.columns.of_problems(problems, self.layout)
-
-
-def _columns(recipe: Recipe, layout: Layout) -> Columns:
-    """Columns that hold every number of the recipe's splits."""
-    asked = [OPERATIONS[task.operator] for task in recipe.tasks]
-    widths = [
-        (layout.base(task.operator), size, OPERATIONS[task.operator].widths(size))
-        for task in recipe.tasks
-        for size in (
-            task_sizes.widest(task),
-            *(as_size(s, task.operator) for s in recipe.evaluation.sizes(task.operator)),
+        card = render_text(
+            "export/dataset.md",
+            recipe=recipe,
+            layout=layout,
+            summary=summary,
+            columns=columns,
+            form=form,
+            seed=seed,
+            meaning=MEANING,
+            suffix=kind.suffix,
+            version=versions()["curta"],
+            buckets=BUCKETS,
+            held=len(HELD),
+            apart=any(task.held_out and not task.twins_together for task in recipe.tasks),
+            squares=columns.squares,
         )
-    ]
-    longest = max(base ** max(*size, *width) for base, size, width in widths)
-    fits = longest <= 10**FITS and all(one.bounded and not one.pointed for one in asked)
-    several = any(len(width) > 1 for _, _, width in widths)
-    program = layout if isinstance(layout, ProgramLayout) else None
-    return Columns(not fits, several, program)
+        files.write(folder / "README.md", card)
+    return summary
 
 
-def _rows(source: Source, columns: Columns) -> Iterator[Any]:
-    """Tables of a source's problems, batch by batch, without end."""
-    barren = 0
-    for table in source.tables(columns):
-        barren = 0 if len(table) else barren + 1
-        if barren > PATIENCE:
-            raise UserError(
-                f"the task {source.task.operator!r} has too few different problems for a split"
-                f" {source.split!r} of its own"
+def key(problem: Problem) -> str:
+    """What tells a problem apart; the order of operands does not where it makes no difference."""
+    operands = list(map(answer_text, problem.operands))
+    if OPERATIONS[problem.operator].commutes:
+        operands.sort()
+    return " ".join([problem.operator, *operands])
+
+
+def mixed(of: list[Source]) -> Iterator[Group]:
+    """Groups of at most ROUND problems and a few, with every source's share, in random order."""
+    rounds = math.ceil(sum(source.rows for source in of) / ROUND)
+    streams = [itertools.chain.from_iterable(source.batches()) for source in of]
+    for number in range(rounds):
+        group = [
+            (problem, source.layout)
+            for source, stream in zip(of, streams, strict=True)
+            for problem in itertools.islice(
+                stream, source.rows * (number + 1) // rounds - source.rows * number // rounds
             )
-        yield table
+        ]
+        if len(of) > 1:
+            order = np.random.default_rng(number).permutation(len(group))
+            group = [group[place] for place in order]
+        yield group
 
 
-def _mixed(parts: list[Source], columns: Columns) -> Iterator[Any]:
-    """Tables of at most ROUND rows and a few, each with every source's share, in random order."""
-    rounds = math.ceil(sum(part.rows for part in parts) / ROUND)
-    streams = [_cut(_rows(part, columns), part.rows, rounds) for part in parts]
-    for number, tables in enumerate(zip(*streams, strict=True)):
-        table = optional_module("pyarrow", "data").concat_tables(tables)
-        if len(tables) > 1:
-            table = table.take(np.random.default_rng(number).permutation(len(table)))
-        yield table
+def _by_file(groups: Iterator[Group]) -> Iterator[Iterator[Group]]:
+    """The groups of each file, of PART rows or somewhat more."""
+    for first in groups:
 
+        def of_file(first: Group = first) -> Iterator[Group]:
+            count = len(first)
+            yield first
+            while count < PART and (group := next(groups, None)) is not None:
+                count += len(group)
+                yield group
 
-def _cut(tables: Iterator[Any], rows: int, pieces: int) -> Iterator[Any]:
-    """The first `rows` of a stream of tables, in pieces of nearly the same size."""
-    arrow = optional_module("pyarrow", "data")
-    ends = [rows * piece // pieces for piece in range(pieces + 1)]
-    spare = next(tables)
-    for start, end in itertools.pairwise(ends):
-        parts, count = [spare], len(spare)
-        while count < end - start:
-            parts.append(next(tables))
-            count += len(parts[-1])
-        whole = arrow.concat_tables(parts)
-        yield whole.slice(0, end - start)
-        spare = whole.slice(end - start)
-
-
-def _files(tables: Iterator[Any]) -> Iterator[Iterator[Any]]:
-    """The tables of each file, of PART rows or somewhat more."""
-    for first in tables:
-        yield _file(first, tables)
-
-
-def _file(first: Any, more: Iterator[Any]) -> Iterator[Any]:
-    yield first
-    count = len(first)
-    while count < PART and (table := next(more, None)) is not None:
-        yield table
-        count += len(table)
+        yield of_file()

@@ -6,30 +6,27 @@ every draw of it lands there, in this export and in any other.
 """
 
 import itertools
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial, reduce
-from typing import Any, NamedTuple, TypeVar
+from functools import partial
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int
+from jaxtyping import Array, PRNGKeyArray, UInt
 
 from curta.config.errors import UserError
 from curta.config.recipe import Recipe
 from curta.config.sections import Evaluation
 from curta.config.task import Task, shares
 from curta.evaluation.evaluation_set import drawn, slices
-from curta.export.dataset.columns import Columns, Written
 from curta.layouts import Layout, layout_named
 from curta.layouts.program import ProgramLayout
 from curta.problems import task_sizes, tasks
-from curta.problems.arithmetic import ARITHMETIC
 from curta.problems.digits import Numbers
+from curta.problems.numerals import to_int
 from curta.problems.problem import Problem, widths
-from curta.problems.problem_table import ProblemTable, fingerprint
+from curta.problems.problem_table import fingerprint
 from curta.programs.machine import sampling
 
 SPLITS = TRAIN, VALIDATION, TEST_ID, TEST_OOD = "train", "validation", "test_id", "test_ood"
@@ -41,16 +38,10 @@ HELD = (VALIDATION, TEST_ID, TEST_OOD)
 """What the first buckets are held out for; all others are trained on."""
 
 TOKENS = 1 << 19
-"""Tokens that are written at once: more do not fit into the caches."""
+"""Tokens of a batch's texts."""
 
-T = TypeVar("T")
-
-
-class Batch(NamedTuple):
-    """A batch of problems as arrays, and the bucket of each."""
-
-    written: Written
-    bucket: Int[Array, " batch"]
+PATIENCE = 200
+"""Batches without a problem of the split after which it is taken to have none."""
 
 
 @dataclass(frozen=True)
@@ -65,74 +56,78 @@ class Source:
     places: range | None = None
     """Where they stand in the order of the task's table, if it has one."""
 
-    @cached_property
+    @property
     def size(self) -> int:
-        """Problems of one batch: a power of two that fits, and no larger than is needed."""
+        """Problems of one batch: a power of two, no larger than is needed.
+
+        What is drawn depends on it, so it is never changed.
+        """
         bounds = self.layout.bounds(self.task.operator, task_sizes.widest(self.task))
         needed = self.rows if self.split == TRAIN else self.rows * BUCKETS
         return 1 << max(5, min(14, (TOKENS // bounds.total).bit_length() - 1, needed.bit_length()))
 
-    def tables(self, columns: Columns) -> Iterator[Any]:
-        """The split's problems, batch by batch, without end."""
-        for written, mine in self.batches():
-            yield columns.of_arrays(written, mine, self.task.operator, self.layout)
+    def batches(self) -> Iterator[list[Problem]]:
+        """The split's problems, batch by batch; without end where they are drawn.
 
-    def batches(self) -> Iterator[tuple[Written, Bool[np.ndarray, " batch"]]]:
-        """Batches as NumPy's arrays, without end, and which problems belong to the split."""
-        devices = jax.devices()[: -(-self.rows // self.size)]  # each compiles a program of its own
-        seed = (self.seed, SPLITS.index(self.split))
-        start = 0 if self.places is None else self.places.start
-
-        def begin(number: int) -> Batch:
-            count = jnp.array([start + number * self.size, number, *seed], jnp.int32)
-            where = devices[number % len(devices)]
-            return _written(self.task, self.layout, self.size, jax.device_put(count, where))
-
-        for number, found in enumerate(_ahead(begin, len(devices) + 1)):
-            written, bucket = jax.tree.map(np.asarray, found)
-            yield written, self._mine(bucket, number)
-
-    def _mine(self, bucket: Int[np.ndarray, " batch"], number: int) -> Bool[np.ndarray, " batch"]:
+        Raises UserError if the split has hardly any.
+        """
+        task, size = self.task, self.size
         if self.places is not None:
-            return number * self.size + np.arange(self.size) < len(self.places)
-        if self.split == TRAIN:
-            return np.asarray(bucket >= len(HELD))
-        return np.asarray(bucket == HELD.index(self.split))
-
-
-@dataclass(frozen=True)
-class Recorded(Source):
-    """Problems that a program writes: drawn and recorded on the host, as training does it."""
-
-    def tables(self, columns: Columns) -> Iterator[Any]:
-        for number, values in enumerate(self._values()):
-            bucket = np.zeros(len(values), np.int32)
-            if self.places is None:
-                bucket = np.asarray(fingerprint(tasks.as_numbers(values)) % BUCKETS).astype(
-                    np.int32
+            table = tasks.table(task)
+            for start in range(0, len(self.places), size):
+                places = jnp.array(self.places[start : start + size], jnp.int32)
+                pairs = np.asarray(table.pairs(places)).tolist()
+                yield [Problem(task.operator, tuple(pair), task.base) for pair in pairs]
+            return
+        barren = 0
+        for operands, bucket in self._drawn(size):
+            trained = bucket >= len(HELD)
+            mine = trained if self.split == TRAIN else bucket == HELD.index(self.split)
+            barren = 0 if mine.any() else barren + 1
+            if barren > PATIENCE:
+                raise UserError(
+                    f"the task {task.operator!r} has too few different problems for a split"
+                    f" {self.split!r} of its own"
                 )
-            mine = [values[i] for i in np.flatnonzero(self._mine(bucket, number))]
-            problems = [Problem(self.task.operator, operands, self.task.base) for operands in mine]
-            yield columns.of_problems(problems, self.layout)
+            yield [
+                Problem(task.operator, operands[place], task.base) for place in np.flatnonzero(mine)
+            ]
 
-    def _values(self) -> Iterator[list[tuple[int, ...]]]:
-        """Operands, batch by batch, without end."""
-        if self.task.values:
-            yield from self._from_table(tasks.table(self.task))
-        assert isinstance(self.layout, ProgramLayout)
-        assert self.layout.recorder is not None
-        program = self.layout.recorder.programs[self.task.operator]
-        name = f"data {self.seed} {self.split} {self.task.operator}"
-        every = sampling.drawn(program, task_sizes.sizes(self.task), name, self.task.special)
-        while True:
-            yield list(itertools.islice(every, self.size))
+    def _drawn(self, size: int) -> Iterator[tuple[list[tuple[int, ...]], np.ndarray]]:
+        """Operands and the bucket of each problem, batch by batch, without end.
 
-    def _from_table(self, table: ProblemTable) -> Iterator[list[tuple[int, ...]]]:
-        assert self.places is not None
-        for start in itertools.count(self.places.start, self.size):
-            places = np.minimum(np.arange(start, start + self.size), table.rows - 1)
-            pairs = np.asarray(table.pairs(jnp.asarray(places, jnp.int32)))
-            yield [tuple(pair) for pair in pairs.tolist()]
+        Problems of a program are drawn and recorded on the host, as training does it.
+        """
+        task, layout = self.task, self.layout
+        if isinstance(layout, ProgramLayout):
+            assert layout.recorder is not None
+            program = layout.recorder.programs[task.operator]
+            name = f"data {self.seed} {self.split} {task.operator}"
+            every = sampling.drawn(program, task_sizes.sizes(task), name, task.special)
+            while True:
+                operands = list(itertools.islice(every, size))
+                yield operands, np.asarray(fingerprint(tasks.as_numbers(operands)) % BUCKETS)
+        for number in itertools.count():
+            key = jax.random.key(0)
+            for part in (number, self.seed, SPLITS.index(self.split)):
+                key = jax.random.fold_in(key, part)
+            numbers, bucket = _draw(task, size, key)
+            digits, lengths = map(np.asarray, numbers)
+            operands = [
+                tuple(
+                    to_int("".join(map(str, line[:length][::-1])))
+                    for line, length in zip(lines, counts, strict=True)
+                    if length
+                )
+                for lines, counts in zip(digits.tolist(), lengths.tolist(), strict=True)
+            ]
+            yield operands, np.asarray(bucket)
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def _draw(task: Task, size: int, key: PRNGKeyArray) -> tuple[Numbers, UInt[Array, " batch"]]:
+    numbers = tasks.draw(task, key, size)
+    return numbers, fingerprint(numbers) % BUCKETS
 
 
 def sources(recipe: Recipe, own: Layout, rows: int, seed: int) -> dict[str, list[Source]]:
@@ -140,25 +135,20 @@ def sources(recipe: Recipe, own: Layout, rows: int, seed: int) -> dict[str, list
 
     UserError if a table has, or holds out, too few problems, or if a fixed set has no table.
     """
-    _check_rows(recipe)
-    others = [layout_named(name) for name in recipe.evaluation.layouts]
-    held = (recipe.training.validation, recipe.evaluation.held_out)
-    found: dict[str, list[Source]] = {split: [] for split in SPLITS}
-    for task, share in zip(recipe.tasks, shares(recipe.tasks, rows), strict=True):
-        for split, count in zip(SPLITS, (share, *held), strict=False):
-            found[split].append(_source(task, own, split, count, seed, held))
-        found[TEST_OOD] += [_source(task, o, TEST_OOD, held[1], seed, held) for o in others]
-    return found
-
-
-def _check_rows(recipe: Recipe) -> None:
-    """A fixed set that is drawn has no splits: a hash would take some of it from training."""
-    for task in recipe.tasks:
+    for task in recipe.tasks:  # a hash would take some of a set that is drawn from training
         if task.rows and not task.values:
             raise UserError(
                 f"task.rows {task.rows:,} of {task.operator}: a data set has no fixed set without"
                 " task.values; give --task.rows 0"
             )
+    others = [layout_named(name) for name in recipe.evaluation.layouts]
+    held = (recipe.training.validation, recipe.evaluation.held_out)
+    by_split: dict[str, list[Source]] = {split: [] for split in SPLITS}
+    for task, share in zip(recipe.tasks, shares(recipe.tasks, rows), strict=True):
+        for split, count in zip(SPLITS, (share, *held), strict=False):
+            by_split[split].append(_source(task, own, split, count, seed, held))
+        by_split[TEST_OOD] += [_source(task, o, TEST_OOD, held[1], seed, held) for o in others]
+    return by_split
 
 
 def beyond(task: Task, layout: Layout, settings: Evaluation) -> Iterator[list[Problem]]:
@@ -186,11 +176,10 @@ def _source(
     task: Task, layout: Layout, split: str, rows: int, seed: int, held: tuple[int, int]
 ) -> Source:
     layout.accept(task.operator, task_sizes.widest(task))
-    kind = Recorded if isinstance(layout, ProgramLayout) else Source
     if not task.values:
-        return kind(task, layout, split, rows, seed)
+        return Source(task, layout, split, rows, seed)
     places = _places(task, split, rows, held)
-    return kind(task, layout, split, len(places), seed, places)
+    return Source(task, layout, split, len(places), seed, places)
 
 
 def _places(task: Task, split: str, rows: int, held: tuple[int, int]) -> range:
@@ -214,39 +203,3 @@ def _places(task: Task, split: str, rows: int, held: tuple[int, int]) -> range:
         if name == split:
             break
     return places
-
-
-def _ahead(begin: Callable[[int], T], depth: int) -> Iterator[T]:
-    """begin(0), begin(1), ..., of which `depth` have always been begun before they are asked for.
-
-    The device calculates them while the host is busy with an earlier one.
-    """
-    waiting = deque(begin(number) for number in range(depth))
-    for number in itertools.count(depth):
-        first = waiting.popleft()
-        waiting.append(begin(number))
-        yield first
-
-
-@partial(jax.jit, static_argnums=(0, 1, 2))
-def _written(task: Task, layout: Layout, size: int, count: Int[Array, " 4"]) -> Batch:
-    """A batch on the device; `count` is the first place in a table, or what to draw from."""
-    if not task.values:
-        keys = [jax.random.key(0), *count[1:]]
-        numbers = tasks.draw(task, reduce(jax.random.fold_in, keys), size)
-    else:
-        places = jnp.minimum(count[0] + jnp.arange(size), tasks.table(task).rows - 1)
-        numbers = tasks.table(task).numbers(places)
-    answer = ARITHMETIC[task.operator].answer(numbers)
-    text = layout.tokens(
-        task.operator, numbers, layout.bounds(task.operator, task_sizes.widest(task))
-    )
-    answer = answer._replace(numbers=_small(answer.numbers))
-    text = text._replace(tokens=text.tokens.astype(jnp.uint8))
-    bucket = (fingerprint(numbers) % BUCKETS).astype(jnp.int32)
-    return Batch(Written(_small(numbers), answer, text), bucket)
-
-
-def _small(numbers: Numbers) -> Numbers:
-    """Digits as bytes: what the host reads is a quarter as much."""
-    return numbers._replace(digits=numbers.digits.astype(jnp.uint8))

@@ -1,10 +1,9 @@
 """One page that carries a member's weights and calculates with them, token by token.
 
-Under a window (`positions.name = "window"`) a page shows squared paper: `folded.py` is the weights,
-`design.py` all else that it must know, and the `.js` files the page itself. Models that see whole
-texts have pages of their own, in `whole/`.
+`page.py` puts a page together, `design.py` is all that it must know besides the weights, and the
+`.js` files are the page itself: `transformer.js` is the forward pass, `app.js` what a person does.
 """
 
-from curta.export.html.assembled import Carried, at_work, carried, render_page, write_page
+from curta.export.html.page import Carried, at_work, carried, page_refusal, render_page, write_page
 
-__all__ = ["Carried", "at_work", "carried", "render_page", "write_page"]
+__all__ = ["Carried", "at_work", "carried", "page_refusal", "render_page", "write_page"]

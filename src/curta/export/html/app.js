@@ -1,75 +1,142 @@
-// The page: a problem comes in, tokens are written one after the other, and can be changed.
+// The page: a problem comes in, an answer is written token by token. Tokens can be changed, parts
+// taken away and values of another problem put in; then it is written anew.
 
 import {
-  ask, at, mark, numberOf, onButtons, onMore, refuse, showExamples, showShares, unmark,
-} from "./asking.js";
-import { alternatives, looks, lookRows, moved, rolesOf, tokenOf } from "./drawing.js";
-import { make, shown } from "./elements.js";
-import { machineOf } from "./machine.js";
-import { Network } from "./model.js";
-import { tensorsOf } from "./numbers.js";
-import { Pace } from "./pacing.js";
-import { Mistake, TRUTHS, answerText, parse, prompt, read, truth } from "./problems.js";
+  addressOf, addressed, changeWords, command, counterparts, sitesOf, tapOf,
+} from "./changes.js";
+import {
+  alternatives, answerRows, lookTable, meaningOf, partsTable, placeButtons, recordedButtons, rolesOf, siteOptions,
+  symbolOf, tokenOf,
+} from "./drawing.js";
+import { Pace, at, make, onButtons } from "./elements.js";
+import { tensorsOf } from "./layers.js";
+import { answerOf, promptOf } from "./layouts.js";
+import { Follower, machineOf } from "./machine.js";
+import { Mistake, TRUTHS, answerText, parse, problemText } from "./problems.js";
+import { Rights, rightAnswer, verdictOf } from "./rights.js";
 import { sheetOf } from "./sheet.js";
-import { Rights, recordedButtons, recordedTruth } from "./rights.js";
 import { Sheet } from "./squares.js";
+import { Transformer } from "./transformer.js";
 import { Writing } from "./writing.js";
 
+const LIKELIEST = 8; // tokens that are shown unless all are asked for
+
 const weights = [...document.querySelectorAll("script.weights")];
-const models = JSON.parse(at("designs").textContent).flatMap(({ run, design, names }) =>
-  names.map((name, member) => ({ name, run, member, design })));
+const models = JSON.parse(at("designs").textContent).flatMap(({ run, first, design, names }) =>
+  names.map((name, n) => ({ run, member: first + n, name, design })));
 
-/** Where the page stands: the problem, its text, how much of it is drawn, what is chosen. */
-const now = { problem: null, writing: null, drawn: 0, chosen: -1, changed: new Set() };
+/**
+ * Where the page stands: what is asked, as it was typed too, what is changed, and the text; `plain`
+ * is that of the model as it was trained, `other` the problem of which values are put in, `chosen`
+ * the token that is looked into, -1 while that is the newest.
+ */
+const now = {
+  problem: null, typed: "", zeroed: new Set(), patch: null, other: null, source: null,
+  writing: null, plain: null, drawn: 0, chosen: -1, forced: new Set(),
+};
 const sheet = new Sheet(at("board"), at("grid"), at("ruler"), at("labels"));
-const pace = new Pace(at, { writing: () => now.writing, draw, finish, wrote: () => say(`Wrote ${shown(design.machine.tokens[now.writing.paper.tokens.at(-1)].symbol)}.`) });
+const pace = new Pace({
+  writing: () => now.writing, draw, finish,
+  wrote() {
+    choose(now.writing.length - 1);
+    say(`Wrote ${symbolOf(design.layout, now.writing.tokens.at(-1).token)}.`);
+  },
+});
 
-/** The model that calculates; it is made ready when it is first taken. */
-let model, design, network;
+/** The model that calculates, and what is known of it; made ready when it is first taken. */
+let entry, design, model;
 
 function take(number) {
-  model = models[number];
-  design = model.design;
-  if (!design.machine.near) design.machine = machineOf(design.machine);
-  model.network ??= new Network(design, tensorsOf(weights[number].textContent), design.machine);
-  network = model.network;
-  if (design.rights) design.certified ??= new Rights(design.rights, design.machine);
-  heads();
-  showExamples(design);
+  const before = design;
+  entry = models[number];
+  design = entry.design;
+  if (!design.layout) design.layout = design.machine = machineOf(design.machine); // of a program
+  if (design.rights) design.certified ??= new Rights(design.rights, design.layout);
+  entry.model ??= new Transformer(design, tensorsOf(weights[number].textContent));
+  model = entry.model;
   at("recorded").replaceChildren(...recordedButtons(design, (text) => asked(text).answer));
   at("recorded").parentNode.hidden = !design.recorded.length;
-  at("certified").textContent = certifiedWords();
+  if (design === before) return;
+  Object.assign(now, { zeroed: new Set(), patch: null, other: null, source: null });
+  const { operations, config, certified, uncarried } = design;
+  at("examples").replaceChildren(...Object.values(operations).map(({ example }) => make("button", example, { type: "button" })));
+  at("certified").textContent = uncarried
+    ? `The certificate lists ${uncarried} windows, more than a page carries: what is right is known of the recorded problems alone.`
+    : certified ? `A crossed-out token differs from the one that the run's certificate has after its window, one of ${certified.targets.size}.` : "";
+  at("parts").replaceChildren(...partsTable(config));
+  at("site").replaceChildren(...siteOptions(config));
+  const numbered = (count) => Array.from({ length: count }, (_, n) => n);
+  at("recurrence").replaceChildren(...numbered(config.num_recurrences).map((n) => make("option", String(n), { value: n })));
+  at("recurrence").value = config.num_recurrences - 1;
+  at("recurrences").hidden = config.num_recurrences < 2;
+  const heads = numbered(config.num_attention_layers).flatMap((layer) => numbered(config.heads).map((head) => `layer ${layer}, head ${head}`));
+  at("head").replaceChildren(...["any head", ...heads].map((name, n) => make("option", name, { value: n - 1 })));
+  at("looking").hidden = at("head").parentNode.hidden = !heads.length;
+  at("keys").hidden = !config.causal;
+  at("squared").parentNode.hidden = !design.layout.tokens;
+  arrange();
 }
 
-/** From where what is right is known, of a program that this page has not. */
-function certifiedWords() {
-  const { certified, uncarried } = design;
-  if (uncarried) return `The certificate lists ${uncarried} windows, more than a page carries: what is right is known of the recorded problems alone.`;
-  return certified ? `A crossed-out token differs from the one that the run's certificate has after its window, one of ${certified.targets.size}.` : "";
+/** A program's text is drawn on squared paper, unless a line of tokens is wanted. */
+function arrange() {
+  at("board").classList.toggle("squared", onPaper());
 }
 
-/** A writing of which the prompt is there; a Mistake if it is longer than a page's texts. */
-function begun(problem) {
-  const tokens = prompt(problem, design.machine);
+function onPaper() {
+  return Boolean(design.layout.tokens) && at("squared").checked;
+}
+
+/** A writing of which the prompt is there, with `{zeroed, patch, source}` changed; a Mistake if it is too long. */
+function begun(problem, changes = { zeroed: new Set() }) {
+  const tokens = promptOf(problem, design), { zeroed, patch } = changes;
   if (tokens.length >= design.tokens) {
     throw new Mistake(`That is more than the ${design.tokens} tokens that this page writes.`);
   }
-  return new Writing(network, tokens);
+  const memo = !model.windowed || patch?.positions.size ? null : zeroed.size ? new Map() : model.memo;
+  const writing = new Writing(model, tokens, tapOf(changes, design.config.width), memo);
+  if (writing.stopped) throw new Mistake(`That is too long: ${writing.stopped}.`);
+  return writing;
+}
+
+/** Where values come from: the prompt of another problem, all of it calculated, and the counterparts of tokens in it. */
+function sourceOf(other, tokens) {
+  begun(other); // refuses what is too long
+  const prompt = promptOf(other, design), others = new Follower(design.layout, prompt).tokens;
+  return { sites: sitesOf(model, prompt), places: counterparts(tokens, others, design.layout) };
 }
 
 function calculate(event) {
-  event.preventDefault();
+  event?.preventDefault();
   pace.stop();
   try {
     now.problem = parse(at("problem").value, design);
-    now.writing = begun(now.problem);
+    now.typed = at("problem").value.trim();
+    now.plain = begun(now.problem);
   } catch (mistake) {
     if (!(mistake instanceof Mistake)) throw mistake;
     return refuse(mistake.message);
   }
   refuse("");
-  now.changed.clear();
-  sheet.begin(now.writing, design.machine.formats[now.problem.operator]);
+  readOther();
+  anew();
+}
+
+/** Says why there is nothing to calculate, and leaves nothing of another problem below it. */
+function refuse(message) {
+  at("work").hidden = Boolean(message);
+  at("mistake").textContent = message;
+  at("problem").setAttribute("aria-invalid", String(Boolean(message)));
+  if (message) at("problem").focus();
+}
+
+/** Writes the answer from its beginning, with the changes as they are now. */
+function anew() {
+  pace.stop();
+  now.writing = begun(now.problem, now);
+  now.forced.clear();
+  if (design.layout.tokens) sheet.begin(now.writing.tokens, design.layout, design.machine.formats[now.problem.operator]);
+  remember();
+  tell();
   restart(0);
 }
 
@@ -78,91 +145,71 @@ function restart(from) {
   now.drawn = from;
   while (at("text").children.length > from) at("text").lastChild.remove();
   now.chosen = -1;
+  at("inside").hidden = true;
   at("work").dataset.right = "";
+  at("answers").replaceChildren();
   say("Writing.");
   pace.go();
-}
-
-function finish() {
-  const wrote = spoken(answered(now.problem, now.writing), now.problem), wanted = rightAnswer(now.problem);
-  at("work").dataset.right = wanted === null ? "" : String(wrote === wanted);
-  say(verdict(wrote, wanted));
-  if (at("squared").checked) sheet.showLowDigits();
-  pace.controls();
-}
-
-/** What is right, as people write it; null if it is not known. */
-function rightAnswer(problem) {
-  const known = spoken(truth(problem, design), problem) ?? recordedTruth(problem, design);
-  if (known !== null || !design.certified) return known;
-  return spoken(design.certified.answer(problem.operator, prompt(problem, design.machine), design.tokens), problem);
-}
-
-/** The token that the certificate has in place of a written one; -1 where they are the same. */
-function rightToken({ paper, given }, number) {
-  const right = number < given ? undefined : design.certified?.at(paper, number);
-  return right === undefined || right === paper.tokens[number] ? -1 : right;
-}
-
-function spoken(answer, { operator }) {
-  return answerText(answer, operator, design.machine);
-}
-
-/** What is said of an answer in the end. */
-function verdict(wrote, wanted) {
-  const right = wanted === null ? "What is right is not known here." : `Right is ${wanted}.`;
-  if (!now.writing.ended) return `Stopped after ${design.tokens} tokens, the most that this page writes.`;
-  if (wrote === null) return `What it wrote is no answer. ${right}${firstWrong()}`;
-  if (wanted === null) return `It wrote ${wrote}. ${right}${firstWrong()}`;
-  return (wrote === wanted ? `It wrote ${wrote}, which is right.` : `It wrote ${wrote}, which is wrong. ${right}`) + firstWrong();
-}
-
-/** Which written token is the first that the certificate has otherwise, in words. */
-function firstWrong() {
-  const { writing } = now, { tokens } = design.machine;
-  const number = writing.paper.tokens.findIndex((_, number) => rightToken(writing, number) >= 0);
-  if (number < 0) return "";
-  const [wrote, right] = [writing.paper.tokens[number], rightToken(writing, number)].map((token) => {
-    const { symbol, role } = tokens[token];
-    return `${shown(symbol)} ${role}, ${moved(tokens[token], design.machine.axes)}`;
-  });
-  return ` Token ${number - writing.given + 1} is the first that is wrong: ${wrote}; right is ${right}.`;
-}
-
-/** The answer in what was written; null if there is none. */
-function answered({ operator }, { paper, given, written }) {
-  return read(operator, written, paper.positions.slice(given), paper.machine);
 }
 
 function say(words) {
   at("status").textContent = words;
 }
 
+function finish() {
+  const verdict = verdictOf(now.writing, now.problem, design);
+  at("work").dataset.right = verdict.right ?? "";
+  say(verdict.words + firstWrong());
+  at("answers").replaceChildren(...answerRows(verdict.wanted, answers(verdict)));
+  if (onPaper()) sheet.showLowDigits();
+  pace.controls();
+}
+
+/** What was written, and beside it what the model writes as it was trained. */
+function answers({ wrote }) {
+  if (!now.zeroed.size && !now.patch?.positions.size && !now.forced.size) return [["it wrote", wrote]];
+  while (!now.plain.over) now.plain.go();
+  return [["as trained", verdictOf(now.plain, now.problem, design).wrote], ["changed", wrote]];
+}
+
+/** The token that the certificate has in place of a written one; -1 where they are the same. */
+function rightToken({ follower, tokens, given }, number) {
+  const right = number < given ? undefined : design.certified?.at(follower, number);
+  return right === undefined || right === tokens[number].token ? -1 : right;
+}
+
+/** Which written token is the first that the certificate has otherwise, in words. */
+function firstWrong() {
+  const { writing } = now, number = writing.tokens.findIndex((_, place) => rightToken(writing, place) >= 0);
+  if (number < 0) return "";
+  const [wrote, right] = [writing.tokens[number].token, rightToken(writing, number)].map((token) =>
+    `${symbolOf(design.layout, token)} ${meaningOf(design.layout, token)}`);
+  return ` Token ${number - writing.given + 1} is the first that is wrong: ${wrote}; right is ${right}.`;
+}
+
 /** Writes another token in place of one, and lets the model go on from there. */
 function change(number, token) {
   pace.stop();
-  now.writing.paper.cut(number);
-  now.writing.append(token);
-  now.changed = new Set([...now.changed].filter((other) => other < number)).add(number);
+  const { given, written } = now.writing;
+  const before = written.slice(0, number - given).map((one) => one.token);
+  now.writing = begun(now.problem, now);
+  for (const one of [...before, token]) now.writing.go(one);
+  now.forced = new Set([...now.forced].filter((other) => other < number)).add(number);
   restart(number);
   draw();
   choose(number, true);
-  if (now.writing.over) {
-    pace.stop();
-    finish();
-  }
 }
 
 function draw() {
-  const { writing, changed } = now, { length } = writing, added = [];
+  const { writing, forced } = now, { length } = writing, items = [];
   for (; now.drawn < length; now.drawn++) {
-    added.push(tokenOf(writing, now.drawn, changed.has(now.drawn), rightToken(writing, now.drawn)));
+    items.push(tokenOf(writing, now.drawn, forced.has(now.drawn), rightToken(writing, now.drawn)));
   }
-  at("text").append(...added);
-  sheet.draw(writing, at("text").children);
+  at("text").append(...items);
+  if (design.layout.tokens) sheet.draw(writing.tokens, at("text").children);
   if (now.chosen < 0 && length > writing.given) {
     look(length - 1);
-    if (at("squared").checked) sheet.follow(at("text").lastChild);
+    if (onPaper()) sheet.follow(at("text").lastChild);
   }
   pace.controls();
 }
@@ -172,92 +219,162 @@ function choose(number, focus = false) {
   const { given, length } = now.writing;
   now.chosen = Math.min(Math.max(number, given), length - 1);
   look(now.chosen);
-  if (focus) at("text").children[now.chosen].firstChild.focus({ preventScroll: at("squared").checked });
-  if (focus && at("squared").checked) sheet.follow(at("text").children[now.chosen]);
+  const item = at("text").children[now.chosen];
+  if (focus) item.firstChild.focus({ preventScroll: onPaper() });
+  if (focus && onPaper()) sheet.follow(item);
 }
 
 /** Shows of a written token what else it might have been, and what was looked at for it. */
 function look(number) {
-  const { writing } = now, items = at("text").children, { given } = writing;
-  for (const one of at("text").querySelectorAll(".asked, .seen, [aria-current=true]")) cleared(one);
-  const shares = looks(writing, number, Number(at("head").value));
-  writing.paper.seen[number - 1].forEach((key, cell) => key >= 0 && seen(items[key].firstChild, shares[cell]));
-  items[number - 1].firstChild.classList.add("asked");
-  mark(items[number].firstChild);
-  sheet.mark(writing, number - 1, shares);
-  at("roles").replaceChildren(...rolesOf(writing.paper));
-  at("which").textContent = `Token ${number - given + 1} of what it wrote`;
-  at("looks").replaceChildren(...lookRows(writing, number));
+  const { writing } = now, items = at("text").children, asked = writing.asked(number);
+  for (const token of at("text").querySelectorAll(".asked, .seen, [aria-current=true]")) {
+    token.classList.remove("asked", "seen");
+    token.style.removeProperty("--look");
+    if (token.matches("button")) Object.assign(token, { tabIndex: -1, ariaCurrent: "false" });
+  }
+  const heads = writing.heads(asked, Number(at("recurrence").value)), chosen = heads[Number(at("head").value)];
+  const shares = chosen?.shares ?? heads[0]?.shares.map((_, place) => Math.max(...heads.map((head) => head.shares[place]))) ?? [];
+  writing.seen(asked).forEach((key, place) => {
+    if (!key || !shares.length) return;
+    const token = items[key.index].firstChild;
+    token.classList.add("seen");
+    token.style.setProperty("--look", String(shares[place]));
+  });
+  items[asked].firstChild.classList.add("asked");
+  Object.assign(items[number].firstChild, { tabIndex: 0, ariaCurrent: "true" });
+  if (design.layout.tokens) sheet.mark(writing.tokens, asked, model.windowed ? shares : []);
+  at("roles").replaceChildren(...rolesOf(writing.tokens, design.layout));
+  at("which").textContent = `Token ${number - writing.given + 1} of what it wrote`;
+  const [head, rows] = lookTable(writing, asked, heads);
+  at("seen").replaceChildren(head);
+  at("looks").replaceChildren(...rows);
   might(number);
+  at("inside").hidden = false;
 }
 
-function cleared(token) {
-  unmark(token);
-  token.classList.remove("seen");
-  token.style.removeProperty("--look");
-}
-
-function seen(token, share) {
-  token.classList.add("seen");
-  token.style.setProperty("--look", String(share));
-}
-
+/** Shows the likeliest tokens, or all of them. */
 function might(number) {
-  showShares(design.machine.tokens.length, (most) => alternatives(now.writing, number, most));
+  const all = at("more").getAttribute("aria-expanded") === "true", { length } = design.layout.characters;
+  at("shares").replaceChildren(...alternatives(now.writing, number, all ? length : LIKELIEST));
+  at("more").textContent = all ? `The likeliest ${LIKELIEST}` : `All ${length} tokens`;
+  at("more").hidden = length <= LIKELIEST;
 }
 
-function shownNumber() {
+/** The number of a token in the text; -1 if it stands nowhere there. */
+function numberOf(token) {
+  return [...at("text").children].indexOf(token?.closest("li"));
+}
+
+function lookedInto() {
   return numberOf(at("text").querySelector("[aria-current=true]"));
 }
 
 /** The token with that symbol, or that digit, in the role of token `number`; else the likeliest. */
 function meant(character, number) {
-  const { logits } = now.writing.before(number), { tokens } = design.machine;
-  const { role } = tokens[now.writing.paper.tokens[number]];
-  const fit = (token) => 2 * (token.symbol === character) + (token.role === role);
-  const found = tokens.map((_, token) => token).filter((token) => tokens[token].symbol[0] === character);
-  const score = (token) => 1e6 * fit(tokens[token]) + logits[token];
-  return found.reduce((best, token) => (best < 0 || score(token) > score(best) ? token : best), -1);
+  const { characters, tokens } = design.layout, logits = now.writing.before(number);
+  const roleOf = (token) => tokens?.[token].role, role = roleOf(now.writing.tokens[number].token);
+  const score = (token) => 2e6 * (characters[token] === character) + 1e6 * (roleOf(token) === role) + logits[token];
+  const able = characters.map((_, token) => token).filter((token) => characters[token][0] === character);
+  return able.reduce((best, token) => (best < 0 || score(token) > score(best) ? token : best), -1);
 }
 
 function typed(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  const number = numberOf(event.target);
+  const number = numberOf(event.target), { given, causal } = now.writing;
   const moves = { ArrowRight: number + 1, ArrowLeft: number - 1, Home: 0, End: Infinity };
-  const own = number >= now.writing?.given && event.key.length === 1 && event.key !== " ";
-  const token = own ? meant(event.key, number) : -1;
+  const symbol = causal && number >= given && event.key.length === 1 && event.key !== " ";
+  const token = symbol ? meant(event.key, number) : -1;
   if (event.key in moves) choose(moves[event.key], true);
   else if (token >= 0) change(number, token);
   else return;
   event.preventDefault();
 }
 
-function heads() {
-  const names = Array.from({ length: design.heads }, (_, head) => `head ${head + 1}`);
-  const options = ["any head", ...names].map((name, i) => make("option", name, { value: i - 1 }));
-  at("head").replaceChildren(...options);
-  const cells = ["token", ...names].map((name) => make("th", name, { scope: "col" }));
-  at("names").replaceChildren(...cells);
+/** Takes a part away, or gives it back. */
+function toggle({ dataset: { zeroes } }) {
+  if (!now.zeroed.delete(zeroes)) now.zeroed.add(zeroes);
+  anew();
 }
 
-function arranged() {
-  at("board").classList.toggle("squared", at("squared").checked);
+/** Reads the other problem, if there is one: which tokens of this one have a counterpart in it. */
+function readOther() {
+  const text = at("other").value.trim(), tokens = now.plain.tokens.slice(0, now.plain.given);
+  now.source = null;
+  at("unread").textContent = "";
+  if (text) {
+    try {
+      now.other = parse(text, design);
+      now.source = sourceOf(now.other, tokens);
+    } catch (mistake) {
+      if (!(mistake instanceof Mistake)) throw mistake;
+      at("unread").textContent = mistake.message;
+    }
+  }
+  const places = [...(now.patch?.positions ?? [])].filter((place) => now.source?.places.has(place));
+  now.patch = now.source && { site: at("site").value, positions: new Set(places), source: text };
 }
 
-function listen() {
-  at("model").addEventListener("change", () => {
-    take(Number(at("model").value));
-    if (now.problem || at("mistake").textContent) at("form").requestSubmit();
-  });
-  at("form").addEventListener("submit", calculate);
-  at("squared").addEventListener("change", arranged);
-  at("head").addEventListener("change", () => look(shownNumber()));
-  at("text").addEventListener("keydown", typed);
-  onButtons("examples", (button) => ask(button.textContent));
-  onButtons("recorded", (button) => ask(button.value));
-  onButtons("text", (button) => choose(numberOf(button), true));
-  onButtons("shares", (button) => change(shownNumber(), Number(button.dataset.token)));
-  onMore(() => might(shownNumber()));
+function putIn(event) {
+  event.preventDefault();
+  if (!now.plain) return;
+  readOther();
+  anew();
+}
+
+function place({ dataset }) {
+  const { positions } = now.patch, index = Number(dataset.place);
+  if (!positions.delete(index)) positions.add(index);
+  anew();
+}
+
+function asTrained() {
+  now.zeroed.clear();
+  now.patch?.positions.clear();
+  anew();
+}
+
+/** Says what is changed, in words and on every button. */
+function tell() {
+  const tokens = now.plain.tokens.slice(0, now.plain.given), symbols = tokens.map(({ token }) => symbolOf(design.layout, token));
+  const words = changeWords(now, symbols), changed = Boolean(words);
+  for (const button of at("parts").querySelectorAll("button")) {
+    button.setAttribute("aria-pressed", String(now.zeroed.has(button.dataset.zeroes)));
+  }
+  const focused = document.activeElement?.dataset?.place;
+  at("places").replaceChildren(...placeButtons(tokens, now.source?.places ?? new Map(), now.patch?.positions ?? new Set(), design.layout));
+  if (focused) at("places").querySelector(`[data-place="${focused}"]`)?.focus();
+  at("changes").textContent = changed ? `Changed: ${words}.` : "Nothing is changed: this is the model as it was trained.";
+  at("changes").classList.toggle("note", changed);
+  const [problem, source] = [now.problem, now.other].map((one) => one && problemText(one, design.machine));
+  at("command").textContent = changed ? command(entry, { problem, zeroed: now.zeroed, patch: now.patch && { ...now.patch, source } }) : "";
+  at("same").hidden = at("undo").hidden = !changed;
+  at("where").hidden = at("places").hidden = !now.source;
+}
+
+/** Keeps problem and changes in the address, so that a link or a reload shows the same: of a page of its own. */
+function remember() {
+  if (!("linked" in at("form").dataset)) return;
+  const patch = now.patch?.positions.size ? now.patch : null;
+  history.replaceState(null, "", `#${addressOf({ problem: now.typed, zeroed: now.zeroed, patch })}`);
+}
+
+function recall() {
+  if (!("linked" in at("form").dataset)) return;
+  const { problem, zeroed, patch } = addressed(location.hash, design.config);
+  Object.assign(now, { zeroed, patch });
+  at("problem").value = problem;
+  at("other").value = patch?.source ?? "";
+  if (patch) at("site").value = patch.site;
+  if (problem) return calculate();
+  pace.stop();
+  refuse("");
+  at("work").hidden = true;
+}
+
+/** Puts a problem into the field and calculates it. */
+function ask(text) {
+  at("problem").value = text;
+  at("form").requestSubmit();
 }
 
 /** Buttons elsewhere in the page that let a model write a problem of theirs. */
@@ -274,51 +391,78 @@ function watched(button) {
   });
 }
 
+/** A text that the model writes, at most so many tokens, with `{zeroed, patch}` changed. */
+function written(text, most, { zeroed = [], patch } = {}) {
+  const problem = parse(text, design), { tokens } = begun(problem);
+  const changes = { zeroed: new Set(zeroed) };
+  if (patch) {
+    changes.patch = { ...patch, positions: new Set(patch.positions) };
+    changes.source = sourceOf(parse(patch.source, design), tokens);
+  }
+  const writing = begun(problem, changes);
+  while (!writing.over && writing.written.length < most) writing.go();
+  return { writing, problem };
+}
+
+/** What the model answers to a problem, and what is right. */
+function asked(text, changes) {
+  const { writing, problem } = written(text, Infinity, changes), { wrote, wanted } = verdictOf(writing, problem, design);
+  return { answer: wrote, truth: wanted };
+}
+
 models.forEach(({ name }, number) => at("model").append(make("option", name, { value: number })));
 at("chooser").hidden = models.length < 2;
 take(0);
-listen();
+at("model").addEventListener("change", () => {
+  take(Number(at("model").value));
+  if (now.problem || at("mistake").textContent) at("form").requestSubmit();
+});
+at("form").addEventListener("submit", calculate);
+at("squared").addEventListener("change", arrange);
+at("patch").addEventListener("submit", putIn);
+at("site").addEventListener("change", putIn);
+at("undo").addEventListener("click", asTrained);
+for (const id of ["head", "recurrence"]) at(id).addEventListener("change", () => look(lookedInto()));
+at("more").addEventListener("click", () => {
+  at("more").setAttribute("aria-expanded", String(at("more").getAttribute("aria-expanded") !== "true"));
+  might(lookedInto());
+});
+at("text").addEventListener("keydown", typed);
+onButtons("examples", (button) => ask(button.textContent));
+onButtons("recorded", (button) => ask(button.value));
+onButtons("text", (button) => choose(numberOf(button), true));
+onButtons("shares", (button) => change(lookedInto(), Number(button.dataset.token)));
+onButtons("parts", toggle);
+onButtons("places", place);
 document.querySelectorAll("[data-problem]").forEach(watched);
-
-/** What the model answers to a problem, and what is right. */
-function asked(text) {
-  const problem = parse(text, design);
-  return { answer: spoken(answered(problem, written(text, Infinity)), problem), truth: rightAnswer(problem) };
-}
-
-/** The tokens that the model writes after a problem, at most so many. */
-function written(text, most) {
-  const writing = begun(parse(text, design));
-  while (!writing.over && writing.written.length < most) writing.go();
-  return writing;
-}
+addEventListener("hashchange", recall);
+recall();
 
 /** For the browser's console: the same model without the page around it. */
 globalThis.curta = {
   get design() {
     return design;
   },
-  Writing,
-  sheetOf,
+  get model() {
+    return model;
+  },
+  sheetOf: (tokens) => sheetOf(new Follower(design.layout, tokens).tokens, design.layout, new Set()),
+  prompt: (text) => promptOf(parse(text, design), design),
+  /** The tokens that are written after a problem. */
+  write: (text, most = Infinity, changes = {}) => written(text, most, changes).writing.written.map(({ token }) => token),
+  /** Logits for what follows each token of the text that is written. */
+  logits: (text, most = Infinity, changes = {}) => written(text, most, changes).writing.logits.map((all) => [...all]),
+  ask: asked,
+  truth: (text) => rightAnswer(parse(text, design), design),
   /** An answer as plain text, of an operator that the model need not have. */
   truths: (operator, texts) => String(TRUTHS[operator](...texts.map(BigInt))),
-  get network() {
-    return network;
+  /** The answer in tokens that follow a problem, as people write it; null if there is none. */
+  answer(text, tokens) {
+    const problem = parse(text, design), prompt = promptOf(problem, design), { tokens: all } = new Follower(design.layout, [...prompt, ...tokens]);
+    return answerText(answerOf(problem, all.slice(prompt.length), design), problem.operator, design.machine);
   },
-  /** `{logits, weights, next}` after a window of tokens. */
-  look: (window) => network.look(window),
-  /** `{positions, windows}` of any tokens. */
-  follow(tokens) {
-    const { paper } = new Writing(network, tokens);
-    return { positions: paper.positions, windows: tokens.map((_, number) => paper.window(number)) };
-  },
-  prompt: (text) => prompt(parse(text, design), design.machine),
-  write: (text, most = Infinity) => written(text, most).written,
-  truth(text) {
-    return rightAnswer(parse(text, design));
-  },
-  read(operator, tokens, positions) {
-    return spoken(read(operator, tokens, positions, design.machine), { operator });
-  },
-  ask: asked,
+  /** Where tokens stand: `{token, index, role, coordinates}`, on a machine the `cells` of its window too. */
+  follow: (tokens) => new Follower(design.layout, tokens).tokens,
+  /** Every value of the forward pass over these tokens, by site and token. */
+  sites: (tokens) => sitesOf(model, tokens),
 };

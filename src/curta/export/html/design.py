@@ -1,79 +1,185 @@
 """What a page must know besides the weights: a table of plain values, written as JSON."""
 
-from typing import TYPE_CHECKING, Any, cast
+import base64
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from curta.config.task import Task
-from curta.export.html.evidence import evidence
+from curta.evaluation.results import read_windows
 from curta.problems.numerals import DIGITS as SYMBOLS
 from curta.problems.numerals import written
 from curta.problems.operations import OPERATIONS
+from curta.problems.problem import Problem, answer_text
 from curta.problems.task_sizes import span
-from curta.programs.machine import Given, Sign, compound, store
+from curta.programs import PROGRAMS
+from curta.programs.declared import compound_text
+from curta.programs.machine import Given, Sign, store
 from curta.programs.machine.machine import Machine
-from curta.programs.machine.prompt import Format
+from curta.programs.user.run_snapshot import stored
 from curta.runs import folders
+from curta.runs.folders import Folder
 
 if TYPE_CHECKING:
-    from curta.export.html.assembled import Carried
+    from curta.export.html.page import Carried
 
 TOKENS = 12_000
 """The longest text that a page writes: beyond, drawing it takes longer than calculating it."""
+WHOLE_TOKENS = 1_000
+"""The same without a window, where each token looks at all before it."""
 DIGITS = 1_000
 OPERANDS = 50
 
+RIGHTS = 1_000_000
+"""The most characters that a page carries of a certificate."""
+
+RECORDED = 4
+"""Recorded problems of each operator that a page offers."""
+RECORDED_CHARACTERS = 60
+"""Characters of such a problem, at most."""
+RECORDED_TOKENS = 500
+"""Tokens of its text, at most: the page writes all of them before anybody asks."""
+
 
 def table(run: "Carried") -> dict[str, Any]:
-    """Everything about a model but its weights: its machine as data, its shape, its operations."""
-    recipe, settings, layout = run.recipe, run.recipe.model, cast(Any, run.layout)
-    machine = layout.machine
-    return {
-        "machine": store.dump(machine, layout.windows),
-        "width": settings.width,
-        "heads": settings.heads,
-        "layers": settings.num_layers,
-        "activation": settings.activation,
-        "centred": settings.norm != "rms",
+    """Everything about a model but its weights: its shape, its layout, how problems are put."""
+    recipe, layout = run.recipe, run.layout
+    machine: Machine | None = getattr(layout, "machine", None)
+    about = {
+        "config": asdict(replace(recipe.model, weight_sharing=())),
+        "positions": asdict(recipe.positions),
         "parameters": run.parameters,
         "structure": folders.structure(recipe),
-        "tokens": TOKENS,
-        "digits": DIGITS,
+        "tokens": TOKENS if run.windowed else WHOLE_TOKENS,
+        "digits": DIGITS if run.windowed else WHOLE_TOKENS // 2,
         "operands": OPERANDS,
-        "operations": {task.operator: operation(machine, task) for task in recipe.tasks},
-        **evidence(run.folder, machine),
+        "recorded": [],
     }
+    if machine is None:
+        return about | _published(recipe.tasks, layout)
+    about |= {
+        "machine": store.dump(machine, getattr(layout, "windows")),  # noqa: B009
+        "operations": {task.operator: _operation(machine, task) for task in recipe.tasks},
+    }
+    if run.folder is None or all(name in PROGRAMS for name in run.folder.read_info().programs):
+        return about
+    return about | {"recorded": _recorded(run.folder, machine), **_rights(run.folder)}
 
 
-def operation(machine: Machine, task: Task) -> dict[str, Any]:
+def _operation(machine: Machine, task: Task) -> dict[str, Any]:
     """Describe a task: an example, the trained sizes, and whether Curta knows the truth."""
     known = OPERATIONS.get(task.operator)
     form = machine.formats[task.operator]
-    plain = known is not None and (known.base is not None or _bases(form) == {10})
+    givens = [part for part in form.parts if isinstance(part, Given)]
+    plain = known is not None and (known.base is not None or {p.base for p in givens} == {10})
+    if known and plain:
+        example = known.example
+    else:  # nothing but its prompt is known: `12@34`, `gcd(12, 34)`; `0x12` or `3#12` in its base
+        count = len(givens) + (givens[-1].many is not None)
+        bases = [part.base for part in [*givens, givens[-1]][:count]]
+        values = [
+            written(
+                (2 * n + 1) * base + (2 * n + 2) % base,
+                base if base <= len(SYMBOLS) else 10,
+            )
+            for n, base in enumerate(bases)
+        ]
+        signed = any(isinstance(part, Sign) for part in form.parts)
+        if form.compound:
+            example = compound_text(form, task.operator, values)
+        elif task.operator.isalpha() or count == 1 or not signed:
+            example = f"{task.operator}({', '.join(values)})"
+        else:
+            example = task.operator.join(values)
     return {
         "name": known.name if known else task.operator,
-        "example": known.example if known and plain else example(task.operator, form),
+        "example": example,
         "trained": span(task),
         "known": known is not None,
     }
 
 
-def _bases(form: Format) -> set[int]:
-    """The bases of the operands."""
-    return {part.base for part in form.parts if isinstance(part, Given)}
+def _published(tasks: tuple[Task, ...], layout: Any) -> dict[str, Any]:
+    """The rules for roles and positions of a published layout, for its prompts and answers.
+
+    Operands are described as those of a machine are, for `problems.js`.
+    """
+    from curta.export.base import layout_table
+
+    longest = None
+    if not layout.end_sign:  # a completion has always as many tokens
+        longest = layout.bounds(layout.operators[0], (1, 1)).completion
+    formats, forms, operations = {}, {}, {}
+    for task in tasks:
+        operation = OPERATIONS[task.operator]
+        operations[task.operator] = {
+            "name": operation.name,
+            "example": operation.example,
+            "trained": span(task),
+            "known": True,
+        }
+        forms[task.operator] = {
+            "mark": operation.mark,
+            "prompt": layout.prompt_format(task.operator)._asdict(),
+            "answer": layout.answer_pattern(task.operator)._asdict(),
+        }
+        given = {"kind": "given", "base": 10, "many": None, "follows": False}
+        parts = [given] * operation.least
+        if min(operation.most or OPERANDS, layout.most or OPERANDS) > operation.least:
+            parts[-1] = given | {"many": "operands"}
+        formats[task.operator] = {"parts": parts, "answer": {"base": 10}}
+    return {
+        "layout": layout_table(layout)
+        | {
+            "axes": layout.axes,
+            "characters": list(layout.characters),
+            "end": layout.end,
+            "longest": longest,
+            "forms": forms,
+        },
+        "machine": {"formats": formats},
+        "operations": operations,
+        "digits": layout.longest or WHOLE_TOKENS // 2,
+        "operands": layout.most or OPERANDS,
+    }
 
 
-def example(operator: str, form: Format) -> str:
-    """A problem of an operator of which nothing but its prompt is known: `12@34`, `gcd(12, 34)`."""
-    givens = [part for part in form.parts if isinstance(part, Given)]
-    count = len(givens) + (givens[-1].many is not None)
-    values = [_value(part.base, n) for n, part in enumerate([*givens, givens[-1]][:count])]
-    if form.compound:
-        return compound.text(form, operator, values)
-    if operator.isalpha() or count == 1 or not any(isinstance(p, Sign) for p in form.parts):
-        return f"{operator}({', '.join(values)})"
-    return operator.join(values)
+def _rights(folder: Folder) -> dict[str, Any]:
+    """The right token after every window of the certificate of a user's program.
+
+    With them a page writes the right text of any problem. `rights` has the windows one after the
+    other, each with its target at the end, as bytes or 16-bit numbers; `uncarried` counts windows
+    that are too many.
+    """
+    certificate, windows = folder.read_certificate(), read_windows(folder.path)
+    if certificate is None or windows is None or certificate.conflicts:
+        return {}
+    rows = np.column_stack([windows.rows, windows.targets])
+    kind = np.uint8 if rows.max() < 256 else np.dtype("<u2")
+    text = base64.b64encode(rows.astype(kind).tobytes()).decode()
+    if len(text) > RIGHTS:
+        return {"uncarried": len(rows)}
+    bits = 8 * np.dtype(kind).itemsize
+    return {"rights": {"columns": rows.shape[1], "bits": bits, "text": text}}
 
 
-def _value(base: int, number: int) -> str:
-    """`12`, `34`, ...; in the base of the operand, as `0x12` or `3#12` where that is not 10."""
-    value = (2 * number + 1) * base + (2 * number + 2) % base
-    return written(value, base if base <= len(SYMBOLS) else 10)
+def _recorded(folder: Folder, machine: Machine) -> list[dict[str, Any]]:
+    """A few of the problems that the run has kept, of each operator short and long ones."""
+    by_operator: dict[str, dict[str, dict[str, Any]]] = {}
+    for record in stored(folder.path):
+        base = machine.limits[record.operator].base
+        problem = Problem(record.operator, record.operands, base)
+        text = str(problem)
+        if len(text) <= RECORDED_CHARACTERS and len(record.tokens) <= RECORDED_TOKENS:
+            by_operator.setdefault(record.operator, {})[text] = {
+                "problem": text,
+                "operator": record.operator,
+                "operands": list(map(str, record.operands)),
+                "truth": answer_text(record.truth, problem.answer_base),
+            }
+    chosen: list[dict[str, Any]] = []
+    for by_text in by_operator.values():
+        ordered = sorted(by_text.values(), key=lambda each: len(each["problem"]))
+        chosen += ordered[:: max(1, -(-len(ordered) // RECORDED))]
+    return chosen

@@ -1,97 +1,166 @@
-// What is drawn of a writing: its tokens, what each might have been, and what was looked at.
+// What is drawn of a writing: its tokens, what each might have been, what was looked at, answers,
+// and the controls by which it is changed.
 
+import { ablatable, patchable, spokenOf } from "./changes.js";
 import { coloured, make, percent, shown } from "./elements.js";
-import { softmax } from "./numbers.js";
+import { softmax } from "./layers.js";
 
-/** `sum, place 2, row 0`: the role of token `number` of a text, and where it stands. */
-export function described({ machine, tokens, positions }, number) {
-  const role = machine.role[tokens[number]];
-  const where = machine.axes.map((axis, i) =>
-    machine.wide[role][i] ? "" : `${axis} ${positions[number][i]}`);
-  return [machine.names[role], ...where.filter(Boolean)].join(", ");
+export function symbolOf({ characters }, token) {
+  return shown(characters[token]);
+}
+
+/** `sum, place 2, row 0`: the role of a token, and where it stands. */
+function standing(layout, { role, index, coordinates }) {
+  const { name, broadcast } = layout.roles[role];
+  const hidden = (axis) => broadcast[axis] || (layout.forms && coordinates[axis] < 0);
+  const where = layout.axes.map((axis, i) => (hidden(i) ? "" : `${axis} ${coordinates[i]}`));
+  return [name, ...where.filter(Boolean), `token ${index} of the text`].join(", ");
 }
 
 /** `place +1, row home`: how the pen moves to write a token. */
 export function moved({ home, offset }, axes) {
-  const parts = axes.map((axis, i) => {
-    const steps = offset[i] ? `${offset[i] > 0 ? "+" : "−"}${Math.abs(offset[i])}` : "";
-    return home[i] ? `${axis} home${steps}` : steps && `${axis} ${steps}`;
+  const steps = axes.map((axis, i) => {
+    const step = offset[i] ? `${offset[i] > 0 ? "+" : "−"}${Math.abs(offset[i])}` : "";
+    return home[i] ? `${axis} home${step}` : step && `${axis} ${step}`;
   });
-  return parts.filter(Boolean).join(", ") || "stays";
+  return steps.filter(Boolean).join(", ") || "stays";
+}
+
+/** `sum, place +1`: a program's token besides its symbol; nothing for one of a published layout. */
+export function meaningOf({ tokens, axes }, token) {
+  return tokens ? `${tokens[token].role}, ${moved(tokens[token], axes)}` : "";
 }
 
 /** The roles in a text, with their colours. */
-export function rolesOf({ tokens, machine }) {
-  const present = [...new Set(tokens.map((token) => machine.role[token]))].sort((a, b) => a - b);
-  return present.map((role) => make("li", machine.names[role], { class: coloured(role) }));
+export function rolesOf(tokens, { roles }) {
+  const present = [...new Set(tokens.map(({ role }) => role))].sort((a, b) => a - b);
+  return present.map((role) => make("li", roles[role].name, { class: coloured(role) }));
 }
 
 /**
  * A token of the writing: one that was given is text, one that was written can be chosen. `right` is
  * the token that the certificate has in its place, if it is another one, else -1.
  */
-export function tokenOf(writing, number, changed, right = -1) {
-  const { paper } = writing, { machine } = paper, token = paper.tokens[number];
-  const symbol = shown(machine.tokens[token].symbol), told = described(paper, number);
-  const kind = `token ${coloured(machine.role[token])}${symbol.length > 2 ? " long" : ""}`;
+export function tokenOf(writing, number, changed, right) {
+  const { layout } = writing.model.design, token = writing.tokens[number];
+  const symbol = symbolOf(layout, token.token), place = standing(layout, token);
+  const kind = `token ${coloured(token.role)}${symbol.length > 2 ? " long" : ""}`;
   if (number < writing.given) {
-    return make("li", make("span", symbol, { class: `${kind} given`, title: `${symbol}: ${told}` }));
+    return make("li", make("span", symbol, { class: `${kind} given`, title: `${symbol}: ${place}` }));
   }
-  const share = softmax(writing.before(number).logits)[token];
-  const other = right < 0 ? "" : `wrong, right is ${shown(machine.tokens[right].symbol)} ${machine.tokens[right].role}, `;
-  const label = `${symbol}: ${told}, ${changed ? "your change, " : ""}${other}${percent(share)}`;
+  const share = softmax(writing.before(number))[token.token];
+  const other = right < 0 ? "" : `wrong, right is ${symbolOf(layout, right)} ${layout.tokens[right].role}, `;
+  const label = `${symbol}: ${place}, ${changed ? "your change, " : ""}${other}${percent(share)}`;
   const classes = `${kind}${changed ? " changed" : ""}${other ? " wrong" : ""}`;
-  const settings = { type: "button", class: classes, tabindex: "-1", title: label };
-  const button = make("button", symbol, { ...settings, "aria-label": label });
+  const button = make("button", symbol, { type: "button", class: classes, tabindex: "-1", title: label, "aria-label": label });
   if (share < 0.995) button.style.setProperty("--doubt", String(1 - share));
   return make("li", button);
 }
 
 /** Tokens that might have been written, the likeliest first, at most so many. */
 export function alternatives(writing, number, most) {
-  const { machine } = writing.paper, shares = softmax(writing.before(number).logits);
+  const { layout } = writing.model.design, shares = softmax(writing.before(number));
   const order = shares.map((_, token) => token).sort((a, b) => shares[b] - shares[a]);
   return order.slice(0, most).map((token) => {
-    const { symbol, role } = machine.tokens[token], how = moved(machine.tokens[token], machine.axes);
-    const label = `Write ${shown(symbol)}, ${role}, ${how}: ${percent(shares[token])}`;
-    const parts = [make("b", shown(symbol)), make("span", `${role}, ${how}`), make("i", percent(shares[token]))];
-    const button = make("button", parts, { type: "button", "data-token": token, "aria-label": label });
-    button.setAttribute("aria-pressed", String(token === writing.paper.tokens[number]));
+    const symbol = symbolOf(layout, token), share = percent(shares[token]), meaning = meaningOf(layout, token);
+    const content = [make("b", symbol), make("span", meaning), make("i", share)];
+    const label = `Write ${[symbol, meaning].filter(Boolean).join(", ")}: ${share}`;
+    const button = make("button", content, { type: "button", "data-token": token, "aria-label": label });
+    button.disabled = !writing.causal;
+    button.setAttribute("aria-pressed", String(token === writing.tokens[number].token));
     button.style.setProperty("--share", String(shares[token]));
     return make("li", button);
   });
 }
 
-/** How much each cell of a window is looked at for token `number`: by one head, or most by any. */
-export function looks(writing, number, head) {
-  const { weights } = writing.before(number);
-  if (head >= 0) return weights[head];
-  return weights[0].map((_, cell) => Math.max(...weights.map((shares) => shares[cell])));
-}
-
-/** Rows of a table: each cell of the window, the token in it, and its share in every head. */
-export function lookRows(writing, number) {
-  const { paper } = writing, { machine, tokens } = paper, { weights } = writing.before(number);
-  const near = machine.near[machine.role[tokens[number - 1]]];
-  return paper.seen[number - 1].map((key, cell) => {
-    const symbol = key < 0 ? "–" : shown(machine.tokens[tokens[key]].symbol);
-    const name = make("th", [make("b", symbol), ` ${cellName(cell, near, machine)}`]);
-    name.scope = "row";
-    if (key < 0) name.append(" (empty)");
-    return make("tr", [name, ...weights.map((shares) => share(shares[cell]))]);
-  });
+/**
+ * Head and rows of the table of what was looked at. Under a window there is a row for each of its
+ * cells; over a whole text a row for each head, and the text runs along its columns.
+ */
+export function lookTable(writing, asked, heads) {
+  const { layout } = writing.model.design, seen = writing.seen(asked);
+  const header = (content, scope, title = "") => make("th", content, { scope, title });
+  if (writing.model.windowed) {
+    const near = layout.near[writing.tokens[asked].role];
+    const rows = seen.map((key, cell) => {
+      const name = [make("b", key ? symbolOf(layout, key.token) : "–"), ` ${cellName(cell, near, layout)}`, key ? "" : " (empty)"];
+      return make("tr", [header(name, "row"), ...heads.map(({ shares }) => shareOf(shares[cell]))]);
+    });
+    return [make("tr", ["token", ...heads.map(({ name }) => name)].map((name) => header(name, "col"))), rows];
+  }
+  const symbols = seen.map((key) => header(symbolOf(layout, key.token), "col", standing(layout, key)));
+  const rows = heads.map(({ name, shares }) => make("tr", [header(name, "row"), ...Array.from(shares, shareOf)]));
+  return [make("tr", [header("head", "col"), ...symbols]), rows];
 }
 
 /** `a, place +1`: the role of a neighbour, and where it is looked for. */
-function cellName(cell, near, { names, axes }) {
+function cellName(cell, near, { roles, axes }) {
   if (!cell) return "the token itself";
-  const [role, displacement] = near[cell - 1], home = axes.map(() => false);
-  const how = moved({ home, offset: displacement }, axes);
-  return how === "stays" ? `${names[role]}, same square` : `${names[role]}, ${how}`;
+  const [role, offset] = near[cell - 1], how = moved({ home: axes.map(() => false), offset }, axes);
+  return `${roles[role].name}, ${how === "stays" ? "same square" : how}`;
 }
 
-function share(value) {
-  const cell = make("td", percent(value));
-  cell.style.setProperty("--look", String(value));
+/** A share as a shade, and in per cent where it is at least one. */
+function shareOf(share) {
+  const cell = make("td", share >= 0.005 ? String(Math.round(100 * share)) : "", { title: percent(share) });
+  cell.style.setProperty("--look", String(share));
   return cell;
+}
+
+/** Answers below each other, `[name, text]`: what differs from the right one is marked. */
+export function answerRows(right, others) {
+  const line = (name, text, verdict) =>
+    make("tr", [make("th", name, { scope: "row" }), make("td", text), make("td", verdict)]);
+  const rows = others.map(([name, text]) =>
+    line(name, text === null ? "no answer" : marked(text, right), right === null ? "" : text === right ? "right" : "wrong"));
+  return right === null ? rows : [line("right is", right, ""), ...rows];
+}
+
+/** A text with marks where a number's digits, from the last on, are others. */
+function marked(text, right) {
+  const digits = /^-?\d+$/;
+  if (right === null || text === right) return [text];
+  if (!digits.test(text) || !digits.test(right)) return [make("mark", text)];
+  return [...text].map((digit, n) =>
+    (digit === right[right.length - text.length + n] ? digit : make("mark", digit)));
+}
+
+/** A table of buttons, a row for each layer: its heads, and its MLP. */
+export function partsTable(config) {
+  return ablatable(config).map((names, layer) => {
+    const buttons = names.map((name) => make("button", spokenOf(name).replace(/^the | of layer.*/g, ""), {
+      type: "button", "aria-pressed": "false", "aria-label": `Take away ${spokenOf(name).replace("the ", "")}`, "data-zeroes": name,
+    }));
+    return make("tr", [make("th", `layer ${layer}`, { scope: "row" }), make("td", make("div", buttons, { class: "row" }))]);
+  });
+}
+
+/** Options of a select: the sites whose values may be put in. */
+export function siteOptions(config) {
+  return patchable(config).map((site) => make("option", `${spokenOf(site)} (${site})`, { value: site }));
+}
+
+/** A button for each token of the prompt; without a counterpart in the other text it does nothing. */
+export function placeButtons(tokens, places, chosen, layout) {
+  return tokens.map((token, index) => {
+    const symbol = symbolOf(layout, token.token), has = places.has(index);
+    const label = `${has ? "Put in" : "Nothing to put in"} at ${symbol}, ${standing(layout, token)}`;
+    const settings = { type: "button", class: `token ${coloured(token.role)}`, title: label, "aria-label": label };
+    const button = make("button", symbol, { ...settings, "data-place": index });
+    button.setAttribute("aria-pressed", String(has && chosen.has(index)));
+    button.disabled = !has;
+    return make("li", button);
+  });
+}
+
+/** A button for each recorded problem, with its truth and whether the model writes it. */
+export function recordedButtons({ recorded }, answerTo) {
+  const SHORT = 32; // characters of a problem on a button
+  return recorded.map(({ problem, truth }) => {
+    const wrote = answerTo(problem), right = wrote === truth;
+    const words = right ? "right" : `wrong: the model writes ${wrote ?? "no answer"}`;
+    const name = problem.length > SHORT ? `${problem.slice(0, SHORT / 2)}…${problem.slice(-SHORT / 2)}` : problem;
+    const settings = { type: "button", value: problem, class: right ? "recorded" : "recorded miss", title: problem };
+    return make("button", `${name} = ${truth} ${right ? "✓" : "✗"} ${words}`, settings);
+  });
 }

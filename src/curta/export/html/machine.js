@@ -1,21 +1,29 @@
-// Squared paper, and the one machine that moves the pen over it: the same for every program.
+// Where tokens stand: by the tables of a layout, or of a program's machine that moves the pen.
 
 const NOTHING = -1;
 
-/** A machine from its data (`machine/store.py`), with what is looked up in it. */
+/**
+ * The layout of a program, from its machine's data (`machine/store.py`) with what is looked up in
+ * it. A published layout has the same `axes`, `roles`, `automaton`, `characters` and `end`.
+ */
 export function machineOf(data) {
-  const { axes, tokens, roles, windows } = data;
-  const names = roles.map(({ name }) => name);
+  const { axes, tokens, roles, windows } = data, names = roles.map(({ name }) => name);
   return {
     ...data,
-    names,
-    role: tokens.map(({ role }) => names.indexOf(role)),
-    wide: roles.map(({ broadcast }) => axes.map((axis) => broadcast.includes(axis))),
-    valued: names.map((name) => tokens.some(({ role, value }) => role === name && value !== null)),
-    near: names.map((name) =>
-      (windows[name] ?? []).map(([other, moved]) => [names.indexOf(other), moved])),
+    roles: roles.map(({ name, broadcast }) => ({
+      name,
+      broadcast: axes.map((axis) => broadcast.includes(axis)),
+      digit: tokens.some(({ role, value }) => role === name && value !== null),
+    })),
+    automaton: { // one state
+      next: [tokens.map(() => 0)],
+      role: [tokens.map(({ role }) => names.indexOf(role))],
+      home: [tokens.map(({ home }) => home)],
+      offset: [tokens.map(({ offset }) => offset)],
+    },
+    characters: tokens.map(({ symbol }) => symbol),
+    near: names.map((name) => (windows[name] ?? []).map(([other, moved]) => [names.indexOf(other), moved])),
     end: tokens.findIndex(({ role }) => role === "end"),
-    none: tokens.length,
     numbers: new Map(tokens.map((token, number) => [keyOf(token), number])),
   };
 }
@@ -25,58 +33,47 @@ export function keyOf({ symbol, role, value, carry, home, offset }) {
   return JSON.stringify([value ?? symbol, role, carry, home, offset]);
 }
 
-/** Where a token stands, given where the one before it does. */
-export function advance({ tokens }, position, token) {
-  const { home, offset } = tokens[token];
-  return position.map((square, axis) => (home[axis] ? 0 : square) + offset[axis]);
-}
-
-/** A text that grows token by token: where each stands, and what it saw when it was the newest. */
-export class Paper {
-  constructor(machine) {
-    this.machine = machine;
+/** A text that grows token by token. See `layouts/automaton.py`. */
+export class Follower {
+  constructor(layout, tokens = []) {
+    this.layout = layout;
+    this.state = 0;
+    this.place = layout.axes.map(() => 0);
     this.tokens = [];
-    this.positions = [];
-    this.seen = []; // of each token the numbers of itself and its neighbours
     this.squares = new Map(); // from an address to the newest token there
+    tokens.forEach((token) => this.step(token));
   }
 
-  append(token) {
-    const { machine, tokens, positions, squares } = this, number = tokens.length;
-    const origin = machine.axes.map(() => 0);
-    const position = advance(machine, positions[number - 1] ?? origin, token);
+  /**
+   * The next token of the text, and where it stands. On a machine `cells` are the indices of its
+   * window: itself and the newest token on each neighbouring square, -1 where there is none.
+   */
+  step(number) {
+    const { layout: { automaton, near }, state: row, tokens } = this, index = tokens.length;
+    const home = automaton.home[row][number], offset = automaton.offset[row][number];
+    this.place = this.place.map((place, axis) => (home[axis] ? 0 : place) + offset[axis]);
+    this.state = automaton.next[row][number];
+    const token = { token: number, index, role: automaton.role[row][number], coordinates: this.place };
     tokens.push(token);
-    positions.push(position);
-    squares.set(this.address(machine.role[token], position), number);
-    this.seen.push([number, ...this.neighbours(machine.role[token], position)]);
+    if (near) {
+      this.squares.set(this.address(token.role, token.coordinates), index);
+      token.cells = [index, ...near[token.role].map(([role, moved]) =>
+        this.squares.get(this.address(role, this.place.map((place, axis) => place + moved[axis]))) ?? NOTHING)];
+    }
+    return token;
   }
 
-  /** Leaves only the first `length` tokens, as if the others had never been written. */
-  cut(length) {
-    for (const list of [this.tokens, this.positions, this.seen]) list.length = length;
-    this.squares.clear();
-    this.tokens.forEach((token, i) =>
-      this.squares.set(this.address(this.machine.role[token], this.positions[i]), i));
-  }
-
-  /** The tokens that token `number` saw, itself first; `none` where nothing was written. */
-  window(number) {
-    const { tokens, machine } = this;
-    return this.seen[number].map((key) => (key === NOTHING ? machine.none : tokens[key]));
-  }
-
-  neighbours(role, position) {
-    return this.machine.near[role].map(([other, moved]) => {
-      const wanted = position.map((square, axis) => square + moved[axis]);
-      return this.squares.get(this.address(other, wanted)) ?? NOTHING;
-    });
+  /** The tokens in the window of the one at an index; the number after the last stands for none. */
+  window(index) {
+    const { tokens, layout: { characters } } = this;
+    return tokens[index].cells.map((at) => (at === NOTHING ? characters.length : tokens[at].token));
   }
 
   /** Role and square as one word, without the axes on which the role is found from everywhere. */
-  address(role, position) {
-    const wide = this.machine.wide[role];
+  address(role, coordinates) {
+    const { broadcast } = this.layout.roles[role];
     let text = String(role);
-    for (let axis = 0; axis < wide.length; axis++) text += wide[axis] ? ",*" : "," + position[axis];
+    for (let axis = 0; axis < broadcast.length; axis++) text += broadcast[axis] ? ",*" : "," + coordinates[axis];
     return text;
   }
 }

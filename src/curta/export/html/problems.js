@@ -63,42 +63,34 @@ export const TRUTHS = {
 
 /** `{operator, operands}` of `12+34`, `sort 3,1,2`, `gcd(6, 4)`, `3.75+12.5`, `0xff+0x1`, `5+6 mod 7`. */
 export function parse(text, design) {
-  const plain = keyed(text, design).trim().replace(/=$/, "").trim();
+  const { operations } = design, signs = Object.keys(operations).join(""); // which stay as they are typed
+  const keyed = [...text].map((sign) => (signs.includes(sign) ? sign : TYPED[sign] ?? sign)).join("");
+  const plain = keyed.trim().replace(/=$/, "").trim();
   if (!plain) throw new Mistake(`Write a problem, such as ${exampleOf(design)}.`);
   if (plain.length > design.tokens) {
     throw new Mistake(`A problem has at most ${design.tokens} characters here.`);
   }
   const { operator, numbers } =
     compound(plain, design) ?? called(plain, design) ?? modular(plain, design) ?? infix(plain, design);
-  if (!Object.hasOwn(design.operations, operator)) throw new Mistake(unknown(operator, design));
+  if (operator === "/" && Object.hasOwn(operations, "//")) {
+    throw new Mistake(`Division is written //, as in ${operations["//"].example}.`);
+  }
+  if (!Object.hasOwn(operations, operator)) {
+    throw new Mistake(`This model has no ${shortened(operator)}: it was trained on ${Object.keys(operations).join(" ")}.`);
+  }
   check(operator, numbers, design);
   const operands = numbers.map((number) => valueOf(number).value);
-  const divides = operator === "//" || operator === "%";
-  if (divides && !operands[1]) throw new Mistake("Division by zero has no answer.");
+  if (["//", "%"].includes(operator) && !operands[1]) throw new Mistake("Division by zero has no answer.");
   return { operator, operands };
-}
-
-/** The text with the signs of a keyboard, but for those that are operators of the model. */
-function keyed(text, { operations }) {
-  const own = Object.keys(operations).join("");
-  return [...text].map((one) => (own.includes(one) ? one : TYPED[one] ?? one)).join("");
-}
-
-function unknown(operator, { operations }) {
-  if (operator === "/" && Object.hasOwn(operations, "//")) {
-    return `Division is written //, as in ${operations["//"].example}.`;
-  }
-  const known = Object.keys(operations).join(" ");
-  return `This model has no ${shortened(operator)}: it was trained on ${known}.`;
 }
 
 /** The tokens that the model is given. */
 export function prompt({ operator, operands }, machine) {
-  const format = machine.formats[operator], rest = digitsOf(operands, givensOf(format));
+  const format = machine.formats[operator], remaining = digitsOf(operands, givensOf(format));
   const keys = format.parts.flatMap((part) => {
     if (part.kind === "sign") return [signOf(part, machine)];
-    const mine = part.many ? rest.splice(0) : rest.splice(0, 1);
-    return mine.flatMap((digits, number) => operandOf(part, digits, number, machine));
+    const own = part.many ? remaining.splice(0) : remaining.splice(0, 1);
+    return own.flatMap((digits, number) => operandOf(part, digits, number, machine));
   });
   return keys.map((key) => machine.numbers.get(keyOf({ carry: 0, ...key })));
 }
@@ -143,7 +135,7 @@ function negated(written, sign) {
 export function truth({ operator, operands }, { operations, machine }) {
   const [sign, modulus] = operator.split(" mod ");
   if (!operations[operator].known || !Object.hasOwn(TRUTHS, sign)) return undefined;
-  if (modulus) return remainder(TRUTHS[sign](...operands), BigInt(modulus));
+  if (modulus) return ((TRUTHS[sign](...operands) % BigInt(modulus)) + BigInt(modulus)) % BigInt(modulus);
   const [first] = givensOf(machine.formats[operator]);
   return operator === "reverse" ? reversed(operands[0], first.base) : TRUTHS[operator](...operands);
 }
@@ -180,11 +172,6 @@ function valueOf(text) {
   if (!digits.length || base < 2 || base > DIGITS || digits.some(Number.isNaN)) return null;
   const value = numberIn(digits, base);
   return value === null ? null : { value, base };
-}
-
-/** Whether a number may be written so for a part of the prompt: plainly only where that is. */
-function accepted(number, { base }) {
-  return valueOf(number).base !== 10 || base === 10 || base > DIGITS;
 }
 
 /** Examples of what can be asked, two at most. */
@@ -265,7 +252,8 @@ function check(operator, numbers, design) {
     throw refusal(operator, `got ${numbers.length} number${numbers.length === 1 ? "" : "s"}`, design);
   }
   if (wrong !== undefined) throw refusal(operator, wrong ? `got ${shortened(wrong)}` : "one is missing", design);
-  const other = numbers.find((number, n) => !accepted(number, partOf(givens, n)));
+  const plainly = (base) => base === 10 || base > DIGITS; // else a number is written with its base
+  const other = numbers.find((number, n) => valueOf(number).base === 10 && !plainly(partOf(givens, n).base));
   if (other) throw refusal(operator, `got ${shortened(other)}`, design);
   const longer = numbers.find(tooLong);
   if (longer) throw refusal(operator, longer.length < 25 ? `got ${longer}` : "got a longer one", design);
@@ -291,7 +279,8 @@ function givensOf({ parts }) {
 
 /** How many digits each operand has, in its own base. */
 export function lengthsOf({ operator, operands }, { formats }) {
-  return partsOf(operands, givensOf(formats[operator])).map(({ base }, n) => digitsIn(operands[n], BigInt(base)).length);
+  const givens = givensOf(formats[operator]);
+  return operands.map((value, n) => digitsIn(value, BigInt(partOf(givens, n).base)).length);
 }
 
 /** The part of the prompt that operand `n` is: the last one is that of all further ones. */
@@ -299,19 +288,14 @@ function partOf(givens, n) {
   return givens[Math.min(n, givens.length - 1)];
 }
 
-function partsOf(operands, givens) {
-  return operands.map((_, n) => partOf(givens, n));
-}
-
 /** Digits of each operand, least significant first, with the zeros that its part asks for. */
 function digitsOf(operands, givens) {
-  const mine = partsOf(operands, givens);
-  const found = operands.map((value, n) => digitsIn(value, BigInt(mine[n].base)));
-  const filled = found.filter((_, n) => mine[n].filled);
-  const longest = Math.max(...filled.map((digits) => digits.length));
-  return found.map((digits, n) => {
-    const { filled, multiple = 1 } = mine[n], wanted = filled ? longest : digits.length;
-    const zeros = Math.ceil(wanted / multiple) * multiple - digits.length;
+  const parts = operands.map((_, n) => partOf(givens, n));
+  const numbers = operands.map((value, n) => digitsIn(value, BigInt(parts[n].base)));
+  const longest = Math.max(...numbers.filter((_, n) => parts[n].filled).map((digits) => digits.length));
+  return numbers.map((digits, n) => {
+    const { filled, multiple = 1 } = parts[n], width = filled ? longest : digits.length;
+    const zeros = Math.ceil(width / multiple) * multiple - digits.length;
     return [...digits, ...new Array(zeros).fill(0)];
   });
 }
@@ -367,11 +351,6 @@ function decimalSum(values) {
 
 function reversed(value, base) {
   return numberIn(digitsIn(value, BigInt(base)), base);
-}
-
-/** From 0 up, of numbers below 0 too. */
-function remainder(value, modulus) {
-  return ((value % modulus) + modulus) % modulus;
 }
 
 function divisor(a, b) {

@@ -1,56 +1,73 @@
-// What is right of a program that the page has not: by the run's certificate and recorded problems.
+// What is right: by the browser's own arithmetic, by recorded problems, and by the certificate of a
+// program that the page has not.
 
-import { make } from "./elements.js";
-import { Paper } from "./machine.js";
-import { read } from "./problems.js";
-
-const SHORT = 32; // characters of a problem on a button
+import { answerOf, promptOf } from "./layouts.js";
+import { Follower } from "./machine.js";
+import { answerText, lengthsOf, truth } from "./problems.js";
 
 /** The right token after each window of a certificate. */
 export class Rights {
-  constructor({ columns, bits, text }, machine) {
+  constructor({ columns, bits, text }, layout) {
     const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
     const numbers = bits === 8 ? bytes : new Uint16Array(bytes.buffer);
-    this.machine = machine;
+    const [roles] = layout.automaton.role;
+    this.layout = layout;
     this.targets = new Map();
     for (let at = 0; at < numbers.length; at += columns) {
-      const cells = 1 + machine.near[machine.role[numbers[at]]].length; // the others fill up the row
+      const cells = 1 + layout.near[roles[numbers[at]]].length; // the others fill up the row
       this.targets.set(numbers.subarray(at, at + cells).join(), numbers[at + columns - 1]);
     }
   }
 
   /** The right token at a place of a text; undefined after a window that is not listed. */
-  at(paper, number) {
-    return this.targets.get(paper.window(number - 1).join());
+  at(follower, number) {
+    return this.targets.get(follower.window(number - 1).join());
   }
 
-  /** The answer of the right text after a prompt; undefined where it meets a window not listed. */
-  answer(operator, prompt, most) {
-    const { machine } = this, paper = new Paper(machine);
-    for (const token of prompt) paper.append(token);
-    while (paper.tokens.at(-1) !== machine.end || paper.tokens.length === prompt.length) {
-      const token = this.at(paper, paper.tokens.length);
-      if (token === undefined || paper.tokens.length >= most) return undefined;
-      paper.append(token);
+  /** The right text after a prompt, followed; undefined where it meets a window not listed. */
+  follow(prompt, most) {
+    const follower = new Follower(this.layout, prompt), { tokens } = follower;
+    while (tokens.length === prompt.length || tokens.at(-1).token !== this.layout.end) {
+      const token = this.at(follower, tokens.length);
+      if (token === undefined || tokens.length >= most) return undefined;
+      follower.step(token);
     }
-    const given = prompt.length;
-    return read(operator, paper.tokens.slice(given), paper.positions.slice(given), machine);
+    return tokens.slice(prompt.length);
   }
 }
 
-/** The truth that the run has recorded of a problem; null if it has none. */
-export function recordedTruth({ operator, operands }, { recorded }) {
-  const same = (one) => one.operator === operator && one.operands.join() === operands.join();
-  return recorded.find(same)?.truth ?? null;
+/** The right answer as people write it; null where it is not known. */
+export function rightAnswer(problem, design) {
+  const { machine, certified, recorded } = design, { operator, operands } = problem;
+  const own = answerText(truth(problem, design), operator, machine);
+  if (own !== null) return own;
+  const kept = recorded.find((one) => one.operator === operator && one.operands.join() === operands.join());
+  if (kept || !certified) return kept?.truth ?? null;
+  const tokens = certified.follow(promptOf(problem, design), design.tokens);
+  return tokens ? answerText(answerOf(problem, tokens, design), operator, machine) : null;
 }
 
-/** A button for each recorded problem, with its truth and whether the model writes it. */
-export function recordedButtons({ recorded }, answerTo) {
-  return recorded.map(({ problem, truth }) => {
-    const wrote = answerTo(problem), right = wrote === truth;
-    const words = right ? "right" : `wrong: the model writes ${wrote ?? "no answer"}`;
-    const name = problem.length > SHORT ? `${problem.slice(0, SHORT / 2)}…${problem.slice(-SHORT / 2)}` : problem;
-    const settings = { type: "button", value: problem, class: right ? "recorded" : "recorded miss", title: problem };
-    return make("button", `${name} = ${truth} ${right ? "✓" : "✗"} ${words}`, settings);
-  });
+/** What a text comes to: `wrote` and `wanted` as people write them, whether it is `right`, and all of it in words. */
+export function verdictOf(writing, problem, design) {
+  const answer = writing.ended ? answerOf(problem, writing.written, design) : null;
+  const wrote = answerText(answer, problem.operator, design.machine), wanted = rightAnswer(problem, design);
+  const right = wanted === null ? null : wrote === wanted, trained = trainedOn(problem, design);
+  const truthWords = wanted === null ? "What is right is not known here." : `Right is ${wanted}.`;
+  let words = right ? `It wrote ${wrote}, which is right.${trained}` : `It wrote ${wrote}, which is wrong. ${truthWords}${trained}`;
+  if (wanted === null) words = `It wrote ${wrote}. ${truthWords}`;
+  if (wrote === null) words = `What it wrote is no answer. ${truthWords}${trained}`;
+  if (!writing.ended) words = `Stopped after ${writing.length} tokens without an end. ${truthWords}`;
+  if (writing.stopped) words = `Stopped after ${writing.length} tokens: ${writing.stopped}. ${truthWords}`;
+  return { wrote, wanted, right, words };
+}
+
+/**
+ * Whether a problem is longer or shorter than those of training, in words; else nothing. Modulo a
+ * number no operand is long: it stands for its residue.
+ */
+function trainedOn(problem, { operations, machine }) {
+  const { operator } = problem, [least, most] = operations[operator].trained;
+  const lengths = operator.includes(" mod ") ? [] : lengthsOf(problem, machine);
+  if (lengths.every((length) => length >= least && length <= most)) return "";
+  return ` It was trained on numbers of ${least === most ? most : `${least} to ${most}`} ${most === 1 ? "digit" : "digits"}.`;
 }

@@ -13,34 +13,34 @@ const SPARE = 2; // columns beyond the prompt's that are there from the start
  * `{cells, blocks, low, high, margin}`: of each token `[block, track, line, column]`, and blocks
  * from the top to the bottom. Track 0 is the squares, track 1 the margin.
  */
-export function sheetOf({ tokens, positions, machine }, alone) {
+export function sheetOf(tokens, layout, alone) {
   for (;;) {
     const blocks = new Map(), cells = [];
-    const crowded = tokens.find((token, number) => {
-      const cell = cellOf(machine.role[token], positions[number], machine, blocks, alone);
+    const crowded = tokens.find(({ role, coordinates }) => {
+      const cell = cellOf(role, coordinates, layout, blocks, alone);
       return !cells.push(cell) || !cell;
     });
-    if (crowded === undefined) return { cells, ...ordered(blocks, cells, machine) };
+    if (crowded === undefined) return { cells, ...stacked(blocks, cells, layout) };
   }
 }
 
 /** Where a token stands; undefined if signs on its line are in its way, which then stand alone. */
-function cellOf(role, position, machine, blocks, alone) {
-  const { at, column } = squareOf(role, position, machine), track = column === EVERYWHERE ? 1 : 0;
+function cellOf(role, position, layout, blocks, alone) {
+  const { at, column } = squareOf(role, position, layout), { digit } = layout.roles[role], track = column === EVERYWHERE ? 1 : 0;
   if (!blocks.has(at.join())) blocks.set(at.join(), { at, tracks: [[], []] });
   const block = blocks.get(at.join()), lines = block.tracks[track];
   const line = lines.find(({ roles }) => roles.has(role)) ?? lineFor(role, column, lines, alone);
   const other = line.columns.get(column) ?? role;
-  if (other !== role) return void alone.add(machine.valued[role] ? other : role);
+  if (other !== role) return void alone.add(digit ? other : role);
   line.columns.set(column, role);
   line.roles.add(role);
-  line.open &&= !machine.valued[role] && !alone.has(role);
+  line.open &&= !digit && !alone.has(role);
   return { block, track, line, column };
 }
 
 /** A square's block and column; EVERYWHERE on the axes on which the role is found from there. */
-export function squareOf(role, position, { wide }) {
-  const [column, ...at] = position.map((square, axis) => (wide[role][axis] ? EVERYWHERE : square));
+export function squareOf(role, position, { roles }) {
+  const [column, ...at] = position.map((square, axis) => (roles[role].broadcast[axis] ? EVERYWHERE : square));
   return { at, column };
 }
 
@@ -52,13 +52,13 @@ function lineFor(role, column, lines, alone) {
   return lines.at(-1);
 }
 
-function ordered(found, cells, machine) {
-  const blocks = [...found.values()].sort((a, b) => compared(a.at, b.at));
+function stacked(byAddress, cells, { axes }) {
+  const blocks = [...byAddress.values()].sort((a, b) => compared(a.at, b.at));
   let top = 0;
   for (const block of blocks) {
     block.top = top;
     block.lines = Math.max(...block.tracks.map((lines) => lines.length));
-    block.name = named(block.at, machine.axes);
+    block.name = named(block.at, axes);
     top += block.lines;
   }
   const columns = cells.map(({ column }) => column).filter((column) => column !== EVERYWHERE);

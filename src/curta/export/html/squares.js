@@ -12,19 +12,19 @@ export class Sheet {
     Object.assign(this, { board, grid, ruler, labels });
   }
 
-  begin({ paper }, format) {
-    this.machine = paper.machine;
-    this.left = leftwards(format, this.machine.axes);
+  begin(tokens, layout, format) {
+    this.layout = layout;
+    this.left = leftwards(format, layout.axes);
     this.alone = new Set();
-    this.columns = widthOf(sheetOf(paper, this.alone));
+    this.columns = widthOf(sheetOf(tokens, layout, this.alone));
     this.placed = [];
     this.drawn = "";
   }
 
-  /** Puts every token of the list on its square; the last `text.tokens` are those on the paper. */
-  draw({ paper }, items) {
-    this.found = sheetOf(paper, this.alone);
-    const { cells, low, high } = this.found;
+  /** Puts the element of every token on its square. */
+  draw(tokens, items) {
+    this.sheet = sheetOf(tokens, this.layout, this.alone);
+    const { cells, low, high } = this.sheet;
     this.columns = Math.max(this.columns, high - low + 1);
     this.rule();
     cells.forEach((cell, number) => this.place(items[number], number, cell));
@@ -42,13 +42,13 @@ export class Sheet {
   /** Columns from the right end of the squares. */
   x(column) {
     if (typeof column === "string") return 0;
-    const from = column - this.found.low;
+    const from = column - this.sheet.low;
     return this.left ? from : this.columns - 1 - from;
   }
 
   /** Draws paper, ruler and labels anew if they are others than before. */
   rule() {
-    const { blocks, low, margin } = this.found;
+    const { blocks, low, margin } = this.sheet;
     const lines = blocks.map(({ name, tracks }) =>
       [name, ...tracks.map((track) => track.map(({ roles }) => [...roles]))]);
     const drawn = JSON.stringify([this.columns, low, margin, lines]);
@@ -61,7 +61,7 @@ export class Sheet {
     this.board.classList.toggle("margined", margin);
     this.grid.replaceChildren(...blocks.map((block) => this.block(block)));
     this.ruler.replaceChildren(...this.numbers());
-    const [axis] = this.machine.axes, head = make("p", this.left ? `← ${axis}` : `${axis} →`);
+    const [axis] = this.layout.axes, head = make("p", this.left ? `← ${axis}` : `${axis} →`);
     this.labels.replaceChildren(head, ...blocks.flatMap((block) => this.labelled(block)));
   }
 
@@ -74,7 +74,7 @@ export class Sheet {
   }
 
   numbers() {
-    const every = this.columns > WIDE ? RULED : 1, { low } = this.found;
+    const every = this.columns > WIDE ? RULED : 1, { low } = this.sheet;
     const all = Array.from({ length: this.columns }, (_, number) => number + low);
     return all.filter((column) => column % every === 0).map((column) => {
       const made = make("span", String(column));
@@ -92,29 +92,28 @@ export class Sheet {
   }
 
   label(roles, block) {
-    const { names, valued } = this.machine, told = roles.map((role) => names[role]).join(", ");
-    const kept = roles.some((role) => valued[role]) ? roles.filter((role) => valued[role]) : roles;
-    const shown = kept.map((role) => make("span", names[role], { class: coloured(role) }));
-    return make("div", [make("b", block), ...shown], { title: told });
+    const all = this.layout.roles, digits = roles.filter((role) => all[role].digit);
+    const named = (digits.length ? digits : roles).map((role) => make("span", all[role].name, { class: coloured(role) }));
+    return make("div", [make("b", block), ...named], { title: roles.map((role) => all[role].name).join(", ") });
   }
 
   /** Marks the square on which token `number` stands, and cells of its window that are empty. */
-  mark({ paper }, number, shares) {
+  mark(tokens, number, shares) {
     this.grid.querySelectorAll(".pen, .empty").forEach((one) => one.remove());
-    const { block, track, column } = this.found.cells[number];
+    const { block, track, column } = this.sheet.cells[number];
     const pen = make("div", [], { class: track ? "pen margin" : "pen" });
     put(pen, this.x(column), block.top);
     pen.style.setProperty("--height", block.lines);
-    const near = this.machine.near[this.machine.role[paper.tokens[number]]];
-    const frames = near.flatMap((neighbour, cell) => paper.seen[number][cell + 1] < 0
-      ? this.empty(neighbour, paper.positions[number], shares[cell + 1]) : []);
+    const { role, cells, coordinates } = tokens[number];
+    const frames = shares.length === cells.length ? this.layout.near[role].flatMap((neighbour, cell) =>
+      (cells[cell + 1] < 0 ? this.empty(neighbour, coordinates, shares[cell + 1]) : [])) : [];
     this.grid.append(pen, ...frames);
   }
 
   /** A frame where a neighbour would stand; nothing if no line of it is drawn there. */
   empty([role, displacement], position, share) {
     const wanted = position.map((square, axis) => square + displacement[axis]);
-    const { at, column } = squareOf(role, wanted, this.machine), { blocks, low } = this.found;
+    const { at, column } = squareOf(role, wanted, this.layout), { blocks, low } = this.sheet;
     const block = blocks.find((one) => one.at.join() === at.join()), side = typeof column === "string";
     const line = block?.tracks[Number(side)].find(({ roles }) => roles.has(role));
     if (!line || column < low || column - low >= this.columns) return [];

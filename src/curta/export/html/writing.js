@@ -1,45 +1,113 @@
-// A text while a model writes it.
+// A text while a model writes it: a decoder token by token, an encoder over its prompt.
 
-import { Paper } from "./machine.js";
+import { inTurn, untouched } from "./changes.js";
+import { argmax } from "./layers.js";
+import { Follower } from "./machine.js";
 
 export class Writing {
-  constructor(network, prompt) {
-    this.network = network;
-    this.paper = new Paper(network.machine);
-    this.given = prompt.length;
-    for (const token of prompt) this.append(token);
+  /**
+   * `prompt` are tokens; `tap` stands between the model and what is calculated. With a `memo` a
+   * window that was met before is not calculated again.
+   */
+  constructor(model, prompt, tap = untouched, memo = null) {
+    Object.assign(this, { model, tap, memo, given: prompt.length, causal: model.config.causal });
+    this.follower = new Follower(model.design.layout, prompt);
+    this.cache = model.emptyCache();
+    this.logits = []; // for what follows each token that was read
+    this.weights = {}; // of each layer and recurrence, at each token that was read
+    this.stopped = this.misplaced(this.tokens);
+    if (!this.stopped) this.read(this.tokens);
   }
 
-  append(token) {
-    this.paper.append(token);
+  read(tokens) {
+    if (this.memo) tokens.forEach((token) => this.look(token));
+    else this.calculate(tokens);
   }
 
-  /** The model's own next token, written. */
-  go() {
-    this.append(this.before(this.length).next);
+  calculate(tokens) {
+    const keep = (site, value, index) => {
+      if (site.endsWith("attention.weights")) (this.weights[site] ??= [])[index] = value;
+      return value;
+    };
+    this.logits.push(...this.model.read(this.cache, tokens, inTurn(this.tap, keep)));
   }
 
-  /** What the model says of token `number`, from the window of the one before it. */
+  /** Reads one token under a window, or takes over what the model said of the same window. */
+  look(token) {
+    const { memo, cache, weights, logits } = this, { index } = token;
+    const window = this.follower.window(index).join(), met = memo.get(window), [[slot]] = cache.slots;
+    if (!met) {
+      this.calculate([token]);
+      const [[site, shares]] = Object.entries(weights);
+      memo.set(window, { logits: logits[index], site, shares: shares[index], key: slot.keys[index], value: slot.values[index] });
+      return;
+    }
+    cache.tokens.push(token);
+    slot.keys[index] = met.key;
+    slot.values[index] = met.value;
+    (weights[met.site] ??= [])[index] = met.shares;
+    logits.push(met.logits);
+  }
+
+  /** The model's own next token, or another one, written. */
+  go(token = argmax(this.before(this.length))) {
+    const next = this.follower.step(token);
+    if (!this.causal || this.ended) return;
+    this.stopped = this.misplaced([next]);
+    if (!this.stopped && !this.over) this.read([next]);
+  }
+
+  /** Why the model has no position for one of these tokens, if it has none. */
+  misplaced(tokens) {
+    return tokens.map((token) => this.model.positions.complaint(token)).find(Boolean) ?? "";
+  }
+
+  /** What the model says of token `number`: logits, asked at token `asked(number)`. */
   before(number) {
-    return this.network.look(this.paper.window(number - 1));
+    return this.logits[this.asked(number)];
+  }
+
+  /** A decoder is asked at the token before, an encoder at the one of the prompt that is written over. */
+  asked(number) {
+    return this.causal ? number - 1 : number - this.given;
+  }
+
+  /** The tokens that the model saw there; undefined where nothing stood in a window. */
+  seen(asked) {
+    return this.model.positions.seen(this.tokens[asked], this.causal ? this.tokens : this.tokens.slice(0, this.given));
+  }
+
+  /** Each head's shares of what it saw there, in one recurrence: `{name, shares}`. */
+  heads(asked, recurrence) {
+    const { num_recurrences: count, num_attention_layers: layers } = this.model.config;
+    const prefix = count > 1 ? `recurrence.${recurrence}.` : "";
+    return Array.from({ length: layers }, (_, layer) =>
+      this.weights[`${prefix}layer.${layer}.attention.weights`][asked].map((shares, head) =>
+        ({ name: `layer ${layer}, head ${head}`, shares }))).flat();
+  }
+
+  get tokens() {
+    return this.follower.tokens;
   }
 
   get length() {
-    return this.paper.tokens.length;
+    return this.tokens.length;
   }
 
   /** The tokens that followed the prompt. */
   get written() {
-    return this.paper.tokens.slice(this.given);
+    return this.tokens.slice(this.given);
   }
 
-  /** Whether the end was written after the prompt. */
+  /** Whether the text has its end: an end sign, or its length where that is the end. */
   get ended() {
-    return this.length > this.given && this.paper.tokens.at(-1) === this.paper.machine.end;
+    const { end, longest } = this.model.design.layout, count = this.length - this.given;
+    return longest ? count >= longest : count > 0 && this.tokens.at(-1).token === end;
   }
 
   /** Whether nothing more is written: at the end, or where there is no more room. */
   get over() {
-    return this.ended || this.length >= this.network.design.tokens;
+    const most = this.causal ? this.model.design.tokens : 2 * this.given;
+    return this.ended || Boolean(this.stopped) || this.length >= most;
   }
 }

@@ -6,25 +6,30 @@ stands in config.json, where it outlasts fine-tuning, so the folder comes back a
 """
 
 from pathlib import Path
-from typing import Any
 
 import safetensors.numpy
 
 from curta.config import files
 from curta.config.recipe import Recipe, as_table, dump
 from curta.export.base import Exported, Exporter, Importer, machine_data
-from curta.export.huggingface import parts, tokenizer
-from curta.export.huggingface.base import Family
+from curta.export.huggingface import tokenizer
 from curta.export.huggingface.card import card
 from curta.export.huggingface.gpt2 import GPT2
 from curta.export.huggingface.imported import FORMAT, read
 from curta.export.huggingface.llama import Llama
+from curta.export.huggingface.model_class import (
+    ConstantTensor,
+    ModelClass,
+    former_weights,
+    write_tensors,
+)
 from curta.export.huggingface.own import Own
-from curta.export.onnx.refusals import limits
-from curta.export.room import Room, prompt_rules, rooms
-from curta.layouts import Layout
+from curta.export.onnx.graph import limits
+from curta.export.room import prompt_rules, rooms
 
-FAMILIES: dict[str, Family] = {family.kind: family for family in (GPT2(), Llama(), Own())}
+CLASSES: dict[str, ModelClass] = {
+    model_class.kind: model_class for model_class in (GPT2(), Llama(), Own())
+}
 """By `model_type`; the first that lacks nothing is taken."""
 
 
@@ -34,77 +39,59 @@ class HuggingFace(Exporter, Importer):
     file = "huggingface-{member}"
 
     def refuse(self, recipe: Recipe) -> str | None:
-        reasons = [family.lacks(recipe) for family in FAMILIES.values()]
+        reasons = [model_class.lacks(recipe) for model_class in CLASSES.values()]
         return None if None in reasons else reasons[-1]
 
     def write(self, member: Exported, out: Path) -> None:
-        write_as(family_of(member.recipe), member, out)
+        model_class = next(each for each in CLASSES.values() if each.lacks(member.recipe) is None)
+        write_as(model_class, member, out)
 
     def read(self, folder: Path) -> Exported:
-        return read(folder, FAMILIES)
+        return read(folder, CLASSES)
 
 
-def write_as(family: Family, member: Exported, out: Path) -> None:
-    """Writes the folder with this class, which must lack nothing of the recipe."""
-    with files.new_folder(out) as folder:
-        for name, content in _content(member, family).items():
-            files.write(folder / name, content)
-
-
-def family_of(recipe: Recipe) -> Family:
-    """The class that expresses a recipe which is not refused."""
-    return next(family for family in FAMILIES.values() if family.lacks(recipe) is None)
-
-
-def _content(member: Exported, family: Family) -> dict[str, bytes | str]:
-    """Every file of the folder."""
+def write_as(model_class: ModelClass, member: Exported, out: Path) -> None:
+    """Write the folder with this class, which must lack nothing of the recipe."""
     recipe, model = member.recipe, member.model
-    made, code = family.parts(model), family.code(model)
+    layout, tensors, code = model.layout, model_class.tensors(model), model_class.code()
     held = rooms(recipe, model)
-    config = _config(member, family, held)
+    ends = {"bos_token_id": None, "eos_token_id": layout.end, "pad_token_id": layout.end}
+    config = {
+        "model_type": model_class.kind,
+        "architectures": [model_class.architecture],
+        "dtype": "float32",
+        "vocab_size": len(layout.characters),
+        "tie_word_embeddings": model.config.tie_embeddings,
+        **ends,
+        **model_class.config(recipe, model),
+        "curta": {  # where the model comes from, by which it comes back
+            "format": FORMAT,
+            "run": member.run,
+            "seed": member.seed,
+            "recipe": as_table(recipe),
+            "fixed": [each.name for each in tensors if isinstance(each, ConstantTensor)],
+            "former": former_weights(tensors, model),
+            "machine": machine_data(layout, held),
+        },
+    }
     longest = max(room.tokens for room in held.values())
-    generation = _ends(model.layout) | {"do_sample": False, "max_new_tokens": longest}
-    return {
-        "model.safetensors": safetensors.numpy.save(
-            parts.write(made, model), metadata={"format": "pt"}
-        ),
+    weights = write_tensors(tensors, model)
+    contents: dict[str, bytes | str] = {
+        "model.safetensors": safetensors.numpy.save(weights, metadata={"format": "pt"}),
         "config.json": files.json_text(config),
-        "generation_config.json": files.json_text(generation),
+        "generation_config.json": files.json_text(
+            ends | {"do_sample": False, "max_new_tokens": longest}
+        ),
         "recipe.toml": dump(recipe),
-        "README.md": card(member, family, made, config),
+        "README.md": card(member, model_class, tensors, config),
         **tokenizer.written(
-            model.layout,
+            layout,
             limits(model).get("longest_text"),
-            prompt_rules(model.layout, held),
+            prompt_rules(layout, held),
             own=bool(code),
         ),
         **code,
     }
-
-
-def _config(member: Exported, family: Family, held: dict[str, Room]) -> dict[str, Any]:
-    """Settings of the class, and the run that it comes from."""
-    model, made = member.model, family.parts(member.model)
-    run = {
-        "format": FORMAT,
-        "run": member.run,
-        "seed": member.seed,
-        "recipe": as_table(member.recipe),
-        "fixed": [part.name for part in made if isinstance(part, parts.Constant)],
-        "former": parts.former(made, model),
-        "machine": machine_data(model.layout, held),
-    }
-    return {
-        "model_type": family.kind,
-        "architectures": [family.architecture],
-        "dtype": "float32",
-        "vocab_size": len(model.layout.characters),
-        "tie_word_embeddings": model.config.tie_embeddings,
-        **_ends(model.layout),
-        **family.config(member.recipe, model),
-        "curta": run,
-    }
-
-
-def _ends(layout: Layout) -> dict[str, int | None]:
-    return {"bos_token_id": None, "eos_token_id": layout.end, "pad_token_id": layout.end}
+    with files.new_folder(out) as folder:
+        for name, content in contents.items():
+            files.write(folder / name, content)

@@ -18,20 +18,22 @@ def prompt(machine: dict[str, Any], operator: str, operands: Sequence[Any]) -> l
     """The tokens that put this problem; ValueError for one that the model does not take."""
     if operator not in machine["formats"]:
         raise ValueError(f"operator {operator!r} is none of {', '.join(machine['formats'])}")
-    numbers = {_key(token): number for number, token in enumerate(machine["tokens"])}
-    form, axes, keys = machine["formats"][operator], machine["axes"], list[Key]()
-    given = [part for part in form["parts"] if part["kind"] == "given"]
-    bases, most = [part["base"] for part in given], len(given)
-    if any(part["many"] for part in given):
+    form, axes = machine["formats"][operator], machine["axes"]
+    givens = [part for part in form["parts"] if part["kind"] == "given"]
+    bases, most = [part["base"] for part in givens], len(givens)
+    if any(part["many"] for part in givens):
         most = form.get("operands")
-    rest = _operands(given, checked(operator, operands, bases, most, form.get("digits")))
+    values = checked(operator, operands, bases, most, form.get("digits"))
+    remaining, keys = _operands(givens, values), list[Key]()
     for part in form["parts"]:
         if part["kind"] == "sign":
             keys.append(_sign(part, axes))
             continue
-        several, rest = ([rest[0]], rest[1:]) if part["many"] is None else (rest, [])
-        for number, digits in enumerate(several):
+        count = 1 if part["many"] is None else len(remaining)
+        for number, digits in enumerate(remaining[:count]):
             keys += _number(part, digits, number, axes)
+        remaining = remaining[count:]
+    numbers = {_key(token): number for number, token in enumerate(machine["tokens"])}
     for symbol, role, *_ in (key for key in keys if key not in numbers):
         raise ValueError(f"{symbol!r} as {role} is no token of this model: it never met one there")
     return [numbers[key] for key in keys]
@@ -152,13 +154,13 @@ def _sign(part: dict[str, Any], axes: Sequence[str]) -> Key:
 def _operands(parts: Sequence[dict[str, Any]], operands: Sequence[int]) -> list[list[int]]:
     """The digits of each, filled up with zeros where the prompt is written so."""
     each = [*parts, *[parts[-1]] * (len(operands) - len(parts))]
-    found = [_digits(value, part["base"]) for value, part in zip(operands, each, strict=False)]
-    pairs = list(zip(found, each, strict=False))
+    numbers = [_digits(value, part["base"]) for value, part in zip(operands, each, strict=False)]
+    pairs = list(zip(numbers, each, strict=False))
     longest = max((len(digits) for digits, part in pairs if part["filled"]), default=0)
     for digits, part in pairs:
-        wanted = longest if part["filled"] else len(digits)
-        digits += [0] * (wanted + -wanted % part["multiple"] - len(digits))
-    return found
+        width = longest if part["filled"] else len(digits)
+        digits += [0] * (width + -width % part["multiple"] - len(digits))
+    return numbers
 
 
 def _number(

@@ -9,15 +9,22 @@ from typing import Any
 from curta.config.positions import Learned, Randomised
 from curta.config.recipe import Recipe
 from curta.export.base import weights_of
-from curta.export.huggingface.base import Family, first, shared, tied_scale
-from curta.export.huggingface.parts import Constant, Part, Parts
+from curta.export.huggingface.model_class import (
+    ConstantTensor,
+    FileTensors,
+    ModelClass,
+    WeightTensor,
+    first,
+    lacking_in_library,
+    tied_scale,
+)
 from curta.model.transformer import Transformer
 
 ACTIVATIONS = {"gelu": "gelu_new", "gelu_erf": "gelu"}
 """Names of the library that are not ours."""
 
 
-class GPT2(Family):
+class GPT2(ModelClass):
     kind = "gpt2"
     architecture = "GPT2LMHeadModel"
 
@@ -34,15 +41,15 @@ class GPT2(Family):
                 "model.biases 'head'": "head" in config.biases,
                 "model.dropout_sites 'mlp'": config.dropout > 0 and "mlp" in config.dropout_sites,
                 f"model.num_kv_heads {config.kv_heads}": config.kv_heads != config.heads,
-                **shared(recipe),
+                **lacking_in_library(recipe),
             }
         )
 
     def config(self, recipe: Recipe, model: Transformer) -> dict[str, Any]:
-        config = model.config
+        config, weights = model.config, weights_of(model)
         dropout = dict.fromkeys(config.dropout_sites, config.dropout)
         return {
-            "n_positions": len(weights_of(model)[_table(model)]),
+            "n_positions": len(weights[_position_table(weights)]),
             "n_embd": config.width,
             "n_layer": config.num_layers,
             "n_head": config.heads,
@@ -55,80 +62,62 @@ class GPT2(Family):
             "attn_pdrop": dropout.get("attention", 0.0),
         }
 
-    def parts(self, model: Transformer) -> Parts:
-        blocks = [part for block in range(model.config.num_layers) for part in _block(model, block)]
-        ends = [
-            Part("transformer.wte.weight", ("tokens",)),
-            Part("transformer.wpe.weight", (_table(model),)),
-            *_norm(model, "transformer.ln_f", "gain", factor=tied_scale(model)),
+    def tensors(self, model: Transformer) -> FileTensors:
+        config, weights = model.config, weights_of(model)
+        width, wide = config.width, config.mlp_width
+        tensors: list[WeightTensor | ConstantTensor] = [
+            WeightTensor("transformer.wte.weight", ("tokens",)),
+            WeightTensor("transformer.wpe.weight", (_position_table(weights),)),
         ]
         if model.head is not None:
-            ends.append(Part("lm_head.weight", ("head",), turned=True))
-        return [*ends, *blocks]
+            tensors.append(WeightTensor("lm_head.weight", ("head",), transposed=True))
+
+        def add(
+            name: str,
+            sources: tuple[str, ...],
+            shape: tuple[int, ...],
+            value: float = 0.0,
+            block: int | None = None,
+            factor: float = 1.0,
+        ) -> None:
+            """A tensor of these weights, or of one number where the model has them not."""
+            if all(source in weights for source in sources):
+                tensors.append(WeightTensor(name, sources, block, factor=factor))
+            else:
+                tensors.append(ConstantTensor(name, shape, value))
+
+        scale = tied_scale(model)
+        add("transformer.ln_f.weight", ("gain",), (width,), scale, factor=scale)
+        add("transformer.ln_f.bias", ("gain_bias",), (width,), factor=scale)
+        projections = ("attention.query", "attention.key", "attention.value")
+        biases = tuple(f"{name}_bias" for name in projections)
+        for block in range(config.num_layers):
+            h = f"transformer.h.{block}"
+            if block < config.num_attention_layers:
+                add(f"{h}.ln_1.weight", ("attention.gain",), (width,), 1.0, block)
+                add(f"{h}.ln_1.bias", ("attention.gain_bias",), (width,), 0.0, block)
+                add(f"{h}.attn.c_attn.weight", projections, (), 0.0, block)
+                add(f"{h}.attn.c_attn.bias", biases, (3 * width,), 0.0, block)
+                add(f"{h}.attn.c_proj.weight", ("attention.out",), (), 0.0, block)
+                add(f"{h}.attn.c_proj.bias", ("attention.out_bias",), (width,), 0.0, block)
+            else:
+                tensors += [
+                    ConstantTensor(f"{h}.ln_1.weight", (width,), 1.0),
+                    ConstantTensor(f"{h}.ln_1.bias", (width,)),
+                    ConstantTensor(f"{h}.attn.c_attn.weight", (width, 3 * width)),
+                    ConstantTensor(f"{h}.attn.c_attn.bias", (3 * width,)),
+                    ConstantTensor(f"{h}.attn.c_proj.weight", (width, width)),
+                    ConstantTensor(f"{h}.attn.c_proj.bias", (width,)),
+                ]
+            add(f"{h}.ln_2.weight", ("mlp.gain",), (width,), 1.0, block)
+            add(f"{h}.ln_2.bias", ("mlp.gain_bias",), (width,), 0.0, block)
+            add(f"{h}.mlp.c_fc.weight", ("mlp.up",), (), 0.0, block)
+            add(f"{h}.mlp.c_fc.bias", ("mlp.up_bias",), (wide,), 0.0, block)
+            add(f"{h}.mlp.c_proj.weight", ("mlp.down",), (), 0.0, block)
+            add(f"{h}.mlp.c_proj.bias", ("mlp.down_bias",), (width,), 0.0, block)
+        return tensors
 
 
-def _block(model: Transformer, block: int) -> list[Part | Constant]:
-    attends, h = block < model.config.num_attention_layers, f"transformer.h.{block}"
-    width, wide = model.config.width, model.config.mlp_width
-    return [
-        *(_attention(model, h, block) if attends else _idle(model, h)),
-        *_norm(model, f"{h}.ln_2", "mlp.gain", block),
-        Part(f"{h}.mlp.c_fc.weight", ("mlp.up",), block),
-        _bias(model, f"{h}.mlp.c_fc.bias", ("mlp.up_bias",), block, wide),
-        Part(f"{h}.mlp.c_proj.weight", ("mlp.down",), block),
-        _bias(model, f"{h}.mlp.c_proj.bias", ("mlp.down_bias",), block, width),
-    ]
-
-
-def _attention(model: Transformer, h: str, block: int) -> list[Part | Constant]:
-    width, kept = model.config.width, ("attention.query", "attention.key", "attention.value")
-    biases = tuple(f"{name}_bias" for name in kept)
-    return [
-        *_norm(model, f"{h}.ln_1", "attention.gain", block),
-        Part(f"{h}.attn.c_attn.weight", kept, block),
-        _bias(model, f"{h}.attn.c_attn.bias", biases, block, 3 * width),
-        Part(f"{h}.attn.c_proj.weight", ("attention.out",), block),
-        _bias(model, f"{h}.attn.c_proj.bias", ("attention.out_bias",), block, width),
-    ]
-
-
-def _idle(model: Transformer, h: str) -> list[Part | Constant]:
-    """Attention that adds nothing: GPT-2 has it in every block."""
-    width = model.config.width
-    return [
-        *_norm(model, f"{h}.ln_1", None),
-        Constant(f"{h}.attn.c_attn.weight", (width, 3 * width)),
-        Constant(f"{h}.attn.c_attn.bias", (3 * width,)),
-        Constant(f"{h}.attn.c_proj.weight", (width, width)),
-        Constant(f"{h}.attn.c_proj.bias", (width,)),
-    ]
-
-
-def _norm(
-    model: Transformer, name: str, gain: str | None, block: int | None = None, factor: float = 1.0
-) -> list[Part | Constant]:
-    """A norm's gain and bias, ones and zeros where there are none."""
-    width, bias = model.config.width, f"{gain}_bias"
-    gained = gain is not None and model.config.norm != "plain"
-    weight = (
-        Part(f"{name}.weight", (gain or "",), block, factor=factor)
-        if gained
-        else Constant(f"{name}.weight", (width,), factor)
-    )
-    if bias not in weights_of(model):
-        return [weight, Constant(f"{name}.bias", (width,))]
-    return [weight, Part(f"{name}.bias", (bias,), block, factor=factor)]
-
-
-def _bias(
-    model: Transformer, name: str, weights: tuple[str, ...], block: int, size: int
-) -> Part | Constant:
-    """Biases of these names, side by side; zeros where the model has none."""
-    if weights[0] in weights_of(model):
-        return Part(name, weights, block)
-    return Constant(name, (size,))
-
-
-def _table(model: Transformer) -> str:
+def _position_table(weights: dict[str, Any]) -> str:
     """The weight that holds the vectors of positions."""
-    return next(name for name in weights_of(model) if name.startswith("positions."))
+    return next(name for name in weights if name.startswith("positions."))

@@ -12,15 +12,13 @@ import safetensors.flax
 from curta.config import files
 from curta.config.errors import UserError
 from curta.config.recipe import Recipe
-from curta.export.base import Exported, Tensors
-from curta.export.huggingface import parts
-from curta.export.huggingface.base import Family
+from curta.export.base import Exported
+from curta.export.huggingface.model_class import ModelClass, read_tensors
 from curta.layouts import Layout, layout_named
 from curta.layouts.texts import stored
 from curta.model import recipes
-from curta.model.transformer import Transformer
 from curta.programs.machine import store
-from curta.programs.user.kept import formats_known
+from curta.programs.user.run_snapshot import formats_known
 from curta.training import trainer
 
 FORMAT = 1
@@ -30,86 +28,57 @@ TIED = ("lm_head.weight", "head.weight")
 """What may be written a second time where the head is tied."""
 
 
-def read(folder: Path, families: Mapping[str, Family]) -> Exported:
+def read(folder: Path, classes: Mapping[str, ModelClass]) -> Exported:
     """The member that lies in a folder; UserError if none does, or it can be none any more."""
-    config = _config(folder)
-    about = _about(folder, config)
-    if isinstance(about.get("machine"), dict):
-        formats_known(store.load(about["machine"], f"config.json in {str(folder)!r}")[0])
-    where = f"the recipe in {str(folder)!r}"
-    recipes.check_kept(about["recipe"], where)
-    recipe = recipes.parse(about["recipe"], where)
-    family, blank = _family(config, families), _blank(recipe, _layout(folder, recipe, about))
-    tensors = _tensors(folder / "model.safetensors")
+    place = repr(str(folder))
+    # the cache of the Hugging Face Hub has links to its files
+    config = files.read_json((folder / "config.json").resolve(), f"folder {place}")
+    about = config.get("curta")
+    if not isinstance(about, dict):
+        raise UserError(f"{place} was not exported by Curta: config.json says no recipe")
+    kind = str(config.get("model_type"))
+    if kind not in classes:
+        raise UserError(f"model_type {kind!r} is none that Curta writes: {', '.join(classes)}")
+    fields = {"format": int, "run": str, "seed": int, "recipe": dict, "former": dict}
+    for name, expected in fields.items():
+        if not isinstance(about.get(name), expected):
+            raise UserError(f"config.json in {place} is damaged: curta.{name} is missing")
+    if about["format"] > FORMAT:
+        raise UserError(
+            f"{place} was made by a newer version (format {about['format']}): update curta"
+        )
+    layout, recipe = _layout_and_recipe(about, place)
+    state = jax.eval_shape(lambda: trainer.init(recipe, layout, jnp.zeros(1, jnp.int32)))
+    blank = jax.tree.map(lambda leaf: np.zeros(leaf.shape[1:], np.float32), state.model)
+    path = folder / "model.safetensors"
+    try:  # NumPy's reader knows no bfloat16
+        values = {
+            name: np.asarray(tensor, np.float32)
+            for name, tensor in safetensors.flax.load_file(path).items()
+        }
+    except (OSError, safetensors.SafetensorError) as error:
+        raise UserError(f"cannot read {str(path)!r}: {error}") from None
+    tensors = classes[kind].tensors(blank)
+    if blank.config.tie_embeddings:
+        values = {name: value for name, value in values.items() if name not in TIED}
     try:
-        model = _model(family, blank, tensors, about["former"])
+        if further := sorted(set(values) - {tensor.name for tensor in tensors}):
+            raise UserError(f"it has {further[0]} besides")
+        model = read_tensors(tensors, values, blank, about["former"])
     except UserError as error:
-        raise UserError(f"{str(folder)!r} is no model of its recipe: {error}") from None
+        raise UserError(f"{place} is no model of its recipe: {error}") from None
     return Exported(about["run"], about["seed"], recipe, model)
 
 
-def _model(
-    family: Family, blank: Transformer, tensors: Tensors, former: Mapping[str, Any]
-) -> Transformer:
-    made = family.parts(blank)
-    if blank.config.tie_embeddings:
-        tensors = {name: tensor for name, tensor in tensors.items() if name not in TIED}
-    further = sorted(set(tensors) - {part.name for part in made})
-    if further:
-        raise UserError(f"it has {further[0]} besides")
-    return parts.read(made, tensors, blank, former)
-
-
-def _config(folder: Path) -> dict[str, Any]:
-    # the cache of the Hugging Face Hub has links to its files
-    content = files.read_json((folder / "config.json").resolve(), f"folder {str(folder)!r}")
-    if not isinstance(content.get("curta"), dict):
-        raise UserError(f"{str(folder)!r} was not exported by Curta: config.json says no recipe")
-    return content
-
-
-def _family(config: dict[str, Any], families: Mapping[str, Family]) -> Family:
-    kind = str(config.get("model_type"))
-    if kind not in families:
-        raise UserError(f"model_type {kind!r} is none that Curta writes: {', '.join(families)}")
-    return families[kind]
-
-
-def _about(folder: Path, config: dict[str, Any]) -> dict[str, Any]:
-    """What is said of the run, once it is sure that all of it is said."""
-    about: dict[str, Any] = config["curta"]
-    roles = {"format": int, "run": str, "seed": int, "recipe": dict, "former": dict}
-    wrong = [name for name, kind in roles.items() if not isinstance(about.get(name), kind)]
-    if wrong:
-        raise UserError(f"config.json in {str(folder)!r} is damaged: curta.{wrong[0]} is missing")
-    if about["format"] > FORMAT:
-        raise UserError(
-            f"{str(folder)!r} was made by a newer version (format {about['format']}): update curta"
-        )
-    return about
-
-
-def _layout(folder: Path, recipe: Recipe, about: Mapping[str, Any]) -> Layout:
-    """How its problems are written; of programs by the machine that came with it."""
+def _layout_and_recipe(about: Mapping[str, Any], place: str) -> tuple[Layout, Recipe]:
+    """The recipe, and how its problems are written: of programs by the machine that came along."""
+    where, machine = f"config.json in {place}", about.get("machine")
+    if isinstance(machine, dict):
+        formats_known(store.load(machine, where)[0])
+    recipes.check_kept(about["recipe"], f"the recipe in {place}")
+    recipe = recipes.parse(about["recipe"], f"the recipe in {place}")
     if recipe.layout is not None:
-        return layout_named(recipe.layout)
-    machine = about.get("machine")
-    where = f"config.json in {str(folder)!r}"
+        return layout_named(recipe.layout), recipe
     if not isinstance(machine, dict):
         raise UserError(f"{where} is damaged: curta.machine is missing")
-    return stored(recipe, *store.load(machine, where), where)
-
-
-def _blank(recipe: Recipe, layout: Layout) -> Transformer:
-    """A model of the recipe with zeros for weights."""
-    state = jax.eval_shape(lambda: trainer.init(recipe, layout, jnp.zeros(1, jnp.int32)))
-    return jax.tree.map(lambda leaf: np.zeros(leaf.shape[1:], np.float32), state.model)
-
-
-def _tensors(path: Path) -> Tensors:
-    """All tensors of a file, in single precision."""
-    try:
-        found = safetensors.flax.load_file(path)  # NumPy's reader knows no bfloat16
-        return {name: np.asarray(tensor, np.float32) for name, tensor in found.items()}
-    except (OSError, safetensors.SafetensorError) as error:
-        raise UserError(f"cannot read {str(path)!r}: {error}") from None
+    return stored(recipe, *store.load(machine, where), where), recipe

@@ -10,8 +10,15 @@ from typing import Any
 
 from curta.config.positions import RoPE
 from curta.config.recipe import Recipe
-from curta.export.huggingface.base import Family, first, shared, tied_scale
-from curta.export.huggingface.parts import Constant, Part, Parts
+from curta.export.huggingface.model_class import (
+    ConstantTensor,
+    FileTensors,
+    ModelClass,
+    WeightTensor,
+    first,
+    lacking_in_library,
+    tied_scale,
+)
 from curta.model.positions.rope import RoPEEncoding
 from curta.model.transformer import Transformer
 
@@ -19,7 +26,7 @@ ACTIVATIONS = {"gelu": "gelu_pytorch_tanh", "gelu_erf": "gelu"}
 """Names of the library that are not ours."""
 
 
-class Llama(Family):
+class Llama(ModelClass):
     kind = "llama"
     architecture = "LlamaForCausalLM"
 
@@ -34,7 +41,7 @@ class Llama(Family):
                 f"model.norm {config.norm!r}": config.norm != "rms",
                 f"model.dropout {config.dropout}": config.dropout > 0,
                 f"no model.attention_scale, {config.head_dim} features": inexact,
-                **shared(recipe),
+                **lacking_in_library(recipe),
             }
         )
 
@@ -55,68 +62,50 @@ class Llama(Family):
             "rope_parameters": {"rope_type": "default", "rope_theta": positions.base},
         }
 
-    def parts(self, model: Transformer) -> Parts:
+    def tensors(self, model: Transformer) -> FileTensors:
         config = model.config
-        found: list[Part | Constant] = [
-            Part("model.embed_tokens.weight", ("tokens",)),
-            Part("model.norm.weight", ("gain",), factor=tied_scale(model)),
+        width, wide, kv_width = config.width, config.mlp_width, config.kv_heads * config.head_dim
+        tensors: list[WeightTensor | ConstantTensor] = [
+            WeightTensor("model.embed_tokens.weight", ("tokens",)),
+            WeightTensor("model.norm.weight", ("gain",), factor=tied_scale(model)),
         ]
         if model.head is not None:
-            found.append(Part("lm_head.weight", ("head",), turned=True))
+            tensors.append(WeightTensor("lm_head.weight", ("head",), transposed=True))
+        scale = 1.0 if config.attention_scale else config.head_dim**0.5
+        projections = {  # the weight, its factor, and its outputs
+            "q": ("attention.query", scale, width),
+            "k": ("attention.key", 1.0, kv_width),
+            "v": ("attention.value", 1.0, kv_width),
+            "o": ("attention.out", 1.0, width),
+        }
         for block in range(config.num_layers):
-            found += (
-                _attention(model, block)
-                if block < config.num_attention_layers
-                else _idle(model, block)
-            )
-            found += _feedforward(model, block)
-        return found
-
-
-def _attention(model: Transformer, block: int) -> list[Part | Constant]:
-    config, layer = model.config, f"model.layers.{block}"
-    scale = 1.0 if config.attention_scale else config.head_dim**0.5
-    named = {"q": ("query", scale), "k": ("key", 1.0), "v": ("value", 1.0), "o": ("out", 1.0)}
-    return [
-        Part(f"{layer}.input_layernorm.weight", ("attention.gain",), block),
-        *(
-            Part(f"{layer}.self_attn.{letter}_proj.weight", (f"attention.{name}",), block, True, by)
-            for letter, (name, by) in named.items()
-        ),
-    ]
-
-
-def _idle(model: Transformer, block: int) -> list[Part | Constant]:
-    config, layer = model.config, f"model.layers.{block}"
-    width, kept = config.width, config.kv_heads * config.head_dim
-    rows = {"q": width, "k": kept, "v": kept, "o": width}
-    return [
-        Constant(f"{layer}.input_layernorm.weight", (width,), 1.0),
-        *(
-            Constant(f"{layer}.self_attn.{letter}_proj.weight", (count, width))
-            for letter, count in rows.items()
-        ),
-    ]
-
-
-def _feedforward(model: Transformer, block: int) -> list[Part | Constant]:
-    config, layer = model.config, f"model.layers.{block}"
-    mlp, width, wide = f"{layer}.mlp", config.width, config.mlp_width
-    outer: list[Part | Constant] = [
-        Part(f"{layer}.post_attention_layernorm.weight", ("mlp.gain",), block),
-        Part(f"{mlp}.down_proj.weight", ("mlp.down",), block, turned=True),
-    ]
-    if config.gated:
-        return [
-            *outer,
-            Part(f"{mlp}.gate_proj.weight", ("mlp.gate",), block, turned=True),
-            Part(f"{mlp}.up_proj.weight", ("mlp.up",), block, turned=True),
-        ]
-    return [
-        *outer,
-        Part(f"{mlp}.gate_proj.weight", ("mlp.up",), block, turned=True),
-        Constant(f"{mlp}.gate_proj.bias", (wide,)),
-        Constant(f"{mlp}.up_proj.weight", (wide, width)),
-        Constant(f"{mlp}.up_proj.bias", (wide,), 1.0),
-        Constant(f"{mlp}.down_proj.bias", (width,)),
-    ]
+            layer, mlp = f"model.layers.{block}", f"model.layers.{block}.mlp"
+            attends, gain = block < config.num_attention_layers, f"{layer}.input_layernorm.weight"
+            if attends:
+                tensors.append(WeightTensor(gain, ("attention.gain",), block))
+            else:
+                tensors.append(ConstantTensor(gain, (width,), 1.0))
+            for letter, (weight, factor, outputs) in projections.items():
+                name = f"{layer}.self_attn.{letter}_proj.weight"
+                if attends:
+                    tensors.append(WeightTensor(name, (weight,), block, True, factor))
+                else:
+                    tensors.append(ConstantTensor(name, (outputs, width)))
+            tensors += [
+                WeightTensor(f"{layer}.post_attention_layernorm.weight", ("mlp.gain",), block),
+                WeightTensor(f"{mlp}.down_proj.weight", ("mlp.down",), block, True),
+            ]
+            if config.gated:
+                tensors += [
+                    WeightTensor(f"{mlp}.gate_proj.weight", ("mlp.gate",), block, True),
+                    WeightTensor(f"{mlp}.up_proj.weight", ("mlp.up",), block, True),
+                ]
+            else:  # the other factor is 1: weights of zero, a bias of one
+                tensors += [
+                    WeightTensor(f"{mlp}.gate_proj.weight", ("mlp.up",), block, True),
+                    ConstantTensor(f"{mlp}.gate_proj.bias", (wide,)),
+                    ConstantTensor(f"{mlp}.up_proj.weight", (wide, width)),
+                    ConstantTensor(f"{mlp}.up_proj.bias", (wide,), 1.0),
+                    ConstantTensor(f"{mlp}.down_proj.bias", (width,)),
+                ]
+        return tensors

@@ -51,11 +51,11 @@ class CurtaConfig(PretrainedConfig):
         vectors: int = 0,
         parts: list[list[int]] | None = None,
         use_cache: bool = True,
-        **rest: Any,
+        **other: Any,
     ) -> None:
         self.model, self.positions, self.layout = model or {}, positions or {}, layout or {}
         self.vectors, self.parts, self.use_cache = vectors, parts, use_cache
-        super().__init__(**rest)
+        super().__init__(**other)
 
 
 class Norm(nn.Module):
@@ -123,25 +123,29 @@ class Attention(SubLayer):
         positions: nn.Module,
         context: Context,
         cache: DynamicCache | None,
-        wanted: bool,
+        with_shares: bool,
     ) -> tuple[Tensor, Tensor | None]:
-        """What attention adds to the state, and `Positions.shares` if they are wanted."""
+        """What attention adds to the state; `with_shares`, also how much each key was looked at.
+
+        `block` is the number of the block, `layer` that of its keys and values in the cache.
+        """
         query, key, value = (self._split(part(h)) for part in (self.query, self.key, self.value))
         query, key = positions.rotated(query, key, context)
         query = query if self.scaled else query * self.head_dim**0.5
         key, value = map(self._repeat_kv, remembered(cache, layer, key, value))
         weights = positions.weights(block, context, query, key)
-        seen = positions.taken(context, self.weights_dropout(weights), value)
-        return self.out(seen.flatten(-2)), positions.shares(weights, context) if wanted else None
+        heads = positions.mixed(context, self.weights_dropout(weights), value)
+        change = self.out(heads.flatten(-2))
+        return change, positions.shares(weights, context) if with_shares else None
 
     def _split(self, x: Tensor) -> Tensor:
         """Batch x heads x queries x features."""
         return x.unflatten(-1, (-1, self.head_dim)).transpose(1, 2)
 
     def _repeat_kv(self, heads: Tensor) -> Tensor:
-        """Keys or values, each as often as there are queries that share it."""
-        shared = self.heads // heads.shape[1]
-        return heads if shared == 1 else heads.repeat_interleave(shared, dim=1)
+        """Keys or values, each as often as there are query heads that share it."""
+        sharing = self.heads // heads.shape[1]
+        return heads if sharing == 1 else heads.repeat_interleave(sharing, dim=1)
 
 
 class FeedForward(SubLayer):
@@ -196,14 +200,14 @@ class Block(GradientCheckpointingLayer):
         positions: nn.Module,
         context: Context,
         past_key_values: DynamicCache | None = None,
-        wanted: bool = False,
+        with_shares: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        """The state after the block, and its shares of attention if they are `wanted`."""
+        """The state after the block, and its shares of attention if they are asked for."""
         x, shares = self.before(x, entry), None
         if self.attention is not None and self.middle is not None:
             h = self.attention.sublayer_input(x, entry)
             change, shares = self.attention(
-                h, self.number, layer, positions, context, past_key_values, wanted
+                h, self.number, layer, positions, context, past_key_values, with_shares
             )
             x = self.middle(self.attention.added(x, change), entry)
         change = self.mlp(self.mlp.sublayer_input(x, entry))
@@ -267,58 +271,64 @@ class CurtaModel(CurtaPreTrainedModel):
         use_cache: bool | None = None,
         output_hidden_states: bool | None = None,
         output_attentions: bool | None = None,
-        **rest: Any,
+        **unsupported: Any,
     ) -> BaseModelOutputWithPast:
         """States of the new tokens, batch x time x width.
 
         `attention_mask` is for all tokens so far, those in the cache included. Hidden states are
         the embedded tokens and the state after each block, the last one normalised, as the head
         is given it. Attentions are batch x heads x queries x keys, of each layer that attends;
-        what lacks to 1 goes to neighbours in a window that are not there. Both are of every
-        recurrence, one after the other.
+        the remainder to 1 is attention to neighbours in a window that are not there. Both are of
+        every recurrence, one after the other.
         """
-        _refuse(rest, past_key_values)
-        cache = self._cache(past_key_values, use_cache)
-        context = self.reading(input_ids, attention_mask, cache)
-        entry = self.dropout(self._embed(input_ids, context))
-        config = self.config
-        each = config.output_hidden_states if output_hidden_states is None else output_hidden_states
-        seen = config.output_attentions if output_attentions is None else output_attentions
-        last, states, shares = self._blocks(entry, context, cache, bool(seen))
-        return BaseModelOutputWithPast(
-            last_hidden_state=last,
-            past_key_values=cache,
-            hidden_states=(*states, last) if each else None,
-            attentions=tuple(shares) if seen else None,
-        )
-
-    def _cache(self, given: DynamicCache | None, use_cache: bool | None) -> DynamicCache | None:
-        """The cache to go on with; a new one if it is wanted, as it is outside of training."""
+        for name, value in unsupported.items():
+            if value is not None:
+                raise ValueError(
+                    f"no {name}: where tokens stand follows from input_ids and attention_mask alone"
+                )
+        cache, config = past_key_values, self.config
+        if cache is not None and not isinstance(cache, DynamicCache):
+            raise ValueError(f"past_key_values must be a DynamicCache, not {type(cache).__name__}")
         if use_cache is None:
-            use_cache = self.config.use_cache and not self.training
-        return DynamicCache() if given is None and use_cache else given
+            use_cache = config.use_cache and not self.training
+        if use_cache and cache is None:
+            cache = DynamicCache()
+        if output_hidden_states is None:
+            output_hidden_states = config.output_hidden_states
+        if output_attentions is None:
+            output_attentions = config.output_attentions
 
-    def _blocks(
-        self, entry: Tensor, context: Context, cache: DynamicCache | None, wanted: bool
-    ) -> tuple[Tensor, list[Tensor], list[Tensor]]:
-        """The last state, the embedded input and those between blocks, and shares if wanted."""
+        # Embed: tokens, their roles, and their positions where these are vectors.
+        context = self.reading(input_ids, attention_mask, cache)
+        x = self.spelling(input_ids, self.tokens)
+        if self.roles is not None:
+            x = x + self.roles(context.role.clamp(min=0))
+        entry = self.dropout((x + self.positions(context)).to(x.dtype))
+
+        # All blocks, as often as the model is looped. The cache's first layer is `reading`'s.
         x = torch.zeros_like(entry) if self.injected else entry
-        states, shares, layer = [entry], list[Tensor](), 1  # the cache's first is `reading`'s
-        for _ in range(self.config.model["num_recurrences"]):
+        states, attentions, layer = [entry], list[Tensor](), 1
+        for _ in range(config.model["num_recurrences"]):
             for block in self.blocks:
-                x, found = block(
-                    x, entry, layer, self.positions, context, past_key_values=cache, wanted=wanted
+                x, shares = block(
+                    x,
+                    entry,
+                    layer,
+                    self.positions,
+                    context,
+                    past_key_values=cache,
+                    with_shares=bool(output_attentions),
                 )
                 states.append(x)
                 layer += block.attention is not None
-                shares += [] if found is None else [found]
-        return self.norm(x) * self.scale, states[:-1], shares
-
-    def _embed(self, tokens: Tensor, context: Context) -> Tensor:
-        x = self.spelling(tokens, self.tokens)
-        if self.roles is not None:
-            x = x + self.roles(context.role.clamp(min=0))
-        return (x + self.positions(context)).to(x.dtype)
+                attentions += [] if shares is None else [shares]
+        last = self.norm(x) * self.scale
+        return BaseModelOutputWithPast(
+            last_hidden_state=last,
+            past_key_values=cache,
+            hidden_states=(*states[:-1], last) if output_hidden_states else None,
+            attentions=tuple(attentions) if output_attentions else None,
+        )
 
 
 class CurtaForCausalLM(CurtaPreTrainedModel, GenerationMixin):
@@ -350,11 +360,11 @@ class CurtaForCausalLM(CurtaPreTrainedModel, GenerationMixin):
         logits_to_keep: int | Tensor = 0,
         num_items_in_batch: Tensor | int | None = None,
         past_key_values: DynamicCache | None = None,
-        **rest: Any,
+        **options: Any,
     ) -> CausalLMOutputWithPast:
-        found = self.model(input_ids, attention_mask, past_key_values, **rest, return_dict=True)
-        state, whole = found.last_hidden_state, isinstance(logits_to_keep, int)
-        logits = self.head(state[:, -logits_to_keep:] if whole else state[:, logits_to_keep])
+        output = self.model(input_ids, attention_mask, past_key_values, **options, return_dict=True)
+        keep = slice(-logits_to_keep, None) if isinstance(logits_to_keep, int) else logits_to_keep
+        logits = self.head(output.last_hidden_state[:, keep])
         loss = None
         if labels is not None:
             loss = self.loss_function(
@@ -363,9 +373,9 @@ class CurtaForCausalLM(CurtaPreTrainedModel, GenerationMixin):
         return CausalLMOutputWithPast(
             loss=loss,
             logits=logits,
-            past_key_values=found.past_key_values,
-            hidden_states=found.hidden_states,
-            attentions=found.attentions,
+            past_key_values=output.past_key_values,
+            hidden_states=output.hidden_states,
+            attentions=output.attentions,
         )
 
     def prompt(self, operator: str, *operands: int) -> Tensor:
@@ -376,14 +386,3 @@ class CurtaForCausalLM(CurtaPreTrainedModel, GenerationMixin):
     def answer(self, operator: str, text: Tensor, start: int) -> Any:
         """The answer in a text that was written from token `start` on; None if there is none."""
         return answer(self.config.curta["machine"], operator, text.tolist(), start)
-
-
-def _refuse(rest: dict[str, Any], cache: Any) -> None:
-    """Raises ValueError for what the model is not made for."""
-    for name, value in rest.items():
-        if value is not None:
-            raise ValueError(
-                f"no {name}: where tokens stand follows from input_ids and attention_mask alone"
-            )
-    if cache is not None and not isinstance(cache, DynamicCache):
-        raise ValueError(f"past_key_values must be a DynamicCache, not {type(cache).__name__}")

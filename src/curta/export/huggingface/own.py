@@ -13,11 +13,15 @@ import numpy as np
 
 from curta.config.recipe import Recipe
 from curta.export.base import layout_table, parts_of, weights_of
-from curta.export.huggingface.base import Family, bare, first
-from curta.export.huggingface.parts import Part, Parts
+from curta.export.huggingface.model_class import (
+    FileTensors,
+    ModelClass,
+    WeightTensor,
+    first,
+    lacking_everywhere,
+)
 from curta.layouts.program import ProgramLayout
-from curta.model.positions.fire import THRESHOLD
-from curta.model.positions.t5 import buckets
+from curta.model.positions.biases import THRESHOLD, buckets
 from curta.model.transformer import Transformer
 
 MODULE = "modeling_curta"
@@ -44,7 +48,7 @@ POSITIONS: dict[str, Callable[[Any], dict[str, Any]]] = {
 """The encodings that the class has, and what it must be told of them besides their settings."""
 
 
-class Own(Family):
+class Own(ModelClass):
     kind = "curta"
     architecture = "CurtaForCausalLM"
 
@@ -54,7 +58,7 @@ class Own(Family):
             {
                 "model.causal False (all of an answer is written at once)": not config.causal,
                 f"positions.name {name!r}": name not in POSITIONS,
-                **bare(recipe),
+                **lacking_everywhere(recipe),
                 "model.compositional_embeddings with model.tie_embeddings": (
                     config.compositional_embeddings and config.tie_embeddings
                 ),
@@ -76,21 +80,37 @@ class Own(Family):
             "parts": parts_of(model.layout) if config.compositional_embeddings else None,
         }
 
-    def parts(self, model: Transformer) -> Parts:
-        found = [Part("model.tokens.weight", ("tokens",))]
-        for name in weights_of(model):
-            holder, _, leaf = name.rpartition(".")
-            if holder in ("attention", "mlp"):
-                found += [_stacked(model, holder, leaf, block) for block in _blocks(model, holder)]
-            elif name.startswith("positions."):
-                found.append(Part(f"model.positions.{leaf}", (name,)))
-        ends = {"roles": "model.roles.weight", "gain": "model.norm.weight"}
-        ends |= {"gain_bias": "model.norm.bias", "head_bias": "head.bias"}
-        found += [Part(name, (ours,)) for ours, name in ends.items() if ours in weights_of(model)]
-        found += [Part("head.weight", ("head",), turned=True)] if model.head is not None else []
-        return found
+    def tensors(self, model: Transformer) -> FileTensors:
+        """Weights as they are; torch has matrices the other way round.
 
-    def code(self, model: Transformer) -> dict[str, str]:
+        A bias is named after what it follows: `gain_bias` is the norm's.
+        """
+        config, names = model.config, {"gain": "norm", "after": "after"}
+        tensors = [WeightTensor("model.tokens.weight", ("tokens",))]
+        for weight in weights_of(model):
+            holder, _, leaf = weight.rpartition(".")
+            of, _, bias = leaf.partition("_")
+            if holder in ("attention", "mlp"):
+                attention = holder == "attention"
+                for block in range(config.num_attention_layers if attention else config.num_layers):
+                    name = f"model.blocks.{block}.{holder}.{names.get(of, of)}.{bias or 'weight'}"
+                    transposed = not bias and of not in names
+                    tensors.append(WeightTensor(name, (weight,), block, transposed))
+            elif weight.startswith("positions."):
+                tensors.append(WeightTensor(f"model.positions.{leaf}", (weight,)))
+        ends = {
+            "roles": "model.roles.weight",
+            "gain": "model.norm.weight",
+            "gain_bias": "model.norm.bias",
+            "head_bias": "head.bias",
+            "head": "head.weight",
+        }
+        for weight, name in ends.items():
+            if weight in weights_of(model):
+                tensors.append(WeightTensor(name, (weight,), transposed=weight == "head"))
+        return tensors
+
+    def code(self) -> dict[str, str]:
         shipped = [f"{name}_curta.py" for name in CODE]
         return {name: (resources.files(__package__) / name).read_text("utf-8") for name in shipped}
 
@@ -98,12 +118,12 @@ class Own(Family):
 def _positions(recipe: Recipe, model: Transformer) -> dict[str, Any]:
     """Settings of the encoding, the shapes of its weights, and what else it is made of."""
     settings = dataclasses.asdict(recipe.positions)
-    given = POSITIONS[settings["name"]](model.positions)
-    own = {
+    shapes = {
         name.rpartition(".")[2]: list(weight.shape)
         for name, weight in weights_of(model.positions).items()
     }
-    return {"kind": settings["name"]} | settings | given | {"weights": own}
+    further = POSITIONS[settings["name"]](model.positions)
+    return {"kind": settings["name"]} | settings | further | {"weights": shapes}
 
 
 def _randomised(encoding: Any) -> dict[str, Any]:
@@ -120,20 +140,3 @@ def _near(layout: ProgramLayout) -> list[list[tuple[int, list[int]]]]:
         [(numbers[other], list(moved)) for other, moved in layout.windows.get(role.name, ())]
         for role in layout.roles
     ]
-
-
-def _stacked(model: Transformer, holder: str, leaf: str, block: int) -> Part:
-    """One block's share of a weight: of a norm, or a matrix, which torch has the other way round.
-
-    A bias is named after what it follows: `gain_bias` is the norm's.
-    """
-    of, _, bias = leaf.partition("_")
-    gains = {"gain": "norm", "after": "after"}
-    name = f"model.blocks.{block}.{holder}.{gains.get(of, of)}.{bias or 'weight'}"
-    return Part(name, (f"{holder}.{leaf}",), block, turned=not bias and of not in gains)
-
-
-def _blocks(model: Transformer, holder: str) -> range:
-    return range(
-        model.config.num_attention_layers if holder == "attention" else model.config.num_layers
-    )

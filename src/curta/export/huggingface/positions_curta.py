@@ -43,15 +43,15 @@ class Positions(Constants):
         """Each query's shares of the keys."""
         return self.scores(block, context, q, k).softmax(dim=-1)
 
-    def taken(self, context: Context, weights: Tensor, v: Tensor) -> Tensor:
-        """What each query takes with these weights, batch x queries x heads x features."""
+    def mixed(self, context: Context, weights: Tensor, v: Tensor) -> Tensor:
+        """Values by these weights, batch x queries x heads x features."""
         return (weights.to(v.dtype) @ v).transpose(1, 2)
 
     def shares(self, weights: Tensor, context: Context) -> Tensor:
         """The `weights` as batch x heads x queries x keys."""
         return weights
 
-    def chosen(self, table: Tensor, rows: Tensor) -> Tensor:
+    def rows_of(self, table: Tensor, rows: Tensor) -> Tensor:
         """Rows of a table of positions; a text that is too long for it is refused."""
         if not torch.compiler.is_compiling() and int(rows.max()) >= len(table):
             raise ValueError(f"a text needs position {int(rows.max())}, there are {len(table)}")
@@ -60,29 +60,29 @@ class Positions(Constants):
 
 class Learned(Positions):
     def embed(self, context: Context) -> Tensor:
-        return self.chosen(self.table, context.index)
+        return self.rows_of(self.table, context.index)
 
 
 class Sinusoidal(Positions):
     def embed(self, context: Context) -> Tensor:
         half = self.settings["width"] // 2
-        angles = turned(context.index, self.settings["base"], half)
+        angles = angles_of(context.index, self.settings["base"], half)
         return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
 
 
 class RoPE(Positions):
     def rotate(self, heads: Tensor, context: Context) -> Tensor:
         left, right = heads.chunk(2, dim=-1)
-        angles = turned(context.index, self.settings["base"], left.shape[-1])[:, None]
+        angles = angles_of(context.index, self.settings["base"], left.shape[-1])[:, None]
         cos, sin = angles.cos().to(heads.dtype), angles.sin().to(heads.dtype)
         return torch.cat([left * cos - right * sin, right * cos + left * sin], dim=-1)
 
 
 class ALiBi(Positions):
     def bias(self, block: int, context: Context) -> Tensor:
-        known = self.settings.get("slopes")
+        fixed = self.settings.get("slopes")
         slopes = (
-            self.slopes[block] if known is None else context.index.new_tensor(known, dtype=FLOAT)
+            self.slopes[block] if fixed is None else context.index.new_tensor(fixed, dtype=FLOAT)
         )
         return -slopes[:, None, None] * distances(context).abs().float()[:, None]
 
@@ -127,7 +127,7 @@ class Abacus(Positions):
         digit = (context.role >= 0) & self.digits[context.role]
         row = context.coordinates[..., 0] + self.settings["evaluation_offset"] + 1
         rows = torch.where(digit, row, 0)
-        return self.chosen(self.table, rows)
+        return self.rows_of(self.table, rows)
 
 
 class Coupled(Positions):
@@ -135,7 +135,7 @@ class Coupled(Positions):
 
     def embed(self, context: Context) -> Tensor:
         rows = torch.where(context.role[..., None] >= 0, context.coordinates + 1, 0)
-        return sum(self.chosen(table, rows[..., axis]) for axis, table in enumerate(self.tables))
+        return sum(self.rows_of(table, rows[..., axis]) for axis, table in enumerate(self.tables))
 
 
 class Window(Positions):
@@ -150,22 +150,22 @@ class Window(Positions):
 
     def scores(self, block: int, context: Context, q: Tensor, k: Tensor) -> Tensor:
         """Batch x queries x cells x heads."""
-        scores = (q.transpose(1, 2)[:, :, None] * seen(context, k)).sum(dim=-1).float()
+        scores = (q.transpose(1, 2)[:, :, None] * window_heads(context, k)).sum(dim=-1).float()
         return scores * q.shape[-1] ** -0.5 + self._biases(block, context)
 
     def weights(self, block: int, context: Context, q: Tensor, k: Tensor) -> Tensor:
         return self.scores(block, context, q, k).softmax(dim=2)
 
-    def taken(self, context: Context, weights: Tensor, v: Tensor) -> Tensor:
-        return (weights[..., None].to(v.dtype) * seen(context, v)).sum(dim=2)
+    def mixed(self, context: Context, weights: Tensor, v: Tensor) -> Tensor:
+        return (weights[..., None].to(v.dtype) * window_heads(context, v)).sum(dim=2)
 
     def shares(self, weights: Tensor, context: Context) -> Tensor:
         assert context.keys is not None
-        there = weights.masked_fill(~context.visible[..., None], 0.0)
+        present = weights.masked_fill(~context.visible[..., None], 0.0)
         batch, time, _, heads = weights.shape
-        found = weights.new_zeros(batch, time, context.key_index.shape[1], heads)
+        by_key = weights.new_zeros(batch, time, context.key_index.shape[1], heads)
         keys = context.keys[..., None].expand_as(weights)
-        return found.scatter_add(2, keys, there).permute(0, 3, 1, 2)
+        return by_key.scatter_add(2, keys, present).permute(0, 3, 1, 2)
 
     def _biases(self, block: int, context: Context) -> Tensor:
         """Batch x queries x cells x heads; cells that a role's window has not are hidden."""
@@ -175,7 +175,7 @@ class Window(Positions):
         return hidden(biases, self.unknown[role][..., None])
 
 
-def seen(context: Context, heads: Tensor) -> Tensor:
+def window_heads(context: Context, heads: Tensor) -> Tensor:
     """Keys or values of each cell of the queries' windows; zeros where there is no neighbour."""
     rows = torch.arange(heads.shape[0], device=heads.device)[:, None, None]
     return heads[rows, :, context.keys].masked_fill(~context.visible[..., None, None], 0.0)
@@ -196,7 +196,7 @@ POSITIONS: dict[str, type[Positions]] = {
 }
 
 
-def turned(index: Tensor, base: float, half: int) -> Tensor:
+def angles_of(index: Tensor, base: float, half: int) -> Tensor:
     """The angles of each index, one for each pair of features."""
     powers = -torch.arange(half, dtype=FLOAT, device=index.device) / half
     return index[..., None].to(FLOAT) * base**powers

@@ -74,20 +74,31 @@ class Reading(Constants):
         after, role, home, offset = (
             torch.tensor(layout["automaton"][name]) for name in ("next", "role", "home", "offset")
         )
-        found = {
-            "rows": torch.cat([after[..., None], role[..., None], home, offset], dim=-1).long()
-        }
+        rows = torch.cat([after[..., None], role[..., None], home, offset], dim=-1).long()
         if near is None:
-            return found
+            return {"rows": rows}
         broadcast = torch.tensor([role["broadcast"] for role in layout["roles"]])
-        return found | {"broadcast": broadcast, "near": cells(near, layout["axes"])}
+        return {"rows": rows, "broadcast": broadcast, "near": cells(near, layout["axes"])}
 
     def forward(self, tokens: Tensor, mask: Tensor | None, cache: DynamicCache | None) -> Context:
         """Where new tokens (batch x queries) stand; the mask is for those in the cache, too."""
         past = 0 if cache is None else cache.get_seq_length()
-        written = _written(tokens, mask, past)
-        state, start = self._last(tokens, cache, past)
-        new = written[:, past:]
+        shape = (tokens.shape[0], past + tokens.shape[1])
+        if mask is None:
+            mask = torch.ones(shape, dtype=torch.bool, device=tokens.device)
+        if mask.shape != shape:
+            raise ValueError(
+                f"attention_mask is {tuple(mask.shape)}, not {shape}: texts x tokens so far"
+            )
+        real = mask.bool()  # the others are padding
+        new = real[:, past:]
+
+        # The state and the position before the first new token of each text.
+        axes = self.config.layout["axes"]
+        state, start = tokens[:, 0] * 0, tokens.new_zeros(tokens.shape[0], axes)
+        if cache is not None and past:
+            last = cache.layers[0].keys[:, 0, -1].to(tokens.device)
+            state, start = last[:, 0], last[:, 1:]
         before, after = self._states(tokens, new, state)
         row = self.rows[before, tokens]
         role = torch.where(new, row[..., 1], PADDING)
@@ -95,10 +106,10 @@ class Reading(Constants):
         trail = torch.cat([after[..., None], coordinates], dim=-1)[:, None]
         address = role if self.windowless else self._address(role, coordinates)
         _, addresses = remembered(cache, 0, trail, address[:, None, :, None])
-        index = (written.long().cumsum(dim=1) - 1).clamp(min=0)
-        slots = torch.arange(written.shape[1], device=tokens.device)
+        index = (real.long().cumsum(dim=1) - 1).clamp(min=0)
+        slots = torch.arange(real.shape[1], device=tokens.device)
         if self.windowless:
-            keys, visible = None, written[:, None] & (slots <= slots[past:, None])
+            keys, visible = None, real[:, None] & (slots <= slots[past:, None])
         else:
             keys, visible = self._window(addresses[:, 0, :, 0], role, coordinates, slots[past:])
         return Context(index[:, past:], role, coordinates, index, keys, visible)
@@ -106,13 +117,6 @@ class Reading(Constants):
     @property
     def windowless(self) -> bool:
         return "near" not in self._buffers
-
-    def _last(self, tokens: Tensor, cache: DynamicCache | None, past: int) -> tuple[Tensor, Tensor]:
-        """The state and the position before the first new token of each text."""
-        if cache is None or not past:
-            return tokens[:, 0] * 0, tokens.new_zeros(tokens.shape[0], self.config.layout["axes"])
-        last = cache.layers[0].keys[:, 0, -1].to(tokens.device)
-        return last[:, 0], last[:, 1:]
 
     def _states(self, tokens: Tensor, new: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
         """The states before and after each token.
@@ -126,10 +130,11 @@ class Reading(Constants):
         same = torch.arange(count, device=tokens.device)
         after = torch.where(new[..., None], self.rows[..., 0].T[tokens], same)
         order = torch.arange(tokens.shape[1], device=tokens.device)
-        for shift in _doubling(tokens.shape[1]):
-            there = order >= shift
+        # an exported program has texts of any length
+        longest = LONGEST if torch.compiler.is_compiling() else tokens.shape[1]
+        for shift in (1 << bit for bit in range((longest - 1).bit_length())):
             earlier = after[:, (order - shift).clamp(min=0)]
-            after = after.gather(-1, torch.where(there[:, None], earlier, same))
+            after = after.gather(-1, torch.where((order >= shift)[:, None], earlier, same))
         reached = after.gather(-1, state[:, None, None].expand(*tokens.shape, 1))[..., 0]
         return torch.where(order == 0, state[:, None], reached.roll(1, dims=1)), reached
 
@@ -154,29 +159,16 @@ class Reading(Constants):
         cell's own address and the query's slot is on the cell, or nothing is.
         """
         near = self.near[role.clamp(min=0)]
-        wanted = self._address(near[..., 0], coordinates[:, :, None] + near[..., 1:]).flatten(1)
+        squares = self._address(near[..., 0], coordinates[:, :, None] + near[..., 1:]).flatten(1)
         ordered, places = addresses.contiguous().sort(dim=1, stable=True)
         count = ordered.shape[1]
         stamps = torch.searchsorted(ordered, ordered) * count + places
-        latest = slots.repeat_interleave(near.shape[2]) + count * torch.searchsorted(
-            ordered, wanted
-        )
-        found = (torch.searchsorted(stamps, latest, right=True) - 1).clamp(min=0)
-        there = ordered.gather(1, found) == wanted
+        latest = torch.searchsorted(ordered, squares) * count
+        latest = latest + slots.repeat_interleave(near.shape[2])
+        newest = (torch.searchsorted(stamps, latest, right=True) - 1).clamp(min=0)
+        present = ordered.gather(1, newest) == squares
         shape = (*role.shape, -1)
-        return places.gather(1, found).view(shape), there.view(shape)
-
-
-def _written(tokens: Tensor, mask: Tensor | None, past: int) -> Tensor:
-    """Which keys are tokens of a text, batch x keys."""
-    shape = (tokens.shape[0], past + tokens.shape[1])
-    if mask is None:
-        return torch.ones(shape, dtype=torch.bool, device=tokens.device)
-    if mask.shape != shape:
-        raise ValueError(
-            f"attention_mask is {tuple(mask.shape)}, not {shape}: texts x tokens so far"
-        )
-    return mask.bool()
+        return places.gather(1, newest).view(shape), present.view(shape)
 
 
 def _followed(moves: Tensor, new: Tensor, start: Tensor) -> Tensor:
@@ -190,18 +182,12 @@ def _followed(moves: Tensor, new: Tensor, start: Tensor) -> Tensor:
     return (total - (total - offset).gather(1, since))[:, 1:]
 
 
-def _doubling(length: int) -> list[int]:
-    """1, 2, 4, ... below a length; an exported program has texts of any."""
-    most = LONGEST if torch.compiler.is_compiling() else length
-    return [1 << bit for bit in range((most - 1).bit_length())]
-
-
 def cells(near: list[list[Any]], axes: int) -> Tensor:
     """Each role's window, roles x cells x (role, move): the token itself, then its neighbours."""
     count = 1 + max(map(len, near))
-    found = torch.full((len(near), count, 1 + axes), ABSENT)
+    windows = torch.full((len(near), count, 1 + axes), ABSENT)
     for role, others in enumerate(near):
         itself = (role, [0] * axes)
         for cell, (other, move) in enumerate([itself, *others]):
-            found[role, cell] = torch.tensor([other, *move])
-    return found
+            windows[role, cell] = torch.tensor([other, *move])
+    return windows

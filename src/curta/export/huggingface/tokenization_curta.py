@@ -12,22 +12,19 @@ class CurtaTokenizer(PreTrainedTokenizerFast):
     So is a problem that is not written as those that the model takes.
     """
 
-    def _encode_plus(self, text: Any, *rest: Any, **more: Any) -> Any:
+    def _encode_plus(self, text: Any, *arguments: Any, **options: Any) -> Any:
         try:
-            return super()._encode_plus(text, *rest, **more)
+            return super()._encode_plus(text, *arguments, **options)
         except Exception as error:  # the library's own error has no class, and names nothing
             for piece in self._pieces(text):
                 if piece not in self.get_vocab():
                     raise ValueError(self._unknown(piece)) from error
             normalizer = self.backend_tokenizer.normalizer  # which spoils what is no prompt
-            for given in [text] if isinstance(text, str) else text:
-                if (
-                    normalizer
-                    and isinstance(given, str)
-                    and normalizer.normalize_str(given) != given
-                ):
+            for each in [text] if isinstance(text, str) else text:
+                checked = normalizer and isinstance(each, str)
+                if checked and normalizer.normalize_str(each) != each:
                     taken = self.init_kwargs["taken"]
-                    raise ValueError(f"{taken} (got {given[:40]!r})") from error
+                    raise ValueError(f"{taken} (got {each[:40]!r})") from error
             raise
 
     def _pieces(self, text: Any) -> Iterator[str]:

@@ -16,7 +16,6 @@ normalised to a character that no vocabulary has, so it is the same error.
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
 
 from curta.config import files
 from curta.layouts import Layout
@@ -44,85 +43,66 @@ def written(
     `prompts` are the rules of `prompt_rules`. With `own` its class is `tokenization_curta.py`,
     which names what it does not know.
     """
-    settings = _settings(texts(layout)[layout.end], length)
-    code = {
-        "auto_map": {"AutoTokenizer": [None, "tokenization_curta.CurtaTokenizer"]},
-        "taken": _taken(length, prompts),
-    }
-    return {
-        "tokenizer.json": files.json_text(_model(layout, length, prompts)),
-        "tokenizer_config.json": files.json_text(settings | (code if own else {})),
+    tokens, program = texts(layout), isinstance(layout, ProgramLayout)
+    token, end = LINE if program else CHARACTER, tokens[layout.end]
+
+    # What the library's error calls a text that is no token, and what texts are taken.
+    known = f"a character other than {''.join(layout.vocabulary)}"
+    if program:
+        known = f"a line other than this model's {len(tokens)} tokens, such as {tokens[0][:-1]!r}"
+    limit = [] if length is None else [f"texts have at most {length} tokens"]
+    taken = "; ".join([*prompts.values(), *limit])
+    unknown = ", or another text: ".join(filter(None, (known, taken)))
+
+    # A text that is no prompt of the layout, or is too long, becomes an unknown character. A prompt
+    # without its last sign does as well; pieces of prompts and whole texts do not.
+    refused = [] if length is None else [f"(?:{token}){{{length + 1},}}"]
+    for after in {layout.prompt_format(name).after for name in layout.operators if prompts}:
+        if after:
+            ending = re.escape(after)
+            refused.append(f"(?!(?:{'|'.join(prompts)})\\z)[\\s\\S]*{ending}")
+            refused += [p.removesuffix(ending) for p in prompts if p.endswith(ending)]
+    refusal = {
+        "type": "Replace",
+        "pattern": {"Regex": f"\\A(?:{'|'.join(refused)})\\z"},
+        "content": "\ufffd",
     }
 
-
-def _model(layout: Layout, length: int | None, prompts: Mapping[str, str]) -> dict[str, Any]:
-    vocabulary = {text: number for number, text in enumerate(texts(layout))}
-    end, one = texts(layout)[layout.end], LINE if isinstance(layout, ProgramLayout) else CHARACTER
     final = {"id": layout.end, "content": end, "special": True, "normalized": False}
-    apart = {"type": "Split", "pattern": {"Regex": one}, "behavior": "Isolated"}
-    return {
+    model = {
         "version": "1.0",
         "truncation": None,
         "padding": None,
-        "added_tokens": [
-            final | {"single_word": False, "lstrip": False, "rstrip": False},
-        ],
-        "normalizer": _refusal(layout, length, prompts),
-        "pre_tokenizer": apart | {"invert": False},
+        "added_tokens": [final | {"single_word": False, "lstrip": False, "rstrip": False}],
+        "normalizer": refusal if refused else None,
+        "pre_tokenizer": {
+            "type": "Split",
+            "pattern": {"Regex": token},
+            "behavior": "Isolated",
+            "invert": False,
+        },
         "post_processor": None,
         "decoder": {"type": "Fuse"},
         "model": {
             "type": "BPE",
-            "vocab": vocabulary,
+            "vocab": {text: number for number, text in enumerate(tokens)},
             "merges": [],
             "ignore_merges": True,  # a line is looked up as a whole
-            "unk_token": _unknown(layout, length, prompts),
+            "unk_token": unknown,
         },
     }
-
-
-def _refusal(
-    layout: Layout, length: int | None, prompts: Mapping[str, str]
-) -> dict[str, Any] | None:
-    """What makes an unknown character of a text that is no prompt of the layout, or is too long.
-
-    A prompt without its last sign is refused as well; pieces of prompts and whole texts are not.
-    """
-    token = LINE if isinstance(layout, ProgramLayout) else CHARACTER
-    refused = [] if length is None else [f"(?:{token}){{{length + 1},}}"]
-    known = "|".join(prompts)
-    for ending in {
-        re.escape(layout.prompt_format(name).after) for name in layout.operators if known
-    }:
-        unended = "|".join(pattern.removesuffix(ending) for pattern in prompts)
-        refused += [f"(?!(?:{known})\\z)[\\s\\S]*{ending}", unended] if ending else []
-    if not refused:
-        return None
-    pattern = {"Regex": f"\\A(?:{'|'.join(refused)})\\z"}
-    return {"type": "Replace", "pattern": pattern, "content": "\ufffd"}
-
-
-def _unknown(layout: Layout, length: int | None, prompts: Mapping[str, str]) -> str:
-    """What the library's error calls a text that is no token."""
-    known = f"a character other than {''.join(layout.vocabulary)}"
-    if isinstance(layout, ProgramLayout):
-        tokens = layout.vocabulary
-        known = f"a line other than this model's {len(tokens)} tokens, such as {tokens[0]!r}"
-    return ", or another text: ".join(filter(None, (known, _taken(length, prompts))))
-
-
-def _taken(length: int | None, prompts: Mapping[str, str]) -> str:
-    """What texts are taken, as far as there are limits."""
-    limit = [] if length is None else [f"texts have at most {length} tokens"]
-    return "; ".join([*prompts.values(), *limit])
-
-
-def _settings(end: str, length: int | None) -> dict[str, Any]:
-    return ({} if length is None else {"model_max_length": length}) | {
+    settings = ({} if length is None else {"model_max_length": length}) | {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "eos_token": end,
         "pad_token": end,
         "padding_side": "left",
         "model_input_names": ["input_ids", "attention_mask"],
         "clean_up_tokenization_spaces": False,
+    }
+    if own:
+        settings["auto_map"] = {"AutoTokenizer": [None, "tokenization_curta.CurtaTokenizer"]}
+        settings["taken"] = taken
+    return {
+        "tokenizer.json": files.json_text(model),
+        "tokenizer_config.json": files.json_text(settings),
     }

@@ -34,17 +34,6 @@ def bridge(member: Exported) -> Any:
     if reason:
         raise UserError(f"TransformerLens cannot open run {member.run!r}: {reason}")
     sources = optional_module("transformer_lens.model_bridge.sources", "lens")
-    model, tokenizer = _loaded(member)
-    found = sources.build_bridge_from_module(
-        model, Own.architecture, hf_config=model.config, model_name=member.run
-    )
-    found.cfg.default_prepend_bos = found.cfg.tokenizer_prepends_bos = False
-    found.tokenizer = tokenizer
-    return found
-
-
-def _loaded(member: Exported) -> tuple[Any, Any]:
-    """Model and tokenizer by the classes that are written into a folder."""
     from curta.export.huggingface.modeling_curta import CurtaForCausalLM
     from curta.export.huggingface.tokenization_curta import CurtaTokenizer
     from curta.export.lens import adapter
@@ -54,4 +43,10 @@ def _loaded(member: Exported) -> tuple[Any, Any]:
         folder = Path(place) / "model"
         write_as(Own(), member, folder)
         model = CurtaForCausalLM.from_pretrained(folder).eval()
-        return model, CurtaTokenizer.from_pretrained(folder)
+        tokenizer = CurtaTokenizer.from_pretrained(folder)
+    bridged = sources.build_bridge_from_module(
+        model, Own.architecture, hf_config=model.config, model_name=member.run
+    )
+    bridged.cfg.default_prepend_bos = bridged.cfg.tokenizer_prepends_bos = False
+    bridged.tokenizer = tokenizer
+    return bridged

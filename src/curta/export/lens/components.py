@@ -86,12 +86,11 @@ class AttentionHooks(AttentionBridge):
         positions: nn.Module,
         context: Context,
         cache: Any,
-        wanted: bool,
+        with_shares: bool,
     ) -> tuple[Tensor, Tensor | None]:
-        hooked = HookedPositions(positions, self)
-        own, result = self.original_component, self.config.use_attn_result
-        self.o._per_head = self._per_head if result else None
-        change, shares = own(self.hook_in(h), block, layer, hooked, context, cache, wanted)
+        own, hooked = self.original_component, HookedPositions(positions, self)
+        self.o._per_head = self._per_head if self.config.use_attn_result else None
+        change, shares = own(self.hook_in(h), block, layer, hooked, context, cache, with_shares)
         return self.hook_out(change), shares
 
     def _per_head(self, heads: Tensor) -> Tensor:
@@ -122,7 +121,7 @@ class HookedPositions(nn.Module):
         shares = torch.cat([scores, absent], dim=-1).softmax(dim=-1)[..., : scores.shape[-1]]
         return self.hooks.hook_pattern(shares)
 
-    def taken(self, context: Context, weights: Tensor, v: Tensor) -> Tensor:
+    def mixed(self, context: Context, weights: Tensor, v: Tensor) -> Tensor:
         return (weights.to(v.dtype) @ v).transpose(1, 2)
 
     def shares(self, weights: Tensor, context: Context) -> Tensor:
@@ -138,9 +137,9 @@ def _over_keys(scores: Tensor, context: Context) -> tuple[Tensor, Tensor]:
     if context.keys is None:
         return scores, scores[..., :0]
     cells = scores.permute(0, 3, 1, 2)  # batch heads queries cells
-    there = context.visible[:, None]
+    present = context.visible[:, None]
     keys = context.keys[:, None].expand_as(cells)
     top = cells.amax(dim=-1, keepdim=True)
-    shares = (cells - top).exp().masked_fill(~there, 0.0)
-    found = cells.new_zeros(*cells.shape[:-1], context.key_index.shape[1])
-    return found.scatter_add(-1, keys, shares).log() + top, cells.masked_fill(there, -torch.inf)
+    shares = (cells - top).exp().masked_fill(~present, 0.0)
+    by_key = cells.new_zeros(*cells.shape[:-1], context.key_index.shape[1])
+    return by_key.scatter_add(-1, keys, shares).log() + top, cells.masked_fill(present, -torch.inf)

@@ -21,9 +21,8 @@ from curta.config import files
 from curta.config.recipe import Recipe, dump
 from curta.config.registry import optional_module
 from curta.export.base import Exported, Exporter, machine_data
-from curta.export.onnx.conversion import Axes, converted
 from curta.export.onnx.decoding import decode, forward
-from curta.export.onnx.refusals import limits, refuse
+from curta.export.onnx.graph import Axes, converted, limits, refuse
 from curta.export.room import prompt_rules, rooms
 from curta.model.transformer import Transformer
 
@@ -38,57 +37,47 @@ class Onnx(Exporter):
 
     def write(self, member: Exported, out: Path) -> None:
         model = jax.tree.map(jnp.asarray, member.model)  # weights of a checkpoint are NumPy's
-        bounds = limits(model)
-        made = _graph(model, member.run)
-        refuse(made.graph, len(model.layout.characters), bounds)
-        about = _about(member) | {name: str(most) for name, most in bounds.items()}
-        optional_module("onnx.helper", extra="onnx").set_model_props(made, about)
-        files.write(out, made.SerializeToString())
+        layout, bounds = model.layout, limits(model)
+        graph = _graph(model, member.run)
+        refuse(graph.graph, len(layout.characters), bounds)
+        held = rooms(member.recipe, model)
+        if machine := machine_data(layout, held):
+            texts = {"machine": json.dumps(machine, ensure_ascii=False)}
+        else:
+            texts = {
+                "tokens": json.dumps(list(layout.characters)),
+                "end": layout.end_sign,
+                "prompts": json.dumps(prompt_rules(layout, held)),
+            }
+        about = texts | {
+            "layout": layout.name,
+            "run": member.run,
+            "seed": str(member.seed),
+            "recipe": dump(member.recipe),
+            **{name: str(most) for name, most in bounds.items()},
+        }
+        optional_module("onnx.helper", extra="onnx").set_model_props(graph, about)
+        files.write(out, graph.SerializeToString())
 
 
 def _graph(model: Transformer, name: str) -> Any:
     """The converted model, an `onnx.ModelProto`."""
-    tokens = {"tokens": (("batch", "sequence"), jnp.int32)}
-    logits: Axes = ("batch", "sequence", len(model.layout.characters))
-    if not model.config.causal:
-        places = _kept(model, "sequence")["places"]
-        outputs = {"logits": logits, "present_places": places[0]}
-        return converted(partial(forward, model), name, tokens, outputs)
-    past = {f"past_{part}": kept for part, kept in _kept(model, "past").items()}
-    present = {f"present_{part}": axes for part, (axes, _) in _kept(model, "total").items()}
-    return converted(partial(decode, model), name, tokens | past, {"logits": logits} | present)
-
-
-def _kept(model: Transformer, time: str) -> dict[str, tuple[Axes, Any]]:
-    """Shapes and types of what is kept of so many tokens, in the order of `decoding.Past`."""
-    config = model.config
+    config, axes = model.config, len(model.layout.axes)
     layers = config.num_recurrences * config.num_attention_layers
-    each: Axes = (layers, "batch", time, config.kv_heads, config.head_dim)
-    places: Axes = ("batch", time, 3 + len(model.layout.axes))
-    return {
-        "places": (places, jnp.int32),
-        "keys": (each, jnp.float32),
-        "values": (each, jnp.float32),
-    }
 
-
-def _about(member: Exported) -> dict[str, str]:
-    """What a program needs to ask the model, and where the model comes from."""
-    layout = member.model.layout
-    held = rooms(member.recipe, member.model)
-    machine = machine_data(layout, held)
-    written = (
-        {"machine": json.dumps(machine, ensure_ascii=False)}
-        if machine
-        else {
-            "tokens": json.dumps(list(layout.characters)),
-            "end": layout.end_sign,
-            "prompts": json.dumps(prompt_rules(layout, held)),
+    def kept(prefix: str, time: str) -> dict[str, tuple[Axes, Any]]:
+        """Shapes and types of what is kept of so many tokens, in the order of `decode`."""
+        heads: Axes = (layers, "batch", time, config.kv_heads, config.head_dim)
+        return {
+            f"{prefix}_places": (("batch", time, 3 + axes), jnp.int32),
+            f"{prefix}_keys": (heads, jnp.float32),
+            f"{prefix}_values": (heads, jnp.float32),
         }
-    )
-    return written | {
-        "layout": layout.name,
-        "run": member.run,
-        "seed": str(member.seed),
-        "recipe": dump(member.recipe),
-    }
+
+    tokens: dict[str, tuple[Axes, Any]] = {"tokens": (("batch", "sequence"), jnp.int32)}
+    outputs: dict[str, Axes] = {"logits": ("batch", "sequence", len(model.layout.characters))}
+    if not config.causal:
+        outputs["present_places"] = kept("present", "sequence")["present_places"][0]
+        return converted(partial(forward, model), name, tokens, outputs)
+    outputs |= {part: shape for part, (shape, _) in kept("present", "total").items()}
+    return converted(partial(decode, model), name, tokens | kept("past", "past"), outputs)

@@ -14,9 +14,8 @@ from curta.layouts import Layout, ShapeBounds, TokenPositions
 from curta.layouts.automaton import Automaton
 from curta.layouts.program import ProgramLayout
 from curta.model.inspection import all_logits
-from curta.model.layers import Flat
-from curta.model.states import KVHeads, Logits, Tokens
-from curta.model.transformer import BlockContext, Transformer
+from curta.model.layers import KVHeads, Logits, Tokens
+from curta.model.transformer import Transformer
 
 UNBOUNDED = ShapeBounds(0, 0, ())
 """No encoding that goes into a graph needs to know how long texts are."""
@@ -30,8 +29,8 @@ def forward(model: Transformer, tokens: Tokens) -> tuple[Logits, Int[Array, "bat
     """Logits at each token of whole texts, and its place; of a model that is not causal."""
     index = jnp.cumsum(jnp.ones_like(tokens), axis=1) - 1
     start = jnp.zeros((1, 1 + len(model.layout.axes)), jnp.int32)
-    state, where = followed(model.layout, tokens, index, start)
-    return all_logits(model, tokens, where, UNBOUNDED), _places(state, where)
+    where, places = followed(model.layout, tokens, index, start)
+    return all_logits(model, tokens, where, UNBOUNDED), places
 
 
 def decode(
@@ -48,20 +47,14 @@ def decode(
     begun = jnp.sum(jnp.ones_like(places[..., 0]), axis=1, keepdims=True)
     index = begun + jnp.cumsum(jnp.ones_like(tokens), axis=1) - 1
     newest = jnp.where(places[..., :1] == begun[..., None] - 1, places[..., 2:], 0)
-    state, where = followed(model.layout, tokens, index, jnp.sum(newest, axis=1))
-    places = jnp.concatenate([places, _places(state, where)], axis=1)
+    where, new_places = followed(model.layout, tokens, index, jnp.sum(newest, axis=1))
+    places = jnp.concatenate([places, new_places], axis=1)
     seen = TokenPositions(places[..., 0], places[..., 1], places[..., 3:])
     context = model.context(tokens, where, seen)
-    x, present = _recur(model, context, list(zip(keys, values, strict=True)))
-    keys, values = (jnp.stack(part) for part in zip(*present, strict=True))
-    return model.logits(x, tokens), places, keys, values
-
-
-def _recur(model: Transformer, context: BlockContext, past: list[KV]) -> tuple[Flat, list[KV]]:
-    """The state after all recurrences, and each layer's keys and values."""
     x, present, count = model.begin(context.entry), list[KV](), model.config.num_attention_layers
+    past = list(zip(keys, values, strict=True))
 
-    def store(past: KV, keys: KVHeads, values: KVHeads) -> tuple[Array, Array, tuple[Array, Array]]:
+    def store(past: KV, keys: KVHeads, values: KVHeads) -> tuple[Array, Array, KV]:
         """Let new tokens attend to all tokens so far, themselves included."""
         keys = jnp.concatenate([past[0], keys], axis=1)
         values = jnp.concatenate([past[1], values], axis=1)
@@ -72,7 +65,8 @@ def _recur(model: Transformer, context: BlockContext, past: list[KV]) -> tuple[F
         attends = [partial(model.attend, store=partial(store, kv)) for kv in layers]
         x, kept = model.in_turn(x, context, attends)
         present += kept
-    return x, present
+    keys, values = (jnp.stack(part) for part in zip(*present, strict=True))
+    return model.logits(x, tokens), places, keys, values
 
 
 def followed(
@@ -80,22 +74,16 @@ def followed(
     tokens: Tokens,
     index: Int[Array, "batch time"],
     start: Int[Array, "#batch states"],
-) -> tuple[Int[Array, "batch time"], TokenPositions]:
-    """The state after every token and where it stands; all are written, none is padding.
+) -> tuple[TokenPositions, Int[Array, "batch time columns"]]:
+    """Where every token stands, and the same in columns; all are written, none is padding.
 
-    `start` is the state before the first, and then its coordinates.
+    `start` is the state before the first, and then its coordinates. Columns are the index of each
+    token, its role, the layout's state after it, and its coordinates.
     """
     follow = _summed if isinstance(layout, ProgramLayout) else _stepped
     state, role, coordinates = follow(layout.automaton, tokens, start)
-    return state, TokenPositions(index, role, coordinates)
-
-
-def _places(
-    state: Int[Array, "batch time"], where: TokenPositions
-) -> Int[Array, "batch time columns"]:
-    """The index of each token, its role, the layout's state after it, and its coordinates."""
-    columns = [part[..., None] for part in (where.index, where.role, state)]
-    return jnp.concatenate([*columns, where.coordinates], axis=-1)
+    columns = jnp.concatenate([jnp.stack([index, role, state], axis=-1), coordinates], axis=-1)
+    return TokenPositions(index, role, coordinates), columns
 
 
 def _summed(

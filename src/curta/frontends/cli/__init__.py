@@ -16,34 +16,43 @@ import click
 
 from curta.config import launched
 from curta.config.errors import Notice, UserError, as_line, unknown
-from curta.frontends.cli.processes import WORDS
 from curta.runs import interrupts
 
-_COMMANDS = {
-    "demo": "commands.demo", "check": "own.check", "train": "commands.train",
-    "compare": "comparing.compare", "sweep": "comparing.sweep", "data": "sharing.data",
-    "resume": "commands.resume", "jobs": "jobs.jobs", "ask": "asking.ask",
-    "evaluate": "commands.evaluate", "certify": "commands.certify", "probe": "commands.probe",
-    "activations": "looking.activations", "tables": "tables.tables", "paired": "tables.paired",
-    "report": "sharing.report", "page": "sharing.page", "serve": "sharing.serve",
-    "show": "showing.show", "export": "sharing.export", "import": "sharing.import_run",
-    "runs": "listing.runs", "rm": "listing.rm", "verify": "verifying.verify",
-    "bench": "benching.bench", "recipes": "commands.recipes",
+COMMANDS = {
+    "train": "training", "ask": "results", "show": "results", "check": "results",
+    "evaluate": "training", "certify": "training", "compare": "training", "probe": "training",
+    "report": "results", "page": "results", "export": "results", "data": "results",
+    "runs": "runs", "serve": "results",
 }  # fmt: skip
-"""Every command, in the order in which a user comes to them, and the function that it is."""
+"""Every command with the module of its function, in the order in which a user meets them."""
+
+NEW_NAMES = {
+    "demo": "curta train",
+    "resume": "curta train --resume RUN",
+    "sweep": "curta compare RECIPE field=a,b",
+    "recipes": "curta show",
+    "tables": "curta report RUN --csv",
+    "paired": "curta evaluate RUN --against RUN2",
+    "activations": "curta probe RUN activations PROBLEM",
+    "verify": "curta runs NAME",
+    "jobs": "curta runs NAME",
+    "rm": "curta runs --remove NAME",
+    "bench": "python -m benchmarks.cost RECIPE",
+    "import": "curta.export.import_run(form, folder), in Python",
+}
+"""Former commands, and what they are called now."""
 
 
 class _Lazy(click.Group):
     """A group that imports a command's module when the command is called, or all are listed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_COMMANDS)
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in _COMMANDS:
+        if name not in COMMANDS:
             return None
-        module, function = _COMMANDS[name].split(".")
-        command = getattr(import_module(f"curta.frontends.cli.{module}"), function)
+        command = getattr(import_module(f"curta.frontends.cli.{COMMANDS[name]}"), name)
         assert isinstance(command, click.Command)
         return command
 
@@ -65,6 +74,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command, by default that of the process, which then ends."""
     if arguments is not None:
         return _run(arguments)
+    if instruction := os.environ.get("_CURTA_COMPLETE"):
+        from click.shell_completion import shell_complete
+
+        return shell_complete(cli, {}, "curta", "_CURTA_COMPLETE", instruction)
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     # XLA logs its note on slow compiles as an error, and only this level hides it. What XLA cannot
     # do reaches the user all the same: JAX raises it.
@@ -131,14 +144,14 @@ def _run(words: Sequence[str], last: bool = False) -> int:
             _notices(),
             cli.make_context("curta", list(words)) as context,
         ):
-            context.meta[WORDS] = list(words)
+            context.meta["curta.words"] = list(words)
             code = cli.invoke(context) or 0
             sys.stdout.flush()
             return code
     except click.exceptions.Exit as leaving:
         return leaving.exit_code
     except (click.NoSuchCommand, click.NoSuchOption) as error:
-        return _ended(str(_unknown(error)), 2)
+        return _ended(str(_unknown(error, words)), 2)
     except click.UsageError as error:
         hint = f" (see `{error.ctx.command_path} --help`)" if error.ctx else ""
         return _ended(error.format_message() + hint, 2)
@@ -168,12 +181,19 @@ def _broken_streams() -> bool:
     return bool(broken)
 
 
-def _unknown(error: click.NoSuchCommand | click.NoSuchOption) -> UserError:
-    """The error as all others of unknown names are, with the nearest of the known."""
+def _unknown(error: click.NoSuchCommand | click.NoSuchOption, words: Sequence[str]) -> UserError:
+    """Return the line for an unknown name: its new spelling, or the nearest of the known."""
     assert error.ctx is not None
     lister = f"{error.ctx.command_path} --help"
     if isinstance(error, click.NoSuchCommand):
-        return unknown("command", error.command_name, _COMMANDS, lister)
+        name = error.command_name
+        if name in NEW_NAMES:
+            return UserError(f'"{name}" is now: {NEW_NAMES[name]}')
+        return unknown("command", name, COMMANDS, lister)
+    from curta.frontends.cli.arguments import new_spelling
+
+    if setting := new_spelling(error, words):
+        return setting
     params = error.ctx.command.get_params(error.ctx)
     options = [param for param in params if isinstance(param, click.Option)]
     known = [name for option in options for name in (*option.opts, *option.secondary_opts)]

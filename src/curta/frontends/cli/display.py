@@ -1,77 +1,137 @@
-"""What is printed: live progress on a terminal, plain lines elsewhere."""
+"""The screen: tables, live progress on a terminal, plain lines elsewhere.
+
+Names, summaries and texts of a run may be somebody else's. So strings are never read as markup,
+and a character that has no glyph is escaped wherever it comes from. Styles are given by `Text`.
+"""
 
 import re
 import statistics
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Group
+from rich.console import Console, ConsoleOptions, Group, RenderableType
+from rich.measure import Measurement
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.segment import Segment
 from rich.text import Text
 
-from curta.config.errors import printable
-from curta.config.table import Column, Table, cell, counted, spanned
-from curta.frontends.cli.certified import certificate as certificate
-from curta.frontends.cli.screen import Screen
-from curta.frontends.cli.screen import console as console
-from curta.frontends.cli.screen import notice as notice
+from curta.config.errors import escape_unprintable, printable
+from curta.config.table import Table, cell, counted, spanned
+from curta.frontends.cli.arguments import form
 
 if TYPE_CHECKING:
     from rich.console import ConsoleDimensions
 
-    from curta.config.recipe import Recipe
-    from curta.evaluation.results import Grid, WholeTable
-    from curta.export.dataset import Summary
+    from curta.evaluation.results import Evaluation, Grid
     from curta.frontends.run import Run
     from curta.problems.operations import Answer
     from curta.problems.problem import Problem
-    from curta.problems.sizes import Split
     from curta.runs.comparison_spec import Row
     from curta.runs.record import Progress as Step
     from curta.runs.record import Validated
     from curta.runs.session import Session
 
 
+ROOMY = 100_000
+"""Columns of a line: more than any row has."""
+
+
+class Screen(Console):
+    """A console that escapes unprintable characters."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(highlight=False, markup=False, emoji=False, **settings)
+
+    def render_str(self, text: str, **settings: Any) -> Text:
+        """As rich does, with characters that it would leave out, such as the bell, escaped."""
+        return super().render_str(escape_unprintable(text, "\n\t"), **settings)
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """As rich does; its own segments that move the cursor are left as they are."""
+        for segment in super().render(renderable, options):
+            if not segment.control:
+                segment = segment._replace(text=escape_unprintable(segment.text, "\n"))
+            yield segment
+
+    def on_broken_pipe(self) -> None:
+        """Leave it to the command line: rich would exit with 1, which is a verdict here."""
+        raise BrokenPipeError
+
+
+@lru_cache
+def console() -> Screen:
+    return Screen(soft_wrap=not sys.stdout.isatty())
+
+
+def notice(content: RenderableType | Table) -> None:
+    """Print anything; with --csv, --latex or --json only tables, and all else to stderr."""
+    if isinstance(content, Group):
+        for renderable in content.renderables:
+            notice(renderable)
+    elif not isinstance(content, Table):
+        (console() if form() is None else Screen(stderr=True)).print(content)
+    elif write := {"csv": content.csv, "latex": content.latex, "json": content.json}.get(
+        form() or ""
+    ):
+        print(escape_unprintable(write(), "\n"), end="")
+    else:
+        if content.title:  # above a narrow table it would be broken into lines
+            console().print(Text(content.title, "table.title"))
+        print_whole(replace(content, title=""))
+        for note in content.notes:
+            console().print(Text(note))
+
+
+def print_whole(table: Table) -> None:
+    """Print a table with all that its cells hold, even where lines get longer than the screen.
+
+    Where there is no terminal, each row stands on one line.
+    """
+    roomy = Screen(width=ROOMY)
+    width = Measurement.get(roomy, roomy.options, table)
+    least = width.minimum if console().is_terminal else width.maximum
+    Screen(width=max(least, console().width), soft_wrap=False).print(table)
+
+
 def opening(run: "Run") -> Text:
-    training, count = run.recipe.training, len(run.seeds)
-    digits = spanned(run.folder.read_info().trained_digits, "digit")
-    shown = "window" if run.recipe.positions.name == "window" else "problem"
+    """What is trained, and how long its evaluation takes where that is long."""
+    from curta.evaluation.expected import between, total
+
+    training, digits = run.recipe.training, run.folder.read_info().trained_digits
+    example = "window" if run.recipe.positions.name == "window" else "problem"
+    evaluates = run.code_known and "evaluating" in run.missing()
+    least, most = total(run.recipe, run.layout, len(run.seeds)) if evaluates else (0.0, 0.0)
     return Text.assemble(
         (printable(run.name), "bold"),
         f": {printable(run.recipe.summary)}\n",
-        f"training {counted(count, 'member')} on {digits},",
-        f" {counted(training.steps, 'step')} of {counted(training.batch, shown)}",
-        _evaluation_line(run),
+        f"training {counted(len(run.seeds), 'member')} on {spanned(digits, 'digit')},",
+        f" {counted(training.steps, 'step')} of {counted(training.batch, example)}",
+        f"\nevaluation: about {between(least, most)}" if most > SILENT else "",
     )
 
 
-def _evaluation_line(run: "Run") -> str:
-    """What an evaluation will take that is to follow, where that is long."""
-    from curta.evaluation.expected import between, total
-
-    wanted = run.code_known and "evaluating" in run.missing()
-    least, most = total(run.recipe, run.layout, len(run.seeds)) if wanted else (0.0, 0.0)
-    return f"\nevaluation: about {between(least, most)}" if most > SILENT else ""
-
-
-def entry_line(row: "Row", far: str) -> Text:
-    """Which entry of a comparison comes now, and how far that is."""
+def entry_line(row: "Row", progress: str) -> Text:
+    """Which entry of a comparison comes now, and how far the comparison is."""
     summary = printable(row.recipe.summary)
-    return Text.assemble((printable(row.name), "bold"), f" ({far}): {summary}")
+    return Text.assemble((printable(row.name), "bold"), f" ({progress}): {summary}")
 
 
 class Learning:
-    """Progress of training."""
+    """Progress of training: a bar on a terminal, elsewhere a line at times."""
 
     def __init__(self, run: "Session") -> None:
         self.run, self.begun = run, time.monotonic()
         self.warm: tuple[float, int] | None = None
         """When the first steps were over, and how many these were: they are slower than others."""
         self.live = console().is_terminal
-        text = "{task.description}"
-        columns = (BarColumn(24), TextColumn(text, markup=False), TimeRemainingColumn(compact=True))
+        text = TextColumn("{task.description}", markup=False)
+        columns = (BarColumn(24), text, TimeRemainingColumn(compact=True))
         self.bar = Progress(*columns, console=console(), disable=not self.live)
         self.task = self.bar.add_task("compiling ...", total=None)
 
@@ -93,15 +153,13 @@ class Learning:
             compiling = self.run.folder.read_info().compile_seconds or 0.0
             preparing = max(0.0, moment - self.begun - now.seconds - compiling)
             console().print(f"preparing: {preparing:.0f} s, compiling: {compiling:.0f} s")
-        begun, first = self.warm
         if not self.live:
             # by the clock, since what is validated, watched and saved takes its time too
-            taken = (
-                (moment - begun) / (now.step - first)
-                if now.step > first
-                else (now.seconds / now.step)
-            )
-            console().print(f"{line}  {(now.steps - now.step) * taken:.0f} s left")
+            begun, first = self.warm
+            steps, seconds = now.step - first, moment - begun
+            if not steps:
+                steps, seconds = now.step, now.seconds
+            console().print(f"{line}  {(now.steps - now.step) * seconds / steps:.0f} s left")
         for text in _named_lines(now):
             console().print(text)
         sys.stdout.flush()
@@ -115,7 +173,7 @@ class Status:
     """What is being done now, written to stderr: on a terminal in place, else a line at times."""
 
     def __init__(self, doing: str = "evaluating") -> None:
-        self.doing, self.said = doing, time.monotonic()
+        self.doing, self.printed = doing, time.monotonic()
         self.grid: Grid | None = None
         self.status = Screen(stderr=True).status(Text(f"{doing} ..."))
 
@@ -127,15 +185,15 @@ class Status:
     def __exit__(self, *error: object) -> None:
         self.status.stop()
 
-    def say(self, what: str) -> None:
-        line = printable(f"{self.doing} {what} ...")
-        if self.grid is not None and not what.startswith(f"grid of {self.grid.operator}: "):
+    def say(self, progress: str) -> None:
+        line = printable(f"{self.doing} {progress} ...")
+        if self.grid is not None and not progress.startswith(f"grid of {self.grid.operator}: "):
             self.grid = None
         heat = [] if self.grid is None else [grid_map(self.grid, self.status.console.size)]
         self.status.update(Group(Text(line), *heat))
-        if not sys.stderr.isatty() and time.monotonic() - self.said > SILENT:
+        if not sys.stderr.isatty() and time.monotonic() - self.printed > SILENT:
             print(line, file=sys.stderr, flush=True)
-            self.said = time.monotonic()
+            self.printed = time.monotonic()
 
     def show_grid(self, grid: "Grid") -> None:
         """Show the filled part of a grid below the progress line."""
@@ -152,14 +210,14 @@ def _named_lines(now: "Step") -> Iterator[Text]:
     members = list(now.named.values())
     for problem in members[0] if members else ():
         answers = [named[problem] for named in members]
-        shown = next((one for one in answers if not one.correct), answers[0])
-        verdict = ("  right", "green") if shown.correct else ("  WRONG", "bold red")
-        right = sum(one.correct for one in answers)
+        first = next((answer for answer in answers if not answer.correct), answers[0])
+        verdict = ("  right", "green") if first.correct else ("  WRONG", "bold red")
+        right = sum(answer.correct for answer in answers)
         seeds = f" (right in {right} of {len(answers)} seeds)" if len(answers) > 1 else ""
-        text = "invalid" if shown.answer is None else short(shown.answer)
-        perplexity = f", perplexity of the right answer {shown.perplexity:,.4g}"
-        asked = re.sub(r"[0-9]+", lambda number: short(number[0]), problem)
-        yield Text.assemble(f"  {asked} = ", (text, "bold"), verdict, seeds, perplexity)
+        text = "invalid" if first.answer is None else short(first.answer)
+        perplexity = f", perplexity of the right answer {first.perplexity:,.4g}"
+        shortened = re.sub(r"[0-9]+", lambda number: short(number[0]), problem)
+        yield Text.assemble(f"  {shortened} = ", (text, "bold"), verdict, seeds, perplexity)
 
 
 SHADES = ("·", "-", "░", "▒", "▓", "█")
@@ -190,58 +248,26 @@ def grid_map(grid: "Grid", room: "ConsoleDimensions") -> Text:
     return Text("\n").join([*lines, Text(f"     {legend}")])
 
 
-def data_lines(summary: "Summary", out: str, seconds: float) -> list[str]:
-    """What a data set holds, and how many problems stand in two splits."""
-    whole = sum(summary.rows.values())
-    rows = ", ".join(f"{split} {count:,}" for split, count in summary.rows.items())
-    return [
-        f"rows: {rows}",
-        f"problems in more than one split: {summary.overlap}",
-        f"Data set: {out} ({whole / seconds:,.0f} rows a second)",
-    ]
-
-
-def grid_lines(grids: "Sequence[Grid]") -> list[str]:
-    """Of each operator's grid, mean and worst cell over members."""
-    cells = [[c for member in grid.exact_match for row in member for c in row] for grid in grids]
-    return [
-        f"grid of {grid.operator}, {grid.max_digits} x {grid.max_digits} digits,"
-        f" {counted(grid.count, 'problem')} a cell, all members:"
-        f" mean {cell(statistics.fmean(own))}, lowest cell {cell(min(own))}"
-        for grid, own in zip(grids, cells, strict=True)
-    ]
-
-
-def table_lines(tables: "Sequence[WholeTable]") -> list[str]:
-    """For each table that was counted whole, how many problems every seed has right."""
-    return [
-        f"all {one.count:,} problems of {one.operator} up to {one.limit:,}: correct "
-        + " ".join(f"{correct:,}" for correct in one.correct)
-        for one in tables
-    ]
-
-
-def split_lines(splits: "Sequence[Split]") -> list[str]:
-    """How the problems of each table were divided, counted."""
-    return [
-        f"split of {one.operator}: {one.training:,} problems trained on,"
-        f" {one.held_out:,} held out or drawn to test, {one.overlap:,} in both; {one.mirrored:,} of"
-        " the latter have their twin (2+1 of 1+2) in training"
-        for one in splits
-    ]
-
-
-def probes_list(recipe: "Recipe") -> Table:
-    """Every probe in a line, with the operations of the recipe that it applies to."""
-    from curta.probes import PROBES, tasks_for
-
-    names = (("probe", False), ("applies to", False), ("what it asks", True))
-    columns = [Column(name, words=True, fold=fold) for name, fold in names]
-    rows = []
-    for name, probe in PROBES.items():
-        operators = " ".join(task.operator for task in tasks_for(probe, recipe))
-        rows.append([name, operators or "nothing here", probe.summary])
-    return Table("", columns, rows)
+def evaluation_lines(evaluation: "Evaluation") -> Iterator[str]:
+    """An evaluation's grids, splits and whole tables, a line each."""
+    for grid in evaluation.grids:
+        cells = [share for member in grid.exact_match for row in member for share in row]
+        yield (
+            f"grid of {grid.operator}, {grid.max_digits} x {grid.max_digits} digits,"
+            f" {counted(grid.count, 'problem')} a cell, all members:"
+            f" mean {cell(statistics.fmean(cells))}, lowest cell {cell(min(cells))}"
+        )
+    for split in evaluation.splits:
+        yield (
+            f"split of {split.operator}: {split.training:,} problems trained on,"
+            f" {split.held_out:,} held out or drawn to test, {split.overlap:,} in both;"
+            f" {split.mirrored:,} of the latter have their twin (2+1 of 1+2) in training"
+        )
+    for table in evaluation.tables:
+        yield (
+            f"all {table.count:,} problems of {table.operator} up to {table.limit:,}: correct "
+            + " ".join(f"{correct:,}" for correct in table.correct)
+        )
 
 
 def answer_line(problem: "Problem", answer: "Answer | None") -> Text:
@@ -250,33 +276,32 @@ def answer_line(problem: "Problem", answer: "Answer | None") -> Text:
     from curta.problems.problem import answer_text
     from curta.report.tables.evaluation import short
 
-    asked = problem.operation.text(
-        tuple(short(written(value, problem.base)) for value in problem.operands)
-    )
-    given = "invalid" if answer is None else short(answer_text(answer, problem.answer_base))
-    right = answer == problem.truth
-    verdict = ("  right", "green") if right else ("  WRONG", "bold red")
-    return Text.assemble(f"{asked} = ", (given, "bold"), verdict)
+    operands = tuple(short(written(value, problem.base)) for value in problem.operands)
+    text = "invalid" if answer is None else short(answer_text(answer, problem.answer_base))
+    is_right = answer == problem.truth
+    verdict = ("  right", "green") if is_right else ("  WRONG", "bold red")
+    return Text.assemble(f"{problem.operation.text(operands)} = ", (text, "bold"), verdict)
 
 
-def _validation_line(now: "Step", found: "Validated") -> str:
-    """Medians over members of what a validation found."""
+def _validation_line(now: "Step", validated: "Validated") -> str:
+    """Medians over members of a validation."""
     middle = statistics.median
-    each = "".join(f"  {name} {cell(middle(one))}" for name, one in found.by_operator.items())
+    by_operator = validated.by_operator.items()
+    each = "".join(f"  {name} {cell(middle(shares))}" for name, shares in by_operator)
     return (
-        f"validation at step {now.step:,}: loss {middle(found.loss):.4f}"
-        f" (training {middle(now.loss):.4f})  tokens {cell(middle(found.token_accuracy))}"
-        f"  exact match {cell(middle(found.exact_match))}{each}"
-        f"  learning rate {found.learning_rate:.2g}  {now.seconds:.0f} s"
+        f"validation at step {now.step:,}: loss {middle(validated.loss):.4f}"
+        f" (training {middle(now.loss):.4f})  tokens {cell(middle(validated.token_accuracy))}"
+        f"  exact match {cell(middle(validated.exact_match))}{each}"
+        f"  learning rate {validated.learning_rate:.2g}  {now.seconds:.0f} s"
     )
 
 
 def _progress_line(now: "Step") -> str:
-    loss, every = statistics.median(now.loss), [float(one) for one in now.exact_match]
-    ends = f" ({cell(min(every))}..{cell(max(every))})" if len(every) > 1 else ""
+    loss, shares = statistics.median(now.loss), [float(share) for share in now.exact_match]
+    ends = f" ({cell(min(shares))}..{cell(max(shares))})" if len(shares) > 1 else ""
     width = len(f"{now.steps:,}")
     repair = f"{now.repair}: " if now.repair else ""
     return (
         f"{repair}step {now.step:>{width},}/{now.steps:,}  loss {loss:.4f}"
-        f"  exact match {cell(statistics.median(every))}{ends}  {now.examples_per_second:,.0f}/s"
+        f"  exact match {cell(statistics.median(shares))}{ends}  {now.examples_per_second:,.0f}/s"
     )

@@ -1,6 +1,7 @@
-"""How problems are written, on a terminal: squared paper, token by token, and what roles see."""
+"""Longer views on the terminal: squared paper, the verdict of a check, a certificate, layers."""
 
 import itertools
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -9,16 +10,20 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from curta.config.table import Cells, Column
+from curta.config.table import Cells, Column, counted
 from curta.config.table import Table as Data
+from curta.problems.numerals import plain_answer
 from curta.programs.machine import drawing
 from curta.programs.machine.drawing import GAP, Cut, Mark, Sheet, Step
 
 if TYPE_CHECKING:
+    from curta.config.recipe import Recipe
+    from curta.evaluation.results import Certificate, WrongWindow
     from curta.layouts import Layout
     from curta.layouts.program import ProgramLayout
     from curta.problems.operations import Answer
     from curta.problems.problem import Problem
+    from curta.programs.machine.check import Checked, Explained
 
 COLOURS = ("cyan", "magenta", "yellow", "green", "red", "blue", "bright_cyan", "bright_magenta")
 
@@ -59,7 +64,7 @@ class Paper:
         return sheet_view(sheet, colours, self.styles)
 
 
-def written(layout: "Layout", problem: "Problem") -> RenderableType:
+def problem_view(layout: "Layout", problem: "Problem") -> RenderableType:
     """A problem as the layout writes it: on squared paper, or in a line and token by token."""
     from curta.layouts.program import ProgramLayout
 
@@ -71,7 +76,7 @@ def written(layout: "Layout", problem: "Problem") -> RenderableType:
     return Group(f"{problem} = {answer}: {about}", Paper(layout, tokens))
 
 
-def step_by_step(layout: "ProgramLayout", problem: "Problem") -> Data:
+def steps_table(layout: "ProgramLayout", problem: "Problem") -> Data:
     """Every token with its move, its square and what it sees."""
     tokens, prompt = layout.tokens_of(problem)
     colours = colours_of([role.name for role in layout.machine.roles])
@@ -239,5 +244,194 @@ def _direct(layout: "Layout", problem: "Problem") -> Group:
         for i, symbol in enumerate(symbols)
     ]
     line = Text.assemble(*zip(symbols, colours, strict=True))
-    told = f"layout {layout.name}: {layout.summary}"
-    return Group(told, line, Data("", columns, rows))
+    caption = f"layout {layout.name}: {layout.summary}"
+    return Group(caption, line, Data("", columns, rows))
+
+
+# A certificate.
+
+DRAWN = 5
+"""Most wrong windows that are drawn."""
+
+
+def certificate_view(
+    certificate: "Certificate", layout: "ProgramLayout", drawn: int = DRAWN
+) -> RenderableType:
+    """What a certificate says; wrong windows in a problem where the program's code is known."""
+    from curta.report.certified import headline
+    from curta.report.tables.certificate import members
+
+    style = "green" if certificate.perfect else "bold red"
+    views: list[RenderableType] = [Text(headline(certificate), style), members(certificate)]
+    for window in certificate.wrong[:drawn]:
+        views += _wrong_window(layout, window)
+    left = sum(member.wrong for member in certificate.members) - len(certificate.wrong[:drawn])
+    return Group(*views, *([Text(f"and {left:,} more", "dim")] if left > 0 else []))
+
+
+def _wrong_window(layout: "ProgramLayout", window: "WrongWindow") -> list[RenderableType]:
+    """What a member writes after a window, and where."""
+    from curta.report.certified import text_to
+
+    caption = Text.assemble(
+        f"\nmember {window.member} writes ", (window.written, "bold red"), " where ",
+        (window.expected, "bold green"), f" is right; margin {window.margin:.3g}, ",
+        "shown in training" if window.shown else "never shown in training",
+    )  # fmt: skip
+    text = text_to(layout, window)
+    if text is None:
+        return [caption, Text(f"  after {'; '.join(window.window)}")]
+    last = len(text) - 1
+    neighbours = drawing.neighbours_of(layout.machine, layout.windows, text, last)
+    styles = dict.fromkeys(neighbours, "underline") | {last: "reverse red"}
+    where = Text(f"  in {window.problem}, after token {last + 1:,}; what it sees is underlined")
+    return [caption, where, Paper(layout, text, last, styles, Cut(columns=9, lines=3))]
+
+
+# The verdict of `curta check`.
+
+MANY = 60_000
+"""Windows above which a program is hard to learn at default settings."""
+
+
+def check_lines(check: "Checked", train: str) -> Iterator[Text]:
+    """The results of a check, line by line, and at last whether the program can be learned.
+
+    `train` is what `curta train` is to be given for it, if anything.
+    """
+    program, machine = check.program, check.machine
+    yield Text(f"{program.name} ({program.operator}): {program.summary}", style="bold")
+    yield Text(
+        f"  {counted(len(machine.tokens), 'token')}, {counted(len(machine.roles), 'role')},"
+        f" {counted(len({token.move for token in machine.tokens}), 'move')};"
+        f" {check.tokens_per_second:,} tokens a second are recorded"
+    )
+    for size in check.sizes:
+        yield Text(
+            f"  up to {counted(size.digits, 'digit')}: {counted(size.problems, 'problem')},"
+            f" {size.middle:,} tokens in the median, {size.longest:,} at most"
+        )
+    problems = sum(size.problems for size in check.sizes)
+    if check.wrongs:
+        yield Text(f"  answers: {check.wrongs:,} of {problems:,} are wrong", style="red")
+    else:
+        yield Text(f"  answers: all {problems:,} are correct", style="green")
+    for answer in check.wrong:
+        text = program.problem_text(answer.operands)
+        wrote = "no answer can be read" if answer.written is None else "wrote "
+        wrote += "" if answer.written is None else plain_answer(answer.written)
+        yield Text(f"    {text}: {wrote}, should be {plain_answer(answer.truth)}")
+    yield from _window_lines(check)
+    if check.unstable:
+        text = program.problem_text(check.unstable)
+        yield Text(f"  not deterministic: two recordings of {text} differ", style="red")
+    for conflict in check.conflicts:
+        yield from _conflict_lines(check, conflict)
+    for growing in check.growing:
+        tokens = f"symbols of role {growing.role!r}"
+        advice = "write a large number digit by digit, or a mark for each step"
+        if growing.axis:
+            tokens = f"moves of role {growing.role!r} along {growing.axis!r}"
+            advice = "go home first, or move one square at a time"
+        yield Text(
+            f"  {tokens} grow with the problems (... {', '.join(growing.longest)}), so longer"
+            f" problems need tokens that training never shows: {advice}",
+            style="yellow",
+        )
+    reasons = [
+        *["it writes different texts for the same problem"] * bool(check.unstable),
+        *["some answers are wrong"] * bool(check.wrongs),
+        *["one window is followed by different tokens"] * bool(check.conflicts),
+    ]
+    if reasons:
+        yield Text(f"It cannot be learned: {', and '.join(reasons)}.", style="bold red")
+        return
+    limit = ", but only at lengths of training: its tokens grow" if check.growing else ""
+    step = f" Next: curta train {shlex.quote(train)}" if train else ""
+    yield Text(f"It can be learned{limit}.{step}", style="bold yellow" if limit else "bold green")
+
+
+def _window_lines(check: "Checked") -> Iterator[Text]:
+    """How many windows there are, and what each role sees; advice where they are many."""
+    if check.program.run is None:
+        yield Text("  no algorithm: the answer is learned whole, by attention to all tokens")
+        return
+    widest = max(map(len, check.windows.values()), default=0)
+    yield Text(
+        f"  windows: {check.distinct:,} distinct, of about {check.expected:,}; at most"
+        f" {counted(widest, 'neighbour')}"
+    )
+    for role, neighbours in check.windows.items():
+        places = []
+        for other, moved in neighbours:
+            steps = zip(check.machine.axes, moved, strict=True)
+            places.append(" ".join([other, *(f"{axis}{by:+d}" for axis, by in steps if by)]))
+        yield Text(f"    {role} sees {', '.join(places) or 'itself alone'}", style="dim")
+    if check.expected > MANY:
+        role, count = max(check.by_role.items(), key=lambda item: item[1])
+        seen = ", ".join(
+            f"{other} ({counted(check.symbols[other], 'symbol')})"
+            for other, _ in check.windows[role]
+        )
+        yield Text(
+            f"  {check.expected:,} windows or more are many: {count / check.distinct:.0%} are of"
+            f" role {role!r} ({counted(check.symbols[role], 'symbol')}), which sees {seen}. Take a"
+            " step in several tokens, or keep carries small; else train longer, with a wider model",
+            style="yellow",
+        )
+
+
+def _conflict_lines(check: "Checked", conflict: "Explained") -> Iterator[Text]:
+    """Two windows that look alike, what follows each, and what would tell them apart."""
+    windows = "1 window is" if conflict.count == 1 else f"{conflict.count:,} windows are"
+    yield Text(
+        f"  conflict in role {conflict.role!r}: {windows} followed by different tokens", style="red"
+    )
+    cells = (f"{cell.place}: {cell.symbol or 'nothing'}" for cell in conflict.window)
+    yield Text(f"    it sees     {', '.join(cells)}")
+    for operands, step, token in zip(
+        conflict.problems, conflict.steps, conflict.follows, strict=True
+    ):
+        text = check.program.problem_text(operands)
+        yield Text(f"    then        {token}   in {text}, after token {step + 1}")
+    yield Text(f"    {conflict.hint}")
+
+
+# The layers of a model.
+
+
+def layers_view(recipe: "Recipe", problem: "Problem | None") -> Group:
+    """Every weight, what it costs, and for which texts that holds.
+
+    Texts are those of the problem, and without one the longest of training.
+    """
+    from curta.layouts.texts import layout_of
+    from curta.model.model_cost import layers, scored
+
+    def sides(shape: tuple[int, ...]) -> str:
+        return " x ".join(f"{side:,}" for side in shape)
+
+    lengths = scored(recipe, problem)
+    tokens, rows, costs = lengths.tokens, list[Cells](), list[tuple[int, ...]]()
+    for layer in layers(recipe, layout_of(recipe), lengths.keys):
+        activations = layer.activation_bytes * tokens
+        costs.append((layer.parameters, layer.multiply_adds, layer.bytes, activations))
+        inputs = (tokens, layer.inputs) if layer.inputs else (tokens,)
+        rows.append([layer.name, layer.shape, inputs, (tokens, layer.outputs), *costs[-1]])
+    columns = [
+        Column("layer", words=True, fold=True),
+        *(Column(name, text=sides) for name in ("weight", "input", "output")),
+        *(Column(name) for name in ("parameters", "mult-adds a token", "bytes", "activations")),
+    ]
+    sums = [sum(column) for column in zip(*costs, strict=True)]
+    texts = "this problem" if problem is not None else "the longest in training"
+    return Group(
+        Data("", columns, rows, [["total", (), (), (), *sums]]),
+        f"Attention: {lengths.keys:,} keys scored for each query, in texts of up to {tokens:,}"
+        f" tokens ({texts}), keys that it may not see included.",
+        "Multiply-adds are those of matrix products, for a token that goes through everything;"
+        " look-ups, norms and what positions calculate are left out. Blocks are stacked along"
+        " the first axis of a weight's shape.",
+        "Inputs and outputs are those of one text and one block, tokens x features; activations"
+        " are the bytes that the outputs of all blocks and recurrences take.",
+    )

@@ -11,7 +11,7 @@ from pathlib import Path
 from curta.config import files
 from curta.config.errors import UserError, as_line
 from curta.frontends.cli.display import Status, entry_line, notice
-from curta.frontends.cli.stages import complete, learn
+from curta.frontends.cli.training import complete, learn
 from curta.frontends.cluster.task import MORE
 from curta.frontends.run import Comparison, Run
 from curta.runs import interrupts

@@ -1,8 +1,8 @@
 """The runs folder as pages over HTTP, for this machine alone; needs the extra `serve`.
 
 `site.py` says which address is which page, `server.py` who may ask for it, `policy.py` what
-a browser may do with the answer. What is shown comes from the files of the runs: `known.py`
-finds them, `made.py` makes their reports and pages anew where these are older, `live.py`
+a browser may do with the answer. What is shown comes from the files of the runs: `listing.py`
+finds them, `cached_pages.py` makes their reports and pages anew where these are older, `live.py`
 hands out the metrics of a run in training as they are written. Nothing is ever taken from an
 address but a name that was found before, or that of a file in `static`.
 """

@@ -14,7 +14,8 @@ from starlette.staticfiles import StaticFiles
 
 from curta.config.errors import UserError
 from curta.config.typed import as_json
-from curta.frontends.serve import known, live, made, pages, policy
+from curta.frontends.serve import cached_pages, listing, live, policy
+from curta.report.rendering import render
 
 _HERE = Path(__file__).parent
 
@@ -31,31 +32,37 @@ register_url_convertor("member", _Member())
 
 
 def index(request: Request) -> Response:
-    return HTMLResponse(pages.index(known.rows(), known.comparisons()))
+    page = render(
+        "serve/index.html", rows=listing.rows(), compared=listing.comparisons(), address=address,
+        place=_place,
+    )  # fmt: skip
+    return HTMLResponse(page)
 
 
 def home(request: Request) -> Response:
     """Leads to the page of a run, or to the report of a comparison."""
     name = _name(request)
-    if name in known.comparison_folders():
+    if name in listing.comparison_folders():
         return RedirectResponse(f"/runs/{quote(name[0], safe='')}/report.html", 303)
-    return RedirectResponse(pages.address(known.row(name, _folder(request))), 303)
+    return RedirectResponse(address(listing.row(name, _folder(request))), 303)
 
 
 def watched(request: Request) -> Response:
-    row = known.row(_name(request), _folder(request))
+    row = listing.row(_name(request), _folder(request))
     if row.error:
         raise UserError(row.error)
-    return HTMLResponse(pages.watched(row))
+    return HTMLResponse(render("serve/watched.html", row=row))
 
 
 def report(request: Request) -> Response:
-    compared = known.comparison_folders().get(_name(request))
-    return _isolated(made.compared(compared) if compared else made.report(_folder(request)))
+    compared = listing.comparison_folders().get(_name(request))
+    return _isolated(
+        cached_pages.compared(compared) if compared else cached_pages.report(_folder(request))
+    )
 
 
 def page(request: Request) -> Response:
-    return _isolated(made.page(_folder(request), request.path_params["member"]))
+    return _isolated(cached_pages.page(_folder(request), request.path_params["member"]))
 
 
 def metrics(request: Request) -> Response:
@@ -70,27 +77,40 @@ def report_style(request: Request) -> Response:
 
 def missing(request: Request, error: Exception) -> Response:
     reason = f"{error}" if isinstance(error, UserError) else "There is no such page."
-    return HTMLResponse(pages.refusal("Nothing here", reason), 404)
+    return HTMLResponse(_refusal("Nothing here", reason), 404)
 
 
 def only_read(request: Request, error: Exception) -> Response:
-    refusal = pages.refusal("Only reading", "Pages here are only read.")
+    refusal = _refusal("Only reading", "Pages here are only read.")
     return HTMLResponse(refusal, 405, {"Allow": "GET, HEAD"})
 
 
 def defect(request: Request, error: Exception) -> Response:
     """What Starlette sends past all middleware: it has its headers from here."""
-    return HTMLResponse(pages.refusal("A defect", "The terminal says more."), 500, policy.HEADERS)
+    return HTMLResponse(_refusal("A defect", "The terminal says more."), 500, policy.HEADERS)
 
 
-def _name(request: Request) -> known.Name:
+def _refusal(title: str, reason: str) -> str:
+    return render("serve/refusal.html", title=title, reason=reason)
+
+
+def address(row: listing.Row) -> str:
+    """The page of a run: its curves while it trains, else its report."""
+    return _place(row.name) + ("live.html" if row.running else "report.html")
+
+
+def _place(name: listing.Name) -> str:
+    return "".join(f"/{quote(part, safe='')}" for part in ("runs", *name)) + "/"
+
+
+def _name(request: Request) -> listing.Name:
     found = request.path_params
     return tuple(found[part] for part in ("comparison", "run") if part in found)
 
 
 def _folder(request: Request) -> Path:
     """The folder of the run that is asked for; HTTPException where none has that name."""
-    folder = known.run_folders().get(_name(request))
+    folder = listing.run_folders().get(_name(request))
     if folder is None:
         raise HTTPException(404)
     return folder

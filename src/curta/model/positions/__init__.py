@@ -1,4 +1,4 @@
-"""Position encodings. A new one is one file, its settings, and one line here."""
+"""Position encodings. A new one is a class, its settings, and one line here."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -11,30 +11,30 @@ if TYPE_CHECKING:
     from curta.layouts import Layout
     from curta.model.positions.base import Encoding, Shape
 
-MODULES: dict[type, str] = {
-    positions.Abacus: "abacus",
-    positions.ALiBi: "alibi",
-    positions.Coupled: "coupled",
-    positions.CoupledSinusoidal: "coupled_sinusoidal",
-    positions.FIRE: "fire",
-    positions.Learned: "learned",
-    positions.NoPE: "nope",
-    positions.PositionCoupling: "position_coupling",
-    positions.Randomised: "randomised",
-    positions.RoPE: "rope",
-    positions.Sinusoidal: "sinusoidal",
-    positions.T5: "t5",
-    positions.UserEncoding: "user",
-    positions.Window: "window",
+BUILDERS: dict[type, str] = {
+    positions.Abacus: "vectors.build_abacus",
+    positions.ALiBi: "biases.build_alibi",
+    positions.Coupled: "vectors.build_coupled",
+    positions.CoupledSinusoidal: "vectors.build_coupled_sinusoidal",
+    positions.FIRE: "biases.build_fire",
+    positions.Learned: "vectors.build_learned",
+    positions.NoPE: "base.build_nope",
+    positions.PositionCoupling: "vectors.build_position_coupling",
+    positions.Randomised: "vectors.build_randomised",
+    positions.RoPE: "rope.build_rope",
+    positions.Sinusoidal: "vectors.build_sinusoidal",
+    positions.T5: "biases.build_t5",
+    positions.UserEncoding: "user.build_user",
+    positions.Window: "window.build_window",
 }
-"""The module whose `build` makes an encoding of its settings; imported on first use."""
+"""The function that makes an encoding of its settings; its module is imported on first use."""
 
 
 def build(settings: Positions, shape: "Shape") -> "Encoding":
     """The encoding, its weights described but not drawn; UserError where it does not fit."""
-    module = import_module(f"{__name__}.{MODULES[type(settings)]}")
-    found: Encoding = module.build(settings, shape)
-    return found
+    module, function = BUILDERS[type(settings)].split(".")
+    encoding: Encoding = getattr(import_module(f"{__name__}.{module}"), function)(settings, shape)
+    return encoding
 
 
 def encoding(recipe: Recipe, layout: "Layout") -> "Encoding":

@@ -21,6 +21,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray, Shaped
 
+from curta.config.positions import NoPE
 from curta.layouts import Layout, ShapeBounds, TokenPositions
 
 HIDDEN = -1e9
@@ -58,7 +59,10 @@ class VisibleKeys(NamedTuple):
 
 
 class Encoding(eqx.Module):
-    """No positions at all; base of all encodings."""
+    """No positions at all: order is only what causal masking lets the model infer.
+
+    Base of all encodings. Source: Kazemnejad et al., arXiv 2305.19466.
+    """
 
     @property
     def layers(self) -> Any:
@@ -161,6 +165,10 @@ class Encoding(eqx.Module):
         scores = jnp.einsum("bqhe,bkhe->bhqk", q, k, preferred_element_type=jnp.float32)
         scores = scores * q.shape[-1] ** -0.5 + self.bias(layer, visible_keys)
         return jnp.where(visible_keys.mask[:, None], scores, HIDDEN)
+
+
+def build_nope(settings: NoPE, shape: Shape) -> Encoding:
+    return Encoding()
 
 
 def queries_at_once(queries: int, keys: int) -> int:

@@ -14,7 +14,7 @@ from curta.layouts import TokenPositions
 from curta.model.positions.base import Encoding, Heads, Shape
 
 
-def build(settings: RoPE, shape: Shape) -> Encoding:
+def build_rope(settings: RoPE, shape: Shape) -> Encoding:
     if shape.width // shape.heads % 2:
         raise UserError("positions 'rope' turns pairs: model.width / model.heads must be even")
     return RoPEEncoding(settings.base, settings.over == "heads")

@@ -1,4 +1,4 @@
-"""A position encoding from a user's file: `--positions.name ./decay.py`.
+"""A position encoding from a user's file: `positions.name=./decay.py`.
 
 The file defines one frozen dataclass of settings with `name` and `build(shape)`, as every
 encoding here does; its other fields are fields of the recipe. A recipe says
@@ -30,7 +30,7 @@ def made(positions: UserEncoding) -> Any:
     return settings_class(file)(**positions.settings)
 
 
-def build(positions: UserEncoding, shape: "Shape") -> "Encoding":
+def build_user(positions: UserEncoding, shape: "Shape") -> "Encoding":
     from curta.model.positions.base import Encoding
 
     built = made(positions).build(shape)
@@ -46,27 +46,29 @@ def is_known(positions: object) -> bool:
 
 def settings_class(file: userfiles.UserFile) -> type[Any]:
     """The dataclass of settings in a file; UserError if there is not just one."""
-    found = _settings(file)
-    if len(found) != 1:
+    classes = _settings(file)
+    if len(classes) != 1:
         raise UserError(
             f"{file.name}: a position encoding is one frozen dataclass with `name` and"
-            f" `build(shape)`; there are {len(found)}"
+            f" `build(shape)`; there are {len(classes)}"
         )
-    return found[0]
+    return classes[0]
 
 
 def every() -> list[type[Any]]:
     """The settings in all files that were executed in this process and define an encoding."""
-    found = map(_settings, userfiles.KNOWN.values())
-    return [one for settings in found if len(settings) == 1 for one in settings]
+    candidates = map(_settings, userfiles.KNOWN.values())
+    return [
+        settings_type for settings in candidates if len(settings) == 1 for settings_type in settings
+    ]
 
 
 def _settings(file: userfiles.UserFile) -> list[type[Any]]:
-    made = [one for one in file.classes() if dataclasses.is_dataclass(one)]
+    dataclass_types = [kind for kind in file.classes() if dataclasses.is_dataclass(kind)]
     return [
-        one
-        for one in made
-        if hasattr(one, "build") and "name" in {field.name for field in dataclasses.fields(one)}
+        kind
+        for kind in dataclass_types
+        if hasattr(kind, "build") and "name" in {field.name for field in dataclasses.fields(kind)}
     ]
 
 
@@ -75,16 +77,16 @@ def taken(fields: Mapping[str, Any], where: str) -> dict[str, Any]:
     table = fields.get("positions")
     if not isinstance(table, Mapping) or not userfiles.is_file(str(table.get("name", ""))):
         return dict(fields)
-    name, rest = str(table["name"]), {k: v for k, v in table.items() if k != "name"}
+    name, settings = str(table["name"]), {k: v for k, v in table.items() if k != "name"}
     tag = name if userfiles.is_tag(name) else userfiles.load(name).tag
     file = userfiles.known(tag)
     if file is not None:
-        rest = _checked(settings_class(file), rest, where)
-    return dict(fields) | {"positions": {"name": "(file)", "file": tag, "settings": rest}}
+        settings = _checked(settings_class(file), settings, where)
+    return dict(fields) | {"positions": {"name": "(file)", "file": tag, "settings": settings}}
 
 
 def _checked(settings: type[Any], given: dict[str, Any], where: str) -> dict[str, Any]:
     """All fields of the user's settings; UserError for the first that is wrong."""
-    made = typed.parse_fields(settings, json.dumps(given), where, "positions.")
-    found: dict[str, Any] = typed.adapter(settings).dump_python(made, mode="json")
-    return {key: value for key, value in found.items() if key != "name"}
+    parsed = typed.parse_fields(settings, json.dumps(given), where, "positions.")
+    values: dict[str, Any] = typed.adapter(settings).dump_python(parsed, mode="json")
+    return {key: value for key, value in values.items() if key != "name"}

@@ -20,12 +20,12 @@ from curta.config.errors import UserError
 from curta.config.positions import Window
 from curta.layouts import Layout, ShapeBounds, TokenPositions
 from curta.layouts.program import ProgramLayout
-from curta.model.deferred_init import Weight, normal
 from curta.model.positions.base import HIDDEN, Encoding, Keys, Queries, Shape, VisibleKeys
+from curta.model.weights import Weight, normal
 from curta.programs.machine.machine import cells_of
 
 
-def build(settings: Window, shape: Shape) -> Encoding:
+def build_window(settings: Window, shape: Shape) -> Encoding:
     layout = shape.layout
     if not isinstance(layout, ProgramLayout):
         raise UserError(f"positions 'window' need a program; {layout.name!r} is a layout")
@@ -125,7 +125,7 @@ class WindowEncoding(Encoding):
         """Which cell of each query's window each key stands in; `cells` if in none."""
         numbers, reach = self._numbers()
         keys, queries = visible_keys.keys, visible_keys.queries
-        wide = jnp.asarray(self._program.machine.wide)[keys.role][:, None]
+        wide = jnp.asarray(self._program.machine.broadcast_mask)[keys.role][:, None]
         moved = keys.coordinates[:, None] - queries.coordinates[:, :, None]
         moved = jnp.clip(jnp.where(wide, 0, moved), -reach - 1, reach + 1) + reach + 1
         address = queries.role[:, :, None] * len(self.layout.roles) + keys.role[:, None]

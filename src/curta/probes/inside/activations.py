@@ -53,7 +53,7 @@ class About:
     """
 
     FORMAT: ClassVar[int] = 1
-    REMEDY: ClassVar[str] = "write it anew with `curta activations`"
+    REMEDY: ClassVar[str] = "write it anew with `curta probe RUN activations`"
 
     run: str
     step: int
@@ -158,7 +158,7 @@ def find(
     if count > MOST:
         raise UserError(
             f"{count:,} numbers do not fit into memory ({MOST:,} do): name fewer sites, such as"
-            " --sites 'layer.0.*', or fewer problems"
+            " sites='layer.0.*', or fewer problems"
         )
     values = question.values(whole, [*chosen, "logits"])
     longest = int(whole.lengths.max())

@@ -21,7 +21,7 @@ ITSELF = "itself"
 Selection = SupportsIndex | str | Collection[SupportsIndex] | Collection[str]
 """One index or name, or several."""
 
-LISTER = "curta activations RUN PROBLEM"
+LISTER = "curta probe RUN activations PROBLEM"
 
 
 @dataclass(frozen=True)

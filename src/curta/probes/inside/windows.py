@@ -10,8 +10,8 @@ from jaxtyping import Array, Float, Int
 from curta.config.errors import UserError
 from curta.evaluation import certificate, memo, results
 from curta.layouts.program import ProgramLayout
+from curta.model.decoding import logits_of_windows
 from curta.model.transformer import Transformer
-from curta.model.windows import logits_of_windows
 from curta.runs.session import Session
 
 Rows = Int[np.ndarray, "windows cells"]

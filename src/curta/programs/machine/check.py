@@ -6,7 +6,8 @@ tokens no model under a window can learn the program: such conflicts are explain
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from statistics import median
 from typing import Any, NamedTuple
@@ -14,18 +15,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from curta.config.errors import QUOTED, UserError, shortened
-from curta.problems.numerals import to_text
+from curta.problems.numerals import plain_answer, to_text
 from curta.problems.problem import answer_text
 from curta.problems.sizes import Sizes
-from curta.programs.machine.conflicts import Explained, Recorded, explain
-from curta.programs.machine.finding import find
-from curta.programs.machine.machine import Machine, Windows, cells_of
-from curta.programs.machine.paper import Vocabulary
+from curta.programs.machine.finding import decides, find, places
+from curta.programs.machine.machine import Machine, Role, Windows, cells_of, neighbour_name
+from curta.programs.machine.paper import HOME, ProgramError, Vocabulary, arrow
 from curta.programs.machine.program import Program, Text
-from curta.programs.machine.recording import Recording, seen
+from curta.programs.machine.recording import (
+    Around,
+    Conflict,
+    Recording,
+    Squares,
+    WindowTable,
+    recorded_windows,
+)
 from curta.programs.machine.survey import FACTORS, machine_of, recorded
-from curta.programs.machine.table import WindowTable
-from curta.programs.machine.tokens import HOME, arrow
 
 TOKENS = 60_000
 """Tokens that are recorded at each size."""
@@ -33,11 +38,44 @@ TOKENS = 60_000
 SECONDS = 5.0
 """Seconds of recording at each size, after which fewer tokens must do."""
 
-SHOWN = 3
+EXAMPLES = 3
 """Wrong answers that are shown, at most."""
 
 REPEATED = 50
 """Problems of each size that are recorded twice."""
+
+REACH = 3
+"""How far is looked for what would tell two windows apart."""
+
+ROLES = 5
+"""Roles whose conflicts are explained, at most."""
+
+TRIED = 40
+"""Conflicts of a role on which is tried what would tell them all apart."""
+
+WRITE = "write what decides the next token, such as a carry, on a square that is seen"
+
+
+class Cell(NamedTuple):
+    """What a window shows: which neighbour, and the symbol there, None if there is none."""
+
+    place: str
+    symbol: str | None
+
+
+@dataclass(frozen=True)
+class Explained:
+    """A role whose next token is no function of its window, by an example."""
+
+    role: str
+    count: int
+    """Windows of this role that are followed by different tokens."""
+    window: tuple[Cell, ...]
+    follows: tuple[str, str]
+    problems: tuple[tuple[int, ...], tuple[int, ...]]
+    steps: tuple[int, int]
+    """The place of the query in the text that each problem has."""
+    hint: str
 
 
 @dataclass(frozen=True)
@@ -98,51 +136,100 @@ class Checked:
     def learnable(self) -> bool:
         return not (self.wrongs or self.conflicts or self.unstable)
 
+    @property
+    def table(self) -> dict[str, Any]:
+        """The same as JSON has it."""
+        return {
+            "program": self.program.name,
+            "operator": self.program.operator,
+            "learnable": self.learnable,
+            "tokens": len(self.machine.tokens),
+            "roles": [role.name for role in self.machine.roles],
+            "moves": sorted({token.move for token in self.machine.tokens}),
+            "windows": self.windows,
+            "distinct_windows": self.distinct,
+            "expected_windows": self.expected,
+            "windows_of_role": self.by_role,
+            "sizes": [vars(size) for size in self.sizes],
+            "tokens_per_second": self.tokens_per_second,
+            "wrong": self.wrongs,
+            "wrong_examples": [
+                vars(one) | {"written": plain_answer(one.written), "truth": plain_answer(one.truth)}
+                for one in self.wrong
+            ],
+            "conflicts": [
+                vars(conflict) | {"window": [cell._asdict() for cell in conflict.window]}
+                for conflict in self.conflicts
+            ],
+            "growing": [vars(growing) for growing in self.growing],
+            "unstable": self.unstable,
+        }
 
-def check(program: Program, sizes: Sizes) -> Checked:
+
+class Drawn(NamedTuple):
+    """Problems of one size and their texts, and how many tokens there were by then."""
+
+    problems: list[tuple[int, ...]]
+    texts: list[Text]
+    sized: Sized
+    vocabulary: int
+    seconds: float
+    unstable: tuple[int, ...] | None
+    """A problem whose text differs when it is recorded again."""
+
+
+def check_program(program: Program, sizes: Sizes) -> Checked:
     """Record problems up to FACTORS times these sizes, and look at what was written."""
-    vocabulary = _prompts(program)
+    vocabulary = _prompt_vocabulary(program)
     drawn = [_draw(program, sizes.times(factor), vocabulary) for factor in FACTORS]
-    problems = [operands for one in drawn for operands in one.problems]
-    texts = [text for one in drawn for text in one.texts]
-    seconds = sum(one.seconds for one in drawn)
+    problems = [operands for size in drawn for operands in size.problems]
+    texts = [text for size in drawn for text in size.texts]
     machine = machine_of([program], vocabulary.tokens)
     recording = Recording.of(texts)
     windows = find(machine, recording, program.reach) if program.run else {}
     table = WindowTable(cells_of(windows))
-    table.add(seen(machine, recording, windows))
-    of = Recorded(program, machine, windows, problems, texts)
+    table.add(recorded_windows(machine, recording, windows))
     counts = np.bincount(machine.role[table.rows[:, 0]], minlength=len(machine.roles))
-    by_role = {role.name: int(n) for role, n in zip(machine.roles, counts, strict=True) if n}
-    each = {
-        token.role: {t.symbol for t in machine.tokens if t.role == token.role}
-        for token in machine.tokens
-    }
-    symbols = {role: len(found) for role, found in each.items()}
-    wrong = [list(_wrong(program, machine, size)) for size in drawn]
-    unstable = next((one.unstable for one in drawn if one.unstable), None)
-    conflicts = explain(of, table.conflicts) if program.run and not unstable else ()
-    return Checked(
-        program, machine, windows, len(table), _expected(table), by_role, symbols,
-        tuple(one.sized for one in drawn),
-        round(len(recording.tokens) / max(seconds, 1e-9)), _shortest(next(filter(None, wrong), [])),
-        sum(map(len, wrong)), conflicts,
-        tuple(_growing(machine, vocabulary, [one.known for one in drawn])), unstable,
-    )  # fmt: skip
-
-
-def _expected(table: WindowTable) -> int:
-    """Estimate the total from windows seen once and twice: S + f1 (f1 - 1) / (2 (f2 + 1))."""
+    # Chao's estimate of all windows from those seen once and twice: S + f1 (f1 - 1) / (2 (f2 + 1))
     once, twice = (int(np.sum(table.counts == count)) for count in (1, 2))
-    return len(table) + once * (once - 1) // (2 * (twice + 1))
+    symbols = {
+        role: len({token.symbol for token in machine.tokens if token.role == role})
+        for role in dict.fromkeys(token.role for token in machine.tokens)
+    }
+    wrong = [list(_wrong(program, machine, size)) for size in drawn]
+    unstable = next((size.unstable for size in drawn if size.unstable), None)
+    conflicts = list[Explained]()
+    if program.run and not unstable:
+        by_role: dict[str, list[Conflict]] = {}
+        for conflict in table.conflicts:
+            by_role.setdefault(machine.tokens[conflict.row[0]].role, []).append(conflict)
+        for role, of_role in list(by_role.items())[:ROLES]:
+            conflicts.append(_explain(program, machine, windows, problems, texts, role, of_role))
+    seconds = sum(size.seconds for size in drawn)
+    return Checked(
+        program=program,
+        machine=machine,
+        windows=windows,
+        distinct=len(table),
+        expected=len(table) + once * (once - 1) // (2 * (twice + 1)),
+        by_role={r.name: int(n) for r, n in zip(machine.roles, counts, strict=True) if n},
+        symbols=symbols,
+        sizes=tuple(size.sized for size in drawn),
+        tokens_per_second=round(len(recording.tokens) / max(seconds, 1e-9)),
+        wrong=_shortest(next(filter(None, wrong), [])),
+        wrongs=sum(map(len, wrong)),
+        conflicts=tuple(conflicts),
+        growing=tuple(_growing(machine, vocabulary, [size.vocabulary for size in drawn])),
+        unstable=unstable,
+    )
 
 
 def refuse_wrong(program: Program, sizes: Sizes) -> None:
     """Raise UserError if a program writes another answer than the truth, or not always the same.
 
-    The message has the problems that `check` shows: at the first size where any is wrong.
+    The message has the problems that `check_program` shows: at the first size where any is wrong.
     """
-    vocabulary = _prompts(program)
+    vocabulary = _prompt_vocabulary(program)
     drawn = _draw(program, sizes, vocabulary)
     where = f"program {program.name!r}"
     where += f" of {program.file.rpartition('@')[0]}" if program.file else ""
@@ -153,23 +240,16 @@ def refuse_wrong(program: Program, sizes: Sizes) -> None:
         )
     wrong = _shortest(_wrong(program, machine_of([program], vocabulary.tokens), drawn))
     if wrong:
+        text = lambda answer: shortened(answer_text(answer), QUOTED)
         examples = ", ".join(
-            f"{'no answer' if one.written is None else shortened(answer_text(one.written), QUOTED)}"
-            f" for {program.problem_text(one.operands)}"
-            f" (the truth is {shortened(answer_text(one.truth), QUOTED)})"
-            for one in wrong
+            f"{'no answer' if example.written is None else text(example.written)}"
+            f" for {program.problem_text(example.operands)} (the truth is {text(example.truth)})"
+            for example in wrong
         )
         raise UserError(f"{where} is wrong: it writes {examples}")
 
 
-def _shortest(wrong: Iterable[Wrong]) -> tuple[Wrong, ...]:
-    """Return some different problems of these, the shortest first."""
-    different = {one.operands: one for one in wrong}.values()
-    length = lambda one: (sum(len(to_text(value)) for value in one.operands), one.operands)
-    return tuple(sorted(different, key=length)[:SHOWN])
-
-
-def _prompts(program: Program) -> Vocabulary:
+def _prompt_vocabulary(program: Program) -> Vocabulary:
     """Return a vocabulary that has every token of a prompt."""
     vocabulary = Vocabulary()
     for key in program.format.every():
@@ -177,66 +257,147 @@ def _prompts(program: Program) -> Vocabulary:
     return vocabulary
 
 
-class Drawn(NamedTuple):
-    """Problems of one size and their texts, and how many tokens there were by then."""
-
-    problems: list[tuple[int, ...]]
-    texts: list[Text]
-    sized: Sized
-    known: int
-    seconds: float
-    unstable: tuple[int, ...] | None
-    """A problem whose text differs when it is recorded again."""
-
-
 def _draw(program: Program, sizes: Sizes, vocabulary: Vocabulary) -> Drawn:
-    begun = time.perf_counter()
-    found = list(recorded(program, sizes, vocabulary, f"check of {program.name}", TOKENS, SECONDS))
+    """Record problems of one size, some of them twice."""
+    begun, seed = time.perf_counter(), f"check of {program.name}"
+    pairs = list(recorded(program, sizes, vocabulary, seed, TOKENS, SECONDS))
     seconds = time.perf_counter() - begun
-    texts = [text for _, text in found]
+    texts = [text for _, text in pairs]
     lengths = [len(tokens) for tokens, _ in texts]
     sized = Sized(sizes.first[1], len(lengths), sum(lengths), max(lengths), round(median(lengths)))
     known = len(vocabulary.numbers)
-    again = (one for one, text in found[:REPEATED] if program.record(one, vocabulary) != text)
-    unstable = next(again, None)
-    return Drawn([operands for operands, _ in found], texts, sized, known, seconds, unstable)
+    again = (ops for ops, text in pairs[:REPEATED] if program.record(ops, vocabulary) != text)
+    return Drawn([ops for ops, _ in pairs], texts, sized, known, seconds, next(again, None))
 
 
 def _wrong(program: Program, machine: Machine, drawn: Drawn) -> Iterator[Wrong]:
     """Yield the problems whose text holds another answer than the truth."""
     for operands, (tokens, prompt) in zip(drawn.problems, drawn.texts, strict=True):
-        right = program.true_answer(operands)
-        where = machine.positions(np.array(tokens))[prompt:].tolist()
-        pairs = [(machine.tokens[t], w) for t, w in zip(tokens[prompt:], where, strict=True)]
+        truth = program.true_answer(operands)
+        squares = machine.positions(np.array(tokens))[prompt:].tolist()
+        pairs = [(machine.tokens[t], at) for t, at in zip(tokens[prompt:], squares, strict=True)]
         answer = program.format.read(pairs) if tokens[-1] == machine.end else None
-        if answer != right or isinstance(answer, bool) != isinstance(right, bool):
-            yield Wrong(operands, answer, right)
+        if answer != truth or isinstance(answer, bool) != isinstance(truth, bool):
+            yield Wrong(operands, answer, truth)
+
+
+def _shortest(wrong: Iterable[Wrong]) -> tuple[Wrong, ...]:
+    """Return some different problems of these, the shortest first."""
+    different = {example.operands: example for example in wrong}.values()
+    length = lambda example: sum(len(to_text(value)) for value in example.operands)
+    return tuple(sorted(different, key=lambda e: (length(e), e.operands))[:EXAMPLES])
 
 
 def _growing(machine: Machine, vocabulary: Vocabulary, ends: Sequence[int]) -> Iterator[Growing]:
-    """Roles whose moves on an axis, or whose symbols, grow with each larger size."""
-    tokens, begins = vocabulary.tokens, [0, *ends]
+    """Yield roles whose moves on an axis, or whose symbols, grow with each larger size.
+
+    `ends` say how many tokens there were after each size.
+    """
+
+    def length(move: int) -> int:
+        return abs(move - HOME if move > HOME // 2 else move)
+
+    tokens, spans = vocabulary.tokens, list(pairwise([0, *ends]))
     for role in dict.fromkeys(token.role for token in tokens):
+        sizes = [[t for t in tokens[start:stop] if t.role == role] for start, stop in spans]
         for axis, name in enumerate(machine.axes):
-            parts = [
-                [t.move[axis] for t in tokens[start:stop] if t.role == role]
-                for start, stop in pairwise(begins)
-            ]
-            longest = [max(map(_length, part), default=0) for part in parts]
+            moves = [[token.move[axis] for token in size] for size in sizes]
+            longest = [max(map(length, size), default=0) for size in moves]
             if 1 < longest[0] < longest[-1] and longest[1] < longest[-1]:
-                every = sorted(sorted(set(chain.from_iterable(parts))), key=_length)
+                every = sorted(sorted(set(chain.from_iterable(moves))), key=length)
                 yield Growing(role, name, tuple(arrow(move) for move in every[-4:]))
-        sizes = [
-            [t for t in tokens[start:stop] if t.role == role] for start, stop in pairwise(begins)
+        first = {token.symbol for token in sizes[0]}
+        fresh = [
+            [symbol for symbol in dict.fromkeys(t.symbol for t in size) if symbol not in first]
+            for size in sizes[1:]
         ]
-        known = {t.symbol for t in sizes[0]}
-        fresh = [list(dict.fromkeys(t.symbol for t in size)) for size in sizes[1:]]
-        fresh = [[symbol for symbol in size if symbol not in known] for size in fresh]
-        greatest = [max((t.value or 0 for t in size), default=0) for size in sizes]
+        greatest = [max((token.value or 0 for token in size), default=0) for size in sizes]
         signs = not any(greatest) and len(fresh[1]) > len(fresh[0])
         if all(fresh) and (signs or greatest[0] < greatest[1] < greatest[2]):
             yield Growing(role, "", tuple(fresh[1][-4:]))
 
 
-def _length(move: int) -> int:
-    return abs(move - HOME if move > HOME // 2 else move)
+def _explain(
+    program: Program,
+    machine: Machine,
+    windows: Windows,
+    problems: Sequence[tuple[int, ...]],
+    texts: Sequence[Text],
+    role: str,
+    conflicts: Sequence[Conflict],
+) -> Explained:
+    """Explain the conflicts of a role by the shortest two texts, and what would resolve them."""
+
+    def symbol(token: int) -> str | None:
+        return machine.tokens[token].symbol if token < len(machine.tokens) else None
+
+    def step(text: Text, row: tuple[int, ...], target: int) -> int:
+        """Return where in a text this window is followed by that token."""
+        recording = Recording.of([text])
+        shown = recorded_windows(machine, recording, windows)
+        hits = (shown.rows == np.array(row)).all(axis=1) & (shown.targets == target)
+        return int(np.flatnonzero(recording.asked)[np.flatnonzero(hits)[0]])
+
+    shortest = sorted(conflicts, key=lambda c: sum(len(texts[text][0]) for text in c.texts))
+    one = shortest[0]
+    first, second = (texts[text] for text in one.texts)
+    steps = step(first, one.row, one.targets[0]), step(second, one.row, one.targets[1])
+    names = [role, *(neighbour_name(machine.axes, other) for other in windows.get(role, ()))]
+    follows = (machine.tokens[one.targets[0]].text, machine.tokens[one.targets[1]].text)
+
+    few = [texts[t] for conflict in shortest[:: -(-len(shortest) // TRIED)] for t in conflict.texts]
+    few += sorted(texts, key=lambda text: len(text[0]))[: 10 * TRIED]
+    remedy = _remedy(program, machine, role, [Recording.of(few), Recording.of(texts)])
+    if remedy is not None:
+        hint = f"{remedy} resolves it (tried on all these texts); or write it on a nearer square"
+    else:
+        # Neighbours, the nearest first, at which something else stands in the two texts.
+        hint = f"nothing within {REACH} squares tells these two apart: {WRITE}"
+        squares = Squares(machine, Recording.of((first, second)))
+        around = Around(squares, np.array([steps[0], len(first[0]) + steps[1]]))
+        for other, moved in places(machine, REACH):
+            here, there = around.find(other, moved).tolist()
+            if here == there or sum(map(abs, moved)) > REACH:
+                continue
+            pair = [symbol(token) or "nothing" for token in (here, there)]
+            if pair[0] == pair[1]:  # alike but for the move
+                pair = [machine.tokens[token].text for token in (here, there)]
+            name = neighbour_name(machine.axes, (machine.roles[other].name, moved))
+            hint = (
+                f"{name} tells these two apart ({pair[0]} and {pair[1]}), but no square within"
+                f" {REACH} tells all of them apart: {WRITE}"
+            )
+            break
+    return Explained(
+        role=role,
+        count=len({conflict.row for conflict in conflicts}),
+        window=tuple(Cell(n, symbol(t)) for n, t in zip(names, one.row, strict=False)),
+        follows=follows,
+        problems=(problems[one.texts[0]], problems[one.texts[1]]),
+        steps=steps,
+        hint=hint,
+    )
+
+
+def _remedy(
+    program: Program, machine: Machine, role: str, samples: Sequence[Recording]
+) -> str | None:
+    """Return a change that makes the next token a function: look farther, or from everywhere."""
+    changes = [(f"reach={far}", machine, far) for far in range(program.reach + 1, REACH + 1)]
+    prompt = {part.name for part in program.prompt}
+    for number, other in enumerate(machine.roles):
+        for axis in machine.axes if other.name != "end" else ():
+            if axis in other.broadcast:
+                continue
+            axes = (*other.broadcast, axis)
+            roles = [*machine.roles]
+            roles[number] = Role(other.name, axes)
+            words = f"broadcast={{{other.name!r}: {axes!r}}}"
+            if other.name in prompt:
+                words = f"everywhere={axes!r} of {other.name!r}"
+            changes.append((words, replace(machine, roles=tuple(roles)), program.reach))
+    for words, changed, reach in changes:
+        with suppress(ProgramError):  # found from everywhere, two tokens stand on one square
+            if all(decides(changed, sample, role, reach) for sample in samples):
+                return words
+    return None

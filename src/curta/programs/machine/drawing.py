@@ -14,9 +14,9 @@ import numpy as np
 
 from curta.programs.machine.machine import Machine, Neighbour, Windows
 from curta.programs.machine.machine import neighbour_name as neighbour_name
+from curta.programs.machine.paper import arrow
 from curta.programs.machine.prompt import Given
-from curta.programs.machine.recording import Recording, seen
-from curta.programs.machine.tokens import arrow
+from curta.programs.machine.recording import Recording, recorded_windows
 
 EVERYWHERE = "all"
 """The margin of an axis, for what is found from everywhere on it."""
@@ -29,6 +29,10 @@ NONE = "∅"
 
 Place = tuple[int | None, ...]
 """A square; None on the axes on which it is found from everywhere."""
+
+
+Column = int | str | None
+"""A place on an axis, or GAP; None is the margin."""
 
 
 class Mark(NamedTuple):
@@ -115,20 +119,22 @@ def window(machine: Machine, role: str, neighbours: Sequence[Neighbour]) -> Shee
 
 def steps(machine: Machine, windows: Windows, tokens: Sequence[int], prompt: int) -> list[Step]:
     """The text token by token, with the windows of those after which something is written."""
-    found = seen(machine, Recording.of([(tokens, prompt)]), windows)
-    sees = dict(enumerate(found.rows.tolist(), prompt - 1))
-    return [
-        Step(
-            index,
-            machine.tokens[token].symbol,
-            machine.tokens[token].role,
-            tuple(map(arrow, machine.tokens[token].move)),
-            tuple(EVERYWHERE if x is None else str(x) for x in at),
-            index < prompt,
-            _seen(machine, windows, sees[index]) if index in sees else None,
-        )
-        for index, (token, at) in enumerate(zip(tokens, places(machine, tokens), strict=True))
-    ]
+    shown = recorded_windows(machine, Recording.of([(tokens, prompt)]), windows)
+    rows, table = dict(enumerate(shown.rows.tolist(), prompt - 1)), list[Step]()
+    for index, (number, at) in enumerate(zip(tokens, places(machine, tokens), strict=True)):
+        token = machine.tokens[number]
+        sees: tuple[tuple[str, str], ...] | None = None
+        if index in rows:
+            near = windows.get(token.role, ())
+            names = [neighbour_name(machine.axes, neighbour) for neighbour in near]
+            symbols = [
+                machine.tokens[t].symbol if t < len(machine.tokens) else NONE
+                for t in rows[index][1:]
+            ]
+            sees = tuple(zip(names, symbols, strict=False))
+        move, square = tuple(map(arrow, token.move)), tuple(map(_place_name, at))
+        table.append(Step(index, token.symbol, token.role, move, square, index < prompt, sees))
+    return table
 
 
 def places(machine: Machine, tokens: Sequence[int]) -> list[Place]:
@@ -166,13 +172,6 @@ def ruled(line: Line) -> list[tuple[str, tuple[Mark | None, ...]]]:
     ]
 
 
-def _seen(machine: Machine, windows: Windows, row: Sequence[int]) -> tuple[tuple[str, str], ...]:
-    near = windows.get(machine.tokens[row[0]].role, ())
-    symbols = [machine.tokens[t].symbol if t < len(machine.tokens) else NONE for t in row[1:]]
-    names = [neighbour_name(machine.axes, one) for one in near]
-    return tuple(zip(names, symbols, strict=False))
-
-
 def _without(axes: Sequence[str], at: Sequence[int], broadcast: Collection[str]) -> Place:
     """A square; None on the axes on which it is found from everywhere."""
     return tuple(None if axis in broadcast else x for axis, x in zip(axes, at, strict=True))
@@ -180,80 +179,57 @@ def _without(axes: Sequence[str], at: Sequence[int], broadcast: Collection[str])
 
 def _sheet(machine: Machine, placed: Mapping[tuple[Place, str], Mark], cut: Cut) -> Sheet:
     """Squares in order; two axes at least, so that every text has lines."""
-    squares: dict[Place, list[Mark]] = {}
+    squares: dict[Any, list[Mark]] = {}
     for (at, _), mark in placed.items():
         squares.setdefault((*at, 0) if len(at) == 1 else at, []).append(mark)
     center = next((at for at, ms in squares.items() if any(m.time == cut.around for m in ms)), None)
-    across = _kept({at[0] for at in squares}, cut.columns, center[0] if center else None)
-    if not _rightwards(machine):
-        across = [x for x in across[::-1] if x is not None] + [x for x in across if x is None]
-    rests = sorted({at[2:] for at in squares}, key=lambda rest: [(x is not None, x) for x in rest])
-    blocks = [
-        _block(machine, squares, across, rest, cut, center)
-        for rest in rests
-        if center is None or rest == center[2:] or None in rest
-    ]
+    columns = {at[0] for at in squares if at[0] is not None}
+    every = range(min(columns), max(columns) + 1) if columns else ()
+    across = _cut(every, cut.columns, center[0] if center else None)
+    # A number of several operands lies as its last operand does.
+    last = [number[-1] for form in machine.formats.values() for number in form.numbers]
+    operands = [part for part in last if isinstance(part, Given)]
+    if not any(part.high_first and part.along == machine.axes[0] for part in operands):
+        across.reverse()
+        margin: list[Column] = [None] * any(at[0] is None for at in squares)
+        across += margin
+    elif any(at[0] is None for at in squares):
+        across.insert(0, None)
+    blocks = []
+    for rest in sorted({at[2:] for at in squares}, key=lambda at: [(x is not None, x) for x in at]):
+        if center is not None and rest != center[2:] and None not in rest:
+            continue
+        rows = {at[1] for at in squares if at[2:] == rest}
+        down = _cut(
+            sorted(y for y in rows if y is not None), cut.lines, center[1] if center else None
+        )
+        lines = tuple(
+            Line(
+                _place_name(y) if len(machine.axes) > 1 else "",
+                tuple(tuple(squares.get((x, y, *rest), ())) for x in across),
+            )
+            for y in ([None] if None in rows else []) + down
+        )
+        names = (f"{axis} {_place_name(x)}" for axis, x in zip(machine.axes[2:], rest, strict=True))
+        blocks.append(Block(", ".join(names), lines))
     if len(blocks) > cut.blocks:
         half = cut.blocks // 2
         blocks = [*blocks[: cut.blocks - half], Block(GAP, ()), *blocks[len(blocks) - half :]]
-    return Sheet(machine.axes, tuple(map(_shown, across)), tuple(blocks))
+    return Sheet(machine.axes, tuple(map(_place_name, across)), tuple(blocks))
 
 
-def _block(
-    machine: Machine,
-    squares: Mapping[Any, list[Mark]],
-    across: Sequence[int | str | None],
-    rest: Place,
-    cut: Cut,
-    center: Place | None,
-) -> Block:
-    known = {at[1] for at in squares if at[2:] == rest}
-    lines = (
-        Line(
-            _shown(y) if len(machine.axes) > 1 else "",
-            tuple(tuple(squares.get((x, y, *rest), ())) for x in across),
-        )
-        for y in _kept(known, cut.lines, center[1] if center else None, whole=False)
-    )
-    names = (f"{axis} {_shown(x)}" for axis, x in zip(machine.axes[2:], rest, strict=True))
-    return Block(", ".join(names), tuple(lines))
+def _cut(places: Sequence[int], most: int, middle: int | None) -> list[Column]:
+    """Return places in order; of more than `most` those around the middle, or else both ends."""
+    if len(places) <= most:
+        return [*places]
+    if middle is None:
+        return [*places[: most - most // 2], GAP, *places[len(places) - most // 2 :]]
+    at = min(range(len(places)), key=lambda i: abs(places[i] - middle))
+    start = max(0, min(at - most // 2, len(places) - most))
+    before: list[Column] = [GAP] * (start > 0)
+    after: list[Column] = [GAP] * (start + most < len(places))
+    return [*before, *places[start : start + most], *after]
 
 
-def _kept(
-    values: set[int | None], most: int, middle: int | None, whole: bool = True
-) -> list[int | str | None]:
-    """Places of an axis in order, the margin first; all between the ends if `whole`.
-
-    Of more than `most` those around the middle are kept, or else both ends.
-    """
-    known = sorted(x for x in values if x is not None)
-    if whole and known:
-        known = list(range(known[0], known[-1] + 1))
-    kept: list[int | str | None] = list(known)
-    if len(known) > most:
-        if middle is None:
-            kept = [*known[: most - most // 2], GAP, *known[len(known) - most // 2 :]]
-        else:
-            kept = _around(known, most, middle)
-    return [None, *kept] if None in values else kept
-
-
-def _around(known: list[int], most: int, middle: int) -> list[int | str | None]:
-    at = min(range(len(known)), key=lambda i: abs(known[i] - middle))
-    start = max(0, min(at - most // 2, len(known) - most))
-    before, after = [GAP] * (start > 0), [GAP] * (start + most < len(known))
-    return [*before, *known[start : start + most], *after]
-
-
-def _rightwards(machine: Machine) -> bool:
-    """Whether a number lies along the first axis from its most significant digit on.
-
-    Of a number of several operands, the last one says so.
-    """
-    last = [number[-1] for form in machine.formats.values() for number in form.numbers]
-    given = [part for part in last if isinstance(part, Given)]
-    return any(part.high_first and part.along == machine.axes[0] for part in given)
-
-
-def _shown(x: int | str | None) -> str:
+def _place_name(x: Column) -> str:
     return EVERYWHERE if x is None else str(x)

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Int
 
 from curta.programs.machine.machine import Displacement, Machine, Neighbour, Windows
-from curta.programs.machine.recording import Queries, Recording, Squares
+from curta.programs.machine.recording import Around, Queries, Recording, Squares
 
 MOST = 6
 """Most neighbours of a role."""
@@ -49,12 +49,12 @@ def find(machine: Machine, recording: Recording, reach: int = 1) -> Windows:
     squares = Squares(machine, recording)
     query = np.flatnonzero(recording.asked)
     roles = machine.role[recording.tokens[query]]
-    found: Windows = {}
+    windows: Windows = {}
     for number, role in enumerate(machine.roles):
-        mine = query[roles == number]
-        if len(mine):
-            found[role.name] = _of_role(squares, mine, reach)
-    return found
+        of_role = query[roles == number]
+        if len(of_role):
+            windows[role.name] = _of_role(squares, of_role, reach)
+    return windows
 
 
 def decides(machine: Machine, recording: Recording, role: str, reach: int) -> bool:
@@ -82,23 +82,23 @@ def _of_role(squares: Squares, query: Queries, reach: int) -> tuple[Neighbour, .
 def _select(squares: Squares, query: Queries, reach: int) -> tuple[Neighbour, ...]:
     """The smallest window for these queries, by selection and elimination."""
     tokens = squares.recording.tokens
-    target, own = _classes(tokens[query + 1])[0], _classes(tokens[query])[0]
-    candidates, chosen, code = list(_candidates(squares, query, reach)), list[Candidate](), own
+    target, start = _classes(tokens[query + 1])[0], _classes(tokens[query])[0]
+    candidates, chosen, code = list(_candidates(squares, query, reach)), list[Candidate](), start
     while candidates and len(chosen) < MOST and _uncertainty(code, target) > 0:
         scores = [_uncertainty(c.parts(code), target) for c in candidates]
         best = min(range(len(scores)), key=lambda i: (round(scores[i], 9), candidates[i].size, i))
         chosen.append(candidates.pop(best))
         code, _ = _classes(chosen[-1].parts(code))
-    return tuple(c.neighbour for c in _needed(own, chosen, target))
+    return tuple(c.neighbour for c in _needed(start, chosen, target))
 
 
 def _candidates(squares: Squares, query: Queries, reach: int) -> Iterator[Candidate]:
     """Every neighbour within reach that is not the same everywhere, the nearest first."""
-    machine, around = squares.machine, squares.around(query)
+    machine, around = squares.machine, Around(squares, query)
     for role, displacement in places(machine, reach):
-        found = around.find(role, displacement)
-        if (found != found[0]).any():
-            yield Candidate((machine.roles[role].name, displacement), *_classes(found))
+        tokens = around.find(role, displacement)
+        if (tokens != tokens[0]).any():
+            yield Candidate((machine.roles[role].name, displacement), *_classes(tokens))
 
 
 def _undecided(
@@ -109,9 +109,12 @@ def _undecided(
     Windows a, b, a followed by 1, 2, 3: the first and the last.
     """
     machine = squares.machine
-    tokens, around = squares.recording.tokens, squares.around(query)
-    found = [around.find(machine.role_numbers[other], moved) for other, moved in near]
-    chosen = [Candidate(one, *_classes(values)) for one, values in zip(near, found, strict=True)]
+    tokens, around = squares.recording.tokens, Around(squares, query)
+    neighbour_tokens = [around.find(machine.role_numbers[other], moved) for other, moved in near]
+    chosen = [
+        Candidate(one, *_classes(values))
+        for one, values in zip(near, neighbour_tokens, strict=True)
+    ]
     code = _code(_classes(tokens[query])[0], chosen)
     target = tokens[query + 1]
     first = np.zeros(int(code.max()) + 1, np.int64)
@@ -124,7 +127,7 @@ def _undecided(
 def places(machine: Machine, reach: int) -> Iterator[tuple[int, Displacement]]:
     """Where a neighbour may be: roles, none moved along an axis on which it is everywhere."""
     for displacement in displacements(len(machine.axes), reach):
-        for role, wide in enumerate(machine.wide.tolist()):
+        for role, wide in enumerate(machine.broadcast_mask.tolist()):
             if not any(step and w for step, w in zip(displacement, wide, strict=True)):
                 yield role, displacement
 
@@ -139,21 +142,21 @@ def displacements(axes: int, reach: int) -> list[Displacement]:
     return sorted(every, key=lambda d: (sum(map(abs, d)), [-x for x in d]))
 
 
-def _needed(own: Queries, chosen: list[Candidate], target: Queries) -> list[Candidate]:
+def _needed(start: Queries, chosen: list[Candidate], target: Queries) -> list[Candidate]:
     """Those of the chosen without which the next token is no function any more."""
-    least = _uncertainty(_code(own, chosen), target)
+    least = _uncertainty(_code(start, chosen), target)
     for candidate in list(chosen):
-        rest = [c for c in chosen if c is not candidate]
-        if _uncertainty(_code(own, rest), target) <= least:
-            chosen = rest
+        others = [c for c in chosen if c is not candidate]
+        if _uncertainty(_code(start, others), target) <= least:
+            chosen = others
     return chosen
 
 
-def _code(own: Queries, chosen: list[Candidate]) -> Queries:
+def _code(code: Queries, chosen: list[Candidate]) -> Queries:
     """One number for each query: equal where its token and all these neighbours are."""
     for candidate in chosen:
-        own = _classes(candidate.parts(own))[0]
-    return own
+        code = _classes(candidate.parts(code))[0]
+    return code
 
 
 def _classes(values: Queries) -> tuple[Queries, int]:
@@ -165,8 +168,8 @@ def _classes(values: Queries) -> tuple[Queries, int]:
     if _dense(values):
         there = np.bincount(values) > 0
         return (np.cumsum(there) - 1)[values], int(there.sum())
-    known, inverse = np.unique(values, return_inverse=True)
-    return inverse.astype(np.int64), len(known)
+    distinct, inverse = np.unique(values, return_inverse=True)
+    return inverse.astype(np.int64), len(distinct)
 
 
 def _uncertainty(code: Queries, target: Queries) -> float:

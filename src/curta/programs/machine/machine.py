@@ -16,9 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from curta.problems.operations import Answer as TrueAnswer
+from curta.problems.problem import Problem
 from curta.problems.sizes import OperandLimits
+from curta.programs.machine.paper import HOME, Token
 from curta.programs.machine.prompt import Format
-from curta.programs.machine.tokens import HOME, Token
 
 Displacement = tuple[int, ...]
 Neighbour = tuple[str, Displacement]
@@ -86,7 +88,7 @@ class Machine:
         return Moves(home, np.where(home, moves - HOME, moves))
 
     @cached_property
-    def wide(self) -> Bool[np.ndarray, "roles axes"]:
+    def broadcast_mask(self) -> Bool[np.ndarray, "roles axes"]:
         """On which axes a role is found from everywhere."""
         return np.array([[axis in role.broadcast for axis in self.axes] for role in self.roles])
 
@@ -111,6 +113,25 @@ class Machine:
     def end(self) -> int:
         """The token that ends a text."""
         return next(n for n, token in enumerate(self.tokens) if token.role == "end")
+
+    def prompt_tokens(self, problem: Problem) -> list[int]:
+        """Return the tokens of a problem's prompt."""
+        keys = self.formats[problem.operator].write(problem.operands)
+        return [self.numbers[key] for key in keys]
+
+    def read_answer(self, problem: Problem, written: Sequence[int]) -> TrueAnswer | None:
+        """Return the answer in what was written after a prompt; None if it is malformed."""
+        if not written or written[-1] != self.end:
+            return None
+        form = self.formats[problem.operator]
+        roles = {form.answer.role, form.answer.sign, form.answer.fraction}
+        places = [place for place, token in enumerate(written) if self.tokens[token].role in roles]
+        tokens = [self.tokens[written[place]] for place in places]
+        if form.answer.many is None:
+            return form.read([(token, ()) for token in tokens])
+        prompt = self.prompt_tokens(problem)
+        squares = self.positions(np.array([*prompt, *written]))[len(prompt) :]
+        return form.read(list(zip(tokens, squares[places].tolist(), strict=True)))
 
     def advance(
         self, position: Int[np.ndarray, "*batch axes"], token: Int[np.ndarray, "*batch"]
@@ -144,8 +165,3 @@ def key_of(token: Token) -> tuple[Any, ...]:
     """What was written, as a paper keeps it."""
     symbol = token.symbol if token.value is None else token.value
     return (symbol, token.role, token.carry, token.move)
-
-
-def joined(axes: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """The axes of several programs, each once."""
-    return tuple(dict.fromkeys(axis for mine in axes for axis in mine))

@@ -1,24 +1,26 @@
 """Programs: an algorithm that writes on squared paper, its prompt, its answer and its truth."""
 
+import dataclasses
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from curta.config.errors import UserError, quoted
+from curta.config.errors import UserError, quoted, unknown
 from curta.problems.numerals import places_of, to_digits, to_text
 from curta.problems.numerals import written as in_base
 from curta.problems.operations import OPERATIONS
 from curta.problems.operations import Answer as TrueAnswer
-from curta.programs.machine import fitting
 from curta.programs.machine.paper import Paper, ProgramError, Vocabulary
-from curta.programs.machine.prompt import Answer, Format, Part
+from curta.programs.machine.prompt import Answer, Format, Given, Part, Sign
 
 LIMIT = 2_000_000
 """Most tokens of one text, while it is recorded."""
+
+SIZES = ("digits", "second", "operands")
 
 Text = tuple[list[int], int]
 """A text's tokens, and how many of them are its prompt's."""
@@ -167,19 +169,27 @@ def program(
     axes: Sequence[str],
     prompt: Sequence[Part],
     answer: Answer,
-    **rest: Any,
+    **fields: Any,
 ) -> Callable[[Algorithm], Program]:
-    """Makes a program of the algorithm below it; the fields are those of `Program`.
+    """Make a program of the algorithm below it; the fields are those of `Program`.
 
     `sizes` may be two digit counts alone: (1, 4). Raises ProgramError for parts that do not fit.
     """
-    blank = written(name, operator, axes=axes, prompt=prompt, answer=answer, **rest)
+    blank = written(name, operator, axes=axes, prompt=prompt, answer=answer, **fields)
 
-    def made(run: Algorithm) -> Program:
-        fitting.check_arguments(blank, run)
+    def decorate(run: Algorithm) -> Program:
+        operands = [part.name for part in blank.format.givens]
+        signature = inspect.signature(run)
+        try:
+            signature.bind(None, *operands)
+        except TypeError:
+            raise ProgramError(
+                f"program {name!r}: its function takes {str(signature).partition(' ->')[0]}, but"
+                f" its prompt has the operands of (paper, {', '.join(operands)})"
+            ) from None
         return replace(blank, run=run)
 
-    return made
+    return decorate
 
 
 def written(
@@ -191,82 +201,146 @@ def written(
     answer: Answer,
     broadcast: Mapping[str, Sequence[str]] | None = None,
     sizes: Mapping[str, Sequence[int]] | Sequence[int] = (),
-    **rest: Any,
+    **fields: Any,
 ) -> Program:
-    """A program without an algorithm: the answer itself is written, digit after digit."""
-    for role, found in (broadcast or {}).items():
-        if isinstance(found, str):
-            raise ProgramError(f"broadcast of {role!r}: axes must be a tuple: write ({found!r},)")
-    everywhere = {role: tuple(found) for role, found in (broadcast or {}).items()}
+    """Return a program without an algorithm: the answer itself is written, digit after digit."""
+    for role, role_axes in (broadcast or {}).items():
+        if isinstance(role_axes, str):
+            raise ProgramError(
+                f"broadcast of {role!r}: axes must be a tuple: write ({role_axes!r},)"
+            )
+    names = [field.name for field in dataclasses.fields(Program)]
+    for field_name in fields:
+        if field_name not in names:
+            raise unknown("field of a program", field_name, names)
+    everywhere = {role: tuple(role_axes) for role, role_axes in (broadcast or {}).items()}
     blank = Program(
         name, operator or name, tuple(axes), tuple(prompt), answer, broadcast=everywhere,
-        sizes=fitting.sizes(sizes), **fitting.fields(Program, rest)
+        sizes=_check_sizes(sizes), **fields
     )  # fmt: skip
-    fitting.check(blank)
+    _check(blank)
     return blank
 
 
+def _check(blank: Program) -> None:
+    """Raise ProgramError for an axis that there is not, and for operands that do not fit."""
+    axes, answer, where = blank.axes, blank.answer, f"program {blank.name!r}"
+
+    def check_axes(used: Iterable[str], place: str) -> None:
+        if isinstance(used, str):
+            raise ProgramError(f"{place}: axes must be a tuple: write ({used!r},)")
+        for axis in used:
+            if axis not in axes:
+                raise UserError(f"{place}: {unknown('axis', axis, axes)}")
+
+    if not axes or isinstance(axes, str) or len(set(axes)) < len(axes):
+        raise ProgramError(f"{where}: axes must be different names, such as ('place',)")
+    if not isinstance(answer, Answer):
+        raise ProgramError(f"{where}: answer must be an Answer, such as Answer('out')")
+    for part in blank.prompt:
+        if not isinstance(part, Given | Sign):
+            raise ProgramError(f"{where}: its prompt takes Given and Sign only (got {part!r})")
+        used = [part.along] if isinstance(part, Given) else [*part.at, *(part.step or {})]
+        used += [part.many] if isinstance(part, Given) and part.many else []
+        check_axes([*part.everywhere, *used], f"{where}, {part.name!r} of its prompt")
+    givens = blank.format.givens
+    if not givens:
+        raise ProgramError(f"{where}: its prompt has no operand: add Given('n', {axes[0]!r})")
+    names = [part.name for part in blank.prompt]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise ProgramError(
+            f"{where}: two parts of its prompt have the role {twice[0]!r}:"
+            " give one of them another, by role="
+        )
+    if any(part.many for part in givens[:-1]):
+        raise ProgramError(f"{where}: only its last operand may have many=")
+    for before, part in zip((None, *blank.prompt), blank.prompt, strict=False):
+        if not isinstance(part, Given) or not part.follows:
+            continue
+        follows = f"{where}: {part.role!r} has follows=True, so"
+        if part is givens[0] or not isinstance(before, Sign) or before.step is None:
+            raise ProgramError(f"{follows} an operand and a sign with step= must stand before it")
+        if any(given.many or given.base != 10 for given in givens):
+            raise ProgramError(f"{follows} no operand may have many=, and all must be decimal")
+    if answer.fraction and (answer.many or answer.truth or answer.base != 10):
+        raise ProgramError(
+            f"{where}: an answer with fraction= is one decimal number: leave out many, truth, base"
+        )
+    for role, role_axes in blank.broadcast.items():
+        check_axes(role_axes, f"{where}, broadcast of {role!r}")
+    check_axes([answer.many] if answer.many else [], f"{where}, its answer")
+
+
+def _check_sizes(
+    sizes: Mapping[str, Sequence[int]] | Sequence[int],
+) -> dict[str, tuple[int, int]]:
+    """Return sizes by name; two counts alone are those of digits."""
+    table = sizes if isinstance(sizes, Mapping) else {"digits": sizes} if sizes else {}
+    for name, span in table.items():
+        if name not in SIZES:
+            raise unknown("size", name, SIZES)
+        pair = isinstance(span, Sequence) and len(span) == 2
+        if not pair or not all(isinstance(n, int) for n in span) or not 1 <= span[0] <= span[1]:
+            raise ProgramError(
+                f"sizes: {name} must be two counts, the fewest and the most, such as (1, 4)"
+                f" (got {span!r})"
+            )
+    return {name: (span[0], span[1]) for name, span in table.items()}
+
+
 def write_answer(paper: Paper, form: Format, answer: Any) -> None:
-    """Writes an answer along the axis of the first operand, from the origin on.
+    """Write an answer along the axis of the first operand, from the origin on.
 
     `-12` is a minus sign and the digits; of several numbers each stands on its own line, with a
     comma before all but the first. Digits below a point stand on their side of it. Raises
     ProgramError for what is no such answer.
     """
-    along = form.givens[0].along
-    if form.answer.fraction:
-        return _write_fraction(paper, form, along, answer)
-    wanted, many = form.answer, form.answer.many
-    for line, number in enumerate(_numbers(form, answer)):
+    along, spec = form.givens[0].along, form.answer
+
+    def check_sign(least: int | Fraction) -> None:
+        if least < 0 and not spec.sign:
+            raise ProgramError(
+                f"truth returned {least!r}: an answer below 0 needs Answer(..., sign='minus')"
+            )
+
+    if spec.fraction:
+        places = places_of(answer) if isinstance(answer, Fraction) else None
+        if places is None:
+            raise ProgramError(
+                "truth must return a fractions.Fraction with an end to its decimals"
+                f" (got {answer!r})"
+            )
+        check_sign(answer)
+        # 3.75, its lowest digit first: 5 7 . 3, of roles fraction, fraction, point, whole
+        symbols: list[int | str] = [*to_digits(int(abs(answer) * 10**places))]
+        symbols += [0] * (places + 1 - len(symbols))
+        symbols.insert(places, ".")
+        roles = [spec.fraction] * places + [f"{spec.role} point"]
+        roles += [spec.role] * (len(symbols) - len(roles))
         paper.home(along)
-        if line:
-            assert many
-            paper.move(**{along: -1, many: 1}).write(f"{wanted.role} between", ",")
-        if number < 0:
-            paper.move(**{along: -1}).write(wanted.sign, "-")
-        digits = to_digits(abs(number), wanted.base)
-        for place, digit in enumerate(reversed(digits) if wanted.high_first else digits):
-            paper.move(**{along: 1 if place or line or number < 0 else 0})
-            paper.write(wanted.role, digit)
-    return paper.end()
+        if answer < 0:
+            paper.move(**{along: -1}).write(spec.sign, "-").move(**{along: 1})
+        pairs = list(zip(roles, symbols, strict=True))
+        for role, symbol in pairs[:: -1 if spec.high_first else 1]:
+            paper.write(role, symbol).move(**{along: 1})
+        return paper.move(**{along: -1}).end()
 
-
-def _write_fraction(paper: Paper, form: Format, along: str, answer: Any) -> None:
-    """A number with a point, which is a sign of its own role."""
-    wanted, places = form.answer, places_of(answer) if isinstance(answer, Fraction) else None
-    if places is None:
-        raise ProgramError(
-            f"truth must return a fractions.Fraction with an end to its decimals (got {answer!r})"
-        )
-    _check_sign(form, answer)
-    digits: list[int | str] = [*to_digits(int(abs(answer) * 10**places))]
-    digits += [0] * (places + 1 - len(digits))
-    digits.insert(places, ".")
-    roles = [wanted.fraction] * places + [f"{wanted.role} point"]
-    roles += [wanted.role] * (len(digits) - len(roles))
-    paper.home(along)
-    if answer < 0:
-        paper.move(**{along: -1}).write(wanted.sign, "-").move(**{along: 1})
-    for role, digit in list(zip(roles, digits, strict=True))[:: -1 if wanted.high_first else 1]:
-        paper.write(role, digit).move(**{along: 1})
-    paper.move(**{along: -1}).end()
-
-
-def _check_sign(form: Format, least: int | Fraction) -> None:
-    if least < 0 and not form.answer.sign:
-        raise ProgramError(
-            f"truth returned {least!r}: an answer below 0 needs Answer(..., sign='minus')"
-        )
-
-
-def _numbers(form: Format, answer: Any) -> list[int]:
-    """The whole numbers that an answer is made of."""
-    wanted = form.answer
-    if isinstance(answer, list | tuple) != bool(wanted.many):
-        kind = "several numbers" if wanted.many else "one number"
+    if isinstance(answer, list | tuple) != bool(spec.many):
+        kind = "several numbers" if spec.many else "one number"
         raise ProgramError(f"truth must return {kind}, as answer= says (got {answer!r})")
-    numbers = list(answer) if wanted.many else [answer]
+    numbers = list(answer) if spec.many else [answer]
     if not all(isinstance(number, int) for number in numbers):
         raise ProgramError(f"truth must return whole numbers (got {answer!r})")
-    _check_sign(form, min(numbers, default=0))
-    return [int(number) for number in numbers]
+    check_sign(min(numbers, default=0))
+    for line, number in enumerate(numbers):
+        paper.home(along)
+        if line:
+            assert spec.many
+            paper.move(**{along: -1, spec.many: 1}).write(f"{spec.role} between", ",")
+        if number < 0:
+            paper.move(**{along: -1}).write(spec.sign, "-")
+        digits = to_digits(abs(int(number)), spec.base)
+        for place, digit in enumerate(reversed(digits) if spec.high_first else digits):
+            paper.move(**{along: 1 if place or line or number < 0 else 0})
+            paper.write(spec.role, digit)
+    return paper.end()

@@ -11,8 +11,7 @@ from typing import Any
 
 from curta.problems.numerals import DIGITS, to_digits, to_number
 from curta.problems.sizes import OperandLimits
-from curta.programs.machine.paper import Key
-from curta.programs.machine.tokens import HOME, Token
+from curta.programs.machine.paper import HOME, Key, Token
 
 
 @dataclass(frozen=True)
@@ -124,21 +123,17 @@ class Format:
         """The part of each of so many operands; the last part is that of all further ones."""
         return [*self.givens, *self.givens[-1:] * (count - len(self.givens))][:count]
 
-    @cached_property
-    def _padded(self) -> bool:
-        """Whether zeros fill any operand up."""
-        return any(part.filled or part.multiple > 1 for part in self.givens)
-
     @property
     def numbers(self) -> list[list[Part]]:
         """The parts in order, those together that people write as one number."""
-        found: list[list[Part]] = []
+        numbers: list[list[Part]] = []
         for part in self.parts:
-            found.append([part])
+            numbers.append([part])
             if isinstance(part, Given) and part.follows:
-                begins = max(i for i, one in enumerate(found[:-1]) if isinstance(one[0], Given))
-                found[begins:] = [[part for one in found[begins:] for part in one]]
-        return found
+                # from the last operand on, with the sign between
+                begin = max(i for i, n in enumerate(numbers[:-1]) if isinstance(n[0], Given))
+                numbers[begin:] = [[part for number in numbers[begin:] for part in number]]
+        return numbers
 
     @property
     def compound(self) -> bool:
@@ -146,24 +141,24 @@ class Format:
         return any(part.follows for part in self.givens)
 
     def write(self, operands: Sequence[int]) -> list[Key]:
-        """The tokens of the prompt, as a paper keeps them."""
+        """Return the tokens of the prompt, as a paper keeps them."""
         return self.prompt(self.digits(operands))
 
     def prompt(self, digits: Sequence[Sequence[int]]) -> list[Key]:
-        """The same for operands as `digits` gives them."""
-        found, first = list[Key](), 0
+        """Return the same for operands as `digits` gives them."""
+        keys, first = list[Key](), 0
         for part in self.parts:
             if isinstance(part, Sign):
-                found.append(self._sign(part))
+                keys.append(self._sign(part))
                 continue
             last = len(digits) if part.many else first + 1
-            for number, own in enumerate(digits[first:last]):
-                found += self._digits(part, own, number)
+            for number, operand in enumerate(digits[first:last]):
+                keys += self._digits(part, operand, number)
             first = last
-        return found
+        return keys
 
     def every(self) -> Iterator[Key]:
-        """Every token that a prompt can have."""
+        """Yield every token that a prompt can have."""
         for part in self.parts:
             if isinstance(part, Sign):
                 yield self._sign(part)
@@ -173,56 +168,42 @@ class Format:
                     yield from self._digits(part, [digit] * 2, number)
 
     def digits(self, operands: Sequence[int]) -> list[list[int]]:
-        """The operands as a program is given them: digits, least significant first."""
-        parts = self.of_operands(len(operands))
-        found = [to_digits(v, part.base) for v, part in zip(operands, parts, strict=False)]
-        if not self._padded:
-            return found
-        pairs = list(zip(found, parts, strict=False))
-        longest = max((len(digits) for digits, part in pairs if part.filled), default=0)
-        for digits, part in pairs:
-            wanted = longest if part.filled else len(digits)
-            digits += [0] * (wanted + -wanted % part.multiple - len(digits))
-        return found
+        """Return the operands as a program is given them: digits, least significant first."""
+        pairs = list(zip(operands, self.of_operands(len(operands)), strict=False))
+        digits = [to_digits(value, part.base) for value, part in pairs]
+        filled = (len(d) for d, (_, part) in zip(digits, pairs, strict=True) if part.filled)
+        longest = max(filled, default=0)
+        for number, (_, part) in zip(digits, pairs, strict=True):
+            size = longest if part.filled else len(number)
+            number += [0] * (size + -size % part.multiple - len(number))
+        return digits
 
     def read(self, written: Sequence[Written]) -> Any:
-        """The answer in what was written; None if there is none."""
-        if self.answer.fraction:
-            return self._fraction(written)
+        """Return the answer in what was written; None if there is none."""
+        answer, order = self.answer, -1 if self.answer.high_first else 1
+        axis = self.axes.index(answer.many) if answer.many else None
         lines: dict[int, list[int]] = {}
-        axis = self.axes.index(self.answer.many) if self.answer.many else None
+        below = list[int]()
         for token, position in written:
-            if token.role == self.answer.role and token.value is not None:
+            if token.value is None:
+                continue
+            if token.role == answer.role:
                 lines.setdefault(0 if axis is None else position[axis], []).append(token.value)
-        if any(digit >= self.answer.base for digits in lines.values() for digit in digits):
+            elif answer.fraction and token.role == answer.fraction:
+                below.append(token.value)
+        every = [*below, *(digit for digits in lines.values() for digit in digits)]
+        if not lines or max(every) >= answer.base or (answer.fraction and not below):
             return None
-        order = -1 if self.answer.high_first else 1
-        numbers = [to_number(digits[::order], self.answer.base) for digits in lines.values()]
-        if self.answer.many:
-            return tuple(numbers) or None
-        return self._value(numbers[0], self._minus(written)) if numbers else None
-
-    def _fraction(self, written: Sequence[Written]) -> Fraction | None:
-        """The number of the digits on both sides of a point; None where a side has none."""
-        below, above = (
-            [token.value for token, _ in written if token.role == role and token.value is not None]
-            for role in (self.answer.fraction, self.answer.role)
-        )
-        if not below or not above or max(below + above) >= self.answer.base:
-            return None
-        digits = (above + below)[::-1] if self.answer.high_first else below + above
-        places: int = self.answer.base ** len(below)
-        value = Fraction(to_number(digits, self.answer.base), places)
-        return -value if self._minus(written) else value
-
-    def _minus(self, written: Sequence[Written]) -> bool:
-        """Whether a minus sign was written."""
-        return any(t.role == self.answer.sign and t.symbol == "-" for t, _ in written)
-
-    def _value(self, number: int, minus: bool) -> int | bool | None:
-        if self.answer.truth:
-            return bool(number) if number in (0, 1) else None
-        return -number if minus else number
+        if answer.many:
+            return tuple(to_number(digits[::order], answer.base) for digits in lines.values())
+        digits = [*below[::order], *lines[0][::order]]  # least significant first
+        value: int | Fraction = to_number(digits, answer.base)
+        if answer.fraction:
+            value = Fraction(value, answer.base ** len(below))
+        elif answer.truth:
+            return bool(value) if value in (0, 1) else None
+        minus = any(token.role == answer.sign and token.symbol == "-" for token, _ in written)
+        return -value if minus else value
 
     def _sign(self, part: Sign) -> Key:
         if part.step is not None:
@@ -232,21 +213,21 @@ class Format:
         return (part.symbol, part.name, 0, tuple(HOME + square for square in at))
 
     def _digits(self, part: Given, digits: Sequence[int], number: int) -> list[Key]:
-        """The operand of that number, and what stands before it."""
+        """Return the operand of that number, and what stands before it."""
         along, still = self.axes.index(part.along), (0,) * len(self.axes)
         order = digits[::-1] if part.high_first else digits
         onward, home = _at(still, along, 1), (HOME,) * len(self.axes)
-        found: list[Key] = [(digit, part.role, 0, onward) for digit in order]
+        keys: list[Key] = [(digit, part.role, 0, onward) for digit in order]
         if number == 0 and not part.follows:
-            found[0] = (order[0], part.role, 0, home)
+            keys[0] = (order[0], part.role, 0, home)
         if part.gap:
-            found.insert(1, (part.gap, f"{part.role} gap", 0, still))
+            keys.insert(1, (part.gap, f"{part.role} gap", 0, still))
         if number == 0:
-            return found
+            return keys
         assert part.many
         line = self.axes.index(part.many)
         before = _at(_at(still, along, HOME - 1), line, 1)
-        return [(part.between, f"{part.role} between", 0, before), *found]
+        return [(part.between, f"{part.role} between", 0, before), *keys]
 
 
 def _at(move: tuple[int, ...], axis: int, value: int) -> tuple[int, ...]:

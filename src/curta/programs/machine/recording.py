@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Int, UInt
 
 from curta.programs.machine.machine import Machine, Windows, cells_of
 from curta.programs.machine.paper import ProgramError
@@ -73,7 +73,7 @@ class Recording(NamedTuple):
             first = last
 
 
-class Seen(NamedTuple):
+class RecordedWindows(NamedTuple):
     """The window of every query of a recording, and what follows it."""
 
     rows: Rows
@@ -112,10 +112,10 @@ class Blocks(NamedTuple):
 
     def address(self, role: Column, position: Int[np.ndarray, "n axes"], text: Column) -> Column:
         """Addresses of squares within their role's block; those outside are others' or none."""
-        found = self.begins[role] + text * self.size
+        address = self.begins[role] + text * self.size
         for axis, strides in enumerate(self.strides.T):
-            found += position[:, axis] * strides[role]
-        return found
+            address += position[:, axis] * strides[role]
+        return address
 
 
 class Squares:
@@ -126,43 +126,32 @@ class Squares:
 
     def __init__(self, machine: Machine, recording: Recording) -> None:
         self.machine, self.recording = machine, recording
-        self.position, role = machine.positions(recording.tokens), machine.role[recording.tokens]
-        self._span(role)
-        sizes = np.where(machine.wide, 1, np.maximum(1, self.span))
+        self.position = machine.positions(recording.tokens)  # time axes
+        role = machine.role[recording.tokens]  # time
+
+        # Of each role that there is, the lowest square on every axis, and how many squares: on
+        # squares -1, 3 and 0 the lowest is -1 and the span 5.
+        shape = machine.broadcast_mask.shape  # roles axes
+        order = np.argsort(role, kind="stable")
+        present, first = np.unique(role[order], return_index=True)
+        self.there = np.isin(np.arange(len(machine.roles)), present)
+        self.low, self.span = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+        self.low[present] = np.minimum.reduceat(self.position[order], first, axis=0)
+        high = np.maximum.reduceat(self.position[order], first, axis=0)
+        self.span[present] = high - self.low[present] + 1
+
+        sizes = np.where(machine.broadcast_mask, 1, np.maximum(1, self.span))
         self.blocks = Blocks.of(self.low, sizes, self.there, first=0)
-        address = self.blocks.address(role, self.position, recording.text)
+        address = self.blocks.address(role, self.position, recording.text)  # time
         if self.blocks.size * recording.texts > MOST:
             raise ProgramError("tokens of one text stand too far apart: move by fewer squares")
         self.table = np.full(self.blocks.size * recording.texts, -1, np.int32)
         self.table[address] = np.arange(len(address))
-        self._once(address)
-
-    def _span(self, role: Int[np.ndarray, " time"]) -> None:
-        """Which roles there are, the lowest square of each on every axis, and how many squares.
-
-        A role on squares -1, 3 and 0: lowest -1, a span of 5.
-        """
-        shape = self.machine.wide.shape
-        order = np.argsort(role, kind="stable")
-        present, first = np.unique(role[order], return_index=True)
-        self.there = np.isin(np.arange(len(self.machine.roles)), present)
-        self.low, self.span = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-        sorted_ = self.position[order]
-        self.low[present] = np.minimum.reduceat(sorted_, first, axis=0)
-        high = np.maximum.reduceat(sorted_, first, axis=0)
-        self.span[present] = high - self.low[present] + 1
-
-    def around(self, query: Queries) -> "Around":
-        """The squares around these queries."""
-        return Around(self, query)
-
-    def _once(self, address: Int[np.ndarray, " time"]) -> None:
-        """Raises the error, with the role and its square."""
         twice = np.flatnonzero(self.table[address] != np.arange(len(address)))
         if len(twice):
-            token = self.machine.tokens[self.recording.tokens[twice[0]]]
-            everywhere = dict(self.machine.roles).get(token.role, ())
-            squares = zip(self.machine.axes, self.position[twice[0]].tolist(), strict=True)
+            token = machine.tokens[recording.tokens[twice[0]]]
+            everywhere = dict(machine.roles).get(token.role, ())
+            squares = zip(machine.axes, self.position[twice[0]].tolist(), strict=True)
             where = ", ".join(f"{axis} {at}" for axis, at in squares if axis not in everywhere)
             raise ProgramError(
                 f"role {token.role!r} is written twice on one square ({where or 'everywhere'}):"
@@ -177,7 +166,7 @@ class Around:
         self.squares, self.query = squares, query
         self.position, self.text = squares.position[query], squares.recording.text[query]
         self._here: dict[int, Queries] = {}
-        self._inside: dict[tuple[int, int, int], np.ndarray] = {}
+        self._inside: dict[tuple[int, int, int], Bool[np.ndarray, " queries"]] = {}
 
     def find(self, role: int, displacement: Sequence[int]) -> Queries:
         """The token of that role so far from each query, if it was written by then, else none.
@@ -190,42 +179,165 @@ class Around:
         if role not in self._here:
             every = np.full(len(self.query), role)
             self._here[role] = squares.blocks.address(every, self.position, self.text)
-        moved = int(np.dot(displacement, squares.blocks.strides[role]))
         there = np.ones(len(self.query), bool)
         for axis, step in enumerate(displacement):
-            if not machine.wide[role, axis]:
-                there &= self._within(role, axis, step)
-        found = squares.table[np.where(there, self._here[role] + moved, 0)]
-        known = there & (found >= 0) & (found <= self.query)
-        return np.where(known, squares.recording.tokens[found], len(machine.tokens))
+            if machine.broadcast_mask[role, axis]:
+                continue
+            # whether the role has a square in use so far from each query on this axis
+            key = role, axis, step
+            if key not in self._inside:
+                square = self.position[:, axis] + step - squares.low[role, axis]
+                self._inside[key] = (square >= 0) & (square < squares.span[role, axis])
+            there &= self._inside[key]
+        moved = int(np.dot(displacement, squares.blocks.strides[role]))
+        time = squares.table[np.where(there, self._here[role] + moved, 0)]
+        written = there & (time >= 0) & (time <= self.query)
+        return np.where(written, squares.recording.tokens[time], len(machine.tokens))
 
-    def _within(self, role: int, axis: int, step: int) -> Bool[np.ndarray, " queries"]:
-        """Whether so far from each query on an axis there is a square that the role has in use."""
-        key = role, axis, step
-        if key not in self._inside:
-            wanted = self.position[:, axis] + step - self.squares.low[role, axis]
-            self._inside[key] = (wanted >= 0) & (wanted < self.squares.span[role, axis])
-        return self._inside[key]
 
-
-def seen(machine: Machine, recording: Recording, windows: Windows) -> Seen:
+def recorded_windows(machine: Machine, recording: Recording, windows: Windows) -> RecordedWindows:
     """The windows of all queries; ProgramError where a role stands twice on one square."""
-    parts, texts = list[Seen](), 0
+    parts, texts = list[RecordedWindows](), 0
     for part in recording.parts(SQUARES // (16 * len(machine.roles))):
-        found = _seen(machine, part, windows)
-        parts.append(found._replace(text=found.text + texts))
+        squares, query = Squares(machine, part), np.flatnonzero(part.asked)
+        rows = np.full((len(query), cells_of(windows)), len(machine.tokens), np.int32)
+        rows[:, 0] = part.tokens[query]
+        query_role = machine.role[rows[:, 0]]
+        for role, near in enumerate(machine.neighbours(windows)):
+            of_role = np.flatnonzero(query_role == role)
+            around = Around(squares, query[of_role])
+            for cell, (other, displacement) in enumerate(near, 1):
+                rows[of_role, cell] = around.find(other, displacement)
+        parts.append(RecordedWindows(rows, part.tokens[query + 1], part.text[query] + texts))
         texts += part.texts
-    return Seen(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    return RecordedWindows(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def _seen(machine: Machine, recording: Recording, windows: Windows) -> Seen:
-    squares, query = Squares(machine, recording), np.flatnonzero(recording.asked)
-    rows = np.full((len(query), cells_of(windows)), len(machine.tokens), np.int32)
-    rows[:, 0] = recording.tokens[query]
-    of_role = machine.role[rows[:, 0]]
-    for role, near in enumerate(machine.neighbours(windows)):
-        mine = np.flatnonzero(of_role == role)
-        around = squares.around(query[mine])
-        for cell, (other, displacement) in enumerate(near, 1):
-            rows[mine, cell] = around.find(other, displacement)
-    return Seen(rows, recording.tokens[query + 1], recording.text[query])
+# Distinct windows: each once, with what follows it and how often it was seen.
+#
+# Windows are told apart by a hash of 64 bits, and every hash that is found is held against the
+# window itself, so a collision is an error and never a wrong answer.
+
+
+ODD = np.random.default_rng(0x43757274).integers(0, 1 << 63, 64, np.uint64) * np.uint64(2) + (
+    np.uint64(1)
+)
+
+
+class Conflict(NamedTuple):
+    """A window after which two different tokens were recorded, and in which texts."""
+
+    row: tuple[int, ...]
+    targets: tuple[int, int]
+    texts: tuple[int, int]
+
+
+class WindowIndex:
+    """Windows, each with a number in the order in which they were entered."""
+
+    def __init__(self, cells: int) -> None:
+        self.rows = np.zeros((0, cells), np.int32)
+        self._codes = np.zeros(0, np.uint64)
+        self._order = np.zeros(0, np.int64)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def find(self, rows: Rows) -> Queries:
+        """The number of each window; -1 for one that is not here.
+
+        >>> index = WindowIndex(cells=2)
+        >>> index.enter(np.array([[4, 5], [6, 7]]))
+        >>> index.find(np.array([[6, 7], [6, 8]])).tolist()
+        [1, -1]
+        """
+        if not len(self):
+            return np.full(len(rows), -1)
+        codes = fingerprint(rows)
+        place = np.minimum(np.searchsorted(self._codes, codes), len(self) - 1)
+        number, same = self._order[place], self._codes[place] == codes
+        assert np.array_equal(self.rows[number[same]], rows[same]), "two windows with one hash"
+        return np.where(same, number, -1)
+
+    def enter(self, rows: Int[np.ndarray, "windows cells"]) -> None:
+        """Enters windows that are not here yet, each once."""
+        self.rows = np.concatenate([self.rows, rows])
+        codes = fingerprint(self.rows)
+        self._order = np.argsort(codes, kind="stable")
+        self._codes = codes[self._order]
+
+
+class WindowTable(WindowIndex):
+    """Windows with what follows them, and how often and in how many texts they were seen."""
+
+    def __init__(self, cells: int) -> None:
+        super().__init__(cells)
+        self.targets = np.zeros(0, np.int32)
+        self.counts = np.zeros(0, np.int64)
+        self.example = np.zeros(0, np.int64)
+        """The first text in which each window was seen."""
+        self.texts = np.zeros(0, np.int64)
+        """In how many texts."""
+        self.conflicts: list[Conflict] = []
+        self._all_texts = 0
+
+    def add(self, seen: RecordedWindows) -> Queries:
+        """Counts all windows, enters the new ones, in the order of their hashes; their numbers.
+
+        >>> rows, table = np.array([[4, 5], [6, 7], [4, 5]], np.int32), WindowTable(cells=2)
+        >>> shown = RecordedWindows(rows, targets=np.array([1, 2, 1]), text=np.array([0, 0, 1]))
+        >>> table.add(shown).tolist()
+        [1, 0, 1]
+        >>> table.counts.tolist(), table.texts.tolist()
+        ([1, 2], [1, 2])
+        """
+        first, inverse = distinct(seen.rows)
+        rows, targets = seen.rows[first], seen.targets[first]
+        number = self.find(rows)
+        new = number < 0
+        number[new] = len(self) + np.arange(new.sum())
+        self.enter(rows[new])
+        self.targets = np.append(self.targets, targets[new])
+        self.example = np.append(self.example, seen.text[first][new] + self._all_texts)
+        number_of_query = number[inverse]
+        differs = np.flatnonzero(self.targets[number_of_query] != seen.targets)
+        _, once = np.unique(number_of_query[differs], return_index=True)
+        for place in differs[once].tolist():
+            window = int(number_of_query[place])
+            self.conflicts.append(
+                Conflict(
+                    tuple(self.rows[window].tolist()),
+                    (int(self.targets[window]), int(seen.targets[place])),
+                    (int(self.example[window]), int(seen.text[place]) + self._all_texts),
+                )
+            )
+        # Of windows 3, 3 and 5 in texts 0, 0 and 1 the distinct pairs are (3, 0) and (5, 1).
+        pairs = np.unique(number_of_query.astype(np.int64) << 32 | seen.text)
+        counts = np.bincount(number_of_query, minlength=len(self))
+        texts = np.bincount(pairs >> 32, minlength=len(self))
+        counts[: len(self.counts)] += self.counts
+        texts[: len(self.texts)] += self.texts
+        self.counts, self.texts = counts, texts
+        self._all_texts += int(seen.text.max(initial=-1)) + 1
+        return number_of_query
+
+
+def distinct(rows: Rows) -> tuple[Int[np.ndarray, " windows"], Queries]:
+    """Where each distinct window is first, and which of them each query has.
+
+    >>> first, inverse = distinct(np.array([[4, 5], [4, 5], [6, 7]]))
+    >>> bool(np.isin(first, [0, 2]).all()), bool(inverse[0] == inverse[1])
+    (True, True)
+    """
+    _, first, inverse = np.unique(fingerprint(rows), return_index=True, return_inverse=True)
+    assert np.array_equal(rows[first][inverse], rows), "two windows with one hash"
+    return first, inverse
+
+
+def fingerprint(rows: Rows) -> UInt[np.ndarray, " queries"]:
+    """A hash of each window, cell after cell: xor, times an odd number, xor of its own top bits."""
+    code = np.zeros(len(rows), np.uint64)
+    for cell in range(rows.shape[1]):
+        code = (code ^ (rows[:, cell].astype(np.uint64) + np.uint64(1))) * ODD[cell]
+        code ^= code >> np.uint64(29)
+    return code

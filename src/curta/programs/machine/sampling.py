@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from curta.config.errors import UserError
 from curta.config.table import spanned
-from curta.problems.numerals import to_digits
+from curta.problems.numerals import to_digits, to_number
 from curta.problems.operations import OPERATIONS
 from curta.problems.sizes import Sizes
 from curta.programs.machine.program import Program
@@ -44,30 +44,27 @@ def _lengths(sizes: Sizes, rng: random.Random) -> list[int]:
 
 
 def rare(program: Program, sizes: Sizes, rng: random.Random) -> tuple[int, ...]:
-    """A random problem made special: nines, zeros, equal or nearly equal operands, one digit.
+    """Return a random problem made special: nines, zeros, (nearly) equal operands, one digit.
 
-    Of a program with special cases of its own, half of them are these.
+    Of a program with special cases, half of them are these.
     """
-    drawn = draw(program, sizes, rng)
+    values = drawn = draw(program, sizes, rng)
     if program.draw is not None:
         return drawn
     if program.cases and rng.random() < 0.5:
-        return _of_a_case(program, sizes, rng) or drawn
-    bases, values = [part.base for part in program.format.of_operands(len(drawn))], drawn
-    if len(values) > 1 and rng.random() < 0.3:
-        values = _alike(values, sizes, bases[0], rng)
-    changed = tuple(_special(*one, rng) for one in zip(values, bases, strict=True))
-    return next(one for one in (changed, values, drawn) if not refused(program, one))
-
-
-def _of_a_case(program: Program, sizes: Sizes, rng: random.Random) -> tuple[int, ...] | None:
-    """A problem of one of the program's own cases; None if it is larger than asked for."""
-    case = rng.choice(list(program.cases.values()))
-    values = case(rng, *_lengths(sizes, rng))
-    parts = enumerate(program.format.of_operands(len(values)))
-    tops = [part.base ** sizes.digits(place)[1] for place, part in parts]
-    fits = all(value < top for value, top in zip(values, tops, strict=True))
-    return values if fits and not refused(program, values) else None
+        case = rng.choice(list(program.cases.values()))
+        special = case(rng, *_lengths(sizes, rng))
+        parts = enumerate(program.format.of_operands(len(special)))
+        tops = [part.base ** sizes.digits(place)[1] for place, part in parts]
+        fits = all(value < top for value, top in zip(special, tops, strict=True))
+        return special if fits and not refused(program, special) else drawn
+    bases = [part.base for part in program.format.of_operands(len(drawn))]
+    if len(values) > 1 and rng.random() < 0.3 and sizes.first == sizes.others:
+        # all operands the first one, or one beside it
+        first, top = values[0], bases[0] ** sizes.others[1] - 1
+        values = (first, *(min(max(0, first + rng.choice((0, 0, -1, 1))), top) for _ in values[1:]))
+    changed = tuple(_special(n, base, rng) for n, base in zip(values, bases, strict=True))
+    return next(some for some in (changed, values, drawn) if not refused(program, some))
 
 
 def refused(program: Program, values: Sequence[int]) -> str | None:
@@ -90,13 +87,6 @@ def drawn(program: Program, sizes: Sizes, seed: str, special: float) -> Iterator
         yield (rare if rng.random() < special else draw)(program, sizes, rng)
 
 
-def _alike(values: tuple[int, ...], sizes: Sizes, base: int, rng: random.Random) -> tuple[int, ...]:
-    """All operands the first one, or one beside it, where sizes allow that."""
-    first, top = values[0], base ** sizes.others[1] - 1
-    near = [min(max(0, first + rng.choice((0, 0, -1, 1))), top) for _ in values[1:]]
-    return (first, *near) if sizes.first == sizes.others else values
-
-
 def _special(value: int, base: int, rng: random.Random) -> int:
     """The number, or another of as many digits or fewer."""
     digits = len(to_digits(value, base))
@@ -112,3 +102,124 @@ def _special(value: int, base: int, rng: random.Random) -> int:
         lambda: value,
     )
     return cases[rng.randrange(len(cases))]()
+
+
+Digits = list[list[int]]
+"""The digits of all operands of a problem, least significant first, as a program is given them."""
+
+CHANGES = (
+    "digit", "digit", "equal digit", "repeat", "copy", "length", "swap", "operands"
+)  # fmt: skip
+"""Small changes of a problem, by which a search looks for windows."""
+
+
+class Drawer:
+    """Draws problems of a program within sizes, and changes them, all by one generator."""
+
+    def __init__(self, program: Program, sizes: Sizes, rng: random.Random) -> None:
+        self.program, self.sizes, self.rng = program, sizes, rng
+        self.bases = [part.base for part in program.format.givens]
+
+    def draw(self) -> Digits:
+        """Return a problem as training has them, which the program may refuse."""
+        problem = propose(self.program, self.sizes, self.rng)
+        return [to_digits(number, self.base(place)) for place, number in enumerate(problem)]
+
+    def skewed(self) -> Digits:
+        """Return a problem in which one digit, often the greatest, stands in many places."""
+        digits, share = self.draw(), self.rng.random()
+        for place, number in enumerate(digits):
+            top = self.base(place) - 1
+            often = self.rng.choice((0, top, top, self.digit(place)))
+            number[:] = [often if self.rng.random() < share else digit for digit in number]
+            self._fit(place, number)
+        return digits
+
+    def change(self, digits: Digits) -> Digits:
+        """Return a problem after one to three small changes."""
+        digits = [list(number) for number in digits]
+        for _ in range(self.rng.randint(1, 3)):
+            self._change(self.rng.choice(CHANGES), digits)
+        for place, number in enumerate(digits):
+            self._fit(place, number)
+        return digits
+
+    def _change(self, kind: str, digits: Digits) -> None:
+        rng = self.rng
+
+        def pick() -> tuple[int, list[int]]:
+            place = rng.randrange(len(digits))
+            return place, digits[place]
+
+        if kind == "operands":
+            # one more, a copy of the last, or one less, where there can be any number of them
+            few, many = self.sizes.operands
+            if rng.random() < 0.5 and len(digits) < many:
+                digits.append(list(digits[-1]))
+            elif len(digits) > few:
+                del digits[rng.randrange(len(self.bases) - 1, len(digits))]
+            return
+        if kind == "swap":
+            # two operands for each other, and two digits of one
+            first, second = rng.randrange(len(digits)), rng.randrange(len(digits))
+            digits[first], digits[second] = digits[second], digits[first]
+            _, number = pick()
+            at, other_at = rng.randrange(len(number)), rng.randrange(len(number))
+            number[at], number[other_at] = number[other_at], number[at]
+            return
+        place, number = pick()
+        top = self.base(place) - 1
+        if kind == "digit":
+            # another one, the least, the greatest, one more or one less
+            at = rng.randrange(len(number))
+            near = (number[at] + 1, number[at] + top)
+            number[at] = rng.choice((0, top, *near, self.digit(place)))
+        elif kind == "equal digit":
+            # the digit that another operand has at that place
+            _, other = pick()
+            at = rng.randrange(min(len(number), len(other)))
+            number[at] = other[at]
+        elif kind == "repeat":
+            # one digit at several places in a row
+            start = rng.randrange(len(number))
+            stop = rng.randint(start, len(number))
+            digit = rng.choice((0, top, number[start], self.digit(place)))
+            number[start:stop] = [digit] * (stop - start)
+        elif kind == "copy":
+            # another operand as a whole, or all but its lower places
+            _, other = pick()
+            keep = rng.choice((0, len(other) // 2, len(other) - 1))
+            number[keep:] = other[keep:]
+        else:
+            # shorter or longer, by one digit or by any number of them
+            fewest, most = self.sizes.digits(place)
+            step = rng.choice((-1, 1))
+            size = rng.choice((len(number) + step, rng.randint(fewest, most)))
+            del number[max(size, 1) :]
+            number += [self.digit(place) for _ in range(min(size, most) - len(number))]
+
+    def numbers(self, digits: Digits) -> tuple[int, ...]:
+        """Return the operands as numbers."""
+        return tuple(to_number(n, self.base(place)) for place, n in enumerate(digits))
+
+    def digits(self, problem: Sequence[int]) -> Digits:
+        """Return the digits of a problem, brought within the sizes."""
+        digits = [to_digits(number, self.base(place)) for place, number in enumerate(problem)]
+        for place, number in enumerate(digits):
+            self._fit(place, number)
+        return digits
+
+    def base(self, place: int) -> int:
+        return self.bases[min(place, len(self.bases) - 1)]
+
+    def digit(self, place: int) -> int:
+        return self.rng.randrange(self.base(place))
+
+    def _fit(self, place: int, number: list[int]) -> None:
+        """Bring a number into its base and its sizes; the first digit of a longer one is not 0."""
+        fewest, most = self.sizes.digits(place)
+        del number[most:]
+        number += [self.digit(place) for _ in range(fewest - len(number))]
+        number[:] = [digit % self.base(place) for digit in number]
+        if len(number) > 1 and number[-1] == 0:
+            number[-1] = self.rng.randrange(1, self.base(place))

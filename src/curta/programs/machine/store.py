@@ -8,18 +8,25 @@ from typing import Any
 from curta.config import files
 from curta.config.errors import UserError, quoted
 from curta.programs.machine.machine import Machine, Role, Windows
-from curta.programs.machine.paper import Key, Vocabulary
+from curta.programs.machine.paper import HOME, Token, Vocabulary
 from curta.programs.machine.program import Program
 from curta.programs.machine.prompt import Answer, Format, Given, Part, Sign
 from curta.programs.machine.survey import Recorder
-from curta.programs.machine.tokens import HOME, Token
 
 FORMAT = 1
 """Version of the file; a newer one is refused."""
 
 
 def dump(machine: Machine, windows: Windows) -> dict[str, Any]:
-    """Plain values; moves as offsets, with a flag for those from the origin."""
+    """Return plain values; moves as offsets, with a flag for those from the origin."""
+
+    def form_table(form: Format) -> dict[str, Any]:
+        kind = lambda part: {"kind": "given" if isinstance(part, Given) else "sign"}
+        return {
+            "parts": [kind(part) | asdict(part) for part in form.parts],
+            "answer": asdict(form.answer),
+        }
+
     return {
         "format": FORMAT,
         "axes": list(machine.axes),
@@ -38,19 +45,34 @@ def dump(machine: Machine, windows: Windows) -> dict[str, Any]:
         "windows": {
             role: [[other, list(moved)] for other, moved in near] for role, near in windows.items()
         },
-        "formats": {operator: _format(form) for operator, form in machine.formats.items()},
-        "others": {name: _format(form) for name, form in machine.others.items()},
+        "formats": {operator: form_table(form) for operator, form in machine.formats.items()},
+        "others": {name: form_table(form) for name, form in machine.others.items()},
     }
 
 
 def load(content: Mapping[str, Any], where: str) -> tuple[Machine, Windows]:
-    """The machine and its windows; UserError if they are damaged or of a newer version."""
+    """Return the machine and its windows; UserError if they are damaged or of a newer version."""
     if content.get("format") != FORMAT:
         raise UserError(f"{where}: a machine of format {content.get('format')}: update curta")
     try:
         if not all(isinstance(content[field], list) for field in ("axes", "tokens", "roles")):
             raise TypeError("axes, tokens and roles are lists")
-        machine = _machine(content)
+        axes = tuple(content["axes"])
+        tokens = []
+        for token in content["tokens"]:
+            flags = zip(token["home"], token["offset"], strict=True)
+            move = tuple(int(offset) + (HOME if home else 0) for home, offset in flags)
+            fields = (token["symbol"], token["role"], move, token["value"], token["carry"])
+            tokens.append(Token(*fields))
+        roles = tuple(Role(role["name"], tuple(role["broadcast"])) for role in content["roles"])
+        formats, others = (
+            {
+                name: Format(axes, tuple(map(_part, form["parts"])), Answer(**form["answer"]))
+                for name, form in content[kind].items()
+            }
+            for kind in ("formats", "others")
+        )
+        machine = Machine(axes, tuple(tokens), roles, formats, others)
         windows = {
             role: tuple((other, tuple(moved)) for other, moved in near)
             for role, near in content["windows"].items()
@@ -62,22 +84,8 @@ def load(content: Mapping[str, Any], where: str) -> tuple[Machine, Windows]:
         raise UserError(f"{where}: the machine is damaged ({cause})") from None
 
 
-def recorder(machine: Machine, programs: Sequence[Program]) -> Recorder:
-    """The programs' code, whose tokens are numbered as this machine numbers them."""
-    several = not any(
-        token.role == part.name
-        for token in machine.tokens
-        for program in programs
-        for part in program.prompt
-    )
-    vocabularies = {
-        program.operator: Vocabulary(_own(machine, program, several)) for program in programs
-    }
-    return Recorder({program.operator: program for program in programs}, vocabularies)
-
-
 def read(path: Path, name: str) -> tuple[Machine, Windows]:
-    """The machine in a file."""
+    """Return the machine in a file of the run of that name."""
     where = f"run {name!r}"
     return load(files.read_json(path, where), where)
 
@@ -85,70 +93,52 @@ def read(path: Path, name: str) -> tuple[Machine, Windows]:
 def check_operators(machine: Machine, operators: Iterable[str], where: str) -> None:
     """Raise UserError unless these are the operators of the machine."""
     if {*operators} != {*machine.formats}:
-        there, wanted = (quoted(", ".join(sorted(it))) for it in (machine.formats, operators))
-        raise UserError(f"{where}: the machine is of {there}, the recipe of {wanted}")
+        texts = (quoted(", ".join(sorted(names))) for names in (machine.formats, operators))
+        raise UserError("{}: the machine is of {}, the recipe of {}".format(where, *texts))
+
+
+def recorder(machine: Machine, programs: Sequence[Program]) -> Recorder:
+    """Return the programs' code, whose tokens are numbered as this machine numbers them.
+
+    Where a machine has several programs, their names stand before their roles.
+    """
+    roles = {token.role for token in machine.tokens}
+    several = not any(part.name in roles for program in programs for part in program.prompt)
+    vocabularies = {}
+    for program in programs:
+        axes = [machine.axes.index(axis) for axis in program.axes]
+        prefix = f"{program.family or program.name} " if several else ""
+        vocabularies[program.operator] = Vocabulary(
+            {
+                (symbol, role.removeprefix(prefix), carry, tuple(move[axis] for axis in axes)): n
+                for (symbol, role, carry, move), n in machine.numbers.items()
+                if role.startswith(prefix) or role == "end"
+            }
+        )
+    return Recorder({program.operator: program for program in programs}, vocabularies)
+
+
+def _part(fields: Mapping[str, Any]) -> Part:
+    values = {name: value for name, value in fields.items() if name != "kind"}
+    values |= {"everywhere": tuple(values["everywhere"])}
+    return Given(**values) if fields["kind"] == "given" else Sign(**values)
 
 
 def _check(machine: Machine, windows: Windows) -> None:
-    """Raises ValueError for parts that do not fit each other."""
+    """Raise ValueError for roles, moves and prompts that do not fit each other."""
     roles, axes = {role.name for role in machine.roles}, len(machine.axes)
-    seen = [neighbour for near in windows.values() for neighbour in near]
-    named = {token.role for token in machine.tokens} | {*windows} | {role for role, _ in seen}
-    if missing := sorted(named - roles):
+    neighbours = [neighbour for near in windows.values() for neighbour in near]
+    used = {token.role for token in machine.tokens} | {*windows} | {role for role, _ in neighbours}
+    if missing := sorted(used - roles):
         raise ValueError(f"there is no role {missing[0]!r}")
-    moves = [token.move for token in machine.tokens] + [moved for _, moved in seen]
+    moves = [token.move for token in machine.tokens] + [moved for _, moved in neighbours]
     if any(len(move) != axes for move in moves):
         raise ValueError(f"a move is not one of {axes} axes")
     if any(not isinstance(step, int) or abs(step) > 2 * HOME for move in moves for step in move):
         raise ValueError("a move is not one of so many squares")
-    if "end" not in named or not all(isinstance(axis, str) for axis in machine.axes):
+    if "end" not in used or not all(isinstance(axis, str) for axis in machine.axes):
         raise ValueError("no token ends a text, or an axis has no name")
     for operator, form in machine.formats.items():
         lacking = next((key for key in form.every() if key not in machine.numbers), None)
         if lacking is not None:
             raise ValueError(f"prompts of {operator!r} have a token that is none: {lacking[:2]}")
-
-
-def _own(machine: Machine, program: Program, several: bool) -> dict[Key, int]:
-    """The program's own tokens, without its name before their roles and on its own axes."""
-    axes = [machine.axes.index(axis) for axis in program.axes]
-    before = f"{program.family or program.name} " if several else ""
-    return {
-        (key[0], key[1].removeprefix(before), key[2], tuple(key[3][a] for a in axes)): number
-        for key, number in machine.numbers.items()
-        if key[1].startswith(before) or key[1] == "end"
-    }
-
-
-def _format(form: Format) -> dict[str, Any]:
-    kinds = {Given: "given", Sign: "sign"}
-    parts = [{"kind": kinds[type(part)]} | asdict(part) for part in form.parts]
-    return {"parts": parts, "answer": asdict(form.answer)}
-
-
-def _machine(content: Mapping[str, Any]) -> Machine:
-    tokens = tuple(_token(token) for token in content["tokens"])
-    roles = tuple(Role(role["name"], tuple(role["broadcast"])) for role in content["roles"])
-    axes = tuple(content["axes"])
-    formats, others = (
-        {
-            name: Format(axes, tuple(map(_part, form["parts"])), Answer(**form["answer"]))
-            for name, form in content[kind].items()
-        }
-        for kind in ("formats", "others")
-    )
-    return Machine(axes, tokens, roles, formats, others)
-
-
-def _token(token: Mapping[str, Any]) -> Token:
-    move = tuple(
-        int(offset) + (HOME if home else 0)
-        for home, offset in zip(token["home"], token["offset"], strict=True)
-    )
-    return Token(token["symbol"], token["role"], move, token["value"], token["carry"])
-
-
-def _part(fields: Mapping[str, Any]) -> Part:
-    rest = {name: value for name, value in fields.items() if name != "kind"}
-    rest |= {"everywhere": tuple(rest["everywhere"])}
-    return Given(**rest) if fields["kind"] == "given" else Sign(**rest)

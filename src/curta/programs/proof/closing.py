@@ -130,7 +130,7 @@ class Proof:
         self.live = self._live(prompts.role)
         self._check()
         every = self.live[prompts.role] | {machine.role_numbers[p.role] for p in form.givens}
-        columns = sorted(role for role in every if not machine.wide[role, self.axis])
+        columns = sorted(role for role in every if not machine.broadcast_mask[role, self.axis])
         home, offset = (part[:, self.axis] for part in machine.moves)
         marks = {int(offset[token]) for _, token in self.steps if home[token]}
         self.paper, self.prompts = Paper(machine, self.axis, columns, sorted(marks)), prompts
@@ -187,7 +187,7 @@ class Proof:
     def _alike(self, token: int) -> int:
         """The first token of the same role with the same move: their sweeps are made together."""
         machine = self.machine
-        if machine.wide[machine.role[token], self.axis]:
+        if machine.broadcast_mask[machine.role[token], self.axis]:
             return token
         same = (machine.role == machine.role[token]) & (
             (machine.moves.home == machine.moves.home[token])
@@ -264,7 +264,7 @@ class Proof:
         if not home[token, self.axis]:
             moved = moved.move_pen(int(offset[token, self.axis]), token, letters)
         everywhere = dict(key[1])
-        if machine.wide[role, self.axis]:
+        if machine.broadcast_mask[role, self.axis]:
             everywhere[role] = token
         known = tuple(sorted((of, t) for of, t in everywhere.items() if of in live))
         return (self._alike(token), known), moved

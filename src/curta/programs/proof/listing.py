@@ -15,14 +15,12 @@ from typing import NamedTuple
 import numpy as np
 
 from curta.problems.sizes import Sizes
-from curta.programs.machine.draws import Digits, Drawer
 from curta.programs.machine.machine import Machine, Windows, cells_of
 from curta.programs.machine.paper import ProgramError, Vocabulary
 from curta.programs.machine.program import Program, Text
-from curta.programs.machine.recording import Recording, seen
-from curta.programs.machine.sampling import refused
+from curta.programs.machine.recording import Recording, WindowTable, recorded_windows
+from curta.programs.machine.sampling import Digits, Drawer, refused
 from curta.programs.machine.survey import FACTORS
-from curta.programs.machine.table import WindowTable
 
 BATCH = 16_000
 """Tokens that are recorded before one looks for what is new."""
@@ -61,12 +59,19 @@ class Lister:
 
     def add(self, problems: Sequence[Operands]) -> list[Brought]:
         """What each problem brought; one without an answer brings nothing."""
-        texts = {place: text for place, text in enumerate(map(self._text, problems)) if text}
+        texts = dict[int, Text]()
+        for place, operands in enumerate(problems):
+            if refused(self.program, operands):
+                continue
+            try:
+                texts[place] = self.program.record(operands, self._vocabulary)
+            except ProgramError:
+                self.strange.append(operands)
         if not texts:
             return [(0, 0)] * len(problems)
         recording = Recording.of(list(texts.values()))
         before, places = len(self.table), list(texts)
-        self.table.add(seen(self.machine, recording, self.windows))
+        self.table.add(recorded_windows(self.machine, recording, self.windows))
         new = [places[text] for text in (self.table.example[before:] - self.problems).tolist()]
         self.examples += [problems[place] for place in new]
         self.tokens += len(recording.tokens)
@@ -75,15 +80,6 @@ class Lister:
         counts = Counter(new)
         lengths = {place: len(tokens) for place, (tokens, _) in texts.items()}
         return [(counts[place], lengths.get(place, 0)) for place in range(len(problems))]
-
-    def _text(self, operands: Operands) -> Text | None:
-        if refused(self.program, operands):
-            return None
-        try:
-            return self.program.record(operands, self._vocabulary)
-        except ProgramError:
-            self.strange.append(operands)
-            return None
 
 
 def search(
@@ -109,21 +105,15 @@ def search(
         batch = [arms[kind]() for kind in kinds]
         brought = lister.add([drawer.numbers(digits) for digits in batch])
         pool += [digits for digits, (new, _) in zip(batch, brought, strict=True) if new]
-        yields = _yields(yields, kinds, brought)
+        # New windows per token of each kind, the last batch weighing half: whichever kind brings
+        # most is made most often, and none is ever given up.
+        mixed = []
+        for kind, before in enumerate(yields):
+            of_kind = [pair for k, pair in zip(kinds, brought, strict=True) if k == kind]
+            rate = sum(new for new, _ in of_kind) / max(1, sum(tokens for _, tokens in of_kind))
+            mixed.append((before + (rate if of_kind else before)) / 2)
+        yields = [max(share, LEAST * sum(mixed), 1e-9) for share in mixed]
     return [drawer.numbers(digits) for digits in pool[begin:]]
-
-
-def _yields(old: list[float], kinds: list[int], brought: list[Brought]) -> list[float]:
-    """New windows per token of each kind of problem, the last batch weighing half.
-
-    So whichever kind brings most is made most often, and none is ever given up.
-    """
-    mixed = []
-    for kind, before in enumerate(old):
-        mine = [b for k, b in zip(kinds, brought, strict=True) if k == kind]
-        now = sum(new for new, _ in mine) / max(1, sum(tokens for _, tokens in mine))
-        mixed.append((before + (now if mine else before)) / 2)
-    return [max(one, LEAST * sum(mixed), 1e-9) for one in mixed]
 
 
 def _batches(lister: Lister, budget: int) -> Iterator[int]:
@@ -168,32 +158,20 @@ def list_windows(lister: Lister, sizes: Sizes, seed: int = 0, budget: int = 1_00
     rng, table = Random(seed), lister.table
     ranges = [sizes.times(factor) for factor in FACTORS]
     for number, range_ in enumerate(ranges, 1):
-        _stage(lister, range_, rng, budget * 2 * number // 3 // len(ranges), budget)
-    before = lister.problems
-    fresh = _draw(lister, ranges, rng, budget - lister.tokens)
-    once = int(np.sum((table.texts == 1) & (table.example >= before)))
-    return Listing(ranges, lister.problems - before, fresh, once)
-
-
-def _stage(lister: Lister, sizes: Sizes, rng: Random, until: int, budget: int) -> None:
-    """A search in these sizes, in pieces, until one of them brings nothing new."""
-    piece = max(1, budget // 20)
-    while lister.tokens < until:
-        before = len(lister.table)
-        search(lister, sizes, rng, min(piece, until - lister.tokens))
-        if len(lister.table) == before:
-            return
-
-
-def _draw(lister: Lister, ranges: Sequence[Sizes], rng: Random, budget: int) -> int:
-    """Random problems of all these sizes alike; how many of them brought something new."""
-    drawers = [Drawer(lister.program, sizes, rng) for sizes in ranges]
-    fresh = 0
-    for count in _batches(lister, budget):
+        until = budget * 2 * number // 3 // len(ranges)
+        while lister.tokens < until:
+            before = len(table)
+            search(lister, range_, rng, min(max(1, budget // 20), until - lister.tokens))
+            if len(table) == before:
+                break
+    searched, fresh = lister.problems, 0
+    drawers = [Drawer(lister.program, range_, rng) for range_ in ranges]
+    for count in _batches(lister, budget - lister.tokens):
         chosen = [rng.choice(drawers) for _ in range(count)]
         brought = lister.add([drawer.numbers(drawer.draw()) for drawer in chosen])
         fresh += sum(new > 0 for new, _ in brought)
-    return fresh
+    once = int(np.sum((table.texts == 1) & (table.example >= searched)))
+    return Listing(ranges, lister.problems - searched, fresh, once)
 
 
 def chernoff(hits: int, draws: int, delta: float) -> float:
@@ -204,16 +182,17 @@ def chernoff(hits: int, draws: int, delta: float) -> float:
     """
     if not draws:
         return 1.0
+
+    def divergence(share: float, chance: float) -> float:
+        """Return that of a coin of one chance from one of another, in nats."""
+        pairs = ((share, chance), (1 - share, 1 - chance))
+        return sum(p * math.log(p / q) if q > 0 else math.inf for p, q in pairs if p > 0)
+
     share, low, high = hits / draws, hits / draws, 1.0
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (
-            (low, middle) if _far(share, middle) > -math.log(delta) / draws else (middle, high)
-        )
+        if divergence(share, middle) > -math.log(delta) / draws:
+            high = middle
+        else:
+            low = middle
     return high
-
-
-def _far(share: float, chance: float) -> float:
-    """The divergence of a coin of one chance from one of another, in nats."""
-    pairs = ((share, chance), (1 - share, 1 - chance))
-    return sum(p * math.log(p / q) if q > 0 else math.inf for p, q in pairs if p > 0)

@@ -113,7 +113,7 @@ class Prompts:
         tokens = [machine.numbers[key] for key in keys]
         offset = machine.moves.offset[tokens[0]].tolist()
         square = offset.pop(self.axis)
-        wide = machine.wide[role].tolist()
+        wide = machine.broadcast_mask[role].tolist()
         if isinstance(part, Given):
             along = self.form.axes.index(part.along)
             if along != self.axis or part.many or wide[self.axis]:

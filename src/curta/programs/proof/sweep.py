@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from curta.programs.machine.machine import Windows, cells_of
-from curta.programs.machine.table import WindowTable, distinct
+from curta.programs.machine.recording import WindowTable, distinct
 from curta.programs.proof.prompts import Paper, UnprovableError
 from curta.programs.proof.words import BLANK, PEN, Column, Mask, RowNumbers, Rows, Words
 
@@ -65,7 +65,7 @@ class Sweeper:
         self.until = until
         self.paper, self.machine, self.table = paper, paper.machine, table
         self.near, self.cells = self.machine.neighbours(windows), cells_of(windows)
-        self.wide = self.machine.wide[:, paper.axis]
+        self.wide = self.machine.broadcast_mask[:, paper.axis]
 
     def sweep(self, words: Words, down: bool, everywhere: dict[int, int]) -> Swept:
         """Sweep over all words, whose pens hold tokens that all move alike.

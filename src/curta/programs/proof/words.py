@@ -24,7 +24,7 @@ from random import Random
 import numpy as np
 from jaxtyping import Bool, Int
 
-from curta.programs.machine.table import WindowIndex, distinct, fingerprint
+from curta.programs.machine.recording import WindowIndex, distinct, fingerprint
 
 MARK, PEN, ROLES = 0, 1, 2
 """Columns of a letter; those of roles come last."""

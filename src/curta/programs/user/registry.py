@@ -1,30 +1,39 @@
 """Programs by name: built in, registered from Python, or brought by an installed package.
 
+Here is also what a program gets that has no recipe: sizes, a recipe, and its check.
+
 A package brings programs by the entry-point group `curta.programs`; an entry's value is a
 Program or a list of them. They are read when a name is asked for that is not known otherwise.
 What is built in is never replaced.
 """
 
 import inspect
+import random
 import sys
-from collections.abc import Iterable
-from importlib.metadata import EntryPoint, entry_points
+from collections.abc import Iterable, Sequence
+from importlib.metadata import entry_points
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from curta.config.errors import UserError, quoted, unknown
 from curta.config.table import counted
 from curta.config.task import Task
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import answer_text
+from curta.problems.sizes import Sizes
 from curta.programs import BUILT_IN, PROGRAMS
 from curta.programs.declared import Declared
 from curta.programs.machine import Program, sampling, store
+from curta.programs.machine.check import Checked, check_program
 from curta.programs.machine.machine import Machine
 from curta.programs.machine.survey import Recorder
-from curta.programs.user import generic, userfiles
+from curta.programs.user import userfiles
 
 GROUP = "curta.programs"
+
+DIGITS = (1, 4)
+"""Digits of the operands of a program that does not say on which it is trained."""
 
 COMPARED = 1_000
 """Problems on which a program's truth is compared with that of Curta's own operation."""
@@ -48,7 +57,8 @@ def register(program: Program) -> Program:
 def adopt(program: Program) -> None:
     """Makes the program's operator known; UserError if it can be none."""
     symbol, form = program.operator, program.format
-    if not _operator(symbol):
+    signs = not any(c.isalnum() or c.isspace() or c in "=#,.()_\"'" for c in symbol)
+    if not symbol or not (symbol.isalpha() or signs):
         origin = ", the program's name," if symbol == program.name else ""
         raise UserError(
             f"operator {symbol!r}{origin} must be letters only, such as 'gcd',"
@@ -61,19 +71,24 @@ def adopt(program: Program) -> None:
             )
         OPERATIONS[symbol] = Declared.of(program)
         return
-    own, count = OPERATIONS[symbol], len(form.givens)
-    if not own.takes(count) and form.most is not None:
+    built_in, count = OPERATIONS[symbol], len(form.givens)
+    if not built_in.takes(count) and form.most is not None:
         raise UserError(
-            f"operator {symbol!r} is Curta's own, as in {own.example}, and does not take the"
+            f"operator {symbol!r} is Curta's own, as in {built_in.example}, and does not take the"
             f" {counted(count, 'operand')} of program {program.name!r}: choose another operator"
         )
     if program.truth is None:
         return
-    drawn = islice(sampling.drawn(program, generic.sizes(program), "truth", 0.4), COMPARED)
+    drawn = islice(sampling.drawn(program, training_sizes(program), "truth", 0.4), COMPARED)
     for operands in sorted(drawn, key=lambda operands: (sum(operands), operands)):
-        right, truth = own.truth(*operands), program.true_answer(operands)
+        right, truth = built_in.truth(*operands), program.true_answer(operands)
         if right != truth:
-            where = "" if program.file else f"{_place(program)}: "  # a file's loader names the line
+            # a file's loader names the line itself
+            code = getattr(inspect.unwrap(program.truth), "__code__", None)
+            where = f"program {program.name!r}: "
+            if code is not None:
+                where = f"{Path(code.co_filename).name} line {code.co_firstlineno}: "
+            where = "" if program.file else where
             raise UserError(
                 f"{where}operator {symbol!r} is Curta's own, and"
                 f" {program.problem_text(operands)} is {quoted(answer_text(right))[1:-1]}, not"
@@ -81,24 +96,16 @@ def adopt(program: Program) -> None:
             )
 
 
-def _place(program: Program) -> str:
-    """Return the file and the line of a program's truth, or its name where these are unknown."""
-    code = getattr(inspect.unwrap(program.truth), "__code__", None) if program.truth else None
-    if code is None:
-        return f"{userfiles.shown(program.file)} program {program.name!r}".strip()
-    return f"{Path(code.co_filename).name} line {code.co_firstlineno}"
-
-
 def programs_of(name: str) -> list[Program]:
     """The programs of a name or of a file; UserError if there are none."""
     if userfiles.is_file(name) and not userfiles.is_tag(name):
         return list(userfiles.load(name).programs)
-    found = known(name)
-    if not found and userfiles.is_tag(name):
+    programs = known(name)
+    if not programs and userfiles.is_tag(name):
         raise UserError(f"{userfiles.shown(name)} is not known here: name the file itself")
-    if not found:
-        raise unknown("program", name, names(), "curta recipes")
-    return found
+    if not programs:
+        raise unknown("program", name, names(), "curta show")
+    return programs
 
 
 def known(name: str) -> list[Program]:
@@ -106,8 +113,8 @@ def known(name: str) -> list[Program]:
     if userfiles.is_tag(name):
         file = userfiles.known(name)
         return [] if file is None else list(file.programs)
-    found = PROGRAMS.get(name) or REGISTERED.get(name) or installed().get(name)
-    return [found] if found else []
+    program = PROGRAMS.get(name) or REGISTERED.get(name) or installed().get(name)
+    return [program] if program else []
 
 
 def in_base(program: Program, base: int) -> Program:
@@ -146,47 +153,121 @@ _READ: set[str] = set()
 
 
 def installed() -> dict[str, Program]:
-    """Programs of installed packages, by name; read once."""
+    """Return the programs of installed packages, by name; each entry point is read once.
+
+    A package that fails costs a line, not the command.
+    """
     for entry in entry_points(group=GROUP):
-        if entry.value not in _READ:
-            _READ.add(entry.value)
-            for program in _brought(entry):
-                _take(program, entry)
+        if entry.value in _READ:
+            continue
+        _READ.add(entry.value)
+        package = entry.dist.name if entry.dist else entry.value
+        try:
+            value = entry.load()
+        except Exception as error:
+            text = f"cannot be read ({type(error).__name__}: {error})"
+            print(f"curta: {package}: {text}", file=sys.stderr)
+            continue
+        programs = [value] if isinstance(value, Program) else value
+        is_list = isinstance(programs, list | tuple)
+        if not is_list or not all(isinstance(program, Program) for program in programs):
+            print(f"curta: {package}: is no program and no list of programs", file=sys.stderr)
+            continue
+        for program in programs:
+            try:
+                if program.name in PROGRAMS:
+                    raise UserError(f"program {program.name!r} is Curta's own: left out")
+                adopt(program)
+                _INSTALLED.setdefault(program.name, program)
+            except UserError as error:
+                print(f"curta: {package}: {error}", file=sys.stderr)
     return _INSTALLED
 
 
-def _brought(entry: EntryPoint) -> Iterable[Program]:
-    """The programs of an entry point; a package that fails costs a line, not the command."""
-    try:
-        value = entry.load()
-    except Exception as error:
-        _warn(entry, f"cannot be read ({type(error).__name__}: {error})")
-        return []
-    found = [value] if isinstance(value, Program) else value
-    if isinstance(found, list | tuple) and all(isinstance(one, Program) for one in found):
-        return list(found)
-    _warn(entry, "is no program and no list of programs")
-    return []
+def training_sizes(program: Program) -> Sizes:
+    """Return the sizes on which a program is trained where no recipe says so."""
+    digits = program.sizes.get("digits", DIGITS)
+    least = len(program.format.givens)
+    operands = program.sizes.get("operands", (least, least))
+    return Sizes(digits, program.sizes.get("second", digits), operands)
 
 
-def _take(program: Program, entry: EntryPoint) -> None:
-    if program.name in PROGRAMS:
-        _warn(entry, f"program {program.name!r} is Curta's own: left out")
-        return
-    try:
-        adopt(program)
-        _INSTALLED.setdefault(program.name, program)
-    except UserError as error:
-        _warn(entry, str(error))
+def recipe_fields(programs: Sequence[Program], names: Sequence[str]) -> dict[str, Any]:
+    """Return a recipe for programs for which nobody wrote one.
+
+    With an algorithm they are learned under a window; without one, answers are learned whole, by
+    attention to all earlier tokens.
+    """
+    windowed = all(program.run is not None for program in programs)
+    tasks = [
+        {"operator": program.operator, "special": 0.3 if windowed else 0.0}
+        | {name: list(span) for name, span in ({"digits": DIGITS} | dict(program.sizes)).items()}
+        for program in programs
+    ]
+    # sizes of training and, where these are to be left behind, twice and four times as many
+    sizes = {p.operator: _evaluated_sizes(p, (1, 2, 4) if windowed else (1,)) for p in programs}
+    model: dict[str, Any] = {"width": 128, "heads": 4, "num_layers": 2, "num_attention_layers": 2}
+    training = {"steps": 2000, "batch": 256, "problems": 8000}
+    if windowed:
+        model |= {"width": 32, "num_attention_layers": 1, "compositional_embeddings": True}
+        training |= {"batch": 1024, "problems": 4000}
+    return {
+        "summary": "; ".join(dict.fromkeys(p.summary.rstrip(".") for p in programs)),
+        "program": names[0] if len(names) == 1 else list(names),
+        "task": tasks[0] if len(tasks) == 1 else tasks,
+        "evaluation": {
+            "digits": sizes if len(sizes) > 1 else next(iter(sizes.values())),
+            "count": 50,
+            "held_out": 200,
+        },
+        "positions": {"name": "window" if windowed else "rope"},
+        "model": model,
+        "optimizer": {"learning_rate": 0.01 if windowed else 0.001},
+        "training": training,
+    }
 
 
-def _warn(entry: EntryPoint, text: str) -> None:
-    package = entry.dist.name if entry.dist else entry.value
-    print(f"curta: {package}: {text}", file=sys.stderr)
+def _evaluated_sizes(program: Program, factors: Sequence[int]) -> list[int | str]:
+    """Return the largest size of training, so many times as long: 20, `20x4` of four, `20/5`.
 
+    A second operand that always has as many digits keeps them. Sizes of which the program refuses
+    every problem are left out; if it refuses all of them, the largest that it takes is evaluated.
+    """
+    few, most = program.sizes.get("digits", DIGITS)
+    count = program.sizes.get("operands", (1, len(program.format.givens)))[1]
 
-def _operator(symbol: str) -> bool:
-    """Whether problems can be read that have this operator."""
-    if symbol.isalpha():
+    def second(first: int, factor: int) -> int:
+        fewest, widest = program.sizes.get("second", (first, first))
+        return widest if fewest == widest else factor * widest
+
+    def has_problems(first: int, factor: int) -> bool:
+        digits = [first] + [second(first, factor)] * (count - 1)
+        try:
+            sampling.draw(program, Sizes.exactly(digits), random.Random(0))
+        except UserError:
+            return False
         return True
-    return bool(symbol) and not any(c.isalnum() or c.isspace() or c in "=#,.()_\"'" for c in symbol)
+
+    sizes = [(factor * most, factor) for factor in factors if has_problems(factor * most, factor)]
+    if not sizes:
+        shorter = (size for size in range(most - 1, few - 1, -1) if has_problems(size, 1))
+        sizes = [(next(shorter, most), 1)]
+    if "operands" in program.sizes:
+        return [f"{count}x{first}" for first, _ in sizes]
+    if "second" in program.sizes:
+        return [f"{first}/{second(first, factor)}" for first, factor in sizes]
+    return [first for first, _ in sizes]
+
+
+def check(program: str | Path | Program) -> list[Checked]:
+    """Check the programs of a file, of a program's name, or a program itself."""
+    if isinstance(program, Program):
+        adopt(program)
+        programs = [program]
+    else:
+        programs = programs_of(str(program))
+    results = []
+    for each in programs:
+        with each.locating():
+            results.append(check_program(each, training_sizes(each)))
+    return results

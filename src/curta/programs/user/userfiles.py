@@ -4,22 +4,34 @@ A file is known by its name and the SHA-256 of its content: `gcd.py@0f3a9c7d21b4
 executed when its user names it on the command line or in a recipe, and never because it came
 with a run: see `trust`. What was executed once on this machine is remembered by its SHA-256, so
 that runs of one's own need no `--trust`.
+
+A mistake in such a file is one line with its own line number. Code that never ends is stopped after
+`SECONDS`, by a timer of the main thread; on other threads there is no such timer, and only what is
+written is limited.
 """
 
 import ast
+import functools
 import hashlib
+import inspect
 import re
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 from curta.config import cache, files
 from curta.config.errors import UserError
 from curta.programs.machine import Program
-from curta.programs.user.guarding import guarded, watched
+
+SECONDS = 10.0
+"""How long one call of a user's code may take."""
 
 LOADING = 60.0
 """Seconds that executing a file may take, what it imports included."""
@@ -45,18 +57,31 @@ class UserFile:
         return f"{self.name}@{self.sha256[:TAG]}"
 
     @property
+    def values(self) -> list[Any]:
+        """What stands in its module, each thing once."""
+        return list({id(value): value for value in vars(self.module).values()}.values())
+
+    @property
     def programs(self) -> tuple[Program, ...]:
         """Its programs, each for an operator of its own; UserError if there is none."""
-        found = [value for value in _values(self.module) if isinstance(value, Program)]
-        mine = [program for program in found if program.file == self.tag]
-        if not mine:
+        programs = [v for v in self.values if isinstance(v, Program) and v.file == self.tag]
+        if not programs:
             raise UserError(f"{self.name} has no program: put @program(...) before a function")
-        return tuple(mine)
+        return tuple(programs)
 
     def classes(self) -> list[type[Any]]:
-        """The classes that are defined in it."""
-        own = self.module.__name__
-        return [v for v in _values(self.module) if isinstance(v, type) and v.__module__ == own]
+        """Return the classes that are defined in it."""
+        name = self.module.__name__
+        return [v for v in self.values if isinstance(v, type) and v.__module__ == name]
+
+
+@dataclass(frozen=True)
+class KeptFile:
+    """A user's file that a run has kept: its name in the folder, its own name, its hash."""
+
+    file: str
+    name: str
+    sha256: str
 
 
 KNOWN: dict[str, UserFile] = {}
@@ -73,125 +98,43 @@ def is_tag(name: str) -> bool:
     return bool(at) and file.endswith(".py") and len(digits) == TAG
 
 
+def shown(name: str) -> str:
+    """Return a file's name without its SHA-256, or any other name as it is."""
+    return name.rpartition("@")[0] if is_tag(name) else name
+
+
+def known(tag: str) -> UserFile | None:
+    """Return the file of that tag, if it was executed in this process."""
+    return KNOWN.get(tag)
+
+
 def load(path: str | Path) -> UserFile:
-    """Executes a file, once for each content; UserError with its own line for a mistake in it."""
+    """Execute a file, once for each content; UserError with its own line for a mistake in it."""
     path = Path(path)
     try:
         content = path.read_bytes()
     except OSError as error:
         raise UserError(f"cannot read {str(path)!r}: {error.strerror or error}") from None
-    return _known(path, path.name, content)
-
-
-@dataclass(frozen=True)
-class KeptFile:
-    """A user's file that a run has kept: its name in the folder, its own name, its hash."""
-
-    file: str
-    name: str
-    sha256: str
+    return _execute(path, path.name, content)
 
 
 def trust(folder: Path, kept: Sequence[KeptFile]) -> None:
-    """Executes the files that a run keeps; UserError if they are not those it was trained with."""
-    for one in kept:
-        path = folder / Path(one.file).name
+    """Execute the files that a run keeps; UserError if they are not those it was trained with."""
+    for file in kept:
+        path = folder / Path(file.file).name
         content = files.read_own(path, f"run {folder.name!r}").encode()
-        if hashlib.sha256(content).hexdigest() != one.sha256:
-            where = f"{one.file} of run {folder.name!r}"
-            raise UserError(f"{where} is not the file it was made with")
-        _known(path, one.name, content)
+        if hashlib.sha256(content).hexdigest() != file.sha256:
+            raise UserError(f"{file.file} of run {folder.name!r} is not the file it was made with")
+        _execute(path, file.name, content)
 
 
 def remembered(folder: Path, kept: Sequence[KeptFile]) -> None:
-    """Executes those of a run's files that were executed on this machine before."""
-    for one in kept:
-        tag, path = f"{one.name}@{one.sha256[:TAG]}", folder / one.file
-        if tag not in KNOWN and _is_marked(one.sha256) and path.exists():
-            trust(folder, [one])
-
-
-def known(tag: str) -> UserFile | None:
-    """The file of that tag, if it was executed in this process."""
-    return KNOWN.get(tag)
-
-
-def shown(name: str) -> str:
-    """A file's name without its SHA-256; any other name as it is."""
-    return name.rpartition("@")[0] if is_tag(name) else name
-
-
-def _known(path: Path, name: str, content: bytes) -> UserFile:
-    tag = f"{name}@{hashlib.sha256(content).hexdigest()[:TAG]}"
-    if tag not in KNOWN:
-        KNOWN[tag] = _executed(path, name, content)
-    return KNOWN[tag]
-
-
-def _executed(path: Path, name: str, content: bytes) -> UserFile:
-    """Runs the file as a module of its own; its programs are guarded and made known."""
-    digest = hashlib.sha256(content).hexdigest()
-    module = ModuleType(f"_{path.stem}_{digest[:TAG]}")
-    module.__file__ = str(path)
-    sys.modules[module.__name__] = module
-    try:
-        with watched(path, LOADING):
-            exec(compile(content, str(path), "exec"), module.__dict__)
-        file = UserFile(name, content, module)
-        _mark(file, path)
-    except BaseException:
-        del sys.modules[module.__name__]
-        raise
-    cache.keep(_marker(digest), f"{name}\n".encode())
-    return file
-
-
-def _mark(file: UserFile, path: Path) -> None:
-    """Puts the file's tag on its programs, guards their code, and makes their operators known."""
-    from curta.programs import PROGRAMS
-    from curta.programs.user.registry import adopt
-
-    built_in, operators = {id(program) for program in PROGRAMS.values()}, dict[str, str]()
-    for name, value in list(vars(file.module).items()):
-        if isinstance(value, Program) and id(value) not in built_in and not value.file:
-            where = f"{file.name} line {_declared_at(file, name)}"
-            if value.operator in operators:
-                raise UserError(
-                    f"{where}: a second program for operator {value.operator!r}: rename it"
-                )
-            operators[value.operator] = name
-            mine = replace(_guarded(value, path), file=file.tag)
-            setattr(file.module, name, mine)
-            try:
-                adopt(mine)
-            except UserError as error:
-                raise UserError(f"{where}: {error}") from None
-
-
-def _declared_at(file: UserFile, name: str) -> int:
-    """Return the line on which a name of the file gets its value, or its first decorator."""
-    for statement in reversed(ast.parse(file.content).body):
-        if isinstance(statement, ast.FunctionDef) and statement.name == name:
-            return min([statement.lineno, *(one.lineno for one in statement.decorator_list)])
-        if isinstance(statement, ast.Assign) and name in map(ast.unparse, statement.targets):
-            return statement.lineno
-    return 1
-
-
-def _guarded(program: Program, path: Path) -> Program:
-    """The program with all its functions guarded."""
-    functions: dict[str, Any] = {
-        field.name: guarded(value, path)
-        for field in fields(program)
-        if callable(value := getattr(program, field.name))
-    }
-    cases = {name: guarded(case, path) for name, case in program.cases.items()}
-    return replace(program, **functions, cases=cases)
-
-
-def _values(module: ModuleType) -> list[Any]:
-    """What stands in a module, each thing once."""
-    return list({id(value): value for value in vars(module).values()}.values())
+    """Execute those of a run's files that were executed on this machine before."""
+    for file in kept:
+        tag, path = f"{file.name}@{file.sha256[:TAG]}", folder / file.file
+        is_hash = re.fullmatch("[0-9a-f]{64}", file.sha256)  # in a run.json it may be any text
+        if tag not in KNOWN and is_hash and _marker(file.sha256).exists() and path.exists():
+            trust(folder, [file])
 
 
 def _marker(digest: str) -> Path:
@@ -199,9 +142,131 @@ def _marker(digest: str) -> Path:
     return files.cache_folder() / "executed" / digest
 
 
-def _is_marked(digest: str) -> bool:
-    """Whether a file of that hash was executed here; the hash may be any text, from a run.json."""
+def _execute(path: Path, name: str, content: bytes) -> UserFile:
+    """Run a file as a module of its own, once; guard its programs, make their operators known."""
+    from curta.programs import PROGRAMS
+    from curta.programs.user.registry import adopt
+
+    digest = hashlib.sha256(content).hexdigest()
+    tag = f"{name}@{digest[:TAG]}"
+    if tag in KNOWN:
+        return KNOWN[tag]
+    module = ModuleType(f"_{path.stem}_{digest[:TAG]}")
+    module.__file__ = str(path)
+    sys.modules[module.__name__] = module
+    file = UserFile(name, content, module)
+    built_in, operators = {id(program) for program in PROGRAMS.values()}, set[str]()
     try:
-        return bool(re.fullmatch("[0-9a-f]{64}", digest)) and _marker(digest).exists()
-    except OSError:
-        return False
+        with watched(path, LOADING):
+            exec(compile(content, str(path), "exec"), module.__dict__)
+        for variable, value in list(vars(module).items()):
+            if not isinstance(value, Program) or id(value) in built_in or value.file:
+                continue
+            where = f"{name} line {_declared_at(file, variable)}"
+            if value.operator in operators:
+                raise UserError(
+                    f"{where}: a second program for operator {value.operator!r}: rename it"
+                )
+            operators.add(value.operator)
+            functions: dict[str, Any] = {
+                field.name: guarded(function, path)
+                for field in fields(value)
+                if callable(function := getattr(value, field.name))
+            }
+            cases = {case: guarded(draw, path) for case, draw in value.cases.items()}
+            program = replace(value, **functions, cases=cases, file=tag)
+            setattr(module, variable, program)
+            try:
+                adopt(program)
+            except UserError as error:
+                raise UserError(f"{where}: {error}") from None
+    except BaseException:
+        del sys.modules[module.__name__]
+        raise
+    cache.keep(_marker(digest), f"{name}\n".encode())
+    return KNOWN.setdefault(tag, file)
+
+
+def _declared_at(file: UserFile, name: str) -> int:
+    """Return the line on which a name of the file gets its value, or its first decorator."""
+    for statement in reversed(ast.parse(file.content).body):
+        if isinstance(statement, ast.FunctionDef) and statement.name == name:
+            return min([statement.lineno, *(d.lineno for d in statement.decorator_list)])
+        if isinstance(statement, ast.Assign) and name in map(ast.unparse, statement.targets):
+            return statement.lineno
+    return 1
+
+
+class OutOfTime(BaseException):
+    """Raised inside of a user's code that takes too long; no `except Exception` catches it."""
+
+
+def guarded(function: Callable[..., Any], path: Path) -> Callable[..., Any]:
+    """Return the same function; what goes wrong in it is reported with the line of the file."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **named: Any) -> Any:
+        with watched(path, declared_at=code.co_firstlineno if code else None):
+            return function(*arguments, **named)
+
+    return call
+
+
+@contextmanager
+def watched(
+    path: Path, seconds: float | None = None, declared_at: int | None = None
+) -> Iterator[None]:
+    """Turn an exception from a user's file into a UserError with file name and line.
+
+    Where none of its lines was run, as in a call with too many arguments, it is the line on which
+    the function is declared.
+    """
+    seconds = seconds or SECONDS
+    try:
+        with _limited(seconds):
+            yield
+    except (Exception, SystemExit, OutOfTime) as error:
+        line = _line(error, path)
+        if isinstance(error, UserError) and line is None:
+            raise
+        line = line or declared_at
+        where = f"{path.name} line {line}" if line else path.name
+        text = " ".join(str(error).split())
+        if isinstance(error, OutOfTime):
+            text = f"stopped after {seconds:g} seconds of one call: does it ever end?"
+        elif isinstance(error, SyntaxError):
+            text = f"{type(error).__name__}: {error.msg}"
+        elif not isinstance(error, UserError):
+            text = f"{type(error).__name__}: {text}"
+        kind = type(error) if isinstance(error, UserError) else UserError
+        raise kind(f"{where}: {text}") from error
+
+
+def _line(error: BaseException, path: Path) -> int | None:
+    """Return the line of the file on which it happened, the innermost of several."""
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        return error.lineno
+    steps = traceback.walk_tb(error.__traceback__)
+    lines = [line for frame, line in steps if frame.f_code.co_filename == str(path)]
+    return lines[-1] if lines else None
+
+
+@contextmanager
+def _limited(seconds: float) -> Iterator[None]:
+    """Raise OutOfTime inside after so many seconds, and each second from then on."""
+    main = threading.current_thread() is threading.main_thread()
+    if not main or not hasattr(signal, "setitimer") or any(signal.getitimer(signal.ITIMER_REAL)):
+        yield
+        return
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise OutOfTime
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)

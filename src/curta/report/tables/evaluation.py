@@ -78,7 +78,7 @@ def left_out(results: Evaluation) -> list[str]:
         reasons.setdefault((one.operator, one.reason), []).append(size(one.size))
     return [
         f"Not evaluated: {printable(operator)} at {'; '.join(sizes)} digits, since {reason}."
-        " --all-sizes (evaluation.all_sizes) evaluates them too."
+        " all_sizes=true (evaluation.all_sizes) evaluates them too."
         for (operator, reason), sizes in reasons.items()
     ]
 

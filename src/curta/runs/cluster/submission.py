@@ -82,7 +82,7 @@ def _check(folder: JobFolder, on: System) -> None:
         raise UserError("--on local needs Linux or macOS")
     if folder.exists and queue.living(folder, folder.read()):
         raise UserError(
-            f"tasks of {folder.name!r} are at work: `curta jobs {folder.name}` shows them,"
+            f"tasks of {folder.name!r} are at work: `curta runs {folder.name}` shows them,"
             " --cancel ends them"
         )
 

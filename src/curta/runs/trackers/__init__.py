@@ -22,41 +22,41 @@ __all__ = ["TRACKERS", "Findings", "Tracked", "Tracker", "checked", "installed",
 
 
 def checked(names: str | Sequence[str], tracking: Tracking = AS_USUAL) -> list[str]:
-    """Names of trackers, in one text or several; UserError if one is unknown or not installed.
+    """Return the names of trackers, in one text or several.
 
-    It is one, too, if none of them knows what `tracking` sets.
+    Raises UserError if one is unknown or not installed, or none of them uses what `tracking` sets.
     """
-    parts = names.split(",") if isinstance(names, str) else list(names)
-    for name in parts:
+    chosen = names.split(",") if isinstance(names, str) else list(names)
+    for name in chosen:
         if name not in TRACKERS:
             raise unknown("tracker", name, TRACKERS)
-        if parts.count(name) > 1:
+        if chosen.count(name) > 1:
             raise UserError(f"tracker {name!r} is named twice")
         optional_module(TRACKERS[name].library, name)
     for field, value in vars(tracking).items():
-        knowing = [name for name, tracker in TRACKERS.items() if field in tracker.takes]
-        if value and not {*knowing} & {*parts}:
-            raise UserError(f"--{field} is for --track {' or '.join(knowing)}")
-    return parts
+        users = [name for name, tracker in TRACKERS.items() if field in tracker.takes]
+        if value and not set(users) & set(chosen):
+            raise UserError(f"--{field} is for --track {' or '.join(users)}")
+    return chosen
 
 
 def installed(names: Sequence[str]) -> list[str]:
-    """Those whose library is here; of the others a line says that they are given nothing.
+    """Return those whose library is here; a line tells that the others are given nothing.
 
     A run may be evaluated elsewhere than it was trained, and that is not to be refused.
     """
-    found = []
+    usable = []
     for name in names:
         try:
-            found += checked([name])
+            usable += checked([name])
         except UserError as error:
             notify(f"{name} is not given what was found: {error}")
-    return found
+    return usable
 
 
 @contextmanager
 def opened(names: Sequence[str], run: Tracked) -> Iterator[list[Tracker]]:
-    """Trackers of a run, closed at the end whatever happens."""
+    """Open the trackers of a run, to be closed at the end whatever happens."""
     checked(names)
     with ExitStack() as stack:
         trackers = list[Tracker]()

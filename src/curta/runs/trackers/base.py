@@ -67,25 +67,22 @@ class Tracker(ABC):
 
 
 def values(row: Metric) -> dict[str, float]:
-    """The metrics of a row; a member that has stopped has none.
+    """Return the metrics of a row; a member that has stopped has none.
 
     What was watched has names such as `evaluated/addition/held-out`, and the exact match of an
     operator in a validation is `validation/addition`.
     """
-    numbers = {name: value for name, value in vars(row).items() if isinstance(value, int | float)}
-    found = {
-        name: float(value) for name, value in numbers.items() if name not in ("step", "member")
+    metrics = {
+        name: float(value)
+        for name, value in vars(row).items()
+        if isinstance(value, int | float) and name not in ("step", "member")
     }
-    by_operator = {
-        f"validation/{OPERATIONS[symbol].name}": value
-        for symbol, value in row.validation_by_operator.items()
-    }
-    return found | by_operator | {_name(name): value for name, value in row.evaluated.items()}
-
-
-def _name(watched: str) -> str:
-    operator, what = operator_and_curve(watched)
-    return f"evaluated/{OPERATIONS[operator].name}/{cleaned(what)}"
+    for symbol, share in row.validation_by_operator.items():
+        metrics[f"validation/{OPERATIONS[symbol].name}"] = share
+    for watched, share in row.evaluated.items():
+        operator, problems = operator_and_curve(watched)
+        metrics[f"evaluated/{OPERATIONS[operator].name}/{cleaned(problems)}"] = share
+    return metrics
 
 
 def cleaned(part: str) -> str:

@@ -2,40 +2,41 @@
 
 from curta.evaluation.results import Certificate, Evaluation
 from curta.problems.operations import OPERATIONS
-from curta.runs.summary import slice_summary, summary_statistics
+from curta.runs.summary import summary_statistics
 from curta.runs.trackers.base import Findings, cleaned
 
 
-def of_evaluation(found: Evaluation) -> Findings:
-    """Exact match by operator, size and slice, and gaps; the operators must be known."""
-    rows = map(slice_summary, found.lengths)
-    figures = {_name(row.operator, row.size, row.slice_name): row.exact_match for row in rows}
-    for gap in found.gaps:
-        columns = {
-            "trained": gap.trained.exact_match,
-            "held-out": gap.held_out.exact_match,
-            "gap": gap.gap,
-        }
-        for slice_name, column in columns.items():
-            name = _name(gap.operator, gap.problems, slice_name)
-            figures[name] = summary_statistics(column)
+def of_evaluation(evaluation: Evaluation) -> Findings:
+    """Return exact match by operator, size and slice, and gaps; the operators must be known."""
+
+    def name(operator: str, size: str, slice_name: str) -> str:
+        """Such as `evaluation/division/50-25/random`."""
+        return f"evaluation/{OPERATIONS[operator].name}/{cleaned(size)}/{cleaned(slice_name)}"
+
+    figures = {
+        name(row.operator, row.size, row.slice_name): summary_statistics(row.exact_match)
+        for row in evaluation.lengths
+    }
+    for gap in evaluation.gaps:
+        for slice_name, shares in (
+            ("trained", gap.trained.exact_match),
+            ("held-out", gap.held_out.exact_match),
+            ("gap", gap.gap),
+        ):
+            figures[name(gap.operator, gap.problems, slice_name)] = summary_statistics(shares)
     return Findings(figures, {})
 
 
-def of_certificate(found: Certificate) -> Findings:
-    """The grade, whether all is right, and of every member wrong windows and smallest margin."""
+def of_certificate(certificate: Certificate) -> Findings:
+    """Return the grade, whether all is right, and each member's wrong windows and margin."""
+    members = certificate.members
     figures = {
-        "certificate/wrong": summary_statistics([one.wrong for one in found.members]),
-        "certificate/margin": summary_statistics([one.margin for one in found.members]),
+        "certificate/wrong": summary_statistics([member.wrong for member in members]),
+        "certificate/margin": summary_statistics([member.margin for member in members]),
     }
     facts: dict[str, str | int] = {
-        "certificate/grade": found.grade,
-        "certificate/perfect": found.perfect,
-        "certificate/windows": found.windows,
+        "certificate/grade": certificate.grade,
+        "certificate/perfect": certificate.perfect,
+        "certificate/windows": certificate.windows,
     }
     return Findings(figures, facts)
-
-
-def _name(operator: str, size: str, slice_name: str) -> str:
-    """Such as `evaluation/division/50-25/random`."""
-    return f"evaluation/{OPERATIONS[operator].name}/{cleaned(size)}/{cleaned(slice_name)}"

@@ -48,22 +48,25 @@ function show(run) {
   grids(run);
 }
 
+// A row of a table: the first cell names it; the cell of that number is a miss.
+function row(texts, miss = -1) {
+  const made = document.createElement("tr");
+  for (const [i, text] of texts.entries()) {
+    const cell = made.appendChild(document.createElement(i ? "td" : "th"));
+    if (!i) cell.scope = "row";
+    if (i === miss) cell.className = "miss";
+    cell.textContent = text;
+  }
+  return made;
+}
+
 // What every member answered to the named problems at its last checkpoint.
 function answers(run) {
   at("named").hidden = !named.size;
   const rows = [...named.values()].flatMap(({ step, member, answers }) =>
-    Object.entries(answers).map(([problem, { answer, correct, perplexity }]) => {
-      const row = document.createElement("tr");
-      const texts = [problem, answer ?? "invalid", correct ? "right" : "wrong", figure(perplexity), run.seeds[member], step.toLocaleString("en")];
-      for (const [i, text] of texts.entries()) {
-        const cell = row.appendChild(document.createElement(i ? "td" : "th"));
-        if (!i) cell.scope = "row";
-        if (i === 2 && !correct) cell.className = "miss";
-        cell.textContent = text;
-      }
-      return row;
-    }),
-  );
+    Object.entries(answers).map(([problem, { answer, correct, perplexity }]) =>
+      row([problem, answer ?? "invalid", correct ? "right" : "wrong", figure(perplexity), run.seeds[member], step.toLocaleString("en")],
+        correct ? -1 : 2)));
   at("answers").replaceChildren(...rows);
 }
 
@@ -132,7 +135,7 @@ function say(run) {
     evaluating: "Training is finished; it is being evaluated.",
     certifying: "Training is finished; its certificate is being made.",
     reporting: "Training is finished; its report is being written.",
-    interrupted: `Interrupted. What was learned is saved. Go on with: curta resume ${at("said").dataset.run}`,
+    interrupted: `Interrupted. What was learned is saved. Go on with: curta train --resume ${at("said").dataset.run}`,
     failed: "It failed. What was learned until then is saved.",
     finished: "Training is finished, and no evaluation was asked for.",
     stopped: "No member is left: the loss of each was no longer finite.",
@@ -142,17 +145,9 @@ function say(run) {
 }
 
 function members(run) {
-  const rows = [...curves.last.values()].map((record) => {
-    const row = document.createElement("tr"), { member, step, loss, exact_match: exactMatch } = record;
-    const texts = [member, run.seeds[member], step.toLocaleString("en"),
-      loss === null ? "—" : figure(loss), exactMatch === null ? "—" : share(exactMatch)]; // prettier-ignore
-    for (const [i, text] of texts.entries()) {
-      const cell = row.appendChild(document.createElement(i ? "td" : "th"));
-      if (!i) cell.scope = "row";
-      cell.textContent = text;
-    }
-    return row;
-  });
+  const rows = [...curves.last.values()].map(({ member, step, loss, exact_match: exactMatch }) =>
+    row([member, run.seeds[member], step.toLocaleString("en"),
+      loss === null ? "—" : figure(loss), exactMatch === null ? "—" : share(exactMatch)])); // prettier-ignore
   at("members").replaceChildren(...rows);
 }
 

@@ -1,0 +1,231 @@
+// Position encodings: how attention sees where a token stands. See `model/positions/`, which has
+// what each is about. A token is `{token, index, role, coordinates, cells}`.
+
+import { added, layerOf, linear, product, rowOf, softmax } from "./layers.js";
+
+/** A transformer without positions; each encoding overrides what it is about. */
+class Encoding {
+  /** `tensors` are all of the model; those of positions begin with `positions.`. */
+  constructor(design, tensors) {
+    const { config, positions: settings, layout } = design;
+    Object.assign(this, { config, settings, layout, tensors, size: config.width / config.heads });
+  }
+
+  /** Why a token cannot stand where it does; null if it can. */
+  complaint(token) {
+    return null;
+  }
+
+  /** Added to the token's embedding; null is nothing. */
+  embed(token) {
+    return null;
+  }
+
+  /** Queries or keys of a token, head beside head, as this encoding turns them. */
+  rotate(heads, token) {
+    return heads;
+  }
+
+  /** The tokens whose keys a query sees; undefined is a place where none stands. */
+  seen(query, tokens) {
+    return this.config.causal ? tokens.slice(0, query.index + 1) : tokens;
+  }
+
+  /** Added to the scores of what is seen in a place, a number for each head; null is nothing. */
+  bias(layer, query, key, place) {
+    return null;
+  }
+
+  /** Of each head the share of everything that the query sees. */
+  weights(layer, query, seen, q, keys) {
+    const { size, config: { heads } } = this, scale = size ** -0.5;
+    const scores = Array.from({ length: heads }, () => new Float32Array(seen.length));
+    seen.forEach((key, place) => {
+      const bias = this.bias(layer, query, key, place), k = key && keys[key.index];
+      for (let head = 0; head < heads; head++) {
+        scores[head][place] = (k ? product(q, k, head * size, size) * scale : 0) + (bias ? bias[head] : 0);
+      }
+    });
+    return scores.map((all) => Float32Array.from(softmax(all)));
+  }
+}
+
+class Learned extends Encoding {
+  complaint({ index }) {
+    const [rows] = this.tensors["positions.table"].shape;
+    return index < rows ? null : `this model has ${rows} learned positions`;
+  }
+
+  embed({ index }) {
+    return rowOf(this.tensors["positions.table"], index);
+  }
+}
+
+/** Features 2i and 2i + 1 are sine and cosine of index / base^(2i / width). */
+class Sinusoidal extends Encoding {
+  embed({ index }) {
+    const { config: { width }, settings: { base } } = this, half = width / 2;
+    return waves(width, (i) => Math.fround(index * Math.fround(base ** (-i / half))));
+  }
+}
+
+/** Outside of training a token stands at its own index again. */
+class Randomised extends Encoding {
+  constructor(design, tensors) {
+    super(design, tensors);
+    const table = tensors["positions.vectors.table"];
+    this.vectors = table
+      ? new Learned(design, { "positions.table": table })
+      : new Sinusoidal({ ...design, positions: { base: 10_000 } }, tensors); // the default in Python
+  }
+
+  complaint({ index }) {
+    const { max_length: most } = this.settings;
+    return index < most ? null : `this model has random positions below ${most}`;
+  }
+
+  embed(token) {
+    return this.vectors.embed(token);
+  }
+}
+
+/** Feature i of a head and the one half a head further are turned together. */
+class RoPE extends Encoding {
+  rotate(heads, { index }) {
+    const { size, settings: { base, over } } = this, half = size / 2, turned = new Float32Array(heads.length);
+    for (let from = 0; from < heads.length; from += size) {
+      const number = over === "heads" ? from / size : index;
+      for (let i = 0; i < half; i++) {
+        const angle = Math.fround(number * Math.fround(base ** (-i / half)));
+        const left = heads[from + i], right = heads[from + half + i];
+        turned[from + i] = left * Math.cos(angle) - right * Math.sin(angle);
+        turned[from + half + i] = right * Math.cos(angle) + left * Math.sin(angle);
+      }
+    }
+    return turned;
+  }
+}
+
+/** Slopes are learned by each layer, or 2^(-8 / heads) and its powers. */
+class ALiBi extends Encoding {
+  bias(layer, query, key) {
+    const learned = this.tensors["positions.slopes"], { heads } = this.config;
+    this.series ??= Float32Array.from({ length: heads }, (_, head) => 2 ** (-8 * (head + 1) / heads));
+    const slopes = learned ? rowOf(learned, layer) : this.series;
+    return slopes.map((slope) => -slope * Math.abs(query.index - key.index));
+  }
+}
+
+/** A learned number for each bucket of distances: half of them hold one each, the others ever more. */
+class T5 extends Encoding {
+  bias(layer, query, key) {
+    const { num_buckets: count, max_distance: most } = this.settings, exact = Math.floor(count / 2);
+    const distance = Math.min(Math.max(query.index - key.index, 0), most);
+    const ratio = Math.log(distance / exact) / Math.log(most / exact);
+    const bucket = distance < exact ? distance : Math.min(exact + Math.trunc(ratio * (count - exact)), count - 1);
+    return rowOf(this.tensors["positions.table"], bucket);
+  }
+}
+
+const THRESHOLD = 512; // of FIRE, times its learned factor
+
+/** A small network of the distance, relative to where the query is beyond a threshold. */
+class FIRE extends Encoding {
+  bias(layer, query, key) {
+    this.maps ??= Array.from({ length: this.config.num_attention_layers }, (_, number) =>
+      layerOf(this.tensors, "positions.maps", number));
+    const maps = this.maps[layer], [scale] = maps.scale, [threshold] = maps.threshold;
+    const least = Math.abs(threshold * THRESHOLD);
+    const near = Math.log(Math.abs(scale * (query.index - key.index)) + 1);
+    const far = Math.log(Math.abs(scale * Math.max(query.index, least)) + 1);
+    const features = linear([near / (far + 1e-6)], maps.up, maps.up_bias).map((value) => Math.max(value, 0));
+    return linear(features, maps.down, maps.down_bias);
+  }
+}
+
+/** The i-th digit of each number gets vector offset + i, every other token vector 0. */
+class Abacus extends Encoding {
+  complaint(token) {
+    const { shape: [rows] } = this.tensors["positions.table"];
+    return this.row(token) < rows ? null : `this model has ${rows} Abacus vectors`;
+  }
+
+  embed(token) {
+    return this.settings.inject === "embedding" ? this.vector(token) : null;
+  }
+
+  rotate(heads, token) {
+    return this.settings.inject === "embedding" ? heads : added(heads, this.vector(token));
+  }
+
+  vector(token) {
+    return rowOf(this.tensors["positions.table"], this.row(token));
+  }
+
+  row({ role, coordinates: [index] }) {
+    return this.layout.roles[role].digit ? index + this.settings.evaluation_offset + 1 : 0;
+  }
+}
+
+/** The sum of a learned vector for each coordinate; outside of training, Position Coupling too. */
+class Coupled extends Encoding {
+  complaint({ coordinates }) {
+    const { shape: [, rows] } = this.tensors["positions.tables"];
+    return coordinates.every((place) => place + 1 < rows) ? null : `this model has ${rows} coupled positions`;
+  }
+
+  embed({ coordinates }) {
+    const { shape: [, rows, width], data } = this.tensors["positions.tables"], sums = new Float32Array(width);
+    coordinates.forEach((place, axis) => {
+      const row = (place + 1 + rows) % rows; // the first is for -1; those below have the last ones, as in JAX
+      for (let i = 0; i < width; i++) sums[i] += data[(axis * rows + row) * width + i];
+    });
+    return sums;
+  }
+}
+
+/** Features 2i and 2i + 1 are sine and cosine of (i + 1) 2 pi coordinate / period. */
+class CoupledSinusoidal extends Encoding {
+  embed({ coordinates }) {
+    const { config: { width }, settings: { period } } = this, step = Math.fround((2 * Math.PI) / period);
+    return coordinates.map((place) => waves(width, (i) => Math.fround(place * Math.fround((i + 1) * step))))
+      .reduce((sum, vector) => added(sum, vector));
+  }
+}
+
+/** A query sees itself and its neighbours; one that is not there is attended to, as a zero vector. */
+class Window extends Encoding {
+  seen({ cells }, tokens) {
+    return cells.map((at) => tokens[at]);
+  }
+
+  /** Biases lie head after head, role after role, cell after cell. */
+  bias(layer, { role }, key, cell) {
+    const biases = this.tensors["positions.biases"], [, , all] = biases.shape, row = rowOf(biases, layer);
+    const at = role * (all / this.layout.roles.length) + cell;
+    return Array.from({ length: this.config.heads }, (_, head) => row[head * all + at]);
+  }
+}
+
+/** Sines and cosines of angles, in turn. */
+function waves(width, angle) {
+  return Float32Array.from({ length: width }, (_, i) =>
+    (i % 2 ? Math.cos : Math.sin)(angle(Math.floor(i / 2))));
+}
+
+/** Every encoding that a page calculates, by its name in a recipe. */
+export const ENCODINGS = {
+  abacus: Abacus,
+  alibi: ALiBi,
+  coupled: Coupled,
+  "coupled-sinusoidal": CoupledSinusoidal,
+  fire: FIRE,
+  learned: Learned,
+  nope: Encoding,
+  "position-coupling": Coupled,
+  randomised: Randomised,
+  rope: RoPE,
+  sinusoidal: Sinusoidal,
+  t5: T5,
+  window: Window,
+};

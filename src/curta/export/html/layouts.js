@@ -1,0 +1,122 @@
+// How problems are put and answers read: by a published layout, or by a program's machine. Most
+// layouts are data, as in `layouts/base.py`; those that need more have functions here.
+
+import { Mistake, prompt, read } from "./problems.js";
+
+const FIELD = 3, GROUPS = 6, COLUMN = 11, PADDED = 8, FRAME = 20;
+
+/** The tokens that the model is given. */
+export function promptOf(problem, { layout, machine }) {
+  const { operator, operands } = problem, form = layout.forms?.[operator];
+  if (!form) return prompt(problem, machine);
+  const text = (PROMPTS[familyOf(layout)] ?? declared)(operands.map(String), form, layout, operator);
+  return symbolsOf(text, layout).map((symbol) => layout.characters.indexOf(symbol));
+}
+
+/** The answer in tokens that followed a prompt; null if they are none. */
+export function answerOf({ operator }, tokens, { layout, machine }) {
+  const form = layout.forms?.[operator];
+  if (!form) return read(operator, tokens.map(({ token }) => token), tokens.map(({ coordinates }) => coordinates), machine);
+  const written = tokens.map(({ token }) => layout.characters[token]).join("");
+  const end = layout.end < 0 ? written.length : written.indexOf(layout.characters[layout.end]);
+  if (end < 0) return null;
+  const numbers = (READS[familyOf(layout)] ?? numbersBy)(written.slice(0, end), form.answer, layout);
+  return numbers && valueOfNumbers(operator, numbers);
+}
+
+/** The name of a layout without the number in which it may end: `residues` of `residues-97`. */
+function familyOf({ name }) {
+  return name.replace(/-\d+$/, "");
+}
+
+/** Characters, or whole numbers where these are tokens. */
+function symbolsOf(text, { characters }) {
+  return characters.some((one) => /^\d{2,}$/.test(one)) ? text.match(/\d+|./gs) : [...text];
+}
+
+/** The prompt that a `PromptFormat` says. */
+function declared(texts, { prompt: { between, before, after, turned: ways, fill, ahead } }) {
+  const width = fill ? Math.max(...texts.map(({ length }) => length)) + ahead : 0;
+  const written = texts.map((text, n) => ordered(text.padStart(width, fill || "0"), ways[n ? 1 : 0]));
+  return before + written.join(between) + after;
+}
+
+/** The numbers that an `AnswerPattern` finds; null if the text has no such form. */
+function numbersBy(text, { pattern, turned, drop }) {
+  const kept = [...text].filter((character) => !drop.includes(character)).join("");
+  const match = kept.match(new RegExp(`^(?:${pattern})$`));
+  if (!match) return null;
+  const sign = match[1] === "-" ? -1n : 1n;
+  return match[2].split(",").map((number) => sign * BigInt(ordered(number, turned)));
+}
+
+/** Prompts that are more than a format. */
+const PROMPTS = {
+  "filled-left": (texts, form) => declared(texts, form).padStart(PADDED, "#"),
+  columns: (texts) => `${texts.map((text) => `0${ordered(text, true).padEnd(COLUMN, "0")}`).join("")}0`,
+  fields: ([first, second], form, layout, operator) =>
+    `${first.padStart(FIELD)}${operator.padEnd(2)}${second.padStart(FIELD)}=`,
+  framed: (texts, { mark }) => {
+    const [first, second] = texts.map((text) => ordered(text, true));
+    const longest = Math.max(first.length, second.length);
+    return `=${second}${mark}${first}`.padEnd(2 * Math.max(Math.ceil(longest / 10) * 10, FRAME) + 3, "_");
+  },
+  hints: (texts, { mark }, layout) => `${hinted(texts, layout).join(mark)}=`,
+  labelled: (texts) => ordered(texts.map((text, n) => `${letter(n)}:${text}`).join(","), true),
+  residues: (texts, form, layout, operator) =>
+    declared(texts.map((text) => String(BigInt(text) % BigInt(operator.split(" mod ")[1]))), form),
+  spaced: ([first, second]) => `${first} + ${second} =`,
+  "spaced-apart": (texts) => `${texts.map((text) => `${text[0]} ${text.slice(1)}`).join(" + ")}=`,
+};
+
+/** Answers that are more than a pattern: their numbers, null if there are none. */
+const READS = {
+  columns: (text) => numbersBy(text, { pattern: `()([0-9]{${COLUMN}})`, turned: true, drop: "" }),
+  fields: (text) => {
+    const digits = [...text].filter((_, n) => n % 3 === 1).join(""), sign = { "+": 1n, "-": -1n }[text[0]];
+    if (!sign || text.length !== 1 + 3 * GROUPS || !/^\d+$/.test(digits)) return null;
+    return [sign * BigInt(ordered(digits, true))];
+  },
+  hints: (text, form, { characters, end }) => {
+    const pairs = text.match(/../gsu) ?? [], digits = pairs.map((pair) => [...pair][1]).join("");
+    const hints = characters.slice(end + 1);
+    const whole = [...text].length % 2 === 0 && pairs.every((pair) => hints.includes([...pair][0]));
+    return whole && /^\d+$/.test(digits) ? [BigInt(ordered(digits, true))] : null;
+  },
+  labelled: (text) => {
+    const places = [...ordered(text, true)].map((one) => one.charCodeAt(0) - letter(0).charCodeAt(0) + 1);
+    return places.every((place) => place >= 1 && place <= 26) ? places.map(BigInt) : null;
+  },
+  residues: (text, form, { characters }) =>
+    /^\d+$/.test(text) && characters.includes(text) ? [BigInt(text)] : null,
+};
+
+/** Numbers of one width, one more than the longest has, a hint before each digit. */
+function hinted(texts, { characters, end }) {
+  const width = Math.max(...texts.map(({ length }) => length)) + 1, hints = characters.slice(end + 1);
+  if (width > hints.length) {
+    throw new Mistake(`Numbers have at most ${hints.length - 1} digits here: there is a hint for each.`);
+  }
+  return texts.map((text) => [...text.padStart(width, "0")].map((digit, n) => hints[n] + digit).join(""));
+}
+
+/** What the numbers of an answer are worth; null if they can be no answer. */
+function valueOfNumbers(operator, numbers) {
+  if (operator === "sort") return numbers;
+  if (operator === "order") {
+    const places = [...numbers].sort((a, b) => Number(a - b));
+    return places.length && places.every((place, n) => place === BigInt(n + 1)) ? numbers : null;
+  }
+  if (numbers.length !== 1) return null;
+  if (operator === "<") return numbers[0] < 2n ? numbers[0] === 1n : null;
+  return numbers[0];
+}
+
+function letter(number) {
+  return String.fromCharCode("a".charCodeAt(0) + number);
+}
+
+/** The text, or the same from its other end. */
+function ordered(text, turned) {
+  return turned ? [...text].reverse().join("") : text;
+}

@@ -1,0 +1,210 @@
+"""A function of JAX as an ONNX graph whose sizes have names, and which refuses what it must.
+
+ONNX has no assertions. But a `Gather` beyond the end of a table is an error by the standard, and
+runtimes say which node it was. So every limit is a table of zeros, what it gives is added to the
+tokens or to the logits, and the node's name is what there is to say.
+"""
+
+import logging
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import jax
+import jax.export
+import jax.numpy as jnp
+import numpy as np
+from jax.extend.core import jaxpr_as_fun
+
+from curta.config.errors import UserError
+from curta.config.registry import optional_module
+from curta.layouts import ShapeBounds
+from curta.model.transformer import Transformer
+
+OPSET = 21
+"""Of 2024: older runtimes in browsers and on phones open it."""
+
+MOST = 1 << 24
+"""Positions beyond which a limit is none."""
+
+CALLS = {
+    "jit": "jaxpr",
+    "pjit": "jaxpr",
+    "closed_call": "call_jaxpr",
+    "custom_jvp_call": "call_jaxpr",
+    "custom_vjp_call": "call_jaxpr",
+}
+"""Primitives that do no more than call what stands in the parameter named here."""
+
+Axes = Sequence[str | int]
+"""The size of each axis of an array, or its name if it may be any."""
+
+
+def converted(
+    function: Callable[..., Any],
+    name: str,
+    inputs: Mapping[str, tuple[Axes, Any]],
+    outputs: Mapping[str, Axes],
+) -> Any:
+    """A graph, an `onnx.ModelProto`, of a function that takes and hands out arrays, in order.
+
+    `inputs` have a shape and a type each, `outputs` a shape.
+    """
+    converter = optional_module("jax2onnx", extra="onnx")
+    scope = jax.export.SymbolicScope()  # a name is the same size in all inputs
+    arguments = [
+        jax.ShapeDtypeStruct(
+            jax.export.symbolic_shape(", ".join(map(str, axes)), scope=scope), jnp.dtype(dtype)
+        )
+        for axes, dtype in inputs.values()
+    ]
+    # primitives only: the converter replaces functions of JAX by its own while it traces
+    traced = inlined(jax.make_jaxpr(function)(*arguments))
+    logger = logging.getLogger("onnx_ir")  # which warns of what it leaves out of the file
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        model = converter.to_onnx(
+            jaxpr_as_fun(traced),
+            inputs=arguments,
+            input_names=list(inputs),
+            output_names=list(outputs),
+            model_name=name,
+            opset=OPSET,
+        )
+    finally:
+        logger.setLevel(level)
+    _drop_unused(model.graph)
+    for output in model.graph.output:
+        axes = outputs[output.name]
+        for dimension, axis in zip(output.type.tensor_type.shape.dim, axes, strict=True):
+            if isinstance(axis, str):
+                dimension.dim_param = axis
+            else:
+                dimension.dim_value = axis
+    return model
+
+
+def inlined(traced: Any) -> Any:
+    """The same program (a `ClosedJaxpr`), without calls; bodies of loops stay, without calls."""
+    return jax.make_jaxpr(partial(_evaluate, traced))(*traced.in_avals)
+
+
+def _evaluate(traced: Any, *arguments: Any) -> list[Any]:
+    """The results of a traced program, primitive by primitive."""
+    jaxpr = traced.jaxpr
+    values = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*traced.consts, *arguments), strict=True))
+
+    def value(atom: Any) -> Any:
+        return atom.val if hasattr(atom, "val") else values[atom]
+
+    for equation in jaxpr.eqns:
+        primitive, settings = equation.primitive, equation.params
+        operands = [value(atom) for atom in equation.invars]
+        if primitive.name in CALLS:
+            results = _evaluate(settings[CALLS[primitive.name]], *operands)
+        else:
+            if primitive.name == "scan":
+                settings = {**settings, "jaxpr": inlined(settings["jaxpr"])}
+            results = primitive.bind(*operands, **settings)
+            results = results if primitive.multiple_results else [results]
+        values |= dict(zip(equation.outvars, results, strict=True))
+    return [value(atom) for atom in jaxpr.outvars]
+
+
+def _drop_unused(graph: Any) -> set[str]:
+    """Take constants that nothing uses out of a graph and its loops; runtimes warn of each.
+
+    Returns every name that the graph or one within it takes or hands out.
+    """
+    names = {output.name for output in graph.output}
+    for node in graph.node:
+        names.update(node.input)
+        for attribute in node.attribute:
+            names |= _drop_unused(attribute.g) if attribute.HasField("g") else set()
+    for unused in [constant for constant in graph.initializer if constant.name not in names]:
+        graph.initializer.remove(unused)
+    return names
+
+
+def limits(model: Transformer) -> dict[str, int]:
+    """The most tokens of a text, and the highest coordinate, as far as there are limits."""
+    axes = len(model.layout.axes)
+    bounds: dict[str, Callable[[int], ShapeBounds]] = {
+        "longest_text": lambda size: ShapeBounds(size, 0, ((0, 0),) * axes),
+        "highest_coordinate": lambda size: ShapeBounds(1, 0, ((0, size),) * axes),
+    }
+    most = {}
+    for name, of_size in bounds.items():
+
+        def too_large(size: int, of_size: Callable[[int], ShapeBounds] = of_size) -> bool:
+            try:
+                model.positions.check(of_size(size))
+            except UserError:
+                return True
+            return False
+
+        size = bisect_left(range(1, MOST + 1), True, key=too_large)
+        if size < MOST:
+            most[name] = size
+    return most
+
+
+def refuse(graph: Any, tokens: int, limits: Mapping[str, int]) -> None:
+    """Let a graph of `tokens` to `logits` and `present_places` refuse what it is not made for."""
+    helper, arrays = (
+        optional_module("onnx.helper", extra="onnx"),
+        optional_module("onnx.numpy_helper", extra="onnx"),
+    )
+    added: list[Any] = []
+
+    def node(kind: str, *inputs: str, name: str = "", output: str = "", **attributes: Any) -> str:
+        """The output of a new node."""
+        output = output or f"limits node {len(added)}"
+        added.append(helper.make_node(kind, inputs, [output], name=name, **attributes))
+        return output
+
+    def constant(value: Any) -> str:
+        name = f"limits constant {len(graph.initializer)}"
+        graph.initializer.append(arrays.from_array(np.asarray(value), name))
+        return name
+
+    def limit(words: str, zeros: Any, index: str) -> str:
+        """Zeros; an error with these words where an index is beyond them."""
+        return node("Gather", constant(zeros), index, name=f"refuses {words}")
+
+    def rename(names: Any, old: str, new: str) -> None:
+        names[:] = [new if name == old else name for name in names]
+
+    # before all else: tokens that are not below a count, or are below zero
+    words, zeros = f"a token that is none of the {tokens}", np.zeros(tokens, np.int32)
+    mirrored = node("Sub", constant(np.int32(tokens - 1)), "tokens")
+    known = node("Add", "tokens", limit(words, zeros, "tokens"))
+    known = node("Add", known, limit(f"{words}, but negative", zeros, mirrored))
+    own = list(graph.node)
+    for each in own:
+        rename(each.input, "tokens", known)
+    del graph.node[:]
+    graph.node.extend([*added, *own])
+    if not limits:
+        return
+
+    # after all else: more tokens, or higher coordinates, than there are positions
+    before, places = "logits before limits", "present_places"
+    for each in graph.node:
+        rename(each.input, "logits", before)
+        rename(each.output, "logits", before)
+    start, logits = len(added), before
+    if most := limits.get("longest_text"):
+        one = constant(np.int64(1))
+        newest = node("Sub", node("Gather", node("Shape", places), one), one)
+        words = f"a text of more than {most} tokens"
+        logits = node("Add", logits, limit(words, np.zeros(most, np.float32), newest))
+    if most := limits.get("highest_coordinate"):
+        span = [constant(np.array([end], np.int64)) for end in (3, MOST, 2)]
+        highest = node("ReduceMax", node("Slice", places, *span), keepdims=0)
+        zeros = np.zeros(most + 1, np.float32)
+        logits = node("Add", logits, limit(f"a coordinate above {most}", zeros, highest))
+    node("Identity", logits, output="logits")
+    graph.node.extend(added[start:])

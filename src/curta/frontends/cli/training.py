@@ -1,0 +1,717 @@
+"""Commands that train, evaluate, certify and examine: `train`, `compare`, `evaluate`, ..."""
+
+import functools
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from curta.config import launched, limits, system
+from curta.config.errors import UserError, printable, quoted, unknown
+from curta.config.table import Column, Table, counted
+from curta.frontends.cli import arguments
+from curta.frontends.cli.arguments import Destination, destination, destination_options
+
+if TYPE_CHECKING:
+    from curta.evaluation.results import Evaluation
+    from curta.frontends.run import Comparison, Run
+    from curta.probes.inside.interventions import Intervention
+    from curta.runs.cluster.job import System
+    from curta.runs.comparison_spec import Row
+    from curta.runs.info import Stage
+    from curta.runs.session import Session
+
+
+def shared(command: Callable[..., int]) -> Callable[..., int]:
+    """Let srun or mpirun begin a command on several processes, all with the same words.
+
+    Process 0 carries the command out, and is the only one that prints; the others do their part
+    of its training and evaluation.
+    """
+
+    @functools.wraps(command)
+    def on_processes(**options: Any) -> int:
+        process = launched.process()
+        if process.count == 1:
+            return command(**options)
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        if not process.index:  # prints to a copy, so that what libraries print goes nowhere
+            output = sys.stdout
+            output.flush()
+            sys.stdout = os.fdopen(os.dup(1), "w", encoding=output.encoding, errors=output.errors)
+        os.dup2(nowhere, 1)
+        from curta.runs import following, team
+        from curta.training import devices
+
+        devices.configure()
+        devices.join(process)
+        if process.index:
+            link = team.followed()
+            os.dup2(1, 2)  # from now on process 0 says what is wrong
+            following.follow(link)
+        with team.led(process):
+            return command(**options)
+
+    return on_processes
+
+
+DEMO = {"evaluation.digits": (20, 1000), "evaluation.count": 20}
+"""An evaluation that takes a second, for `curta train` without a word."""
+
+SUMS = (
+    "9" * 1000 + "+1",
+    "7+8",
+    "999999999999999999999999+1",
+    "31415926535897932384+27182818284590452353",
+)
+
+
+@click.command()
+@arguments.words("[RECIPE] [FIELD=VALUE]...")
+@click.option("--run", metavar="NAME", help="Name of the run (the recipe's, numbered).")
+@arguments.seeds
+@click.option(
+    "--resume",
+    "resumed",
+    type=arguments.NAME,
+    metavar="RUN",
+    help="Go on with a run, or a comparison, that was interrupted;"
+    " with training.steps=N train a finished run on.",
+)
+@arguments.trust
+@click.option("--no-evaluation", is_flag=True, help="Do not evaluate the trained models.")
+@click.option("--track", metavar="T,U", help="Trackers, of tensorboard, wandb, trackio.")
+@click.option("--project", default="", metavar="[TEAM/]NAME", help="Project of wandb or trackio.")
+@click.option("--tags", default="", metavar="A,B", help="Tags that wandb gives the run.")
+@click.option("--online", is_flag=True, help="Let wandb send while the run goes on.")
+@destination_options
+@shared
+def train(
+    words: tuple[str, ...],
+    run: str | None,
+    seeds: int | list[int] | None,
+    resumed: str | None,
+    trust: bool,
+    no_evaluation: bool,
+    track: str | None,
+    project: str,
+    tags: str,
+    online: bool,
+    on: "System | None",
+    cluster: Path | None,
+    wait: bool,
+) -> int:  # fmt: skip
+    """Train a recipe, evaluate it and write a report.
+
+    RECIPE is its name or path, or a program's file, such as gcd.py; FIELD=VALUE changes it:
+    model.width=64. `curta show RECIPE --fields` lists the fields. Without any, the recipe
+    addition is trained, and adds a few large numbers.
+    """
+    names, settings = arguments.split(words)
+    place = destination(on, cluster, wait, settings)
+    recipe = arguments.at_most_one(names, "recipe")
+    if resumed is not None:
+        options = {"--run": run, "--seeds": seeds, "--track": track, "--project": project,
+                   "--tags": tags, "--online": online,
+                   "--no-evaluation": no_evaluation}  # fmt: skip
+        other = [quoted(recipe)] if recipe else [name for name, given in options.items() if given]
+        other += [field for field in settings if field != "training.steps"]
+        if other:
+            raise UserError(f"--resume goes on with a run as it was begun: leave out {other[0]}")
+        return resume(resumed, trust, arguments.values(settings).get("training.steps"), place)
+    if trust:
+        raise UserError("--trust is for --resume RUN: a recipe's files are executed anyway")
+    from curta.frontends.api import begin
+    from curta.runs.info import Tracking
+
+    is_demo = recipe is None and not settings and place is None and not no_evaluation
+    changes = DEMO if is_demo else arguments.values(settings)
+    tracking = Tracking(project, tuple(filter(None, tags.split(","))), online)
+    begun = begin(
+        recipe or "addition", seeds or 1, run, changes, track or (), not no_evaluation, tracking
+    )
+    code = complete(begun, place)
+    if is_demo and not code:
+        show_sums(begun)
+    return code
+
+
+def resume(name: str, trust: bool, steps: Any, place: Destination | None) -> int:
+    """Go on with a run, to more `steps` if these are given, or with a comparison."""
+    from curta.frontends.api import extend, load
+    from curta.runs.folders import is_comparison
+
+    if is_comparison(name):
+        if trust or steps is not None:
+            option = "--trust" if trust else "training.steps"
+            raise UserError(f"{option} is for a single run, and {name!r} is a comparison")
+        from curta.frontends.run import Comparison
+        from curta.training import devices
+
+        devices.configure()
+        return run_comparison(Comparison.load(name), as_json=False, place=place)
+    if steps is not None and (not isinstance(steps, int) or not 1 <= steps <= limits.STEPS):
+        raise UserError(f"training.steps must be 1 to {limits.STEPS:,} (got {quoted(steps)})")
+    run = load(name, trust=trust) if steps is None else extend(name, steps, trust)
+    if not run.missing():
+        print(f"{printable(run.name)} is finished: {counted(run.recipe.training.steps, 'step')}")
+        return 0
+    return complete(run, place)
+
+
+def complete(run: "Run", place: Destination | None = None) -> int:
+    """Do what is missing of a run, here or elsewhere, and print the results; the exit code."""
+    if place is not None:
+        return hand_over(place, run.folder.path, [run.name])
+    from curta.frontends.cli.display import notice, opening
+    from curta.runs import interrupts
+
+    notice(opening(run))
+    codes: list[int] = []
+    try:
+        run.run_stages(lambda stage: codes.append(run_stage(run, stage)))
+        interrupts.check()
+    except interrupts.Interrupted as signal:
+        notice(f"Interrupted; saved. Go on with: curta train --resume {run.folder.address}")
+        return signal.code
+    certificate = run.folder.read_certificate()
+    if certificate is None or not certificate.wrong_seeds:
+        return max(codes, default=0)
+    seeds, members = certificate.wrong_seeds, certificate.members
+    notice(
+        f"WRONG: seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))} on"
+        f" {'up to ' * (len(seeds) > 1)}{max(member.wrong for member in members):,} of"
+        f" {certificate.windows:,} windows, after"
+        f" {counted(max(len(member.rounds) for member in members), 'round')} of repair;"
+        f" `curta certify {run.folder.address}` shows them"
+    )
+    return 1
+
+
+def learn(run: "Session") -> None:
+    """Train a run, with its progress on the screen."""
+    from curta.frontends.cli.display import Learning
+
+    with Learning(run) as learning:
+        run.train(learning.show)
+
+
+def run_stage(run: "Run", stage: "Stage") -> int:
+    """Carry out a stage of a run's life and print its results; the exit code."""
+    from curta.evaluation.results import agrees
+    from curta.frontends.cli.display import Status, notice
+    from curta.frontends.cli.paper import certificate_view
+
+    if stage == "training":
+        learn(run)
+        show_generalisation(run)
+        info = run.folder.read_info()
+        for member, step in info.stopped.items():
+            notice(f"seed {run.seeds[member]} stopped: its loss was not finite at step {step}")
+        if info.status == "stopped":
+            raise UserError(
+                f"no member of run {run.name!r} is left: try a lower optimizer.learning_rate"
+            )
+    elif stage == "evaluating":
+        with Status() as status:
+            evaluation = run.evaluate(status.say, show_grid=status.show_grid, report=False)
+        show_evaluation(evaluation, run.seeds)
+        return 0 if agrees(evaluation.lengths) else 1
+    elif stage == "certifying":
+        with Status() as status:
+            certificate = run.certify(status.say, report=False)
+        notice(certificate_view(certificate, run.program))
+    else:
+        notice(f"Report: {run.write_report()}")
+    return 0
+
+
+def show_sums(run: "Run") -> None:
+    """Let the model add a few numbers, the first of a thousand digits."""
+    from rich.text import Text
+
+    from curta.frontends.cli.display import answer_line, console
+    from curta.problems.problem import parse
+
+    for text, tokens in zip(SUMS, run.write(SUMS), strict=True):
+        problem = parse(text)
+        console().print(answer_line(problem, run.layout.answer(problem, tokens)))
+    command = f'{" ".join(system.command())} ask {run.name} "12+34"'
+    console().print(Text.assemble("\nAsk it yourself: ", (command, "bold")))
+
+
+def show_generalisation(run: "Run") -> None:
+    """Print for each seed from which step on it was right, where that was watched."""
+    from curta.frontends.cli.display import notice
+    from curta.report.watched import generalisation
+
+    for line in generalisation(run.folder):
+        notice(line)
+
+
+def show_evaluation(evaluation: "Evaluation", seeds: list[int]) -> None:
+    """Print an evaluation: as CSV or LaTeX its main table alone."""
+    from curta.frontends.cli.display import evaluation_lines, notice
+    from curta.report.tables.evaluation import exact_match, named, trained_and_held_out
+
+    notice(exact_match(evaluation, seeds))
+    for_screen = arguments.form() is None
+    if evaluation.gaps and for_screen:
+        notice(trained_and_held_out(evaluation.gaps, seeds))
+    for line in evaluation_lines(evaluation):
+        notice(line)
+    if evaluation.named and for_screen:
+        notice(named(evaluation.named, seeds))
+
+
+# Several runs side by side.
+
+
+@click.command()
+@arguments.words("[ENTRY]... [FIELD=VALUE]...")
+@click.option("--run", metavar="NAME", help="Name of its folder (made from its entries).")
+@arguments.seeds
+@arguments.as_json
+@destination_options
+def compare(
+    words: tuple[str, ...],
+    run: str | None,
+    seeds: int | list[int] | None,
+    as_json: bool,
+    on: "System | None",
+    cluster: Path | None,
+    wait: bool,
+) -> int:
+    """Train several recipes side by side, or one with several values of a field.
+
+    A single ENTRY is the name or path of a comparison; without any, those that come with the
+    program are listed. Else entries are recipes, '[NAME: ]RECIPE [FIELD=VALUE ...]', each with
+    changes of its own. A field with several values takes each in turn:
+
+    \b
+      curta compare addition model.width=16,32,64
+      curta compare addition 'RoPE: addition positions.name=rope model.role_embeddings=false'
+    """
+    from curta.runs import comparison_spec
+
+    entries, settings = arguments.split(words)
+    if not entries:
+        options = {"--run": run, "--seeds": seeds, "--json": as_json, "--on": on}
+        for name in (*settings, *(name for name, given in options.items() if given)):
+            raise UserError(f"{name} needs a comparison, or recipes, to be about")
+        for name in comparison_spec.names():
+            print(f"{name:20} {comparison_spec.read(name).title}")
+        return 0
+    place = destination(on, cluster, wait, settings)
+    from curta.frontends.api import begin_comparison
+
+    begun = begin_comparison(entries, arguments.values(settings), seeds, run)
+    return run_comparison(begun, as_json, place)
+
+
+def run_comparison(comparison: "Comparison", as_json: bool, place: Destination | None) -> int:
+    """Train and evaluate what is not finished, here or elsewhere, and print the results."""
+    from curta.frontends.cli.display import Status, entry_line, notice
+    from curta.runs import interrupts
+
+    if place is not None:
+        comparison.save()
+        folders = [row.folder for row in comparison.spec.rows]
+        return hand_over(place, comparison.path, folders, as_json)
+    pace = comparison.pace()
+
+    def train(row: "Row", run: "Session") -> None:
+        if arguments.form():
+            return run.train()
+        notice(entry_line(row, pace.at(row.name)))
+        return learn(run)
+
+    try:
+        with Status() as status:
+            comparison.run_comparison(train, status.say)
+        interrupts.check()
+    except interrupts.Interrupted as signal:
+        name = printable(comparison.name)
+        print(f"Interrupted; saved. Go on with: curta train --resume {name}", file=sys.stderr)
+        return signal.code
+    show_comparison(comparison, as_json)
+    return 0
+
+
+def show_comparison(comparison: "Comparison", as_json: bool) -> None:
+    """Print what a comparison found, and where its report is; as JSON the results alone."""
+    from curta.config.typed import as_json as to_json
+    from curta.frontends.cli.display import notice
+    from curta.report.tables.comparison import comparison as table_of
+
+    if as_json:
+        print(json.dumps(to_json(comparison.read_results())))
+        return
+    notice(table_of(comparison.read_results()))
+    notice(f"Report: {comparison.report}")
+
+
+def hand_over(place: Destination, path: Path, runs: Sequence[str], as_json: bool = False) -> int:
+    """Submit runs, by the names of their folders in `path`."""
+    from curta.frontends.cli.display import notice
+    from curta.frontends.cli.runs import follow
+    from curta.frontends.cluster.task import work
+    from curta.report.summary import counted
+    from curta.runs.cluster import submission
+
+    job = submission.submit(path, runs, place.system, place.cluster, work)
+    if not as_json:
+        name, tasks = printable(path.name), counted(len(job.tasks), "task")
+        notice(f"{name}: {counted(len(job.runs), 'run')} in {tasks}; curta runs {name}")
+    return follow(path, as_json) if place.wait else 0
+
+
+# Runs that are trained.
+
+
+@click.command()
+@arguments.words("RUN [FIELD=VALUE]...")
+@arguments.trust
+@click.option(
+    "--against",
+    type=arguments.NAME,
+    metavar="RUN",
+    help="Evaluate two runs on the same problems, and test the difference.",
+)
+@click.option(
+    "--member", type=arguments.MEMBER, metavar="M", help="One member only; saves nothing."
+)
+@click.option(
+    "--step",
+    type=arguments.Bounded(1, limits.INT32),
+    metavar="N",
+    help="An earlier checkpoint (the newest).",
+)
+@arguments.recurrences
+@arguments.as_json
+@arguments.as_tables
+@shared
+def evaluate(
+    words: tuple[str, ...],
+    trust: bool,
+    against: str | None,
+    member: int | None,
+    step: int | None,
+    recurrences: int | None,
+    as_json: bool,
+) -> int:  # fmt: skip
+    """Evaluate a trained run.
+
+    FIELD=VALUE changes the recipe's [evaluation]: digits=20,100 count=500 grid=40 table=999
+    all_sizes=true. The result is then kept beside the run's own evaluation.
+    """
+    from curta.config import typed
+    from curta.evaluation.results import agrees
+    from curta.frontends.api import load
+    from curta.frontends.cli.display import Status, notice
+    from curta.runs.evaluations import named
+
+    names, settings = arguments.split(words)
+    name = arguments.at_most_one(names, "run")
+    if name is None:
+        raise UserError("which run? curta evaluate RUN; `curta runs` lists all")
+    changes = evaluation_changes(settings)
+    if against is not None:
+        for option, given in {"--step": step, "--recurrences": recurrences}.items():
+            if given is not None:
+                raise UserError(f"{option} is for one run: leave it out with --against")
+        return paired([name, against], trust, member, changes, as_json)
+    run = load(name, recurrences, trust)
+    with Status() as status:
+        evaluation = run.evaluate(status.say, member, step, status.show_grid, **changes)
+    code = 0 if agrees(evaluation.lengths) else 1
+    if as_json:
+        print(json.dumps(typed.as_json(evaluation)))
+        return code
+    show_evaluation(evaluation, run.seeds if member is None else [run.seeds[member]])
+    show_generalisation(run)
+    if not run.code_known:
+        notice("These are problems that the run has kept: its program's code was not run (--trust)")
+    if evaluation.changes:
+        notice(f"Kept beside the recipe's own: {named(evaluation.changes)}")
+    if member is None:
+        notice(f"Report: {run.report}")
+    return code
+
+
+def evaluation_changes(settings: dict[str, str]) -> dict[str, Any]:
+    """Return fields of the evaluation, `digits` or `evaluation.digits`, with their values.
+
+    A single size, or problem, is a list of one.
+    """
+    short = {field.removeprefix("evaluation."): text for field, text in settings.items()}
+    changes = arguments.values(short)
+    for field in ("digits", "named", "layouts"):
+        if field in changes and not isinstance(changes[field], list | dict):
+            changes[field] = [changes[field]]
+    return changes
+
+
+def paired(
+    names: list[str], trust: bool, member: int | None, changes: dict[str, Any], as_json: bool
+) -> int:
+    """Compare two runs on the same problems.
+
+    With several seeds their means are compared; with one seed each, or a `member`, problem by
+    problem (McNemar's exact test).
+    """
+    from curta.config import typed
+    from curta.frontends.api import load
+    from curta.frontends.cli.display import Status, notice
+    from curta.report.tables.statistics import paired as table_of
+    from curta.runs import folders
+
+    for name in names:
+        folders.find(name)
+    first, second = (load(name, trust=trust) for name in names)
+    with Status() as status:
+        comparison = first.paired(second, member, status.say, **changes)
+    if as_json:
+        print(typed.text(comparison), end="")
+    else:
+        notice(table_of(comparison))
+    return 0
+
+
+@click.command()
+@arguments.run
+@arguments.trust
+@arguments.as_json
+def certify(run: str, trust: bool, as_json: bool) -> int:
+    """List all windows of a program and evaluate every member on them.
+
+    The exit code is 1 where a window is wrong, or the list is not that of a function.
+    """
+    from curta.config.typed import as_json as to_json
+    from curta.frontends.api import load
+    from curta.frontends.cli.display import Status, notice
+    from curta.frontends.cli.paper import certificate_view
+    from curta.programs.user.run_snapshot import refusal
+
+    trained = load(run, trust=trust)
+    if not trained.code_known:
+        raise refusal(trained.folder.read_code())
+    if not trained.certifiable:
+        raise UserError(f"run {trained.name!r} is of no program under a window: nothing to certify")
+    with Status() as status:
+        certificate = trained.certify(status.say)
+    if as_json:
+        print(json.dumps(to_json(certificate)))
+    else:
+        notice(certificate_view(certificate, trained.program))
+        notice(f"Report: {trained.report}")
+    return int(not certificate.perfect)
+
+
+ACTIVATIONS = "activations"
+
+
+class _Probe(click.Command):
+    """The command `probe`, whose help for one probe lists the options of that probe."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        names, _ = arguments.split(ctx.meta.get("curta.words", [])[1:])
+        name = names[1] if len(names) > 1 else ""
+        if not name or name.startswith("-") or name == ACTIVATIONS:
+            return
+        rows = [(f"{option}={default}", text) for option, text, _, default in probe_options(name)]
+        if rows:
+            with formatter.section(f"Options of {name}"):
+                formatter.write_dl(rows)
+
+
+def probe_options(name: str) -> list[tuple[str, str, type, Any]]:
+    """Return name, text, type and default of a probe's options; UserError for an unknown one."""
+    from curta.probes import PROBES, options
+
+    if not name.endswith(".py"):
+        PROBES.check(name)
+    return options(name)
+
+
+@click.command(cls=_Probe)
+@arguments.words("RUN [PROBE] [PROBLEM]... [OPTION=VALUE]...")
+@arguments.trust
+@click.option("--member", type=arguments.MEMBER, metavar="M", help="One member only (all).")
+@arguments.recurrences
+@click.option("--out", type=arguments.PATH, metavar="FILE", help="Of activations: write an .npz.")
+@arguments.as_json
+def probe(
+    words: tuple[str, ...],
+    trust: bool,
+    member: int | None,
+    recurrences: int | None,
+    out: Path | None,
+    as_json: bool,
+) -> int:
+    """Look into what a trained run has learned.
+
+    PROBE is one of Curta's, or a file with one; without it, they are listed. `curta probe RUN
+    PROBE --help` lists its options, which are given as count=500.
+
+    \b
+    The probe `activations` records what members calculate for each PROBLEM:
+      sites=layer.0.*       which values, by name or pattern
+      zero=SITE             and what the answers are with zeros in their place,
+      mean=SITE             the mean over all tokens of the same role,
+      resample=SITE         the values in another of the problems (seed=S),
+      patch=SITE=PROBLEM    or those in a problem of your choice
+    A SITE may select, and several are separated by semicolons:
+      zero='layer.0.attention.heads:head=2,role=sum;final'
+    """
+    names, texts = arguments.split(words)
+    if not names:
+        raise UserError("which run? curta probe RUN [PROBE]; `curta runs` lists all")
+    name, problems = names[0], names[2:]
+    if len(names) == 1:
+        return list_probes(name, trust, as_json or member is not None or bool(texts))
+    if names[1] == ACTIVATIONS:
+        return activations(name, problems, texts, trust, member, recurrences, out, as_json)
+    if problems:
+        raise UserError(f"probe {names[1]!r} draws its problems itself: leave out {problems[0]!r}")
+    if out is not None or recurrences is not None:
+        raise UserError("--out and --recurrences are for the probe 'activations'")
+    options = {option: kind for option, _, kind, _ in probe_options(names[1])}
+    values: dict[str, Any] = {}
+    for option, text in texts.items():
+        if option not in options:
+            raise unknown(f"option of probe {names[1]!r}", option, options)
+        kind = options[option]
+        try:
+            convert = arguments.SIGNED if kind is int else kind
+            values[option] = convert(text)
+        except click.BadParameter as error:
+            raise UserError(f"{option} {error.message}") from None
+        except ValueError:
+            raise UserError(f"{option} must be a {kind.__name__} (got {quoted(text)})") from None
+    from curta.config.typed import as_json as to_json
+    from curta.frontends.api import examine, load
+    from curta.frontends.cli.display import Status, notice
+    from curta.report.tables.comparison import probe as table_of
+
+    run = load(name, trust=trust)
+    with Status() as status:
+        status.say(names[1])
+        table = examine(run, names[1], None if member is None else [member], **values)
+    if as_json:
+        print(json.dumps(to_json(table)))
+        return 0
+    notice(table_of(table))
+    notice(f"Report: {run.report}")
+    return 0
+
+
+def list_probes(name: str, trust: bool, has_options: bool) -> int:
+    """Print every probe in a line, with the operations of the run that it applies to."""
+    if has_options:
+        raise UserError("--member, --json and options need a probe: leave them out for a list")
+    from curta.frontends.cli.display import notice
+    from curta.probes import PROBES, tasks_for
+    from curta.runs.folders import find
+
+    folder = find(name)
+    if trust:
+        folder.trust()
+    recipe, rows = folder.state_recipe(), []
+    for name, probe in PROBES.items():
+        operators = " ".join(task.operator for task in tasks_for(probe, recipe))
+        rows.append([name, operators or "nothing here", probe.summary])
+    rows.append([ACTIVATIONS, "all", "what members calculate on the way, and with changes of it"])
+    heads = (("probe", False), ("applies to", False), ("what it examines", True))
+    notice(Table("", [Column(name, words=True, fold=fold) for name, fold in heads], rows))
+    return 0
+
+
+def activations(
+    name: str,
+    problems: list[str],
+    texts: dict[str, str],
+    trust: bool,
+    member: int | None,
+    recurrences: int | None,
+    out: Path | None,
+    as_json: bool,
+) -> int:
+    """Record what members calculate over the true texts of problems, and with other values."""
+    if not problems:
+        raise UserError("activations of which problem? curta probe RUN activations 12+34")
+    texts = dict(texts)
+    sites, seed = texts.pop("sites", "*"), arguments.values({"seed": texts.pop("seed", "0")})
+    interventions = read_interventions(texts, seed["seed"])
+    from curta.config.typed import as_json as to_json
+    from curta.frontends.api import load
+    from curta.frontends.cli.display import notice
+    from curta.problems.problem import answer_text, parse
+
+    run = load(name, recurrences, trust)
+    members = None if member is None else [member]
+    recorded = run.activations(problems, sites.split(","), interventions, members)
+    answers: list[dict[str, Any]] = []
+    if interventions:
+        changed = run.intervene(problems, interventions, recorded.about.members)
+        for number, problem in enumerate(map(parse, problems)):
+            for place, who in enumerate(recorded.about.members):
+                pair = run.ask(problem, who), changed[place][number]
+                before, after = (
+                    None if answer is None else answer_text(answer, problem.answer_base)
+                    for answer in pair
+                )
+                answers.append({
+                    "problem": str(problem), "member": who, "answer": before, "changed": after,
+                    "right": pair[1] == problem.truth,
+                })  # fmt: skip
+    path = None if out is None else recorded.save(out)
+    if as_json:
+        shapes = {site: list(recorded[site].shape) for site in recorded}
+        about = to_json(recorded.about)
+        print(json.dumps({"about": about, "shapes": shapes, "answers": answers}))
+        return 0
+    rows = []
+    for site, axes in recorded.about.axes.items():
+        sizes = zip(axes, recorded[site].shape, strict=True)
+        rows.append([site, ", ".join(f"{axis} {size:,}" for axis, size in sizes)])
+    notice(Table("", [Column("site", words=True), Column("axes", words=True)], rows))
+    if answers:
+        columns = [
+            Column("problem", words=True), Column("member"),
+            Column("answer", text=lambda answer: answer or "invalid"),
+            Column("with changes", text=lambda answer: answer or "invalid"),
+            Column("", "right", lambda right: "right" if right else "WRONG", words=True,
+                   style=lambda right, row: "green" if right else "bold red"),
+        ]  # fmt: skip
+        notice("")
+        notice(Table("", columns, [list(row.values()) for row in answers]))
+    if path is not None:
+        notice(f"Arrays: {path}")
+    return 0
+
+
+def read_interventions(texts: dict[str, str], seed: Any) -> "list[Intervention]":
+    """Return the changes that settings such as `zero=final` ask for, in order of kind."""
+    from curta.probes.inside.interventions import parsed
+
+    if not isinstance(seed, int) or not 0 <= seed <= limits.INT32:
+        raise UserError(f"seed must be 0 to {limits.INT32:,} (got {quoted(seed)})")
+    for field in texts:
+        if field not in arguments.CHANGES:
+            raise unknown("option of activations", field, ["sites", "seed", *arguments.CHANGES])
+    interventions = []
+    for kind in arguments.CHANGES:
+        for text in filter(None, texts.get(kind, "").split(";")):
+            if kind != "patch":
+                interventions.append(parsed(text, kind, seed=seed))
+                continue
+            site, equals, problem = text.rpartition("=")
+            if not (site and equals and problem):
+                raise UserError(f"patch={quoted(text)}: write SITE=PROBLEM, such as final=12+35")
+            interventions.append(parsed(site, "patch", problem))
+    return interventions

@@ -1,0 +1,296 @@
+"""Encodings that add a vector to the embedding of each token, by where it stands."""
+
+import math
+from dataclasses import replace
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, Key, PRNGKeyArray
+
+from curta.config.errors import UserError
+from curta.config.positions import (
+    Abacus,
+    Coupled,
+    CoupledSinusoidal,
+    Learned,
+    PositionCoupling,
+    Randomised,
+    Sinusoidal,
+)
+from curta.layouts import Layout, ShapeBounds, TokenPositions
+from curta.model.positions.base import Encoding, Heads, Shape, is_digit
+from curta.model.weights import Weight, normal
+
+
+def build_learned(settings: Learned, shape: Shape) -> Encoding:
+    return LearnedEncoding(normal(settings.length, shape.width, scale=1.0))
+
+
+class LearnedEncoding(Encoding):
+    """Learned absolute positions: one vector for each index in the text."""
+
+    table: Weight  # length width
+
+    def check(self, bounds: ShapeBounds, *, training: bool = False) -> None:
+        if bounds.total > self.table.shape[0]:
+            raise UserError(
+                f"a text of up to {bounds.total:,} tokens is too long for this model: it has"
+                f" {self.table.shape[0]:,} learned positions (positions.length)"
+            )
+
+    def embed(self, where: TokenPositions) -> Float[Array, "batch time width"]:
+        return self.table[where.index]
+
+
+def build_sinusoidal(settings: Sinusoidal, shape: Shape) -> Encoding:
+    if shape.width % 2:
+        raise UserError("positions 'sinusoidal' has pairs: model.width must be even")
+    return SinusoidalEncoding(settings.base, shape.width)
+
+
+class SinusoidalEncoding(Encoding):
+    """Sinusoidal positions: sines and cosines of the index, added to the embeddings.
+
+    Features 2i and 2i + 1 are the sine and cosine of index / base^(2i / width), so any
+    length has its vectors and nothing is learned.
+    Source: Vaswani et al., arXiv 1706.03762, section 3.5.
+    """
+
+    base: float = eqx.field(static=True)
+    width: int = eqx.field(static=True)
+
+    def embed(self, where: TokenPositions) -> Float[Array, "batch time width"]:
+        half = self.width // 2
+        frequencies = self.base ** (-jnp.arange(half, dtype=jnp.float32) / half)
+        angles = where.index[:, :, None].astype(jnp.float32) * frequencies[None, None]
+        pairs = jnp.stack([jnp.sin(angles), jnp.cos(angles)], axis=-1)
+        return pairs.reshape(*where.index.shape, self.width)
+
+
+def build_randomised(settings: Randomised, shape: Shape) -> Encoding:
+    if settings.of == "learned":
+        vectors = build_learned(Learned(length=settings.max_length), shape)
+    else:
+        vectors = build_sinusoidal(Sinusoidal(), shape)
+    return RandomisedEncoding(vectors, settings.max_length)
+
+
+class RandomisedEncoding(Encoding):
+    """Randomised positions: in training a text stands at random indices, in their order.
+
+    A sorted random subset of 0 to `max_length` - 1 takes the place of 0, 1, 2 ..., so that
+    every index of a longer text has been met. One subset is drawn a step, for the whole
+    batch; outside of training indices are 0, 1, 2 ... again. (The paper draws a subset for
+    each batch too, but goes on drawing in its tests, where this is McLeish et al.'s form.)
+    Source: Ruoss et al., arXiv 2305.16843.
+    """
+
+    vectors: Encoding
+    max_length: int = eqx.field(static=True)
+
+    def check(self, bounds: ShapeBounds, *, training: bool = False) -> None:
+        check_subset(bounds, self.max_length)
+
+    def shift_batch(self, where: TokenPositions, key: PRNGKeyArray) -> TokenPositions:
+        return replace(where, index=subset(key, self.max_length, where.index.shape[1])[where.index])
+
+    def embed(self, where: TokenPositions) -> Float[Array, "batch time width"] | float:
+        return self.vectors.embed(where)
+
+
+def subset(key: PRNGKeyArray, size: int, count: int) -> Int[Array, " count"]:
+    """`count` different numbers from 0 to `size` - 1, in ascending order."""
+    return jnp.sort(jax.random.permutation(key, size)[:count])
+
+
+def check_subset(bounds: ShapeBounds, max_length: int) -> None:
+    """Raises UserError if there are fewer indices to draw from than a text has tokens."""
+    if bounds.total > max_length:
+        raise UserError(
+            f"a text of up to {bounds.total:,} tokens is too long for random positions below"
+            f" {max_length:,} (positions.max_length)"
+        )
+
+
+def build_coupled(settings: Coupled, shape: Shape) -> Encoding:
+    tables = normal(len(shape.layout.axes), settings.rows, shape.width, scale=1.0)
+    return CoupledEncoding(tables, settings.max_start)
+
+
+class CoupledEncoding(Encoding):
+    """Coupled absolute positions: tokens of equal significance share a learned vector.
+
+    Every axis of the layout's coordinates has its own table; the vectors are summed.
+    In training one start per axis is drawn for the whole batch, such that the
+    longest training text still fits; afterwards it is 0.
+    Source: Cho et al., Position Coupling, arXiv 2405.20671 (there with a start for
+    each problem, and operands in the usual order and zero-padded).
+    """
+
+    tables: Weight  # axes rows width
+    max_start: int = eqx.field(static=True)
+
+    def check(self, bounds: ShapeBounds, *, training: bool = False) -> None:
+        rows = self.tables.shape[1]
+        highest = max(high for _, high in bounds.extents) + 1 + training * self.max_start
+        below = max(0, -1 - min(low for low, _ in bounds.extents))
+        if highest >= rows - below:
+            raise UserError(
+                f"places of up to {highest:,}, random start included, are too many for this"
+                f" model: it has {rows:,} coupled positions (positions.rows)"
+            )
+
+    def shift_batch(self, where: TokenPositions, key: PRNGKeyArray) -> TokenPositions:
+        start = jax.random.randint(key, (len(self.tables),), 0, self.max_start + 1)
+        return replace(where, coordinates=where.coordinates + start[None, None])
+
+    def embed(self, where: TokenPositions) -> Float[Array, "batch time width"]:
+        rows = where.coordinates + 1  # of places below -1, as of some prompts, the last ones
+        axes = jnp.arange(len(self.tables))
+        return jnp.sum(self.tables[axes, rows], axis=-2)
+
+
+def build_coupled_sinusoidal(settings: CoupledSinusoidal, shape: Shape) -> Encoding:
+    if shape.width % 2:
+        raise UserError("positions 'coupled-sinusoidal' has pairs: model.width must be even")
+    return CoupledSinusoidalEncoding(settings.period, shape.width)
+
+
+class CoupledSinusoidalEncoding(Encoding):
+    """Coupled sinusoidal positions: fixed waves of the coordinate, so nothing is learned.
+
+    Features 2i and 2i + 1 are the sine and cosine of (i + 1) 2 pi coordinate / period: tokens of
+    equal significance share a vector. Those of several axes are summed.
+    Source: the coordinates of Cho et al., Position Coupling, arXiv 2405.20671, under the waves of
+    Vaswani et al., arXiv 1706.03762, here harmonics of one period; as entries of the AdderBoard
+    have it (github.com/anadim/AdderBoard).
+    """
+
+    period: float = eqx.field(static=True)
+    width: int = eqx.field(static=True)
+
+    def embed(self, where: TokenPositions) -> Float[Array, "batch time width"]:
+        frequencies = jnp.arange(1.0, self.width // 2 + 1) * (2 * math.pi / self.period)
+        angles = where.coordinates[..., None].astype(jnp.float32) * frequencies[None, None, None]
+        pairs = jnp.stack([jnp.sin(angles), jnp.cos(angles)], axis=-1)
+        return jnp.sum(pairs, axis=-3).reshape(*where.index.shape, self.width)
+
+
+def build_position_coupling(settings: PositionCoupling, shape: Shape) -> Encoding:
+    axes = len(shape.layout.axes)
+    return PositionCouplingEncoding(normal(axes, settings.max_position + 1, shape.width, scale=1.0))
+
+
+class PositionCouplingEncoding(Encoding):
+    """Position Coupling: a learned vector for each position id, a random start for each problem.
+
+    An id is a coordinate plus 1; id 0 (coordinate -1, and padding) is nowhere and stays there.
+    In training all other ids of a problem move up by one random number, uniform over those
+    that leave its own highest id at most `max_position`: a short problem moves farther than
+    a long one. Afterwards they stay where the layout has them. Every axis has its own table
+    and its own start; vectors are summed. Layout `position-coupling` writes what the source
+    does, other layouts lend their coordinates.
+    Source: Cho et al., arXiv 2405.20671.
+    """
+
+    tables: Weight  # axes ids width
+
+    def check(self, bounds: ShapeBounds, *, training: bool = False) -> None:
+        highest, most = max(high for _, high in bounds.extents) + 1, self.tables.shape[1] - 1
+        if highest > most:
+            raise UserError(
+                f"positions of up to {highest:,} are too many for this model: it has {most:,}"
+                " (positions.max_position)"
+            )
+
+    def shift_each(self, where: TokenPositions, keys: Key[Array, " texts"]) -> TokenPositions:
+        ids = self._ids(where)
+        bounds = self.tables.shape[1] - 1 - jnp.max(ids, axis=1)  # texts axes
+        moved = jax.vmap(lambda key, most: jax.random.randint(key, most.shape, 0, most + 1))
+        starts = moved(keys, bounds)[:, None, :]
+        return replace(where, coordinates=jnp.where(ids > 0, ids + starts, 0) - 1)
+
+    def embed(self, where: TokenPositions) -> Float[Array, "batch time width"]:
+        axes = jnp.arange(len(self.tables))
+        return jnp.sum(self.tables[axes, self._ids(where)], axis=-2)
+
+    def _ids(self, where: TokenPositions) -> Int[Array, "batch time axes"]:
+        """One more than the coordinate, 0 for padding."""
+        return jnp.where(where.role[..., None] >= 0, where.coordinates + 1, 0)
+
+
+def build_abacus(settings: Abacus, shape: Shape) -> Encoding:
+    table = normal(settings.rows, shape.width, scale=1.0)
+    kind = AbacusEncoding if settings.inject == "embedding" else InnerAbacusEncoding
+    each = settings.offset_of == "text"
+    return kind(table, settings.max_offset, each, settings.evaluation_offset, shape.layout)
+
+
+class AbacusEncoding(Encoding):
+    """Abacus: the i-th digit of each number gets vector offset + i, every other token vector 0.
+
+    In training one offset, uniform in 0..max_offset, is drawn for the whole batch, or for each
+    text; afterwards it is `evaluation_offset`. The i-th digit is the i-th in the text, so the
+    layout should put the least significant first. Rows begin with deviation 1, as those of the
+    authors' own `abacus.py`; their runs begin them, and the tokens' vectors, with width^-1/2, and
+    normalise the sum of both before the first layer. Here nothing is normalised there: the norm
+    before each sub-layer is of its input alone, not of the residual.
+
+    The vectors are added to the embeddings, or else, in every attention layer, to queries
+    and keys and to nothing that is passed on: then each head has its own part of them, and
+    all blocks share one table.
+    Source: McLeish et al., arXiv 2405.17399: one offset a step, 0 afterwards, and vectors added to
+    the embeddings.
+    """
+
+    table: Weight  # rows width
+    max_offset: int = eqx.field(static=True)
+    per_text_keys: bool = eqx.field(static=True)
+    evaluation_offset: int = eqx.field(static=True)
+    layout: Layout = eqx.field(static=True)
+
+    def check(self, bounds: ShapeBounds, *, training: bool = False) -> None:
+        last = bounds.extents[0][1] + (self.max_offset if training else self.evaluation_offset)
+        if last + 1 >= self.table.shape[0]:  # row 0 is that of signs
+            raise UserError(
+                f"digit indices of up to {last:,}, offset included, are too many for this model:"
+                f" it has {self.table.shape[0]:,} Abacus rows (positions.rows)"
+            )
+
+    def shift_batch(self, where: TokenPositions, key: PRNGKeyArray) -> TokenPositions:
+        if self.per_text_keys:
+            return where
+        return self._shifted(where, jax.random.randint(key, (), 0, self.max_offset + 1))
+
+    def shift_each(self, where: TokenPositions, keys: Key[Array, " texts"]) -> TokenPositions:
+        if not self.per_text_keys:
+            return where
+        drawn = jax.vmap(lambda key: jax.random.randint(key, (1, 1), 0, self.max_offset + 1))
+        return self._shifted(where, drawn(keys))
+
+    def _shifted(
+        self, where: TokenPositions, offset: Int[Array, "#texts #time #axes"] | Int[Array, ""]
+    ) -> TokenPositions:
+        """Coordinates to which `vectors`, adding `evaluation_offset`, adds this offset instead."""
+        moved = where.coordinates + offset - self.evaluation_offset
+        return replace(where, coordinates=moved)
+
+    def embed(self, where: TokenPositions) -> Float[Array, "batch time width"] | float:
+        return self.vectors(where)
+
+    def vectors(self, where: TokenPositions) -> Float[Array, "batch time width"]:
+        """The row of each token."""
+        digit = is_digit(self.layout, where.role)
+        row = where.coordinates[..., 0] + self.evaluation_offset + 1
+        return self.table[jnp.where(digit, row, 0)]
+
+
+class InnerAbacusEncoding(AbacusEncoding):
+    """The same vectors, added to queries and keys."""
+
+    def embed(self, where: TokenPositions) -> float:
+        return 0.0
+
+    def rotate(self, heads: Heads, where: TokenPositions) -> Heads:
+        return heads + self.vectors(where).reshape(heads.shape)

@@ -1,0 +1,66 @@
+"""Which models have a page, what is said of the others, and that the modules fit together."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from curta.config.errors import UserError
+from curta.config.positions import UserEncoding
+from curta.export.html import at_work, page_refusal, render_page
+from curta.export.html.page import MODULES, PARAMETERS
+from curta.model.positions import MODULES as ENCODINGS
+from curta.model.transformer import parameters
+from curta.report.document import own
+from tests import tiny
+from tests.export.made import drawn
+
+from . import made
+
+SCRIPTS = {name: own(f"{name}.js", "curta.export.html") for name in MODULES}
+
+
+def test_a_model_that_is_too_large_is_refused_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    of = tiny.dense()
+    model = drawn(of)
+    count = parameters(model)
+    monkeypatch.setattr("curta.export.html.page.PARAMETERS", count)
+    render_page(made.carried(of, model), 0)
+    monkeypatch.setattr("curta.export.html.page.PARAMETERS", count - 1)
+    with pytest.raises(UserError, match=f"no page of this run: it has {count:,} param") as caught:
+        render_page(made.carried(of, model), 0)
+    assert "\n" not in str(caught.value)
+    assert PARAMETERS == 500_000
+
+
+def test_positions_of_a_users_own_are_refused_in_one_line() -> None:
+    own_positions = replace(tiny.dense(), positions=UserEncoding(file="decay.py#0"))
+    with pytest.raises(UserError, match="its positions come from a file of code"):
+        render_page(made.carried(own_positions, drawn(tiny.dense())), 0)
+    assert page_refusal("rope") is None
+
+
+def test_every_encoding_is_in_the_page() -> None:
+    known = re.findall(r'^  "?([\w-]+)"?: \w+,$', SCRIPTS["encodings"], re.M)
+    assert set(known) == {kind.name for kind in ENCODINGS if kind is not UserEncoding}
+
+
+def test_modules_import_what_they_call_and_no_name_is_taken_twice() -> None:
+    """All modules of a page are one script: a name that two of them have would be an error."""
+    pattern = r"^(?:export )?(?:function|class|const|let) (\w+)"
+    names = [name for text in SCRIPTS.values() for name in re.findall(pattern, text, re.M)]
+    assert sorted(set(names)) == sorted(names)
+    exported = r"^export (?:function|class|const) (\w+)"
+    homes = {name: one for one in MODULES for name in re.findall(exported, SCRIPTS[one], re.M)}
+    for module, text in SCRIPTS.items():
+        imported = " ".join(re.findall(r"^import ([^;]*);", text, re.M))
+        called = set(re.findall(r"(?<![.\w])(\w+)\((?![^()]*\) \{)", text)) & set(homes)
+        foreign = {name for name in called if homes[name] != module}
+        assert foreign <= set(re.findall(r"\w+", imported)), module
+
+
+def test_a_report_says_where_a_model_over_whole_texts_calculates() -> None:
+    of = tiny.dense()
+    body = at_work([made.carried(of, drawn(of), "mine")]).body
+    assert "This model does not calculate here: positions are &#39;rope&#39;" in body
+    assert "In a page of its own it does, which <code>curta page</code> writes." in body

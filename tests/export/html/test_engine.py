@@ -1,0 +1,150 @@
+"""The page's forward pass against Python's at every site; its logits: `test_conformance.py`."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from playwright.sync_api import Page
+
+from curta.frontends.run import Run
+from curta.layouts import LAYOUTS
+from curta.probes.inside.interventions import Intervention, parsed
+from curta.problems.problem import parse
+from tests import tiny
+from tests.designs import DESIGNS
+from tests.export.made import begun
+
+from .made import PROBLEMS, Made, agree, layout, of_layout, padded, page, random_texts, shipped
+from .tabs import numbers
+
+pytestmark = pytest.mark.slow
+
+TWO_AXES = ("7*8", "12*345")
+
+
+@pytest.mark.parametrize(
+    "name", ["window", "window, two axes", "abacus, inside, looped", "alibi, learned"]
+)
+def test_every_site_has_pythons_values(name: str, tab: Page, tmp_path: Path) -> None:
+    problems = TWO_AXES if "axes" in name else ("7+8", "12+345", "999+1", "0+0")
+    agree(tab, tmp_path, tiny.recipe(**DESIGNS[name]), problems)
+
+
+def test_places_below_those_of_the_operands(tab: Page, tmp_path: Path) -> None:
+    """A prompt of `spaced` begins at place -3."""
+    agree(tab, tmp_path, tiny.with_encoding("coupled", program="spaced"))
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_tokens_of_a_machine_stand_and_see_as_in_python(
+    name: str, tab: Page, tmp_path: Path
+) -> None:
+    machine = layout(name).machine
+    tab.goto(page(tmp_path, *shipped(name)).as_uri())
+    tokens, rows = random_texts(name, 12, 50)
+    texts = numbers(tab, f"{json.dumps(tokens.tolist())}.map(curta.follow)")
+    for text, expected, followed in zip(tokens, rows, texts, strict=True):
+        places = [each["coordinates"] for each in followed]
+        assert np.array_equal(places, machine.positions(text))
+        ids = [*text.tolist(), len(machine.tokens)]  # the last one for a square without a token
+        windows = [[ids[at] for at in each["cells"]] for each in followed]
+        assert np.array_equal(padded(windows, rows.shape[-1], len(machine.tokens)), expected)
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_tokens_of_a_layout_stand_where_they_do_in_python(
+    name: str, tab: Page, tmp_path: Path
+) -> None:
+    made = of_layout(name)
+    tab.goto(made.page(tmp_path).as_uri())
+    tokens = tiny.any_texts(made.layout)
+    lengths = jnp.full(len(tokens), tokens.shape[1])
+    where = made.layout.follow(jnp.asarray(tokens), lengths)[1]
+    texts = numbers(tab, f"{json.dumps(tokens.tolist())}.map(curta.follow)")
+    assert [[each["role"] for each in text] for text in texts] == where.role.tolist()
+    places = [[each["coordinates"] for each in text] for text in texts]
+    assert places == where.coordinates.tolist()
+
+
+def test_the_same_window_is_calculated_once(tab: Page, tmp_path: Path) -> None:
+    tab.goto(page(tmp_path, *shipped("addition")).as_uri())
+    counted = f"(curta.write('{'7' * 100}+{'6' * 100}', 300), curta.model.memo.size)"
+    before = numbers(tab, counted)
+    assert before < 100
+    assert numbers(tab, counted) == before
+
+
+DENSE = {"layout": "coupled", "model__compositional_embeddings": False}
+HEAD = "layer.0.attention.heads:head=1"
+MLP = "layer.1.mlp.output"
+SOURCE = "9+345"
+PROBLEM = "12+678"
+RECIPES: dict[str, dict[str, Any]] = {
+    "two layers": {"model__num_attention_layers": 2},
+    "looped": {"model__num_recurrences": 2, "model__input_injection": "block"},
+    "norm after": {"model__norm_placement": "post", "model__biases": ["out", "mlp"]},
+    "an encoder": {"layout": "framed", "positions__name": "alibi", "model__causal": False},
+    "a program": {"program": "addition"},
+    "a window": {"program": "addition", "positions__name": "window"},
+}
+CHANGES: dict[str, tuple[list[str], tuple[str, list[int]] | None]] = {
+    "a head": ([HEAD], None),
+    "an mlp": ([MLP], None),
+    "both": ([HEAD, MLP], None),
+    "a state": ([], ("layer.0.after", [4, 6])),
+    "the embedding": ([], ("embedding", [0, 1, 3])),
+    "all": ([HEAD], ("layer.1.after", [0, 4, 5])),
+}
+
+
+def begin(monkeypatch: pytest.MonkeyPatch, folder: Path, changes: dict[str, Any]) -> Run:
+    """A run with random weights."""
+    monkeypatch.setenv("CURTA_RUNS", str(folder))
+    written = {} if "program" in changes else DENSE
+    given = tiny.overrides(**written | {"positions__name": "rope"} | changes)
+    return begun("addition", **{path.replace(".", "__"): value for path, value in given.items()})
+
+
+def interventions(zeroed: Sequence[str], patch: tuple[str, list[int]] | None) -> list[Intervention]:
+    found = [parsed(name, "zero") for name in zeroed]
+    if patch:
+        site, positions = patch
+        found.append(Intervention(site, "patch", SOURCE, where={"position": positions}))
+    return found
+
+
+def as_json(zeroed: list[str], patch: tuple[str, list[int]] | None) -> str:
+    if patch is None:
+        return json.dumps({"zeroed": zeroed})
+    site, positions = patch
+    return json.dumps(
+        {"zeroed": zeroed, "patch": {"site": site, "positions": positions, "source": SOURCE}}
+    )
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_logits_and_answers_are_those_of_pythons_interventions(
+    name: str, tab: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = begin(monkeypatch, tmp_path, RECIPES[name])
+    prompt = len(run.layout.prompt_tokens(parse(PROBLEM)))
+    tab.goto(run.write_page(0, tmp_path / "page.html").as_uri())
+    plain = np.array(numbers(tab, f"curta.logits('{PROBLEM}', 1)"))[:prompt]
+    for zeroed, patch in CHANGES.values():
+        made = interventions(zeroed, patch)
+        python = run.activations([PROBLEM], "logits", made)["logits"][0, 0, :prompt]
+        asked = f"curta.logits('{PROBLEM}', 1, {as_json(zeroed, patch)})"
+        mine = np.array(numbers(tab, asked))[:prompt]
+        assert np.abs(mine - python).max() < 1e-4
+        assert np.abs(mine - plain).max() > 1e-2
+
+
+def test_what_is_put_in_from_the_same_problem_changes_nothing(tab: Page, tmp_path: Path) -> None:
+    tab.goto(Made(tiny.dense()).page(tmp_path).as_uri())
+    same = json.dumps({"patch": {"site": "layer.0.after", "positions": [0, 5], "source": PROBLEM}})
+    found = numbers(tab, f"[{{}}, {same}].map((one) => curta.logits('{PROBLEM}', 3, one))")
+    assert found[0] == found[1]

@@ -1,0 +1,105 @@
+"""Numbers of several operands: written and read as people write them."""
+
+import time
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from curta.programs import PROGRAMS
+from curta.programs.declared import complete_compound, compound_text, read_compound
+from curta.programs.machine import Answer, Given, Sign
+from curta.programs.machine.prompt import Format, Part
+from tests import tiny
+
+SUM = PROGRAMS["fractions"].format
+
+
+def form(*parts: Part) -> Format:
+    return Format(("place",), parts, Answer("answer"))
+
+
+TURNED = form(
+    Given("whole", "place"),
+    Sign(".", "point", step={"place": 1}),
+    Given("fraction", "place", high_first=True, follows=True),
+    Sign("="),
+)
+"""On paper as people write it: there the digits before the point are read backward."""
+
+CLOCK = form(
+    Given("seconds", "place"),
+    Sign(":", "colon", step={"place": 1}),
+    Given("minutes", "place", follows=True),
+    Sign("'", "stroke", step={"place": 1}),
+    Given("hours", "place", follows=True),
+    Sign("="),
+)
+"""Three operands, no second number, an end that people do not write."""
+
+digits = st.text("0123456789", min_size=1, max_size=20)
+blank = st.sampled_from(["", " ", "  "])
+operands = st.tuples(*[tiny.ints(12)] * 4).map(lambda values: tuple(map(str, values)))
+
+
+@given(texts=operands)
+def test_what_is_written_is_read_again(texts: tuple[str, ...]) -> None:
+    assert read_compound(SUM, "+.", compound_text(SUM, "+.", texts)) == list(texts)
+
+
+@given(a=digits, b=digits, c=digits, d=digits, blanks=st.tuples(blank, blank))
+def test_digits_after_a_point_are_read_backward(
+    a: str, b: str, c: str, d: str, blanks: tuple[str, str]
+) -> None:
+    line = f"{a}.{b}{blanks[0]}+{blanks[1]}{c}.{d}"
+    assert read_compound(SUM, "+.", line) == [b[::-1], a, d[::-1], c]
+
+
+@given(texts=operands)
+def test_paper_reversed_is_what_people_write(texts: tuple[str, ...]) -> None:
+    """But for the zeros that fill fractions up: Python's decimals do not count them either."""
+    symbols = "".join(str(key[0]) for key in SUM.write(tuple(map(int, texts))))
+    numbers = [Decimal(number[::-1]) for number in symbols.removesuffix("=").split("+")]
+    assert numbers == list(map(Decimal, compound_text(SUM, "+.", texts).split("+")))
+
+
+def test_the_last_operand_says_which_way_round_a_number_is() -> None:
+    assert compound_text(CLOCK, "!", ("59", "30", "12")) == "12'30:59"
+    assert read_compound(CLOCK, "!", "12'30:59") == ["59", "30", "12"]
+    assert compound_text(TURNED, "round", ("12", "57")) == "round 21.57"
+    assert read_compound(TURNED, "round", "round 21.57") == ["12", "57"]
+
+
+@pytest.mark.parametrize(
+    ("line", "whole"),
+    [
+        ("3+12.5", "3.0+12.5"),
+        ("3.+12.50", "3.0+12.50"),
+        (".5 + 7.25", "0.5+7.25"),
+        ("3+12", None),
+        ("3.5+", None),
+        (".+1.5", None),
+        ("3.5+1.5+2.5", None),
+        ("3.5-1.5", None),
+        ("", None),
+    ],
+)
+def test_a_line_is_completed_where_all_numbers_have_a_digit_and_one_its_point(
+    line: str, whole: str | None
+) -> None:
+    assert complete_compound(SUM, "+.", line) == whole
+
+
+@pytest.mark.parametrize("line", ["3+12.5", "3.5+.5", "3. 5+1.5", "a.5+1.5", "3.5+1.5=", "1.5"])
+def test_other_lines_are_no_problem(line: str) -> None:
+    assert read_compound(SUM, "+.", line) is None
+
+
+@pytest.mark.parametrize("tail", ["x", "+", ".5x", ".5+1.x", " x"])
+def test_long_lines_that_are_no_problem_are_refused_at_once(tail: str) -> None:
+    line = "1" * 20_000
+    begun = time.process_time()
+    assert read_compound(SUM, "+.", line + tail) is None
+    assert complete_compound(SUM, "+.", f"{line}.5+{line}{tail}") is None
+    assert time.process_time() - begun < 30  # hours, if every way to divide the digits were tried
