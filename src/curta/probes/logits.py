@@ -197,7 +197,7 @@ class DirectLogits(TaskProbe):
         for part, added in contributions(question).items():
             for number, count, mean in digits.means(added):
                 row: Row = {"operator": task.operator, "part": part, "digit": number}
-                rows.append(row | {"asked": count} | summary_statistics(mean))
+                rows.append(row | {"asked": count} | summary_statistics(mean.tolist()))
         panel = by_digit(f"{task.operator}: added to the right logit", "part", rows)
         parts, numbers = dict.fromkeys(row["part"] for row in rows), len(panel["columns"])
         logits = np.array([row["median"] for row in rows]).reshape(len(parts), numbers)
