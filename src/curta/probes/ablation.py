@@ -63,7 +63,7 @@ class Ablation(TaskProbe):
         for part, group in zip((NOTHING, *parts), ([], *question.groups), strict=True):
             logits = np.asarray(question.values(whole, ["logits"], group)["logits"])
             correct = digits.at(logits.argmax(axis=-1)) == digits.token
-            for number, count, share in digits.shares(correct):
+            for number, count, share in digits.means(correct):
                 row: Row = {"operator": task.operator, "without": part, "digit": number}
                 rows.append(row | {"asked": count} | summary_statistics(share))
         return TaskFinding(rows, [by_digit(f"{task.operator}: right digits", "without", rows)])

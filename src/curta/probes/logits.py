@@ -146,7 +146,7 @@ class LogitLens(TaskProbe):
             logits = question.read_states(digits.at(values[site]))
             chances = softmax(np.float64(logits), axis=-1)
             of_right = chances[:, np.arange(len(digits.token)), digits.token]
-            for number, count, share in digits.shares(logits.argmax(axis=-1) == digits.token):
+            for number, count, share in digits.means(logits.argmax(axis=-1) == digits.token):
                 chance = float(np.median(of_right[:, digits.number == number].mean(axis=1)))
                 row: Row = {"operator": task.operator, "state": part_name(site), "digit": number}
                 row |= {"asked": count} | summary_statistics(share)
@@ -195,9 +195,9 @@ class DirectLogits(TaskProbe):
         question = subject.question(subject.sample(task, self.count, self.seed))
         digits, rows = question.digits, list[Row]()
         for part, added in contributions(question).items():
-            for number, count, mean in digits.shares(added):
+            for number, count, mean in digits.means(added):
                 row: Row = {"operator": task.operator, "part": part, "digit": number}
-                rows.append(row | {"asked": count} | summary_statistics(mean))
+                rows.append(row | {"asked": count} | summary_statistics(mean.tolist()))
         panel = by_digit(f"{task.operator}: added to the right logit", "part", rows)
         parts, numbers = dict.fromkeys(row["part"] for row in rows), len(panel["columns"])
         logits = np.array([row["median"] for row in rows]).reshape(len(parts), numbers)

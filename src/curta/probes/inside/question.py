@@ -8,7 +8,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, Shaped
+from jaxtyping import Array, Float, Int, Shaped
 
 from curta.config.errors import UserError
 from curta.evaluation import generation, teacher_forcing
@@ -291,13 +291,13 @@ class AnswerDigits(NamedTuple):
         chosen = AnswerDigits(*(column[mine] for column in self))
         return chosen._replace(problem=chosen.problem - start)
 
-    def shares(
-        self, correct: Bool[np.ndarray, "members digits"]
+    def means(
+        self, values: Shaped[np.ndarray, "members digits"]
     ) -> list[tuple[int, int, Float[np.ndarray, " members"]]]:
-        """Return for each number of a digit how many there are, and the share that is correct."""
+        """Return for each number of a digit how many there are, and the mean of their values."""
         numbers = range(int(self.number.max(initial=-1)) + 1)
         return [
-            (n, int((self.number == n).sum()), correct[:, self.number == n].mean(axis=1))
+            (n, int((self.number == n).sum()), values[:, self.number == n].mean(axis=1))
             for n in numbers
         ]
 
