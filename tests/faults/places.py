@@ -37,7 +37,6 @@ COPY: dict[str, Any] = {
     "task": {"operator": "copy", "digits": [1, 4]},
     "training": {
         "steps": 40, "batch": 8, "checkpoint_every": 10, "history_every": 10, "problems": 100,
-        "validate_every": 15, "validation": 8, "keep": "best",
     },
     "evaluation": {"digits": [2, 3], "count": 8, "generated": 4, "certificate": 4_000},
 }  # fmt: skip
