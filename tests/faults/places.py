@@ -36,7 +36,8 @@ COPY: dict[str, Any] = {
     "program": "copy",
     "task": {"operator": "copy", "digits": [1, 4]},
     "training": {
-        "steps": 40, "batch": 8, "checkpoint_every": 10, "history_every": 10, "problems": 100,
+        "steps": 40, "batch": 32, "checkpoint_every": 10, "history_every": 10, "problems": 100,
+        "repair": 40,
     },
     "evaluation": {"digits": [2, 3], "count": 8, "generated": 4, "certificate": 4_000},
 }  # fmt: skip

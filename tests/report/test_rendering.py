@@ -52,7 +52,7 @@ def test_the_name_of_a_program_is_text_in_a_page_that_calculates() -> None:
     designs = [{"run": EVIL, "design": design, "names": [EVIL]}]
     found = Page(
         render(
-            "export/part.html", designs=designs, weights=["AAAA"], members=1,
+            "export/part.html", causal=True, designs=designs, weights=["AAAA"], members=1,
             refused={EVIL: EVIL}, several=True, pages=[],
         )
     )  # fmt: skip

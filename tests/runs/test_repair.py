@@ -117,7 +117,7 @@ def test_a_run_that_ends_wrong_says_so_and_so_does_ask(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     fields = FIELDS | {"training.steps": 2, "training.repair": 0}
-    options = [f"--{name}={value}" for name, value in fields.items()]
+    options = [f"{name}={value}" for name, value in fields.items()]
     assert main(["train", "luhn", "--run", "wrong", *options]) == 1
     last = " ".join(capsys.readouterr().out.split("WRONG:")[-1].split())
     assert last.startswith("seed 0 on ")

@@ -88,8 +88,7 @@ def test_a_whole_run_is_whole(mine: Path, capsys: pytest.CaptureFixture[str]) ->
     ]  # fmt: skip
     assert everything(mine) == before
     assert main(["runs", "mine"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines == [f"whole   {name}" for name in names]
+    assert capsys.readouterr().out.splitlines() == [f"mine: all {len(names)} files are whole"]
 
 
 NEEDED = [
@@ -242,9 +241,10 @@ def test_the_command_says_what_to_do_in_letters(
         " JSON; `curta evaluate mine` makes it anew",
         r"foreign \x1b[2J\n[bold]: a file that is none of the run's: remove it if you do not"
         " know it",
+        "mine: 14 files are whole",
     ]
     assert main(["runs", "mine", "--json"]) == 1
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(capsys.readouterr().out)["files"]
     assert {"name": "run.json", "state": "whole", "about": ""} in found
     assert main(["runs", "yours"]) == 2
 

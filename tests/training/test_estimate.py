@@ -93,7 +93,7 @@ def test_what_cannot_be_trained_is_one_line_and_no_folder(
 ) -> None:
     """As on a machine with 16 GB."""
     monkeypatch.setattr(estimate, "memory", lambda: 16_000_000_000)
-    given = [f"--{path}={value}" for path, value in changes.items()]
+    given = [f"{path}={value}" for path, value in changes.items()]
     assert main(["train", "addition", *given]) == 2
     assert main(["compare", "addition", "again: addition", *given]) == 2
     lines = capsys.readouterr().err.splitlines()

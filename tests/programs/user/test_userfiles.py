@@ -36,7 +36,7 @@ SHORT = {
     "evaluation.count": 5, "evaluation.generated": 2, "evaluation.digits": [4, 8],
     "evaluation.certificate": 3000,
 }  # fmt: skip
-OPTIONS = [text for name, value in SHORT.items() for text in (f"--{name}", json.dumps(value))]
+OPTIONS = [f"{name}={json.dumps(value)}" for name, value in SHORT.items()]
 
 MARKED = """
 from pathlib import Path
@@ -430,7 +430,7 @@ def test_a_users_probe_is_put_to_a_run(
     short: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = written_file(tmp_path, PROBE, "count.py")
-    assert main(["probe", str(short), str(path), "--times", "3", "--json"]) == 0
+    assert main(["probe", str(short), str(path), "times=3", "--json"]) == 0
     table = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (table["probe"], table["rows"]) == ("count-members", [{"members": 6}])
     assert table == json.loads((short / "probes" / "count-members.json").read_text())
@@ -448,7 +448,7 @@ def test_a_users_probe_is_put_to_a_run(
         ("return Finding", "return dict", "mistaken.py line 15: TypeError: dict expected"),
         ("        return", "        return 1 or", "mistaken.py: examine.subject. gives no Finding"),
         ('option(1, "how often each is counted")', "1", r"write times = option\(default,"),
-        ("times", "member", "mistaken.py: --member is what every probe has"),
+        ("times", "member", "mistaken.py: every probe has an option member"),
     ],
 )
 def test_mistakes_in_a_probe_are_told_in_one_line(
