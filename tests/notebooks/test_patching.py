@@ -15,6 +15,8 @@ def test_its_figures_are_those_of_the_probe(tmp_path: Path) -> None:
     done = run(read("patching"), tmp_path)
     assert not any(output.output_type == "error" for output in outputs(done))
     assert "104 effects, largest difference 0.000" in printed(done)
-    pictures = [one for one in outputs(done) if "image/png" in one.get("data", {})]
+    pictures = [
+        one for one in outputs(done) if one.get("data", {}).keys() & {"image/png", "image/svg+xml"}
+    ]
     assert len(pictures) == 2
     assert any("753+862=526" in one.get("data", {}).get("text/plain", "") for one in outputs(done))

@@ -53,7 +53,9 @@ def test_problems_of_machines_are_written_as_python_writes_them(
     path.write_text(render_page(of, 0), encoding="utf-8")
     tab.goto(path.as_uri())
     tab.evaluate("curta.design.tokens = 30")
-    for (_, _, run, problem, *_), text in zip(commands(tab, TYPED[name]), TYPED[name], strict=True):
+    for (_, _, run, _, problem, *_), text in zip(
+        commands(tab, TYPED[name]), TYPED[name], strict=True
+    ):
         assert run == "it's mine"
         assert problem == str(parse(text.lower()))
 
@@ -61,10 +63,10 @@ def test_problems_of_machines_are_written_as_python_writes_them(
 def test_problems_of_layouts_are_written_as_python_writes_them(tab: Page, tmp_path: Path) -> None:
     typed = {"0xff+1": "255+1", "57+69=": "57+69", " 007 + 8": "7+8"}
     show(tab, tmp_path)
-    assert [one[3] for one in commands(tab, list(typed))] == list(typed.values())
+    assert [one[4] for one in commands(tab, list(typed))] == list(typed.values())
     task = [{"operator": "* mod 97", "digits": [1, 2]}]
     show(tab, tmp_path, layout="residues-97", task=task, positions__name="learned")
-    assert [one[3] for one in commands(tab, ["7\N{MULTIPLICATION SIGN}8 mod 97"])] == ["7*8 mod 97"]
+    assert [one[4] for one in commands(tab, ["7\N{MULTIPLICATION SIGN}8 mod 97"])] == ["7*8 mod 97"]
 
 
 def test_the_command_line_accepts_it_and_answers_as_the_page_does(

@@ -289,7 +289,7 @@ def test_a_head_is_taken_away_by_a_press_and_given_back_by_another(either: Page)
     assert answers(either)["changed"] == shown(either, zeroed)
     assert answers(either)["as trained"] == shown(either, {})
     expect(either.locator("#command")).to_have_text(
-        "curta activations made '12+34' --member 0 --zero layer.0.attention.heads:head=1"
+        "curta probe made activations '12+34' --member 0 zero='layer.0.attention.heads:head=1'"
     )
     either.keyboard.press("Space")
     over(either)
@@ -338,8 +338,10 @@ def test_a_state_of_another_problem_is_put_in(either: Page) -> None:
     expect(either.locator("#changes")).to_have_text(said)
     patch = "{patch: {site: 'layer.0.after', positions: [3], source: '9+75'}}"
     assert answers(either)["changed"] == shown(either, patch)
-    options = "--member 0 --patch 'layer.0.after:position=3=9+75'"
-    expect(either.locator("#command")).to_have_text(f"curta activations made '12+34' {options}")
+    options = "--member 0 patch='layer.0.after:position=3=9+75'"
+    expect(either.locator("#command")).to_have_text(
+        f"curta probe made activations '12+34' {options}"
+    )
 
 
 def test_a_problem_that_is_none_is_announced_beside_its_field(opened: Page) -> None:
@@ -387,7 +389,7 @@ def test_what_is_typed_is_not_asked_before_it_is_calculated(opened: Page) -> Non
     over(opened)
     assert unquote(opened.url.partition("#")[2]).startswith("problem=57+68&")
     expect(opened.locator("#command")).to_have_text(
-        re.compile(r"^curta activations made '57\+68' ")
+        re.compile(r"^curta probe made activations '57\+68' ")
     )
 
 

@@ -129,7 +129,7 @@ def foreign(folder: Path, marker: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert main(["show", "mine", "digitsum 12"]) == 2
     capsys.readouterr()
     wanted = "the code of digit_sum.py was not run: add --trust to run program.py of this run"
-    for command in (["evaluate", "mine", "--digits", "50"], ["certify", "mine"]):
+    for command in (["evaluate", "mine", "digits=50"], ["certify", "mine"]):
         forget()
         assert main(command) == 2
         assert wanted in capsys.readouterr().err

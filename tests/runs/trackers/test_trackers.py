@@ -51,6 +51,9 @@ def written(run: Run) -> Kept:
     for row in run.folder.read_metrics():
         plain = {name: value for name, value in vars(row).items() if value is not None}
         watched = plain.pop("evaluated")
+        assert not plain.pop("named")
+        by_operator = plain.pop("validation_by_operator")
+        plain |= {f"validation/{ {'+': 'addition'}[name] }": v for name, v in by_operator.items()}
         plain |= {WATCHED[name]: value for name, value in watched.items()}
         step, seed = plain.pop("step"), run.seeds[plain.pop("member")]
         found |= {(step, name, seed): value for name, value in plain.items()}
