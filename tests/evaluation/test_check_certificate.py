@@ -15,13 +15,7 @@ import safetensors.numpy
 from curta.frontends import api
 from curta.frontends.cli import main
 from curta.frontends.run import Run
-
-FIELDS = {
-    "training.steps": 150, "training.problems": 100, "training.batch": 64, "model.width": 16,
-    "model.heads": 2, "model.num_layers": 2, "evaluation.digits": [5], "evaluation.count": 5,
-    "evaluation.generated": 2, "evaluation.held_out": 10, "evaluation.certificate": 4_000,
-    "training.checkpoint_every": 40, "training.held_out_windows": 0.2, "training.repair": 40,
-}  # fmt: skip
+from tests.runs.test_repair import FIELDS
 
 
 @pytest.fixture(scope="module")

@@ -74,7 +74,7 @@ def ways(tab: Page) -> list[list[list[float]]]:
 
 def test_marks_stand_at_the_end_and_go_where_the_slider_says(opened: Page) -> None:
     paths = ways(opened)
-    assert paths
+    assert len(paths) == 2 * 2 * 10  # in two dimensions of the vectors, and in principal ones
     assert marks(opened) == [path[-1] for path in paths]
     for moment, step in ((0, 0), (2, 10)):
         opened.get_by_role("slider", name="Moment of training").fill(str(moment))
