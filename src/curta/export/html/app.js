@@ -427,15 +427,20 @@ const steps = () => [
     return "This is the carry. 7 + 8 is 15, so 1 goes to the tens: 5 + 6 + 1 is 12, and the model wrote this 2.";
   }],
   model.config.causal && ["board", () => {
-    const number = now.writing.given, logits = now.writing.before(number);
-    change(number, [...logits.keys()].sort((a, b) => logits[b] - logits[a])[1]);
+    const number = now.writing.given, logits = now.writing.before(number), { token } = now.writing.tokens[number];
+    const roleOf = (one) => design.layout.tokens?.[one].role, others = [...logits.keys()].filter((one) => one !== token && roleOf(one) === roleOf(token));
+    change(number, others.sort((a, b) => logits[b] - logits[a])[0]);
     complete();
     return "Change a digit. The first token is another one now, in a dotted frame, and the model went on from there. Type over any token to try it.";
   }],
   ["parts", () => {
-    toggle(at("parts").querySelector("button"));
-    complete();
-    return "Remove a head. One adds nothing any more, and the answer was written anew without it. Press it again and it is back.";
+    const parts = [...at("parts").querySelectorAll("button")].reverse();
+    parts.find((part, n) => { // the first without which the answer is wrong, else the last
+      toggle(part);
+      complete();
+      return at("work").dataset.right === "false" || n === parts.length - 1 || void toggle(part);
+    });
+    return `Remove a head. ${at("changes").textContent} The answer was written anew. Press the part again and it is back.`;
   }],
   ["form", () => {
     const { digits, problem } = enlarged();

@@ -32,7 +32,7 @@ DIGITS = 1_000
 OPERANDS = 50
 
 OPENING = "57+68"
-"""What a page of sums writes as it opens: it has a carry. Others begin with an example of theirs."""
+"""What a page of sums writes as it opens: it has a carry. Others begin with their own example."""
 
 RIGHTS = 1_000_000
 """The most characters that a page carries of a certificate."""
@@ -49,7 +49,7 @@ def table(run: "Carried") -> dict[str, Any]:
     """Everything about a model but its weights: its shape, its layout, how problems are put."""
     recipe, layout = run.recipe, run.layout
     machine: Machine | None = getattr(layout, "machine", None)
-    about = {
+    about: dict[str, Any] = {
         "config": asdict(replace(recipe.model, weight_sharing=())),
         "positions": asdict(recipe.positions),
         "parameters": run.parameters,
