@@ -22,6 +22,7 @@ import { Writing } from "./writing.js";
 
 const LIKELIEST = 8; // tokens that are shown unless all are asked for
 const BRIEF = 12; // tokens that are written slowly as the page opens; more go steadily
+const ENDLESS = 300; // tokens after which a text is written on beside all else
 const LARGEST = 1000; // digits that the tour asks for, if the page can
 
 const weights = [...document.querySelectorAll("script.weights")];
@@ -393,11 +394,12 @@ function open() {
   at("problem").select();
 }
 
-/** Writes what is left at once. */
+/** Writes what is left at once, or goes on writing a text that finds no end. */
 function complete() {
-  pace.stop();
-  while (!now.writing.over) now.writing.go();
+  for (let n = 0; n < ENDLESS && !now.writing.over; n++) now.writing.go();
   draw();
+  if (!now.writing.over) return pace.go();
+  pace.stop();
   finish();
 }
 
@@ -434,13 +436,13 @@ const steps = () => [
     return "Change a digit. The first token is another one now, in a dotted frame, and the model went on from there. Type over any token to try it.";
   }],
   ["parts", () => {
-    const parts = [...at("parts").querySelectorAll("button")].reverse();
+    const heads = at("parts").querySelectorAll("[data-zeroes*=head]"), parts = [...(heads.length ? heads : at("parts").querySelectorAll("button"))];
     parts.find((part, n) => { // the first without which the answer is wrong, else the last
       toggle(part);
       complete();
-      return at("work").dataset.right === "false" || n === parts.length - 1 || void toggle(part);
+      return at("work").dataset.right !== "true" || n === parts.length - 1 || void toggle(part);
     });
-    return `Remove a head. ${at("changes").textContent} The answer was written anew. Press the part again and it is back.`;
+    return `Remove a head. ${at("changes").textContent} ${at("status").textContent} Press it again and it is back.`;
   }],
   ["form", () => {
     const { digits, problem } = enlarged();
