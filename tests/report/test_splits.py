@@ -22,7 +22,7 @@ def test_a_report_draws_the_answers_of_each_part_and_exact_match_of_each_spacing
         ("training", 7500), ("validation", 200), ("held out", 100), ("held out, spaced-apart", 100),
     ]  # fmt: skip
     assert len({tuple(part.edges) for part in split.answers}) == 1
-    page = run.report.read_text()
+    page = run.folder.report.read_text()
     for name in ("answers", "held-out", "learning", "learning-linear"):
         assert Path(run.folder.path / f"{name}.svg").stat().st_size > 5000
         assert f"{name}.svg" in page

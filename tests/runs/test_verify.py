@@ -14,8 +14,8 @@ import pytest
 import curta
 from curta.config.errors import UserError
 from curta.frontends.cli import main
-from curta.frontends.run import Run
 from curta.runs import embedding_history, ownership
+from curta.runs.run import Run
 from curta.runs.verify import Part
 from tests import tiny
 from tests.made_once import Shared

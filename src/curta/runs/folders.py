@@ -17,17 +17,21 @@ runs/NAME/recipe.toml      the resolved recipe
 
 import dataclasses
 import datetime
+import hashlib
 import itertools
 import json
 import os
 import platform
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from curta.config import files, system, typed
-from curta.config.errors import UserError, quoted, unknown
+from curta.config.errors import UserError, notify, quoted, unknown
 from curta.config.limits import check_path, is_name
 from curta.config.positions import UserEncoding
 from curta.config.recipe import Recipe, dump, shipped_names, tables
@@ -38,18 +42,44 @@ from curta.problems.problem import Problem
 from curta.programs.machine import store
 from curta.programs.user import registry, run_snapshot, userfiles
 from curta.programs.user.run_snapshot import RunCode
-from curta.runs import evaluations, metrics, ownership, provenance
+from curta.runs import checkpoints, metrics, ownership, provenance
 from curta.runs.info import AS_USUAL, STAGES, Metric, RunInfo, Stage, Tracking
 from curta.training import windows
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from curta.evaluation.results import Certificate, Evaluation
     from curta.layouts import Layout
     from curta.programs.machine.recording import Rows
-    from curta.runs.results import ComparisonResults
+    from curta.runs.info import ComparisonResults
 
 COMPARISON = "comparison.json"
-"""The file by which the folder of a comparison is known."""
+"""The file that only the folder of a comparison has."""
+
+EVALUATIONS = "evaluations"
+"""The folder of evaluations with other settings than the recipe's."""
+
+LONGEST = 40
+"""Characters of a value that the name of an evaluation repeats."""
+
+
+def evaluation_name(changes: Mapping[str, Any]) -> str:
+    """Return the name of an evaluation with such changes, for a file; empty for the recipe's.
+
+    Numbers and sizes are repeated, any other value becomes a hash.
+
+    >>> evaluation_name({"digits": [500, "50/25"], "count": 20})
+    'digits-500_50-25.count-20'
+    """
+    words = []
+    for field, value in changes.items():
+        items = value if isinstance(value, list) else [value]
+        text = "_".join(str(item).lower().replace("/", "-") for item in items)
+        if len(text) > LONGEST or not re.fullmatch(r"[0-9x_-]+|true|false", text):
+            text = hashlib.sha256(json.dumps(value).encode()).hexdigest()[:8]
+        words.append(f"{field}-{text}")
+    return ".".join(words)
 
 
 class Folder:
@@ -60,16 +90,22 @@ class Folder:
         self.checkpoints, self.history = path / "checkpoints", path / "history"
         self.probes = path / "probes"
         """Where probes keep what they found, a file each."""
-        self.evaluations = path / evaluations.FOLDER
+        self.evaluations = path / EVALUATIONS
         """Evaluations with other settings than the recipe's."""
         self.recipe, self.machine = path / "recipe.toml", path / "machine.json"
         """The machine of a run of programs."""
         self.metrics, self.evaluation = path / "metrics.jsonl", path / "evaluation.json"
+        self.report = path / "report.html"
 
     @property
     def address(self) -> str:
-        """What commands call the run."""
-        return address(self.path)
+        """The name by which commands find the run: `comparison/name` in a comparison.
+
+        It never is a path of this machine: elsewhere than in the runs folder it is the name alone.
+        """
+        where, known = self.path.resolve(), root().resolve()
+        inside = where.is_relative_to(known)
+        return where.relative_to(known).as_posix() if inside else self.name
 
     def read_info(self) -> RunInfo:
         """What run.json says; UserError if it is missing, damaged or of another version.
@@ -125,7 +161,7 @@ class Folder:
         """
         if name and name not in (known := self.evaluation_names()):
             raise unknown(f"evaluation of run {self.name!r}", name, known)
-        path = evaluations.path_of(self.path, name)
+        path = self.evaluation_path(name)
         if not os.path.lexists(path):
             return None
         from curta.evaluation.results import Evaluation
@@ -141,28 +177,94 @@ class Folder:
             return None
         return typed.read(Certificate, path, f"certificate of run {self.name!r}")
 
+    def evaluation_path(self, name: str) -> Path:
+        """Return where an evaluation lies, by its name; the recipe's for ""."""
+        return self.evaluations / f"{name}.json" if name else self.evaluation
+
     def evaluation_names(self) -> list[str]:
-        """Of the evaluations beside the recipe's, such as `digits-500`."""
-        return evaluations.names(self.path)
+        """Return the names of the evaluations beside the recipe's, such as `digits-500`."""
+        place = self.evaluations
+        return sorted(path.stem for path in place.glob("*.json")) if not place.is_symlink() else []
 
-    def save_evaluation(self, found: "Evaluation") -> Path:
-        """Writes it as the run's own, or beside that if it has changes; returns its path."""
-        path = evaluations.path_of(self.path, evaluations.named(found.changes))
-        files.write(path, typed.text(found))
-        return path
+    def save_evaluation(self, evaluation: "Evaluation") -> None:
+        """Write it as the run's evaluation, or beside that if it has changes."""
+        path = self.evaluation_path(evaluation_name(evaluation.changes))
+        files.write(path, typed.text(evaluation))
 
-    def save_certificate(self, found: "Certificate", windows: bytes) -> None:
+    def save_certificate(self, certificate: "Certificate", windows: bytes) -> None:
         """Write what `certificate.certify` gives, and beside it what checks it without Curta."""
         from curta.evaluation import check_certificate
         from curta.evaluation.results import CERTIFICATE, WINDOWS
 
         files.write(self.path / WINDOWS, windows)
-        files.write(self.path / CERTIFICATE, typed.text(found))
+        files.write(self.path / CERTIFICATE, typed.text(certificate))
         checker = Path(check_certificate.__file__)
         files.write(self.path / checker.name, checker.read_text("utf-8"))
 
     def save_info(self, info: RunInfo) -> None:
         files.write(self.path / "run.json", typed.text(info, indent=1))
+
+    # Checkpoints
+
+    def newest_checkpoint(self) -> int:
+        """Return the step of the newest checkpoint that is whole; UserError if there is none."""
+        step = self._newest_whole()
+        if step is None:
+            raise UserError(
+                f"run {self.name!r} has no checkpoint yet:"
+                f" `curta train --resume {self.address}` trains it"
+            )
+        return step
+
+    def _newest_whole(self) -> int | None:
+        """Notify if the newest checkpoint that run.json names is gone."""
+        newest = max(checkpoints.steps(self.checkpoints), default=None)
+        saved = self.read_info().checkpoint
+        if newest is not None and newest < saved:
+            notify(f"run {self.name!r} was trained to step {saved}, but the checkpoint is gone")
+        return checkpoints.newest_whole(self.checkpoints)
+
+    def resume(self) -> tuple[int, float]:
+        """Return the step to train on from, and the seconds until then; drop all of later steps.
+
+        Raises UserError if there were checkpoints, and there are none any more.
+        """
+        from curta.runs import embedding_history
+
+        info, step = self.read_info(), self._newest_whole()
+        if step is None and info.checkpoint:
+            raise UserError(
+                f"run {self.name!r} was trained to step {info.checkpoint}, but its checkpoints are"
+                " gone: put them back, or train anew under another name"
+            )
+        seconds = metrics.cut(self.metrics, step or 0)
+        embedding_history.cut(self.history, step or 0)
+        if step is not None and step > info.checkpoint:
+            # the process was gone after it had written the checkpoint, and before run.json
+            stopped = info.stopped | checkpoints.stopped(self.checkpoints, step)
+            self.update(checkpoint=step, stopped=stopped, training_seconds=round(seconds, 3))
+        return step or 0, seconds
+
+    def read_weights(self, recipe: Recipe) -> "list[dict[str, np.ndarray]]":
+        """Return every member's weights by path, as of the newest whole checkpoint.
+
+        They are those with which the member did best on validation, where the run keeps these.
+        """
+        step, seeds = self.newest_checkpoint(), self.read_info().seeds
+        owner = checkpoints.owner(recipe, seeds, step)
+        arrays = checkpoints.arrays(self.checkpoints, step, owner)
+        members = []
+        for member in range(len(seeds)):
+            has_best = ".best.score" in arrays and arrays[".best.score"][member] >= 0
+            prefix = ".best.model." if has_best else ".model."
+            members.append(
+                {
+                    name.removeprefix(prefix): array[member]
+                    for name, array in arrays.items()
+                    if name.startswith(prefix)
+                }
+            )
+        return members
 
 
 def layout_in(folder: Folder, recipe: Recipe | None = None) -> "Layout":
@@ -277,15 +379,6 @@ def create(
     )
 
 
-def address(path: Path) -> str:
-    """What `find` knows a run by: its name, or `comparison/name`; its name where it lies elsewhere.
-
-    A path of this machine is never among them.
-    """
-    where, known = path.resolve(), root().resolve()
-    return where.relative_to(known).as_posix() if where.is_relative_to(known) else path.name
-
-
 def of_comparison(path: Path, name: str) -> Path:
     """The path, or where no run is, that of the run `comparison/name` in the runs folder."""
     here, there = (os.path.lexists(one / "run.json") for one in (path, root() / name))
@@ -331,7 +424,7 @@ def comparison_path(name: str) -> Path:
 
 def read_comparison(path: Path) -> "ComparisonResults":
     """What comparison.json holds in a comparison's folder."""
-    from curta.runs.results import ComparisonResults
+    from curta.runs.info import ComparisonResults
 
     return typed.read(ComparisonResults, path / COMPARISON, f"comparison {path.name!r}")
 
@@ -351,8 +444,8 @@ def _holding(file: str) -> list[str]:
 
     What begins with a dot is still being made.
     """
-    found = root().iterdir() if root().is_dir() else []
-    return sorted(p.name for p in found if p.name[0] != "." and os.path.lexists(p / file))
+    paths = root().iterdir() if root().is_dir() else []
+    return sorted(p.name for p in paths if p.name[0] != "." and os.path.lexists(p / file))
 
 
 def structure(recipe: Recipe) -> str:
@@ -425,3 +518,37 @@ def numbered(base: str) -> Iterator[str]:
     """Names to choose from: `base`, `base-2`, `base-3`, ..."""
     yield base
     yield from (f"{base}-{number}" for number in itertools.count(2))
+
+
+def removable(name: str) -> Path:
+    """Return the folder of a run or a comparison, by name or path, however damaged it is.
+
+    Raises UserError for anything else, and for a link to one.
+    """
+    path = Path(name) if system.is_path(name) else root() / name
+    path = of_comparison(path, name)
+    if path.is_symlink():
+        raise UserError(f"{str(path)!r} is a link: remove it yourself, or the run that it leads to")
+    if not any(os.path.lexists(path / file) for file in ("run.json", COMPARISON)):
+        names = [*existing(), *comparisons()]
+        raise unknown("run", name, names, "curta runs")
+    return path
+
+
+def remove(path: Path) -> None:
+    """Remove the folder and all in it; UserError if a process works on it, or on a run in it.
+
+    It is renamed first, so that a removal that is broken off leaves nothing that looks like a run.
+    On Windows no folder with an open file in it can be renamed, so the lock is given back before.
+    """
+    inside = [entry for entry in sorted(path.iterdir()) if not entry.is_symlink()]
+    for folder in (*(entry for entry in inside if (entry / "run.json").exists()), path):
+        with ownership.owned(folder):
+            pass
+    with ownership.owned(path) if system.OPENS_FOLDERS else nullcontext():
+        try:
+            aside = Path(tempfile.mkdtemp(dir=path.parent, prefix=".", suffix=files.PART))
+            path.rename(aside / path.name)
+        except OSError as error:
+            raise UserError(f"cannot remove {str(path)!r}: {error.strerror}") from None
+    shutil.rmtree(aside)

@@ -29,7 +29,6 @@ from curta.runs import (
     folders,
     metrics,
     ownership,
-    partial_evaluation,
 )
 from curta.runs.folders import COMPARISON, Folder
 from curta.runs.info import RunInfo
@@ -65,7 +64,7 @@ UNCHECKED = {
 CHECKED = {
     "run.json", "recipe.toml", "machine.json", "metrics.jsonl", "evaluation.json", CERTIFICATE,
     WINDOWS, "check_certificate.py", windows.FILE, run_snapshot.PROBLEMS, evaluations.PARTIAL,
-    evaluations.FOLDER, "checkpoints", "history", "probes", "report.html",
+    folders.EVALUATIONS, "checkpoints", "history", "probes", "report.html",
 }  # fmt: skip
 """Names that have lines of their own."""
 
@@ -108,9 +107,9 @@ def _comparison(path: Path, read_probe: Read) -> Iterator[Part]:
         for part in _run(Folder(path / name), read_probe):
             yield Part(f"{name}/{part.name}", part.state, part.about)
     yield from _code(path, code)
-    yield from _inside(path / evaluations.FOLDER, r"[\w.-]+")
+    yield from _inside(path / folders.EVALUATIONS, r"[\w.-]+")
     yield from _file(path, "report.html", files.read_bytes, "", needed=False)
-    own_names = {COMPARISON, evaluations.FOLDER, "report.html", *runs, *(one.file for one in code)}
+    own_names = {COMPARISON, folders.EVALUATIONS, "report.html", *runs, *(one.file for one in code)}
     yield from _foreign(path, own_names)
 
 
@@ -127,7 +126,7 @@ def _run(folder: Folder, read_probe: Read) -> Iterator[Part]:
 
     def read_partial(file: Path) -> None:
         for line in files.read_bytes(file).splitlines():
-            typed.parse(partial_evaluation.EvaluatedPart, line, "it", file.name)
+            typed.parse(evaluations.EvaluatedPart, line, "it", file.name)
 
     yield from _file(path, "run.json", lambda _: folder.read_info(), COPY)
     # every field by itself: whether they fit is for code to say that is not executed here

@@ -19,7 +19,7 @@ from curta.frontends.cli.display import Screen
 from curta.report.tables.comparison import comparison as comparison_table
 from curta.report.tables.evaluation import exact_match as evaluation_table
 from curta.report.tables.evaluation import named as named_table
-from curta.runs.results import ComparisonResults, ComparisonRow
+from curta.runs.info import ComparisonResults, ComparisonRow
 from curta.runs.summary import summary_statistics
 
 

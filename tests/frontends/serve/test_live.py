@@ -14,7 +14,7 @@ from curta.evaluation.results import Grid
 from curta.frontends.api import train
 from curta.frontends.cli.display import grid_map
 from curta.frontends.serve import cached_pages
-from curta.runs.record import Progress
+from curta.runs.loop import Progress
 from tests import tiny
 from tests.export.html.tabs import expect_complaint, fits, screens
 

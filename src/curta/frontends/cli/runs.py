@@ -197,9 +197,9 @@ def show_run(name: str, as_json: bool) -> int:
 def remove_runs(names: Sequence[str], yes: bool) -> int:
     """Remove runs, or comparisons with all their runs; what a process works on stays."""
     from curta.frontends.cli.display import notice
-    from curta.runs import removal
+    from curta.runs import folders
 
-    paths = [removal.path_of(name) for name in dict.fromkeys(names)]
+    paths = [folders.removable(name) for name in dict.fromkeys(names)]
     if not yes:
         listed = ", ".join(printable(path) for path in paths)
         try:
@@ -210,7 +210,7 @@ def remove_runs(names: Sequence[str], yes: bool) -> int:
             notice("Nothing was removed.")
             return 1
     for path in paths:
-        removal.remove(path)
+        folders.remove(path)
         notice(f"Removed {printable(path)}")
     return 0
 
@@ -264,9 +264,9 @@ def follow(path: Path, as_json: bool = False) -> int:
 
     from curta.frontends.cli.display import console, notice
     from curta.frontends.cli.training import show_comparison
-    from curta.frontends.run import Comparison
     from curta.runs.cluster import states
     from curta.runs.cluster.job import JobFolder
+    from curta.runs.comparison import Comparison
     from curta.runs.folders import COMPARISON
     from curta.training import devices
 

@@ -13,10 +13,11 @@ from curta.config.errors import UserError, as_line
 from curta.frontends.cli.display import Status, entry_line, notice
 from curta.frontends.cli.training import complete, learn
 from curta.frontends.cluster.task import MORE
-from curta.frontends.run import Comparison, Run
 from curta.runs import interrupts
 from curta.runs.cluster.job import JobFolder
+from curta.runs.comparison import Comparison
 from curta.runs.folders import COMPARISON, Folder
+from curta.runs.run import Run
 from curta.training import devices
 
 

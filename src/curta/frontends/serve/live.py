@@ -9,7 +9,7 @@ from pathlib import Path
 
 from curta.evaluation import exact_match
 from curta.report.figures import band, median_cells
-from curta.runs import evaluations, metrics, partial_evaluation
+from curta.runs import evaluations, metrics
 from curta.runs.folders import Folder
 from curta.runs.info import Metric, NamedAnswer
 
@@ -90,7 +90,8 @@ def since(path: Path, cursor: str) -> News:
 def _grids(folder: Path) -> list[FillingGrid]:
     """The grids of a running evaluation, from what it has saved so far."""
     found: dict[str, FillingGrid] = {}
-    for part in partial_evaluation.newest_parts(folder / evaluations.PARTIAL):
+    parts = list(evaluations.read_parts(folder / evaluations.PARTIAL))
+    for part in (part for part in parts if part.of == parts[-1].of):
         place = exact_match.grid_place(part.name)
         if place is not None:
             operator, _, size = place

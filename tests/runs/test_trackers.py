@@ -14,13 +14,13 @@ from curta.config.errors import Notice, UserError
 from curta.evaluation.results import Certificate, Evaluation
 from curta.frontends import api
 from curta.frontends.cli import main
-from curta.frontends.run import Run
 from curta.runs import trackers
-from curta.runs.trackers.findings import of_evaluation
+from curta.runs.run import Run
+from curta.runs.trackers import evaluation_findings
 from tests import tiny
 from tests.report import sample
-from tests.runs.trackers import readers
-from tests.runs.trackers.readers import Found, Kept
+from tests.runs import tracker_readers as readers
+from tests.runs.tracker_readers import Found, Kept
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # those of libraries that are not ours
 
@@ -237,7 +237,7 @@ def test_names_of_findings_have_no_sign_that_boards_do_not_know() -> None:
     lengths = [sample.length("+", "10", "random", 2) | {"slice": name} for name in names]
     found = sample.of(Evaluation, {"seed": 1, "lengths": lengths, "examples": []})
     whole = replace(found.lengths[1], size="0..9")
-    figures = of_evaluation(replace(found, lengths=[*found.lengths, whole])).figures
+    figures = evaluation_findings(replace(found, lengths=[*found.lengths, whole])).figures
     assert list(figures) == [
         "evaluation/addition/10/random",
         "evaluation/addition/10/held-out",
