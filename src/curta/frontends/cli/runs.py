@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 PAUSE = 2.0
 """Seconds between two looks at a job."""
 
-PART_STYLES = {
-    "whole": "green", "missing": "yellow", "damaged": "bold red", "foreign": "magenta",
-}  # fmt: skip
+PART_STYLES = {"whole": "green", "missing": "yellow", "damaged": "bold red"}
 STATE_STYLES = {"failed": "bold red", "running": "cyan", "finished": "green"}
 
 
@@ -340,7 +338,7 @@ def print_logs(folder: "JobFolder", row: str) -> int:
     job = folder.read()
     if row and row not in job.runs:
         raise unknown(f"run of job {folder.name!r}", row, job.runs)
-    logs = [folder.log(name) for name in ([row] if row else job.runs)]
+    logs = [folder.of_run(name, "log") for name in ([row] if row else job.runs)]
     for number in range(0 if row else len(job.tasks)):
         logs += states.task_logs(folder, job, number)
     for path in logs:

@@ -59,14 +59,15 @@ class _Worker:
         return failures <= self.job.cluster.retries and not self.place.is_finished(name)
 
     def _try(self, name: str) -> None:
-        self.place.begin_try(name, self.number)
-        with _printing_to(self.place.log(name)):
+        self.place.update_tries(name, task=self.number)
+        with _printing_to(self.place.of_run(name, "log")):
             try:
                 self._carry_out(name)
                 interrupts.check()
-                self.place.end_try(name)
+                self.place.update_tries(name, task=None)
             except interrupts.Interrupted:
-                self.place.requeue_try(name)
+                requeued = self.place.read_tries(name).requeued + 1
+                self.place.update_tries(name, task=None, requeued=requeued)
                 raise
             except Exception as error:
                 self.place.fail_try(name, _told(error))

@@ -111,6 +111,6 @@ def _last_words(folder: JobFolder, job: Job, number: int) -> str:
 def task_logs(folder: JobFolder, job: Job, number: int) -> list[Path]:
     """The files to which a task prints what is of no run; its errors last."""
     if job.on == "local":
-        return [folder.task_log(number)]
+        return [folder.of_task(number, "log")]
     task = job.tasks[number].id
     return [folder.submitit / f"{task}_0_log.{kind}" for kind in ("out", "err")]

@@ -137,11 +137,9 @@ def _to_processes(folder: JobFolder, job: Job, work: Work) -> list[str]:
 
 
 def _begun(folder: JobFolder, job: Job, number: int, work: Work) -> int:
-    log = folder.task_log(number)
+    log = folder.of_task(number, "log")
     log.parent.mkdir(parents=True, exist_ok=True)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
-    if log.is_symlink():
-        raise UserError(f"job {folder.name!r} is damaged: {log.name!r} is a link")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
     return os.posix_spawn(
         sys.executable,
         [sys.executable, "-m", work.__module__, str(folder.path), str(number)],
@@ -173,7 +171,7 @@ def _await(folder: JobFolder, number: int, process: int) -> None:
     while folder.process_of(number) is None and time.monotonic() < deadline:
         ended, status = os.waitpid(process, os.WNOHANG)
         if status:
-            raise UserError(f"a task has ended at once: {folder.task_log(number)} says why")
+            raise UserError(f"a task has ended at once: {folder.of_task(number, 'log')} says why")
         if ended:  # others have taken all that there was
             return
         time.sleep(0.05)
