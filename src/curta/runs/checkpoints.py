@@ -130,15 +130,6 @@ def newest_whole(folder: Path) -> int | None:
     return None
 
 
-def is_whole(folder: Path, step: int) -> bool:
-    """Whether there is a checkpoint of that step, as it was saved."""
-    try:
-        read(folder, step)
-    except DamagedError:
-        return False
-    return True
-
-
 def arrays(folder: Path, step: int, of: str) -> dict[str, np.ndarray]:
     """Return the arrays that were saved at `step`, by their path, such as `.model.tokens`.
 

@@ -328,9 +328,9 @@ def _fits(path: Path, spec: ComparisonSpec) -> bool:
         return True
     if not (path / COMPARISON).exists():
         return False
-    there, mine = _spec(path), {row.folder: row.recipe for row in spec.rows}
-    same = all(mine.get(row.folder) == row.recipe for row in there.rows)
-    return same and there.seeds == spec.seeds
+    stored, recipes_of = _spec(path), {row.folder: row.recipe for row in spec.rows}
+    is_part = all(recipes_of.get(row.folder) == row.recipe for row in stored.rows)
+    return is_part and stored.seeds == spec.seeds
 
 
 def _code(spec: ComparisonSpec) -> tuple[KeptFile, ...]:

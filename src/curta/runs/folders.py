@@ -1,6 +1,6 @@
-"""Run folders: everything about one training, readable without this program.
+"""Run folders: all files of a training, readable without this program.
 
-What takes long to import is imported where it is used: `curta ask` needs little of it.
+Slow imports stand where they are used, since `curta ask` needs few of them.
 
 runs/NAME/recipe.toml      the resolved recipe
           machine.json     of programs: tokens, windows, prompts
@@ -9,8 +9,8 @@ runs/NAME/recipe.toml      the resolved recipe
           checkpoints/     safetensors + JSON
           shown.safetensors  of programs: windows, and which each member was shown
           history/         the characters' vectors at moments of training
-          evaluation.json  what was found
-          evaluations/     what was found with other settings
+          evaluation.json  the results
+          evaluations/     results with other settings
           check_certificate.py  checks the certificate with NumPy alone
           report.html      and its pictures
 """
@@ -89,7 +89,7 @@ class Folder:
         self.path, self.name = path, path.name
         self.checkpoints, self.history = path / "checkpoints", path / "history"
         self.probes = path / "probes"
-        """Where probes keep what they found, a file each."""
+        """Results of probes, a file each."""
         self.evaluations = path / EVALUATIONS
         """Evaluations with other settings than the recipe's."""
         self.recipe, self.machine = path / "recipe.toml", path / "machine.json"
@@ -103,12 +103,11 @@ class Folder:
 
         It never is a path of this machine: elsewhere than in the runs folder it is the name alone.
         """
-        where, known = self.path.resolve(), root().resolve()
-        inside = where.is_relative_to(known)
-        return where.relative_to(known).as_posix() if inside else self.name
+        path, runs = self.path.resolve(), root().resolve()
+        return path.relative_to(runs).as_posix() if path.is_relative_to(runs) else self.name
 
     def read_info(self) -> RunInfo:
-        """What run.json says; UserError if it is missing, damaged or of another version.
+        """Read run.json; UserError if it is missing, damaged or of another version.
 
         A stage whose process is gone was interrupted.
         """
@@ -121,7 +120,7 @@ class Folder:
         self.save_info(dataclasses.replace(self.read_info(), **fields))
 
     def read_code(self) -> RunCode:
-        """What is needed to make its operators known."""
+        """Return what makes its operators known."""
         info = self.read_info()
         return RunCode(self.path, tuple(info.operators), info.programs, info.files)
 
@@ -130,24 +129,24 @@ class Folder:
         userfiles.trust(self.path, self.read_info().files)
 
     def read_recipe(self) -> Recipe:
-        """Its operators are made known, by the formats of its machine if need be."""
+        """Read the recipe, and make its operators known."""
         run_snapshot.make_known(self.read_code())
         return recipes.parse(self.read_recipe_fields(), f"recipe {str(self.recipe)!r}")
 
     def state_recipe(self) -> Recipe:
-        """As `read_recipe`, every field checked by itself alone: that needs no JAX."""
+        """Read the recipe with every field checked alone, which needs no JAX."""
         run_snapshot.make_known(self.read_code())
         return recipes.stated(self.read_recipe_fields(), f"recipe {str(self.recipe)!r}")
 
     def read_recipe_fields(self) -> dict[str, Any]:
-        """The tables of recipe.toml; UserError if it is no TOML, or would have files executed."""
+        """Return the tables of recipe.toml; UserError if it is no TOML, or would execute files."""
         where = f"recipe {str(self.recipe)!r}"
         fields = tables(files.read_own(self.recipe, f"run {self.name!r}"), where)
         recipes.check_kept(fields, where)
         return fields
 
     def read_recipe_text(self) -> str:
-        """The recipe as it was written; empty if there is none."""
+        """Return the text of the recipe; empty if there is none."""
         where = f"run {self.name!r}"
         return files.read_own(self.recipe, where) if os.path.lexists(self.recipe) else ""
 
@@ -155,12 +154,12 @@ class Folder:
         return metrics.read(self.metrics)
 
     def read_evaluation(self, name: str = "") -> "Evaluation | None":
-        """The recipe's, None as long as there is none; or a further one by its name.
+        """Read the recipe's evaluation, None if there is none yet; or another by its name.
 
         Raises UserError for a name that none of its evaluations has.
         """
-        if name and name not in (known := self.evaluation_names()):
-            raise unknown(f"evaluation of run {self.name!r}", name, known)
+        if name and name not in (names := self.evaluation_names()):
+            raise unknown(f"evaluation of run {self.name!r}", name, names)
         path = self.evaluation_path(name)
         if not os.path.lexists(path):
             return None
@@ -169,7 +168,7 @@ class Folder:
         return typed.read(Evaluation, path, f"evaluation of run {self.name!r}")
 
     def read_certificate(self) -> "Certificate | None":
-        """None if it has none."""
+        """Read the certificate; None if there is none."""
         from curta.evaluation.results import CERTIFICATE, Certificate
 
         path = self.path / CERTIFICATE
@@ -192,7 +191,7 @@ class Folder:
         files.write(path, typed.text(evaluation))
 
     def save_certificate(self, certificate: "Certificate", windows: bytes) -> None:
-        """Write what `certificate.certify` gives, and beside it what checks it without Curta."""
+        """Write the results of `certificate.certify`, and a script that checks them alone."""
         from curta.evaluation import check_certificate
         from curta.evaluation.results import CERTIFICATE, WINDOWS
 
@@ -268,9 +267,9 @@ class Folder:
 
 
 def layout_in(folder: Folder, recipe: Recipe | None = None) -> "Layout":
-    """The layout of a run, as its folder has it; see `texts.stored`.
+    """Return the layout of a run; see `texts.stored`.
 
-    Where a program's code is not known, it has the texts that the run has kept.
+    If a program's code is not known, it has the texts that the run has stored.
     """
     from curta.layouts import texts
 
@@ -307,12 +306,12 @@ def join(folder: Folder, rows: "Rows", problems: Sequence[Problem]) -> int:
 
 
 def root() -> Path:
-    """Where runs are kept: $CURTA_RUNS, or `runs` in the current folder."""
+    """Return the runs folder: $CURTA_RUNS, or `runs` in the current folder."""
     return Path(os.environ.get("CURTA_RUNS") or "runs")
 
 
 def seeds_of(seeds: int | Sequence[int]) -> list[int]:
-    """Seeds 0, 1, ... up to a count, or the seeds themselves, if they can be used."""
+    """Return seeds 0, 1, ... up to a count, or the seeds themselves; UserError for bad ones."""
     chosen = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
     if not chosen or len(set(chosen)) < len(chosen):
         raise UserError(f"at least one seed is needed, and each only once, not {chosen}")
@@ -334,8 +333,8 @@ def create(
 ) -> Folder:
     """Create a run folder in the runs folder, or inside of another; UserError if it exists.
 
-    Without a name it has the recipe's, numbered. It appears whole: of several that are made at
-    the same time each has a folder of its own. `wanted` are the stages that follow training.
+    Without a name it has the recipe's, numbered. It appears whole, and several that are created at
+    the same time get different folders. `wanted` are the stages that follow training.
     """
     from curta.layouts.program import ProgramLayout
     from curta.problems import task_sizes
@@ -380,13 +379,13 @@ def create(
 
 
 def of_comparison(path: Path, name: str) -> Path:
-    """The path, or where no run is, that of the run `comparison/name` in the runs folder."""
-    here, there = (os.path.lexists(one / "run.json") for one in (path, root() / name))
+    """Return the path, or if no run is there, that of `comparison/name` in the runs folder."""
+    here, there = (os.path.lexists(place / "run.json") for place in (path, root() / name))
     return root() / name if there and not here else path
 
 
 def find(name: str) -> Folder:
-    """The run of that name in the runs folder, or at that path; checked to be whole.
+    """Find the run of that name in the runs folder, or at that path; its run.json is readable.
 
     One of a comparison is `comparison/name`.
     """
@@ -400,7 +399,7 @@ def find(name: str) -> Folder:
             raise UserError(f"no run {name!r} in {str(root())!r}: train one with `curta train`")
         raise unknown("run", name, existing(), "curta runs")
     if is_comparison(name):
-        inside = sorted(one.parent.name for one in path.glob("*/run.json"))
+        inside = sorted(file.parent.name for file in path.glob("*/run.json"))
         hint = f": name one of its runs, such as {path / inside[0]}" if inside else " without runs"
         raise UserError(f"{name!r} is a comparison{hint}")
     folder = Folder(path)
@@ -412,18 +411,18 @@ def find(name: str) -> Folder:
 
 
 def existing() -> list[str]:
-    """Names of the runs in the runs folder."""
+    """Return the names of the runs in the runs folder."""
     return _holding("run.json")
 
 
 def comparison_path(name: str) -> Path:
-    """Where a comparison of that name or path lies, if there is one."""
+    """Return where a comparison of that name or path lies, if there is one."""
     path = Path(name)
     return path if (path / COMPARISON).exists() else root() / name
 
 
 def read_comparison(path: Path) -> "ComparisonResults":
-    """What comparison.json holds in a comparison's folder."""
+    """Read comparison.json in a comparison's folder."""
     from curta.runs.info import ComparisonResults
 
     return typed.read(ComparisonResults, path / COMPARISON, f"comparison {path.name!r}")
@@ -435,21 +434,18 @@ def is_comparison(name: str) -> bool:
 
 
 def comparisons() -> list[str]:
-    """Names of the comparisons in the runs folder."""
+    """Return the names of the comparisons in the runs folder."""
     return _holding(COMPARISON)
 
 
 def _holding(file: str) -> list[str]:
-    """Names of the folders with that file, or with anything that is called so.
-
-    What begins with a dot is still being made.
-    """
+    """Return the names of the folders with that file; one with a dot first is not complete."""
     paths = root().iterdir() if root().is_dir() else []
     return sorted(p.name for p in paths if p.name[0] != "." and os.path.lexists(p / file))
 
 
 def structure(recipe: Recipe) -> str:
-    """What the model is given that a plain transformer would have to find, in one sentence."""
+    """Describe the structure given to the model that a plain transformer has to learn."""
     if recipe.layout is not None:
         layout = layout_named(recipe.layout)
         phrases = [f"layout {layout.name}: {layout.summary}"]
@@ -480,7 +476,7 @@ def structure(recipe: Recipe) -> str:
 
 
 def _plainly(value: Any) -> str:
-    """A setting as a reader has it: `place 0..1`, or `sum (place 0..1, row -1..0)`."""
+    """Return a setting in words: `place 0..1`, or `sum (place 0..1, row -1..0)`."""
     if isinstance(value, tuple):
         return "..".join(map(str, value))
     if not isinstance(value, dict):
@@ -494,28 +490,28 @@ def _plainly(value: Any) -> str:
 
 
 def checked(name: str) -> str:
-    """The name, if a run folder can be called so."""
+    """Return the name; UserError if a run folder cannot be called so."""
     if not is_name(name):
         raise UserError(f"{quoted(name)} is no name for a run: use letters, digits, - and _")
     return name
 
 
 def told_apart(first: Path, second: Path) -> tuple[str, str]:
-    """The names of two folders; where these are the same, the shortest ends of their paths.
+    """Return the names of two folders; if these are equal, the shortest ends of their paths.
 
     >>> told_apart(Path("/runs/rope/addition"), Path("/runs/abacus/addition"))
     ('rope/addition', 'abacus/addition')
     """
     paths = [path.absolute().parts for path in (first, second)]
     for count in range(1, max(map(len, paths)) + 1):
-        one, other = ("/".join(parts[-count:]) for parts in paths)
-        if one != other:
-            return one, other
+        ends = ["/".join(parts[-count:]) for parts in paths]
+        if ends[0] != ends[1]:
+            return ends[0], ends[1]
     return first.name, second.name
 
 
 def numbered(base: str) -> Iterator[str]:
-    """Names to choose from: `base`, `base-2`, `base-3`, ..."""
+    """Yield names to choose from: `base`, `base-2`, `base-3`, ..."""
     yield base
     yield from (f"{base}-{number}" for number in itertools.count(2))
 

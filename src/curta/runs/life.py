@@ -30,7 +30,7 @@ FILES: dict[str, str] = {
     "certifying": "certificate.json",
     "reporting": "report.html",
 }
-"""What a stage leaves behind, without which it is not done."""
+"""The file of a stage, without which it is not done."""
 
 
 Ending = Literal["done", "interrupted", "stopped"]
@@ -44,7 +44,7 @@ class Outcome:
 
 
 def after_training(recipe: Recipe) -> list[Stage]:
-    """Return the stages that follow a training, where all are wanted."""
+    """Return all stages that can follow a training."""
     if recipe.evaluation.certificate and isinstance(recipe.positions, Window):
         return ["evaluating", "certifying", "reporting"]
     return ["evaluating", "reporting"]
@@ -117,7 +117,7 @@ def beside(folder: Folder) -> Iterator[None]:
 # step comes to the same weights, up to rounding, so an extended run is no other kind of run.
 
 SUFFIX = r"; trained on to [\d,]+ steps$"
-"""What follows a recipe's summary once it has more steps."""
+"""The end of the summary of a recipe that was extended."""
 
 
 def extended_recipe(folder: Folder, steps: int) -> Recipe:

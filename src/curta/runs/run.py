@@ -48,7 +48,7 @@ from curta.runs import (
     trackers,
 )
 from curta.runs.folders import Folder
-from curta.runs.info import RunInfo, Stage
+from curta.runs.info import Stage
 from curta.runs.loop import Loop, Repair, Show
 from curta.runs.trackers import Findings, Tracked, Tracker
 from curta.training import background, devices, processes, records, trainer, windows
@@ -239,17 +239,13 @@ class Run:
         """
         self._check_current()
         self._models = None
-        info = self.folder.read_info()
-        end = self.recipe.training.steps if info.ended is None else info.ended
-        over = info.over and (info.checkpoint >= end or not info.alive)
-        is_trained = over and checkpoints.is_whole(self.folder.checkpoints, info.checkpoint)
-        if not processes.from_first(is_trained):
+        if processes.from_first("training" in self.missing() if processes.is_first() else None):
             with self._stage("training") as outcome, processes.peers():
-                outcome.status = self._train(info, show)
+                outcome.status = self._train(show)
 
-    def _train(self, info: RunInfo, show: Show) -> life.Ending:
+    def _train(self, show: Show) -> life.Ending:
         is_first, recipe, training_windows = processes.is_first(), self.recipe, None
-        names = trackers.checked(info.track) if is_first else []
+        names = trackers.checked(self.folder.read_info().track) if is_first else []
         step, seconds = processes.from_first(self.folder.resume() if is_first else None)
         if isinstance(recipe.positions, Window):
             if is_first and not windows.read(self.folder.path):
