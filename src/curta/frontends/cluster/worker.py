@@ -1,4 +1,4 @@
-"""The process that does runs of a task: trains, evaluates, and writes down how each try ended."""
+"""The process that does runs of a task: it trains, evaluates, and records how each try ended."""
 
 import os
 import sys
@@ -22,7 +22,7 @@ from curta.training import devices
 
 
 def main(folder: str, number: str) -> int:
-    """Does runs of a task; the exit code is that of the signal which has ended it, or `MORE`."""
+    """Do runs of a task; the exit code is that of the signal that ended it, or `MORE`."""
     try:
         with interrupts.patient():
             return _Worker(JobFolder(Path(folder)), int(number)).work()
@@ -31,7 +31,7 @@ def main(folder: str, number: str) -> int:
 
 
 class _Worker:
-    """Goes through the runs of a task, and takes those that nobody else is at."""
+    """Goes through the runs of a task, and takes those that nobody else works on."""
 
     def __init__(self, place: JobFolder, number: int) -> None:
         self.place, self.number = place, number
@@ -45,8 +45,8 @@ class _Worker:
             if done == self.job.cluster.runs:
                 return MORE
             name = waiting.popleft()
-            with self.place.claimed(name) as mine:
-                if not mine or not self._is_wanted(name):
+            with self.place.claimed(name) as is_mine:
+                if not is_mine or not self._is_wanted(name):
                     continue
                 done += 1
                 self._try(name)
@@ -70,23 +70,23 @@ class _Worker:
                 self.place.update_tries(name, task=None, requeued=requeued)
                 raise
             except Exception as error:
-                self.place.fail_try(name, _told(error))
+                self.place.fail_try(name, _line(error))
 
     def _carry_out(self, name: str) -> None:
-        """Does a run: a row of the comparison, or the only one."""
+        """Do a run: a row of the comparison, or the only one."""
         path = self.place.path
         if not (path / COMPARISON).exists():
             complete(Run(Folder(path)))
             return
-        made = Comparison.load(str(path), only=name)
-        (row,) = made.spec.rows
+        comparison = Comparison.load(str(path), only=name)
+        (row,) = comparison.spec.rows
         notice(entry_line(row, f"task {self.number}"))
         with Status() as status:
-            made.complete(row, lambda row, run: learn(run), status.say)
+            comparison.complete(row, lambda row, run: learn(run), status.say)
 
 
-def _told(error: Exception) -> str:
-    """What went wrong, in one line; of what is no user's mistake the traceback is printed."""
+def _line(error: Exception) -> str:
+    """Return an error in one line; print the traceback unless it is a user's mistake."""
     if isinstance(error, UserError):
         print(f"curta: {error}", file=sys.stderr)
         return as_line(str(error))
@@ -96,7 +96,7 @@ def _told(error: Exception) -> str:
 
 @contextmanager
 def _printing_to(path: Path) -> Iterator[None]:
-    """Within the block all that this process prints is added to a file."""
+    """Append to a file all that this process prints within the block."""
     before = [os.dup(number) for number in (1, 2)]
     handle = files.open_end(path)
     _point(handle, handle)
@@ -109,7 +109,7 @@ def _printing_to(path: Path) -> Iterator[None]:
 
 
 def _point(out: int, err: int) -> None:
-    """Standard output and standard error go there from now on."""
+    """Let standard output and standard error go there from now on."""
     sys.stdout.flush()
     sys.stderr.flush()
     os.dup2(out, 1)
