@@ -282,7 +282,8 @@ class Run:
             )
         with interrupts.deferred() as noted, self._trackers(names, step) as open_trackers:
             loop = Loop(
-                self.folder, recipe, self.layout, call, data, repair, open_trackers, show, noted
+                *(self.folder, recipe, self.layout, call, data),
+                *(training_windows, repair, open_trackers, show, noted),
             )
             status = loop.run(state, step, seconds)
         if loop.final is not None:
