@@ -12,7 +12,7 @@ import pytest
 
 from curta.runs import checkpoints
 from tests import tiny
-from tests.runs.test_session import newest, rows
+from tests.runs.test_run import newest, rows
 
 SCRIPT = """
 import sys, curta, json

@@ -15,7 +15,7 @@ from curta.export.formats import format_named
 from curta.model import recipes, unread
 from curta.probes.results import ProbeTable
 from curta.runs import comparison_spec, folders, trackers
-from curta.runs.info import AS_USUAL, ComparisonResults, Tracking
+from curta.runs.info import AS_USUAL, Tracking
 
 if TYPE_CHECKING:
     from curta.config.table import Table
@@ -215,44 +215,34 @@ def report(names: str | Sequence[str], out: str | Path | None = None, evaluation
     `digits-500`.
     """
     words = [names] if isinstance(names, str) else list(names)
-    folder = None if out is None else Path(out)
-    if len(words) == 1 and folders.is_comparison(words[0]):
-        return _of_comparison(words[0], folder, evaluation)
-    if len(words) == 1:
-        return load(words[0]).write_report(folder, evaluation)
-    found = [folders.find(name) for name in words]
-    name = comparison_spec.of_all([*(one.name for one in found), evaluation])
-    from curta.runs import comparison
-
-    _configure()
-    paths = {one.name: one.path for one in found}
-    place = folder or folders.root() / "reports" / name
-    return _together(comparison.beside(found, evaluation), paths, place, evaluation)
-
-
-def _of_comparison(name: str, out: Path | None, evaluation: str) -> Path:
-    from curta.runs.comparison import Comparison
-
-    _configure()
-    made = Comparison.load(name)
-    place = out or (made.path / folders.EVALUATIONS / evaluation if evaluation else made.path)
-    return _together(made.read_results(evaluation), made.find_folders(), place, evaluation)
-
-
-def _together(
-    results: ComparisonResults, paths: Mapping[str, Path], out: Path, evaluation: str
-) -> Path:
-    """One report of several runs, whose models calculate in it."""
+    place = None if out is None else Path(out)
+    if len(words) == 1 and not folders.is_comparison(words[0]):
+        return load(words[0]).write_report(place, evaluation)
     from curta.export import html
     from curta.report.comparison import write_together
     from curta.report.document import Part
-    from curta.runs import checkpoints
-    from curta.runs.run import Run
+    from curta.runs import checkpoints, comparison
 
-    begun = [Run(folders.Folder(path)) for path in paths.values()]
-    trained = [run.carried() for run in begun if checkpoints.steps(run.folder.checkpoints)]
+    if len(words) == 1:
+        _configure()
+        loaded = comparison.Comparison.load(words[0])
+        paths, results = loaded.find_folders(), loaded.read_results(evaluation)
+        inside = loaded.path / folders.EVALUATIONS / evaluation
+        place = place or (inside if evaluation else loaded.path)
+    else:
+        runs = [folders.find(name) for name in words]
+        name = comparison_spec.of_all([*(run.name for run in runs), evaluation])
+        _configure()
+        results = comparison.beside(runs, evaluation)
+        paths = {run.name: run.path for run in runs}
+        place = place or folders.root() / "reports" / name
+    trained = [
+        html.carried(folder)
+        for folder in map(folders.Folder, paths.values())
+        if checkpoints.steps(folder.checkpoints)
+    ]
     work = html.at_work(trained) if trained else Part()
-    return write_together(out, results, paths, work, evaluation)
+    return write_together(place, results, paths, work, evaluation)
 
 
 def tables(name: str, evaluation: str = "") -> "dict[str, Table]":

@@ -56,7 +56,6 @@ from curta.training.trainer import Member
 from curta.training.windows import TrainingWindows
 
 if TYPE_CHECKING:
-    from curta.export.html import Carried
     from curta.probes.inside.activations import Activations
     from curta.probes.inside.interventions import Intervention
     from curta.report.notebook import Picture, Rows
@@ -661,7 +660,7 @@ class Run:
 
         def write(place: Path) -> Path:
             trained = checkpoints.steps(self.folder.checkpoints)
-            work = html.at_work([self.carried()]) if trained else Part()
+            work = html.at_work([html.carried(self.folder)]) if trained else Part()
             return write_report(self.folder.path, work, place, evaluation)
 
         if out is not None:
@@ -680,13 +679,7 @@ class Run:
         """
         from curta.export import html
 
-        return html.write_page(self.carried(), self.folder, member, out)
-
-    def carried(self) -> "Carried":
-        """Return all members in the form that a page carries."""
-        from curta.export import html
-
-        return html.carried(self.folder)._replace(recipe=self.recipe)
+        return html.write_page(html.carried(self.folder), self.folder, member, out)
 
     def to_transformer_lens(self, member: int = 0) -> Any:
         """Return one member as a `TransformerBridge` of TransformerLens, with hooks and tokenizer.
