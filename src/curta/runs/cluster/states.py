@@ -39,7 +39,7 @@ class RunState:
 
 
 def read(folder: JobFolder) -> list[RunState]:
-    """Return the state of every run, in the order of the job; UserError without an answer of Slurm."""
+    """Return the state of every run, in the order of the job; UserError if Slurm is silent."""
     job = folder.read()
     living = queue.living(folder, job)  # first: what ends from here on counts as finished
     tasks_of: dict[str, list[int]] = {name: [] for name in job.finished}
