@@ -17,12 +17,12 @@ from curta.evaluation.results import Certificate
 from curta.evaluation.scoring import Models
 from curta.evaluation.writing import generate
 from curta.frontends import api
-from curta.frontends.run import Run
 from curta.layouts import layout_named
 from curta.layouts.program import ProgramLayout
 from curta.model.decoding import logits_of_windows
 from curta.problems.problem import parse
 from curta.runs import session
+from curta.runs.run import Run
 from curta.training import records
 from curta.training.windows import TrainingWindows
 from tests import paper, tiny

@@ -6,7 +6,7 @@ import pytest
 
 from curta.evaluation.suite import PartResult
 from curta.runs import evaluations
-from curta.runs.partial_evaluation import KeptParts, kept_parts
+from curta.runs.evaluations import KeptParts, kept_parts
 
 
 def never() -> PartResult:

@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from curta.frontends.api import train
 from curta.frontends.cli import main
-from curta.frontends.run import Run
+from curta.runs.run import Run
 from tests import tiny
 
 from .made import Made, page, shipped

@@ -15,11 +15,11 @@ from playwright.sync_api import Page, expect
 from curta.export.html import at_work
 from curta.frontends.api import report, train
 from curta.frontends.cli import main
-from curta.frontends.run import Run
 from curta.problems.problem import parse
 from curta.report.document import document
 from curta.report.page import write_report
 from curta.runs import embedding_history
+from curta.runs.run import Run
 from tests import tiny
 from tests.report import sample
 

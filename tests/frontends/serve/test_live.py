@@ -18,7 +18,7 @@ from curta.frontends.api import load, train
 from curta.frontends.cli.display import grid_map
 from curta.frontends.serve import cached_pages, live
 from curta.frontends.serve.server import APP
-from curta.runs.record import Progress
+from curta.runs.loop import Progress
 from tests import tiny
 from tests.export.html.tabs import expect_complaint, fits, screens
 

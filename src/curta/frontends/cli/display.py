@@ -28,13 +28,12 @@ if TYPE_CHECKING:
     from rich.console import ConsoleDimensions
 
     from curta.evaluation.results import Evaluation, Grid
-    from curta.frontends.run import Run
     from curta.problems.operations import Answer
     from curta.problems.problem import Problem
     from curta.runs.comparison_spec import Row
-    from curta.runs.record import Progress as Step
-    from curta.runs.record import Validated
-    from curta.runs.session import Session
+    from curta.runs.loop import Progress as Step
+    from curta.runs.loop import Validated
+    from curta.runs.run import Run
 
 
 ROOMY = 100_000
@@ -135,7 +134,7 @@ def entry_line(row: "Row", progress: str) -> Text:
 class Learning:
     """Progress of training: a bar on a terminal, elsewhere a line at times."""
 
-    def __init__(self, run: "Session") -> None:
+    def __init__(self, run: "Run") -> None:
         self.run, self.begun = run, time.monotonic()
         self.warm: tuple[float, int] | None = None
         """When the first steps were over, and how many these were: they are slower than others."""

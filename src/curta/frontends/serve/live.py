@@ -19,7 +19,7 @@ from curta.programs.machine import store
 from curta.report.certified import headline
 from curta.report.figures import band, median_cells
 from curta.report.summary import counted, percent
-from curta.runs import evaluations, metrics, partial_evaluation
+from curta.runs import evaluations, metrics
 from curta.runs.folders import Folder
 from curta.runs.info import Metric, NamedAnswer
 from curta.training import windows as training_windows
@@ -180,7 +180,8 @@ def windows(path: Path) -> list[dict[str, Any]]:
 def _grids(folder: Path) -> list[FillingGrid]:
     """The grids of a running evaluation, from what it has saved so far."""
     found: dict[str, FillingGrid] = {}
-    for part in partial_evaluation.newest_parts(folder / evaluations.PARTIAL):
+    parts = list(evaluations.read_parts(folder / evaluations.PARTIAL))
+    for part in (part for part in parts if part.of == parts[-1].of):
         place = exact_match.grid_place(part.name)
         if place is not None:
             operator, _, size = place
