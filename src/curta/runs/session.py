@@ -191,12 +191,14 @@ class Session:
         compiling took.
         """
         mesh = trainer.training_mesh(self.recipe, len(self.seeds))
-        place = partial(trainer.placed, mesh=mesh)
+        place = partial(trainer.place_data, mesh=mesh)
         state = trainer.shard(self._state(step), mesh)
         shown = self.windows if isinstance(self.recipe.positions, Window) else None
-        data, bounds = records.recorded(self.recipe, self.layout, self.seeds, shown, step)
+        data, bounds = records.training_data(self.recipe, self.layout, self.seeds, shown, step)
         data, begun = place(data), time.perf_counter()
-        program: Any = trainer.compiled(self.recipe, trainer.TaskLayout(self.layout, bounds), mesh)
+        program: Any = trainer.compile_steps(
+            self.recipe, trainer.TaskLayout(self.layout, bounds), mesh
+        )
         call = program.lower(state, data, jnp.int32(0), jnp.int32(0)).compile()
         compile_seconds = time.perf_counter() - begun
         repair = None
