@@ -382,13 +382,13 @@ def _step_of(recipe: Any, count: int) -> dict[str, Any]:
     from curta.training import records, trainer
 
     layout, seeds = layout_of(recipe), list(range(count))
-    data, bounds = records.recorded(recipe, layout, seeds)
+    data, bounds = records.training_data(recipe, layout, seeds)
     state = trainer.init(recipe, layout, jnp.asarray(seeds))
-    compiled: Any = partial(trainer.compiled, recipe, trainer.TaskLayout(layout, bounds))
+    compiled: Any = partial(trainer.compile_steps, recipe, trainer.TaskLayout(layout, bounds))
     alone, mesh = trainer.mesh_for(1, 1, jax.devices()[:1]), trainer.training_mesh(recipe, count)
     first, steps = jnp.int32(0), jnp.int32(STEPS)
     together = compiled(alone, vectorised=True).lower(state, data, first, steps).compile()
-    call, data = compiled(mesh), trainer.placed(data, mesh)
+    call, data = compiled(mesh), trainer.place_data(data, mesh)
     state, seconds = trainer.shard(state, mesh), []
     for _ in range(1 + REPEATS):
         begun = time.perf_counter()

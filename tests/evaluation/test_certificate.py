@@ -49,7 +49,7 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trained]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CURTA_RUNS", str(tmp_path_factory.mktemp("runs")))
         taught: list[Any] = []
-        whole = records.recorded
+        whole = records.training_data
 
         def wrongly(*given: Any) -> Any:
             data, bounds = whole(*given)
@@ -62,7 +62,7 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trained]:
 
         run = api.begin("luhn", 2, "luhn", LUHN)
         with pytest.MonkeyPatch.context() as teaching:
-            teaching.setattr(session.records, "recorded", wrongly)
+            teaching.setattr(session.records, "training_data", wrongly)
             run.train()
         yield Trained(run, *taught)
 

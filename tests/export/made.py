@@ -14,7 +14,7 @@ from curta.frontends import api
 from curta.layouts import ShapeBounds, Text, TokenPositions
 from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
-from curta.model.inspection import all_logits, recorded
+from curta.model.inspection import all_logits, record_activations
 from curta.model.transformer import Transformer
 from curta.problems import task_sizes
 from curta.problems.problem import Problem
@@ -104,7 +104,7 @@ def _logits(model: Transformer, tokens: jax.Array, lengths: jax.Array) -> jax.Ar
 
 @jax.jit
 def _sites(model: Transformer, tokens: jax.Array, lengths: jax.Array) -> dict[str, jax.Array]:
-    return recorded(model, tokens, _where(model, tokens, lengths), ShapeBounds(0, 0, ()))
+    return record_activations(model, tokens, _where(model, tokens, lengths), ShapeBounds(0, 0, ()))
 
 
 def _where(model: Transformer, tokens: jax.Array, lengths: jax.Array) -> TokenPositions:

@@ -15,18 +15,18 @@ from jaxtyping import Array, Bool, Int, UInt
 
 from curta.config.registry import Registry
 from curta.problems import digits
-from curta.problems.digits import Numbers, cut
+from curta.problems.digits import NumberBatch, cut
 from curta.problems.operations import OPERATIONS
 
 Noise = UInt[Array, "batch numbers width"]
-Case = Callable[[Numbers, Noise], Numbers]
+Case = Callable[[NumberBatch, Noise], NumberBatch]
 """Random problems into problems of one kind, given fresh random bits for each digit."""
 
 
 class Result(NamedTuple):
     """Answers of a batch: one or more numbers each, and whether they are below zero."""
 
-    numbers: Numbers
+    numbers: NumberBatch
     negative: Bool[Array, " batch"]
 
 
@@ -36,20 +36,20 @@ class Arithmetic(NamedTuple):
     `admit` replaces random operands that have no answer.
     """
 
-    answer: Callable[[Numbers], Result]
+    answer: Callable[[NumberBatch], Result]
     cases: Mapping[str, Case]
-    admit: Callable[[Numbers], Numbers] = lambda operands: operands
+    admit: Callable[[NumberBatch], NumberBatch] = lambda operands: operands
 
 
-def unequal(operands: Numbers, noise: Noise) -> Numbers:
+def unequal(operands: NumberBatch, noise: Noise) -> NumberBatch:
     """All operands but one are shorter than they were."""
     lengths, count = operands.lengths, operands.lengths.shape[1]
     shorter = jnp.minimum(lengths, 1 + below(noise[..., 0], jnp.maximum(lengths - 1, 1)))
     kept = jnp.arange(count)[None] == below(noise[:, :1, -1] >> 8, count)
-    return cut(Numbers(operands.digits, jnp.where(kept, lengths, shorter)))
+    return cut(NumberBatch(operands.digits, jnp.where(kept, lengths, shorter)))
 
 
-def smaller_first(operands: Numbers, noise: Noise) -> Numbers:
+def smaller_first(operands: NumberBatch, noise: Noise) -> NumberBatch:
     """The first operand is shorter than the longest other, unless that has one digit only."""
     lengths = operands.lengths
     most = jnp.maximum(jnp.max(lengths[:, 1:], axis=1) - 1, 1)
@@ -57,45 +57,45 @@ def smaller_first(operands: Numbers, noise: Noise) -> Numbers:
     return cut(operands._replace(lengths=lengths.at[:, 0].set(first)))
 
 
-def equal(operands: Numbers, noise: Noise) -> Numbers:
+def equal(operands: NumberBatch, noise: Noise) -> NumberBatch:
     """Every operand is the first; of different lengths, as much of it as fits."""
     same = jnp.broadcast_to(operands.digits[:, :1], operands.digits.shape)
-    return cut(Numbers(same, _least(operands)))
+    return cut(NumberBatch(same, _least(operands)))
 
 
-def near(operands: Numbers, noise: Noise) -> Numbers:
+def near(operands: NumberBatch, noise: Noise) -> NumberBatch:
     """Every operand is the first but for one digit."""
     same = equal(operands, noise)
     place = below(noise[..., 0] >> 8, jnp.maximum(same.lengths, 1))[..., None]
     moved = (same.digits + 1 + below(noise, 9)) % 10
     later = (jnp.arange(same.digits.shape[1]) > 0)[None, :, None]
     changed = (digits.places(same.digits) == place) & later
-    return cut(Numbers(jnp.where(changed, moved, same.digits), same.lengths))
+    return cut(NumberBatch(jnp.where(changed, moved, same.digits), same.lengths))
 
 
-def ties(operands: Numbers, noise: Noise) -> Numbers:
+def ties(operands: NumberBatch, noise: Noise) -> NumberBatch:
     """All operands have one length, and about half of them are the first."""
     same, cut_short = equal(operands, noise), same_length(operands, noise)
     chosen = below(noise[..., -1:] >> 8, 2) > 0
     return cut(same._replace(digits=jnp.where(chosen, same.digits, cut_short.digits)))
 
 
-def same_length(operands: Numbers, noise: Noise) -> Numbers:
+def same_length(operands: NumberBatch, noise: Noise) -> NumberBatch:
     """All operands are as long as the shortest."""
     return cut(operands._replace(lengths=_least(operands)))
 
 
-def one_digit(operands: Numbers, noise: Noise) -> Numbers:
+def one_digit(operands: NumberBatch, noise: Noise) -> NumberBatch:
     """Every operand has one digit."""
     return cut(operands._replace(lengths=jnp.minimum(operands.lengths, 1)))
 
 
-def in_order(operands: Numbers, noise: Noise) -> Numbers:
+def in_order(operands: NumberBatch, noise: Noise) -> NumberBatch:
     """All operands have one length and stand in ascending order."""
     return digits.ascending(same_length(operands, noise))
 
 
-def carry(operands: Numbers, noise: Noise) -> Numbers:
+def carry(operands: NumberBatch, noise: Noise) -> NumberBatch:
     """The first two operands' digits mostly add up to nine, so that carries run far.
 
     In half of the problems the carry runs through every place, as in 6238 + 3762.
@@ -108,58 +108,58 @@ def carry(operands: Numbers, noise: Noise) -> Numbers:
     lowest = whole & (digits.places(first) == 0)
     first = jnp.where(lowest, jnp.maximum(first, 1), first)
     second = jnp.where(lowest, 10 - first, second)
-    return cut(Numbers(operands.digits.at[:, 0].set(first).at[:, 1].set(second), lengths))
+    return cut(NumberBatch(operands.digits.at[:, 0].set(first).at[:, 1].set(second), lengths))
 
 
-def borrow(operands: Numbers, noise: Noise) -> Numbers:
+def borrow(operands: NumberBatch, noise: Noise) -> NumberBatch:
     """The first operand is mostly zeros: borrows run across them, as in 4000 - 2581."""
     zeros = below(noise[:, 0], 5) > 0
     first = jnp.where(zeros, 0, operands.digits[:, 0])
     return cut(operands._replace(digits=operands.digits.at[:, 0].set(first)))
 
 
-def zero(operands: Numbers, noise: Noise) -> Numbers:
+def zero(operands: NumberBatch, noise: Noise) -> NumberBatch:
     """One operand is zero."""
     return _one_operand_is(0, operands, noise)
 
 
-def one(operands: Numbers, noise: Noise) -> Numbers:
+def one(operands: NumberBatch, noise: Noise) -> NumberBatch:
     """One operand is one."""
     return _one_operand_is(1, operands, noise)
 
 
-def nines(operands: Numbers, noise: Noise) -> Numbers:
+def nines(operands: NumberBatch, noise: Noise) -> NumberBatch:
     """Nines throughout but for a few digits."""
     replaced = below(noise, 8) > 0
     return cut(operands._replace(digits=jnp.where(replaced, 9, operands.digits)))
 
 
-def trailing_zeros(operands: Numbers, noise: Noise) -> Numbers:
+def trailing_zeros(operands: NumberBatch, noise: Noise) -> NumberBatch:
     """Every operand ends in zeros."""
     zeros = 1 + below(noise[..., :1], jnp.maximum(operands.lengths - 1, 1)[..., None])
     kept = digits.places(operands.digits) >= zeros
     return cut(operands._replace(digits=jnp.where(kept, operands.digits, 0)))
 
 
-def few_digits(operands: Numbers, noise: Noise) -> Numbers:
+def few_digits(operands: NumberBatch, noise: Noise) -> NumberBatch:
     """Only two different digits, one of them zero: long runs of the same digit."""
     digit = operands.digits[..., :1]
     return cut(operands._replace(digits=digit * below(noise, 2)))
 
 
-def sparse(operands: Numbers, noise: Noise) -> Numbers:
+def sparse(operands: NumberBatch, noise: Noise) -> NumberBatch:
     """Zeros between the first and the last digit of every operand, as in 10...02."""
     places = digits.places(operands.digits)
     kept = (places == 0) | (places == operands.lengths[..., None] - 1)
     return cut(operands._replace(digits=jnp.where(kept, operands.digits, 0)))
 
 
-def exact(operands: Numbers, noise: Noise) -> Numbers:
+def exact(operands: NumberBatch, noise: Noise) -> NumberBatch:
     """The first operand is a multiple of the second."""
     return _with_first(operands, _multiple(operands))
 
 
-def almost(operands: Numbers, noise: Noise) -> Numbers:
+def almost(operands: NumberBatch, noise: Noise) -> NumberBatch:
     """The first operand is one less than a multiple of the second."""
     product = _multiple(operands)
     one = jnp.zeros_like(product).at[:, 0].set(1)
@@ -167,7 +167,7 @@ def almost(operands: Numbers, noise: Noise) -> Numbers:
     return _with_first(operands, jnp.where(nothing[:, None], product, less))
 
 
-def beyond_nines(operands: Numbers, noise: Noise) -> Numbers:
+def beyond_nines(operands: NumberBatch, noise: Noise) -> NumberBatch:
     """The second operand mostly nines, the first a multiple of it and less than ten more.
 
     Remainders then step across a power of ten, where borrows run through zeros: as 3004 by 999,
@@ -193,10 +193,10 @@ def below(bits: UInt[Array, "*shape"], bound: int | Int[Array, "*#shape"]) -> In
     return (bits % jnp.asarray(bound).astype(jnp.uint32)).astype(jnp.int32)
 
 
-def _least(operands: Numbers) -> Array:
+def _least(operands: NumberBatch) -> Array:
     """The smallest length for all operands that are there.
 
-    >>> _least(Numbers(jnp.zeros((1, 3, 4)), jnp.array([[4, 2, 0]]))).tolist()
+    >>> _least(NumberBatch(jnp.zeros((1, 3, 4)), jnp.array([[4, 2, 0]]))).tolist()
     [[2, 2, 0]]
     """
     there = operands.lengths > 0
@@ -205,23 +205,23 @@ def _least(operands: Numbers) -> Array:
     return jnp.where(there, least, 0)
 
 
-def _one_operand_is(digit: int, operands: Numbers, noise: Noise) -> Numbers:
+def _one_operand_is(digit: int, operands: NumberBatch, noise: Noise) -> NumberBatch:
     """One operand, drawn from all places, is that digit; nothing changes if there is none there."""
     count = operands.lengths.shape[1]
     chosen = jnp.arange(count)[None] == below(noise[:, :1, 0], count)
     there = chosen & (operands.lengths > 0)
     lengths = jnp.where(there, 1, operands.lengths)
-    return cut(Numbers(jnp.where(there[..., None], digit, operands.digits), lengths))
+    return cut(NumberBatch(jnp.where(there[..., None], digit, operands.digits), lengths))
 
 
-def _multiple(operands: Numbers) -> Int[Array, "batch width"]:
+def _multiple(operands: NumberBatch) -> Int[Array, "batch width"]:
     """A multiple of the second operand that is no longer than the first.
 
     It is 0 if the second is longer, and the second once where the multiple that was drawn is.
 
-    >>> _multiple(Numbers(jnp.array([[[1, 2, 3], [4, 0, 0]]]), jnp.array([[3, 1]]))).tolist()
+    >>> _multiple(NumberBatch(jnp.array([[[1, 2, 3], [4, 0, 0]]]), jnp.array([[3, 1]]))).tolist()
     [[4, 8, 0]]
-    >>> _multiple(Numbers(jnp.array([[[7, 2], [4, 3]]]), jnp.array([[2, 2]]))).tolist()
+    >>> _multiple(NumberBatch(jnp.array([[[7, 2], [4, 3]]]), jnp.array([[2, 2]]))).tolist()
     [[4, 3]]
     """
     first, second = operands.digits[:, 0], operands.digits[:, 1]
@@ -232,68 +232,68 @@ def _multiple(operands: Numbers) -> Int[Array, "batch width"]:
     return jnp.where(places < 0, 0, jnp.where(fits, product[:, : first.shape[-1]], second))
 
 
-def _with_first(operands: Numbers, first: Int[Array, "batch width"]) -> Numbers:
+def _with_first(operands: NumberBatch, first: Int[Array, "batch width"]) -> NumberBatch:
     """The operands with another first one, of whatever length it has."""
     lengths = operands.lengths.at[:, 0].set(digits.length(first))
-    return Numbers(operands.digits.at[:, 0].set(first), lengths)
+    return NumberBatch(operands.digits.at[:, 0].set(first), lengths)
 
 
 def _one(answer: Int[Array, "batch width"]) -> Result:
     """One number each, from 0 up: `[[0, 6, 0]]` is 60."""
     number = answer[:, None]
-    return Result(Numbers(number, digits.length(number)), jnp.zeros(len(number), bool))
+    return Result(NumberBatch(number, digits.length(number)), jnp.zeros(len(number), bool))
 
 
-def _sum(operands: Numbers) -> Result:
+def _sum(operands: NumberBatch) -> Result:
     wide = operands.digits.shape[1] // 9 + 1  # each further digit holds nine more operands
     columns = jnp.pad(jnp.sum(operands.digits, axis=1), ((0, 0), (0, wide)))
     return _one(digits.carried(columns))
 
 
-def _difference(operands: Numbers) -> Result:
+def _difference(operands: NumberBatch) -> Result:
     rest, negative = digits.distance(operands.digits[:, 0], operands.digits[:, 1])
-    return Result(Numbers(rest[:, None], digits.length(rest)[:, None]), negative)
+    return Result(NumberBatch(rest[:, None], digits.length(rest)[:, None]), negative)
 
 
-def _divided(operands: Numbers) -> tuple[Array, Array]:
+def _divided(operands: NumberBatch) -> tuple[Array, Array]:
     return digits.divide(operands.digits[:, 0], operands.digits[:, 1])
 
 
-def _not_by_zero(operands: Numbers) -> Numbers:
+def _not_by_zero(operands: NumberBatch) -> NumberBatch:
     """Operands with 1 in place of a second one that is 0."""
     second = operands.digits[:, 1]
     nothing = jnp.all(second == 0, axis=-1)
     return operands._replace(digits=operands.digits.at[:, 1, 0].add(nothing.astype(jnp.int32)))
 
 
-def _less(operands: Numbers) -> Result:
+def _less(operands: NumberBatch) -> Result:
     """The number 1 where the first operand is less than the second, else 0."""
     _, less = digits.distance(operands.digits[:, 0], operands.digits[:, 1])
     number = less.astype(jnp.int32)[:, None, None]
-    return Result(Numbers(number, jnp.ones_like(number[..., 0])), jnp.zeros_like(less))
+    return Result(NumberBatch(number, jnp.ones_like(number[..., 0])), jnp.zeros_like(less))
 
 
-def _sorted(operands: Numbers) -> Result:
+def _sorted(operands: NumberBatch) -> Result:
     ordered = digits.ascending(operands)
     return Result(ordered, jnp.zeros(len(ordered.digits), bool))
 
 
-def _places(operands: Numbers) -> Result:
+def _places(operands: NumberBatch) -> Result:
     """The places of the operands in ascending order, from one on: 2, 3, 1 for 210, 7, 33."""
     there = jnp.sort(operands.lengths > 0, axis=1, descending=True)
     places = jnp.where(there, 1 + digits.order(operands), 0)
     powers = 10 ** jnp.arange(len(str(places.shape[1])))
     written = places[..., None] // powers[None, None] % 10
     lengths = jnp.where(there, digits.length(written), 0)
-    return Result(Numbers(written, lengths), jnp.zeros(len(places), bool))
+    return Result(NumberBatch(written, lengths), jnp.zeros(len(places), bool))
 
 
-def _reversed(operands: Numbers) -> Result:
+def _reversed(operands: NumberBatch) -> Result:
     turned = digits.reverse(operands.digits, operands.lengths)
-    return Result(Numbers(turned, digits.length(turned)), jnp.zeros(len(turned), bool))
+    return Result(NumberBatch(turned, digits.length(turned)), jnp.zeros(len(turned), bool))
 
 
-def _residue(sign: str, modulus: int, operands: Numbers) -> Result:
+def _residue(sign: str, modulus: int, operands: NumberBatch) -> Result:
     """The answer of a sign modulo a number: 90 + 10 is 3 modulo 97, and 5 - 7 is 95."""
     first, second = digits.residue(operands.digits, modulus).T
     answer = {"+": first + second, "-": first - second, "*": first * second}[sign] % modulus

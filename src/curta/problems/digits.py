@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int
 
 
-class Numbers(NamedTuple):
+class NumberBatch(NamedTuple):
     """Numbers of a batch of problems, least significant digit first; length 0 is no number."""
 
     digits: Int[Array, "batch numbers width"]
@@ -119,22 +119,22 @@ def divide(
     return counts[::-1].T, rest[:, :-1]
 
 
-def ascending(numbers: Numbers) -> Numbers:
+def ascending(numbers: NumberBatch) -> NumberBatch:
     """Each problem's numbers in ascending order, absent ones last; equal ones keep theirs.
 
-    >>> three = Numbers(jnp.array([[[7, 0], [2, 1], [3, 0]]]), jnp.array([[1, 2, 1]]))  # 7, 12, 3
-    >>> ascending(three).digits.tolist()
+    >>> digits = jnp.array([[[7, 0], [2, 1], [3, 0]]])  # 7, 12, 3
+    >>> ascending(NumberBatch(digits, jnp.array([[1, 2, 1]]))).digits.tolist()
     [[[3, 0], [7, 0], [2, 1]]]
     """
     places = order(numbers)
     digits = jnp.take_along_axis(numbers.digits, places[..., None], axis=1)
-    return Numbers(digits, jnp.take_along_axis(numbers.lengths, places, axis=1))
+    return NumberBatch(digits, jnp.take_along_axis(numbers.lengths, places, axis=1))
 
 
-def order(numbers: Numbers) -> Int[Array, "batch numbers"]:
+def order(numbers: NumberBatch) -> Int[Array, "batch numbers"]:
     """The place of each problem's least number, of the next, and so on; absent ones last.
 
-    >>> order(Numbers(jnp.array([[[7, 0], [2, 1], [3, 0]]]), jnp.array([[1, 2, 1]]))).tolist()
+    >>> order(NumberBatch(jnp.array([[[7, 0], [2, 1], [3, 0]]]), jnp.array([[1, 2, 1]]))).tolist()
     [[2, 0, 1]]
     """
     width = numbers.digits.shape[-1]
@@ -187,16 +187,16 @@ def length(digits: Int[Array, "*batch width"]) -> Int[Array, "*batch"]:
     return jnp.maximum(1, jnp.max(jnp.where(digits > 0, 1 + places(digits), 0), axis=-1))
 
 
-def cut(numbers: Numbers) -> Numbers:
+def cut(numbers: NumberBatch) -> NumberBatch:
     """Digits cut to the lengths; a leading zero becomes a one, but zero itself stays.
 
-    >>> cut(Numbers(jnp.array([[[4, 0, 9]]]), jnp.array([[2]]))).digits.tolist()
+    >>> cut(NumberBatch(jnp.array([[[4, 0, 9]]]), jnp.array([[2]]))).digits.tolist()
     [[[4, 1, 0]]]
     """
     place, lengths = places(numbers.digits), numbers.lengths[..., None]
     leading = (place == lengths - 1) & (lengths > 1) & (numbers.digits == 0)
     digits = jnp.where(leading, 1, numbers.digits)
-    return Numbers(jnp.where(place < lengths, digits, 0), numbers.lengths)
+    return NumberBatch(jnp.where(place < lengths, digits, 0), numbers.lengths)
 
 
 def places(digits: Int[Array, "*batch width"]) -> Int[Array, "*#batch width"]:

@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Int, UInt
 
 from curta.problems import digits
-from curta.problems.digits import Numbers
+from curta.problems.digits import NumberBatch
 from curta.problems.operations import OPERATIONS
 
 ROUNDS = 6
@@ -202,18 +202,18 @@ class ProblemTable:
         inside = (first >= 0) & (second >= 0) & (pairs.max(axis=1, initial=0) <= self.high)
         return np.where(inside, first * width + second, -1)
 
-    def numbers(self, places: Int[Array, " places"]) -> Numbers:
+    def numbers(self, places: Int[Array, " places"]) -> NumberBatch:
         return numbers(self.pairs(places), self.high)
 
 
-def numbers(values: Int[Array, "batch operands"], high: int) -> Numbers:
+def numbers(values: Int[Array, "batch operands"], high: int) -> NumberBatch:
     """Whole numbers up to `high` as digits.
 
     >>> numbers(jnp.array([[7, 42]]), 99).digits.tolist()
     [[[7, 0], [2, 4]]]
     """
     found = digits.of_ints(values, high)
-    return Numbers(found, digits.length(found))
+    return NumberBatch(found, digits.length(found))
 
 
 Number = UInt[Array, "*shape"] | int
@@ -261,7 +261,7 @@ FINGERPRINT_KEY = 0x43757274
 """Of the hash that parts drawn problems: never changed, so that no two data sets disagree."""
 
 
-def fingerprint(numbers: Numbers) -> UInt[Array, " batch"]:
+def fingerprint(numbers: NumberBatch) -> UInt[Array, " batch"]:
     """A hash of each problem's operands, whatever their order and the width of the arrays."""
     values, lengths = numbers
     place = digits.places(values)

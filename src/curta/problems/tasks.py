@@ -18,7 +18,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt
 from curta.config.errors import refuse_if
 from curta.config.task import Task
 from curta.problems.arithmetic import ARITHMETIC, below
-from curta.problems.digits import Numbers, cut
+from curta.problems.digits import NumberBatch, cut
 from curta.problems.numerals import to_int, to_text
 from curta.problems.operations import operation_named
 from curta.problems.problem import Problem
@@ -41,7 +41,7 @@ RANDOM = "random"
 """The slice of problems without anything special."""
 
 
-def draw(task: Task, key: PRNGKeyArray, batch: int, step: Int[Array, ""] | int = 0) -> Numbers:
+def draw(task: Task, key: PRNGKeyArray, batch: int, step: Int[Array, ""] | int = 0) -> NumberBatch:
     """A batch for training, a pure function of `key`, and of `step` where rare problems fade.
 
     All randomness comes from one draw of bits: each further one would add
@@ -68,7 +68,9 @@ def _smallest(task: Task, numbers: Int[Array, "batch drawn"]) -> Int[Array, " ba
     return jnp.take_along_axis(numbers, chosen[:, None], axis=1)[:, 0]
 
 
-def in_turn(task: Task, order: UInt[Array, ""], batch: int, step: Int[Array, ""] | int) -> Numbers:
+def epoch_batch(
+    task: Task, order: UInt[Array, ""], batch: int, step: Int[Array, ""] | int
+) -> NumberBatch:
     """A batch of a finite set in epochs: each problem once, in random order, before any again.
 
     `order` is a random number of the member's; the order is another one in each epoch.
@@ -79,7 +81,7 @@ def in_turn(task: Task, order: UInt[Array, ""], batch: int, step: Int[Array, ""]
     return numbered(task, shuffled(turns % count, count, seeds))
 
 
-def fixed_batch(task: Task, batch: int, step: Int[Array, ""] | int) -> Numbers:
+def fixed_batch(task: Task, batch: int, step: Int[Array, ""] | int) -> NumberBatch:
     """A batch of a finite set cut into batches once, which come in turn; the remainder never.
 
     Of 7,200 problems 28 batches of 256 come, and the last 32 problems do not.
@@ -88,7 +90,7 @@ def fixed_batch(task: Task, batch: int, step: Int[Array, ""] | int) -> Numbers:
     return numbered(task, step % batches * batch + jnp.arange(batch))
 
 
-def numbered(task: Task, numbers: Int[Array, " batch"]) -> Numbers:
+def numbered(task: Task, numbers: Int[Array, " batch"]) -> NumberBatch:
     """The problems with these numbers, from 0 on, of a finite set that is trained on."""
     if task.values:
         return table(task).numbers(task.held_out + numbers)
@@ -109,7 +111,7 @@ def _bits(task: Task) -> int:
 
 def _from_bits(
     task: Task, sizes: Int[Array, "batch operands"], bits: UInt[Array, "batch bits"], special: Share
-) -> Numbers:
+) -> NumberBatch:
     operands, (few, many) = sizes.shape[1], counts(task)
     there = jnp.arange(operands)[None] < few + below(bits[:, :1], many - few + 1)
     cases = _draw_cases(task.operator, special, bits[:, 1])
@@ -399,7 +401,7 @@ def _drawn(
     bits: UInt[Array, "batch bits"],
     cases: Int[Array, " batch"],
     zero: bool = True,
-) -> Numbers:
+) -> NumberBatch:
     """Problems from random bits: two for each digit, its value and noise for special cases.
 
     Without `zero`, operands of one digit are 1 to 9.
@@ -409,12 +411,12 @@ def _drawn(
     digits = below(values, 10)
     if not zero:
         digits = jnp.where(lengths[..., None] == 1, 1 + below(values, 9), digits)
-    plain = cut(Numbers(digits, lengths))
+    plain = cut(NumberBatch(digits, lengths))
     numbers = plain
     for number, case in enumerate(arithmetic.cases.values(), 1):
         of_case = cases == number
         special = case(plain, noise)
-        numbers = Numbers(
+        numbers = NumberBatch(
             jnp.where(of_case[:, None, None], special.digits, numbers.digits),
             jnp.where(of_case[:, None], special.lengths, numbers.lengths),
         )
@@ -422,7 +424,7 @@ def _drawn(
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def _sampled(task: Task, count: int) -> Numbers:
+def _sampled(task: Task, count: int) -> NumberBatch:
     return draw(task, jax.random.key(0), count)
 
 
@@ -434,12 +436,12 @@ def _hashed(task: Task, numbers: Int[Array, " batch"]) -> UInt[Array, " batch"]:
 _drawn_on_device = partial(jax.jit, static_argnums=0)(_drawn)
 
 
-def as_problems(operator: str, numbers: Numbers) -> list[Problem]:
+def as_problems(operator: str, numbers: NumberBatch) -> list[Problem]:
     """Return the problems of an operator with these operands."""
     return [Problem(operator, operands) for operands in _ints(numbers)]
 
 
-def _ints(numbers: Numbers) -> list[tuple[int, ...]]:
+def _ints(numbers: NumberBatch) -> list[tuple[int, ...]]:
     """Return the operands of each problem as Python ints."""
     digits, lengths = (np.asarray(part) for part in numbers)
     lines = (digits[..., ::-1] + ord("0")).astype(np.uint8)
@@ -450,7 +452,7 @@ def _ints(numbers: Numbers) -> list[tuple[int, ...]]:
     ]
 
 
-def as_numbers(values: Sequence[Sequence[int]]) -> Numbers:
+def as_numbers(values: Sequence[Sequence[int]]) -> NumberBatch:
     """Operands as arrays of digits."""
     rows = [[to_text(value) for value in operands] for operands in values]
     count = max(map(len, rows))
@@ -459,4 +461,4 @@ def as_numbers(values: Sequence[Sequence[int]]) -> Numbers:
     characters = "".join(text.rjust(width, "0") for text in texts)
     digits = np.frombuffer(characters.encode(), np.uint8).reshape(len(values), count, width) - 48
     lengths = np.array([len(text) for text in texts]).reshape(len(values), count)
-    return Numbers(jnp.asarray(digits[..., ::-1], jnp.int32), jnp.asarray(lengths, jnp.int32))
+    return NumberBatch(jnp.asarray(digits[..., ::-1], jnp.int32), jnp.asarray(lengths, jnp.int32))

@@ -277,7 +277,7 @@ def layout_in(folder: Folder, recipe: Recipe | None = None) -> "Layout":
     if recipe.layout is not None:
         return layout_named(recipe.layout)
     where = f"run {folder.name!r}"
-    layout = texts.stored(recipe, *store.read(folder.machine, folder.name), where)
+    layout = texts.layout_of_machine(recipe, *store.read(folder.machine, folder.name), where)
     if layout.recorder is None:
         layout.recorder = run_snapshot.StoredTexts.of(folder.read_code())
     return layout
@@ -457,7 +457,7 @@ def structure(recipe: Recipe) -> str:
         ]
     settings: Any = recipe.positions
     if isinstance(settings, UserEncoding) and user.is_known(settings):
-        settings = user.made(settings)
+        settings = user.user_settings(settings)
     summary = (type(settings).__doc__ or "").partition("\n")[0].rstrip(".").replace("`", "")
     phrases.append(f"positions {settings.name}: {summary}")
     phrases += [

@@ -329,7 +329,7 @@ class Loop:
                     self.folder.update(ended=step)
             by_tokens = settings.keep == "best-tokens"
             score = validated.token_accuracy if by_tokens else validated.exact_match
-            state = trainer.improved(
+            state = trainer.update_best(
                 state, np.array(validated.loss, np.float32), np.array(score, np.float32)
             )
             for member, fields in added.items():

@@ -259,11 +259,13 @@ class Run:
                 vars(self).pop("windows", None)
             training_windows = self.windows
         mesh = trainer.training_mesh(recipe, len(self.seeds))
-        place = partial(trainer.placed, mesh=mesh)
+        place = partial(trainer.place_data, mesh=mesh)
         state = trainer.shard(self._state(step), mesh)
-        data, bounds = records.recorded(recipe, self.layout, self.seeds, training_windows, step)
+        data, bounds = records.training_data(
+            recipe, self.layout, self.seeds, training_windows, step
+        )
         data, begun = place(data), time.perf_counter()
-        program: Any = trainer.compiled(recipe, trainer.TaskLayout(self.layout, bounds), mesh)
+        program: Any = trainer.compile_steps(recipe, trainer.TaskLayout(self.layout, bounds), mesh)
         call = program.lower(state, data, jnp.int32(0), jnp.int32(0)).compile()
         compile_seconds = time.perf_counter() - begun
         repair = None

@@ -320,7 +320,7 @@ def test_an_encoding_of_the_users_own(tmp_path: Path, capsys: pytest.CaptureFixt
 )
 def test_a_mistake_in_the_settings_of_the_users_encoding(given: dict[str, Any], line: str) -> None:
     with pytest.raises(UserError, match=re.escape(line)):
-        user.taken({"positions": {"name": str(EXAMPLES / "decay.py"), **given}}, "x")
+        user.with_user_encoding({"positions": {"name": str(EXAMPLES / "decay.py"), **given}}, "x")
 
 
 def test_a_program_that_ends_no_text_is_told_so(

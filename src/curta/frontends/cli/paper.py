@@ -407,12 +407,12 @@ def layers_view(recipe: "Recipe", problem: "Problem | None") -> Group:
     Texts are those of the problem, and without one the longest of training.
     """
     from curta.layouts.texts import layout_of
-    from curta.model.model_cost import layers, scored
+    from curta.model.model_cost import layers, scored_keys
 
     def sides(shape: tuple[int, ...]) -> str:
         return " x ".join(f"{side:,}" for side in shape)
 
-    lengths = scored(recipe, problem)
+    lengths = scored_keys(recipe, problem)
     tokens, rows, costs = lengths.tokens, list[Cells](), list[tuple[int, ...]]()
     for layer in layers(recipe, layout_of(recipe), lengths.keys):
         activations = layer.activation_bytes * tokens

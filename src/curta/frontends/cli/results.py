@@ -386,7 +386,7 @@ def show_fields(recipe: "Recipe") -> None:
     from curta.frontends.cli.display import notice
     from curta.model.positions import user
 
-    encodings = tuple(user.every())
+    encodings = tuple(user.all_settings())
     table, texts = as_table(recipe), lines(encodings)
     rows = []
     for path in field_paths(table, encodings):
