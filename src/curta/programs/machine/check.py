@@ -350,7 +350,7 @@ def _explain(
         step(second, example.row, example.targets[1]),
     )
     names = [role, *(neighbour_name(machine.axes, other) for other in windows.get(role, ()))]
-    follows = tuple(machine.tokens[target].text for target in example.targets)
+    follows = (machine.tokens[example.targets[0]].text, machine.tokens[example.targets[1]].text)
 
     few = [texts[t] for conflict in shortest[:: -(-len(shortest) // TRIED)] for t in conflict.texts]
     few += sorted(texts, key=lambda text: len(text[0]))[: 10 * TRIED]
