@@ -40,6 +40,17 @@ def row(size: int | str = 20, shares: tuple[float, ...] = (1.0,), **changes: Any
     return replace(found, **changes)
 
 
+def test_slices_of_a_size_that_are_all_right_are_one_row_on_a_screen() -> None:
+    rows = [row(slice_name=name) for name in ("random", "carry")]
+    rows += [row(100, slice_name="random"), row(100, (0.5,), slice_name="carry")]
+    found = Evaluation(seed=1, lengths=rows, examples=[])
+    shown = evaluation_table(found, [0], collapsed=True).rows
+    assert [cells[1:4] for cells in shown] == [
+        ["20", "all 2", 400], ["100", "random", 200], ["100", "carry", 200],
+    ]  # fmt: skip
+    assert len(evaluation_table(found, [0]).rows) == 4
+
+
 def differing() -> SliceResult:
     found = row()
     return replace(found, generated=replace(found.generated, agrees=False))
