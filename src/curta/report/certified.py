@@ -66,7 +66,7 @@ def is_exact(content: Certificate) -> bool:
 def plainly(content: Certificate) -> str:
     """Say in one line, for a reader who knows no windows, what the certificate comes to."""
     wrong, members = len(content.wrong_seeds), len(content.members)
-    if wrong == members or content.conflicts:
+    if wrong == members or not content.sound:
         return "In plain words: it makes mistakes, and the windows below show where."
     if wrong:
         return f"In plain words: {wrong} of {members} models make mistakes; the others make none."
