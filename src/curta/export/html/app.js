@@ -376,7 +376,6 @@ function recall() {
   pace.stop();
   refuse("");
   at("work").hidden = true;
-  if (!location.hash) open();
 }
 
 /** The page as it opens: an example is written, slowly if it is short, unless motion is not wanted. */
@@ -518,8 +517,11 @@ onButtons("parts", toggle);
 onButtons("places", place);
 document.querySelectorAll("[data-problem]").forEach(watched);
 addEventListener("hashchange", recall);
-if ("linked" in at("form").dataset) new Tour(steps());
 recall();
+if ("linked" in at("form").dataset) {
+  new Tour(steps());
+  if (!location.hash) open();
+}
 
 /** For the browser's console: the same model without the page around it. */
 globalThis.curta = {

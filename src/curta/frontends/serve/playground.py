@@ -33,9 +33,9 @@ from curta.problems.problem import Problem
 from curta.runs import folders
 
 FIRST = (
-    "task.digits", "training.steps", "model.width", "model.heads", "model.num_layers",
-    "positions.name", "optimizer.learning_rate", "training.batch", "training.problems",
-    "training.held_out_windows",
+    "task.digits", "task.values", "training.steps", "model.width", "model.heads",
+    "model.num_layers", "positions.name", "optimizer.learning_rate", "training.batch",
+    "training.problems", "training.held_out_windows",
 )  # fmt: skip
 """Fields that a form shows at once; the others stand in their sections."""
 
@@ -120,6 +120,8 @@ def form(name: str, settings: Mapping[str, str]) -> Form:
         if path not in (*FIRST, *HIDDEN):
             rest.setdefault(path.partition(".")[0], []).append(view)
     useless = {path for path, need in unread.NEEDS.items() if not need.met(recipe)}
+    sizes = views.get("task.values")
+    useless |= {"task.digits" if sizes and sizes.text else "task.values"}
     first = [views[path] for path in FIRST if path in views and path not in useless]
     return Form(name, recipe.summary, first, watched, rest)
 
