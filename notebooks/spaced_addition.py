@@ -34,6 +34,7 @@ SETTINGS = {
         "training.steps": 20,
         "training.validate_every": 10,
         "training.validation": 20,
+        "evaluation.count": 10,
         "evaluation.held_out": 40,
         "evaluation.generated": 10,
         "model.width": 32,
