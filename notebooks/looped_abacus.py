@@ -37,6 +37,7 @@ SETTINGS = {
         "model.num_recurrences": 2,
         "evaluation.digits": [2],
         "evaluation.count": 10,
+        "evaluation.named": ["1+1"],
         "evaluation.grid": 3,
         "evaluation.grid_count": 5,
     },
