@@ -91,7 +91,9 @@ def live(now):
     if now.validated or now.step % tenth == 0:
         line = f"step {now.step:,} of {now.steps:,}: loss {now.loss[0]:.4f}"
         line += f", exact match {now.exact_match[0]:.3f}"
-        print(line + f", held out {now.validated.exact_match[0]:.3f}" * bool(now.validated))
+        if now.validated:
+            line += f", held out {now.validated.exact_match[0]:.3f}"
+        print(line)
 
 
 run = curta.train(RECIPE, run="digit-encoder", show=live, **SETTINGS)

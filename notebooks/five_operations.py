@@ -35,12 +35,14 @@ SETTINGS = {
         "training.steps": 20,
         "training.validate_every": 10,
         "training.validation": 8,
+        "evaluation.count": 10,
         "evaluation.held_out": 20,
         "evaluation.generated": 4,
     },
     "small": {
         "training.steps": 1000,
         "training.validate_every": 250,
+        "evaluation.count": 100,
         "evaluation.held_out": 400,
         "evaluation.generated": 20,
     },
@@ -97,7 +99,9 @@ def live(now):
     if now.validated or now.step % tenth == 0:
         line = f"step {now.step:,} of {now.steps:,}: loss {now.loss[0]:.4f}"
         line += f", exact match {now.exact_match[0]:.3f}"
-        print(line + f", held out {now.validated.exact_match[0]:.3f}" * bool(now.validated))
+        if now.validated:
+            line += f", held out {now.validated.exact_match[0]:.3f}"
+        print(line)
 
 
 run = curta.train(RECIPE, run="five-operations", show=live, **SETTINGS)

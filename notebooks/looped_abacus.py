@@ -37,6 +37,7 @@ SETTINGS = {
         "model.num_recurrences": 2,
         "evaluation.digits": [2],
         "evaluation.count": 10,
+        "evaluation.named": ["1+1"],
         "evaluation.grid": 3,
         "evaluation.grid_count": 5,
     },
@@ -92,7 +93,9 @@ def live(now):
     if now.validated or now.step % tenth == 0:
         line = f"step {now.step:,} of {now.steps:,}: loss {now.loss[0]:.4f}"
         line += f", exact match {now.exact_match[0]:.3f}"
-        print(line + f", held out {now.validated.exact_match[0]:.3f}" * bool(now.validated))
+        if now.validated:
+            line += f", held out {now.validated.exact_match[0]:.3f}"
+        print(line)
 
 
 run = curta.train(RECIPE, run="looped-abacus", show=live, **SETTINGS)

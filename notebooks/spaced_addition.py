@@ -34,6 +34,7 @@ SETTINGS = {
         "training.steps": 20,
         "training.validate_every": 10,
         "training.validation": 20,
+        "evaluation.count": 10,
         "evaluation.held_out": 40,
         "evaluation.generated": 10,
         "model.width": 32,
@@ -93,7 +94,9 @@ def live(now):
     if now.validated or now.step % tenth == 0:
         line = f"step {now.step:,} of {now.steps:,}: loss {now.loss[0]:.4f}"
         line += f", exact match {now.exact_match[0]:.3f}"
-        print(line + f", held out {now.validated.exact_match[0]:.3f}" * bool(now.validated))
+        if now.validated:
+            line += f", held out {now.validated.exact_match[0]:.3f}"
+        print(line)
 
 
 run = curta.train(RECIPE, run="spaced-addition", show=live, **SETTINGS)
@@ -109,7 +112,9 @@ run.find_pictures()["learning"]
 
 # %%
 rows = run.read_rows()
-print(rows)
+rows
+
+# %%
 shares = {row["slice"]: row["median"] for row in rows if "held out" in row["slice"]}
 figure, axes = plt.subplots(figsize=(4, 2.6), layout="constrained")
 axes.bar(list(shares), list(shares.values()))

@@ -1,4 +1,4 @@
-"""The notebooks of the five sources, at a size of seconds, as a fresh kernel runs them."""
+"""The notebooks of the five sources, at their smallest size, as a fresh kernel runs them."""
 
 from pathlib import Path
 
