@@ -122,6 +122,69 @@ class Words:
         first[part[self.first]] = last[part[self.last]] = True
         return Words(source, letter, letter, target, first, last)
 
+    def widen(self, letters: RowNumbers, level: int) -> "Words":
+        """Return more words, by an automaton of few states with one way for each word.
+
+        Sets of states are merged as they arise where they agree on what may come next: whether the
+        word may end here, whether the pen or a mark is still ahead, and which letters may follow;
+        of these, at level 0 and 1, only which of their cells are filled. At level 1 and 3 they must
+        agree on which letters may be the last ones too. As names are finite, so is the automaton,
+        and widening again and again comes to an end.
+        """
+        filled = letters.rows >= 0
+        filled[:, MARK] = False
+        shapes = np.concatenate([letters.rows[:, :1], filled], axis=1)
+        _, shape = np.unique(shapes, axis=0, return_inverse=True)
+        name_of = (shape if level < 2 else np.arange(len(shape))).ravel()
+        # states from which a mark or the pen is still ahead, and those with nothing but blanks ahead
+        marked = (letters.rows[self.write][:, [MARK, PEN]] >= 0).any(axis=1)
+        ahead, blank = np.zeros(len(self.first), bool), self.write == BLANK
+        ahead[self.source[marked]] = True
+        ahead = _reached(ahead, self.target, self.source)
+        ending = _reached(self.last, self.target[blank], self.source[blank])
+
+        columns = (self.source, self.write, self.target, name_of[self.write], ending[self.target])
+        step: list[dict[int, list[int]]] = [{} for _ in self.first]
+        follow: list[set[int]] = [set() for _ in self.first]
+        lasting: list[set[int]] = [set() for _ in self.first]
+        for source, letter, target, name, ends in zip(*(c.tolist() for c in columns), strict=True):
+            step[source].setdefault(letter, []).append(target)
+            follow[source].add(name)
+            if ends and level % 2:
+                lasting[source].add(letter)
+
+        def name_of_set(states: frozenset[int]) -> tuple[object, ...]:
+            return (
+                any(self.last[state] for state in states),
+                any(ahead[state] for state in states),
+                frozenset[int]().union(*(follow[state] for state in states)),
+                frozenset[int]().union(*(lasting[state] for state in states)),
+            )
+
+        start = frozenset(np.flatnonzero(self.first).tolist())
+        numbers = {name_of_set(start): 0}
+        holds, edges, waiting = [set(start)], [dict[int, int]()], [0]
+        while waiting:
+            number = waiting.pop()
+            reached: dict[int, set[int]] = defaultdict(set)
+            for state in holds[number]:
+                for letter, targets in step[state].items():
+                    reached[letter].update(targets)
+            for letter, states in reached.items():
+                to = numbers.setdefault(name_of_set(frozenset(states)), len(numbers))
+                if to == len(holds):
+                    holds.append(set())
+                    edges.append({})
+                if not states <= holds[to]:
+                    holds[to] |= states
+                    if to not in waiting:
+                        waiting.append(to)
+                edges[number][letter] = to
+        flat = [(n, x, to) for n, row in enumerate(edges) for x, to in row.items()]
+        source, letter, target = np.array(flat, np.int64).reshape(-1, 3).T
+        last = np.array([bool(name[0]) for name in numbers])
+        return Words(source, letter, letter, target, np.arange(len(last)) == 0, last).trim()
+
     def move_pen(self, by: int, token: int, letters: RowNumbers) -> "Words":
         """Return words with the pen, which holds this token, so many columns further.
 
