@@ -24,6 +24,7 @@ reach further than one column, marks of home among the operands. A listed window
 would be an error of this argument or of its code; then nothing is proved.
 """
 
+import json
 import time
 from collections import defaultdict
 from collections.abc import Sequence
@@ -81,6 +82,10 @@ class Closure:
     states: int
     """States of all sweeps."""
     seconds: float
+    rows: bool
+    """Whether the program writes rows, so that its papers were widened."""
+    evidence: dict[str, np.ndarray]
+    """Arrays that show the list to be complete; none where it is not proved to be."""
 
     @property
     def closed(self) -> bool:
@@ -114,7 +119,9 @@ def prove(lister: Lister, seconds: float = 10.0) -> Closure:
         reasons.append(f"{operator}: {error}")
     open_ = [] if proof is None else [Open(r, operator, p) for r, p in proof.open.items()]
     states = 0 if proof is None else proof.states
-    return Closure(open_, reasons, states, time.thread_time() - begin)
+    evidence = proof.evidence() if proof is not None and not open_ and not reasons else {}
+    rows = proof is not None and proof.widens
+    return Closure(open_, reasons, states, time.thread_time() - begin, rows, evidence)
 
 
 def _steps(lister: Lister) -> frozenset[tuple[int, int]]:
@@ -140,6 +147,8 @@ class Proof:
         self.languages: dict[Key, Words] = {}
         self.origins: dict[Key, list[tuple[Key | None, Words]]] = defaultdict(list)
         """From which languages each came, with the papers as they were there."""
+        self._joined: dict[tuple[int, int], tuple[Words | None, Words, Words]] = {}
+        """By identity, what papers are with others that arrive; both must live as long."""
 
     def run(self) -> None:
         """Follow all languages; raises UnprovableError."""
@@ -150,6 +159,8 @@ class Proof:
         self.live = self._live()
         home, offset = (part[:, self.axis] for part in machine.moves)
         marks = {int(offset[token]) for _, token in self.steps if home[token]}
+        # papers are widened by what stands where: the first square must not be taken for another
+        marks |= {0} if self.widens else set()
         standing = {
             cell
             for cell in set().union(*self.live.values())
@@ -160,7 +171,7 @@ class Proof:
 
         words, waiting = prompts.words(self.paper), list[Key]()
         for key in self._begin():
-            if self._arrive(None, key, words):
+            if self._arrive(None, key, words, self._widened(words)):
                 waiting.append(key)
         while waiting:
             key = waiting.pop(0)
@@ -172,9 +183,10 @@ class Proof:
             self.states += swept.states
             for token, papers in swept.events.items():
                 moved, keys = self._move(key, token, papers)
-                for to in keys:
-                    if not moved.empty and self._arrive(key, to, moved) and to not in waiting:
-                        waiting.append(to)
+                if not (moved := moved.trim()).empty:
+                    language = self._widened(moved)
+                    fresh = [to for to in keys if self._arrive(key, to, moved, language)]
+                    waiting += [to for to in fresh if to not in waiting]
 
     def _sweeps_along(self, form: Format) -> int:
         """Return the axis on which the pen goes back and forth, else that of the first operand."""
@@ -399,19 +411,69 @@ class Proof:
             more.append((cell_at(machine, self.axis, role, [0] * len(machine.axes)), token))
         return moved, list(dict.fromkeys(self._seen(new, more, live) for new in keys))
 
-    def _arrive(self, origin: Key | None, key: Key, papers: Words) -> bool:
-        """Enter papers that a sweep begins with; return whether any were not known before.
-
-        Where papers have rows, what is not known is widened, so that this comes to an end.
-        """
-        self.origins[key].append((origin, papers))
-        language, before = papers.trim().language(), self.languages.get(key)
-        assert not language.empty
-        if before is not None:
-            if before.contains(language):
-                return False
-            language = Words.union([before, language]).language()
+    def _widened(self, papers: Words) -> Words:
+        """Return a language of papers; where they have rows, of these and others like them."""
         if self.widens:
-            language = language.widen(self.paper.letters, self.level).language()
-        self.languages[key] = language
-        return True
+            papers = papers.widen(self.paper.letters, self.level)
+        return papers.language()
+
+    def _arrive(self, origin: Key | None, key: Key, papers: Words, language: Words) -> bool:
+        """Enter papers that a sweep begins with; return whether any were not known before."""
+        self.origins[key].append((origin, papers))
+        before = self.languages.get(key)
+        # the same papers arrive at many keys, which differ in the digits of operands
+        if (id(before), id(language)) not in self._joined:
+            joined = language
+            if before is not None:
+                joined = before
+                if not before.contains(language):
+                    joined = self._widened(Words.union([before, language]))
+            self._joined[id(before), id(language)] = before, language, joined
+        *_, self.languages[key] = self._joined[id(before), id(language)]
+        return self.languages[key] is not before
+
+    def evidence(self) -> dict[str, np.ndarray]:
+        """Return all languages, which together show that no other window occurs.
+
+        They hold all prompts, and what a sweep makes of a paper in one of them is in another one.
+
+        `letters` has a row for each letter (see `words`), `edges` a row (language, state, letter,
+        state) for each edge, `ends` (language, state, 0 for a first and 1 for a last one). `keys`
+        is JSON: the axis, the marks, the cells behind mark and pen in a letter, and for each sweep
+        its token, its tokens found from everywhere, its operands along other axes and its language.
+        """
+        languages = {id(language): language for language in self.languages.values()}
+        numbers = {one: number for number, one in enumerate(languages)}
+        letters, inverse = np.unique(
+            np.concatenate([[BLANK], *(one.write for one in languages.values())]),
+            return_inverse=True,
+        )
+        edges, ends, begin = [], [], 1
+        for number, words in enumerate(languages.values()):
+            letter = inverse[begin : begin + len(words.write)]
+            begin += len(letter)
+            which = np.full(len(letter), number)
+            edges.append(np.stack([which, words.source, letter, words.target], axis=1))
+            for kind, states in enumerate((words.first, words.last)):
+                at = np.flatnonzero(states)
+                ends.append(np.stack([np.full(len(at), number), at, np.full(len(at), kind)], axis=1))
+        table = {
+            "axis": self.axis,
+            "marks": self.paper.marks,
+            "cells": list(self.paper.cell),
+            "keys": [
+                {
+                    "token": key.token,
+                    "everywhere": key.everywhere,
+                    "feeds": [sorted(states) for states in key.feeds],
+                    "language": numbers[id(language)],
+                }
+                for key, language in self.languages.items()
+            ],
+        }
+        return {
+            "letters": self.paper.letters.rows[letters].astype(np.int32),
+            "edges": np.concatenate(edges).astype(np.int32),
+            "ends": np.concatenate(ends).astype(np.int32),
+            "keys": np.frombuffer(json.dumps(table).encode(), np.uint8),
+        }

@@ -131,58 +131,55 @@ class Words:
         agree on which letters may be the last ones too. As names are finite, so is the automaton,
         and widening again and again comes to an end.
         """
-        filled = letters.rows >= 0
-        filled[:, MARK] = False
-        shapes = np.concatenate([letters.rows[:, :1], filled], axis=1)
-        _, shape = np.unique(shapes, axis=0, return_inverse=True)
-        name_of = (shape if level < 2 else np.arange(len(shape))).ravel()
-        # states from which a mark or the pen is still ahead, and those with nothing but blanks ahead
-        marked = (letters.rows[self.write][:, [MARK, PEN]] >= 0).any(axis=1)
-        ahead, blank = np.zeros(len(self.first), bool), self.write == BLANK
-        ahead[self.source[marked]] = True
-        ahead = _reached(ahead, self.target, self.source)
-        ending = _reached(self.last, self.target[blank], self.source[blank])
+        filled = np.concatenate([letters.rows[:, :PEN], letters.rows[:, PEN:] >= 0], axis=1)
+        _, name = np.unique(filled, axis=0, return_inverse=True)
+        name = np.arange(len(filled)) if level >= 2 else name.ravel()
+        edges = np.stack([self.source, self.write, self.target], axis=1)
+        source, letter, target = edges[distinct(edges)[0]].T
+        order = np.argsort(letter, kind="stable")
+        source, letter, target = source[order], letter[order], target[order]
 
-        columns = (self.source, self.write, self.target, name_of[self.write], ending[self.target])
-        step: list[dict[int, list[int]]] = [{} for _ in self.first]
-        follow: list[set[int]] = [set() for _ in self.first]
-        lasting: list[set[int]] = [set() for _ in self.first]
-        for source, letter, target, name, ends in zip(*(c.tolist() for c in columns), strict=True):
-            step[source].setdefault(letter, []).append(target)
-            follow[source].add(name)
-            if ends and level % 2:
-                lasting[source].add(letter)
+        # states from which a mark or the pen is still ahead, and those with only blanks ahead
+        marked = (letters.rows[letter][:, [MARK, PEN]] >= 0).any(axis=1)
+        ahead, blank = np.zeros(len(self.first), bool), letter == BLANK
+        ahead[source[marked]] = True
+        ahead = _reached(ahead, target, source)
+        ending = _reached(self.last, target[blank], source[blank])
+        # all that a name is made of, a bit for each
+        _, follows = np.unique(name[letter], return_inverse=True)
+        lasts = np.flatnonzero(ending[target]) if level % 2 else np.zeros(0, int)
+        _, lasting = np.unique(letter[lasts], return_inverse=True)
+        bits = np.zeros((len(ahead), 2 + len(name) + len(letters)), bool)
+        bits[:, 0], bits[:, 1] = self.last, ahead
+        bits[source, 2 + follows] = True
+        bits[source[lasts], 2 + follows.max(initial=0) + 1 + lasting] = True
+        used = int(bits.any(axis=0).nonzero()[0].max(initial=0)) + 1
+        traits = np.packbits(bits[:, :used], axis=1)
 
-        def name_of_set(states: frozenset[int]) -> tuple[object, ...]:
-            return (
-                any(self.last[state] for state in states),
-                any(ahead[state] for state in states),
-                frozenset[int]().union(*(follow[state] for state in states)),
-                frozenset[int]().union(*(lasting[state] for state in states)),
-            )
-
-        start = frozenset(np.flatnonzero(self.first).tolist())
-        numbers = {name_of_set(start): 0}
-        holds, edges, waiting = [set(start)], [dict[int, int]()], [0]
+        start = np.bitwise_or.reduce(traits[self.first], axis=0)
+        numbers, holds, waiting = {start.tobytes(): 0}, [self.first.copy()], [0]
+        steps: dict[int, tuple[Column, Column]] = {}
         while waiting:
             number = waiting.pop()
-            reached: dict[int, set[int]] = defaultdict(set)
-            for state in holds[number]:
-                for letter, targets in step[state].items():
-                    reached[letter].update(targets)
-            for letter, states in reached.items():
-                to = numbers.setdefault(name_of_set(frozenset(states)), len(numbers))
-                if to == len(holds):
-                    holds.append(set())
-                    edges.append({})
-                if not states <= holds[to]:
-                    holds[to] |= states
-                    if to not in waiting:
-                        waiting.append(to)
-                edges[number][letter] = to
-        flat = [(n, x, to) for n, row in enumerate(edges) for x, to in row.items()]
-        source, letter, target = np.array(flat, np.int64).reshape(-1, 3).T
-        last = np.array([bool(name[0]) for name in numbers])
+            edge = np.flatnonzero(holds[number][source])
+            begins = np.flatnonzero(np.diff(letter[edge], prepend=-1))
+            names = np.bitwise_or.reduceat(traits[target[edge]], begins, axis=0)
+            names, inverse = np.unique(names, axis=0, return_inverse=True)
+            inverse = inverse.ravel()
+            to = np.array([numbers.setdefault(one.tobytes(), len(numbers)) for one in names])
+            steps[number] = letter[edge[begins]], to[inverse]
+            # sets of states with one name are merged
+            of_edge = np.repeat(inverse, np.diff([*begins, len(edge)]))
+            for which, state in enumerate(to.tolist()):
+                if state == len(holds):
+                    holds.append(np.zeros_like(self.first))
+                reached = target[edge[of_edge == which]]
+                if not holds[state][reached].all():
+                    holds[state][reached] = True
+                    waiting += [] if state in waiting else [state]
+        source = np.concatenate([np.full(len(x), number) for number, (x, _) in steps.items()])
+        letter, target = (np.concatenate([step[n] for step in steps.values()]) for n in (0, 1))
+        last = np.array([bool(one[0] & 128) for one in numbers])
         return Words(source, letter, letter, target, np.arange(len(last)) == 0, last).trim()
 
     def move_pen(self, by: int, token: int, letters: RowNumbers) -> "Words":
