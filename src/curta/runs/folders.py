@@ -166,7 +166,7 @@ class Folder:
 
 
 def layout_in(folder: Folder, recipe: Recipe | None = None) -> "Layout":
-    """The layout of a run, as its folder has it; see `texts.stored`.
+    """The layout of a run, as its folder has it; see `texts.layout_of_machine`.
 
     Where a program's code is not known, it has the texts that the run has kept.
     """
