@@ -267,7 +267,7 @@ class Folder:
 
 
 def layout_in(folder: Folder, recipe: Recipe | None = None) -> "Layout":
-    """Return the layout of a run; see `texts.stored`.
+    """Return the layout of a run; see `texts.layout_of_machine`.
 
     If a program's code is not known, it has the texts that the run has stored.
     """
