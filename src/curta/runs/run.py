@@ -410,11 +410,11 @@ class Run:
             changed["step"] = step
         self._check_current()
         weights = checkpoints.record(self.folder.checkpoints, step)
-        owner = [weights, asdict(settings), self.num_recurrences]
-        partial_file = evaluations.partial_file(self.folder, changed)
+        depends_on = [weights, asdict(settings), self.num_recurrences]
+        path = evaluations.partial_file(self.folder, changed)
         with ownership.owned(self.folder.path):
             stage = life.beside(self.folder) if changed else life.stage(self.folder, "evaluating")
-            with stage, evaluations.kept_parts(partial_file, owner) as keep:
+            with stage, evaluations.partial_evaluation(path, depends_on) as keep:
                 result = self._evaluation(models, settings, progress, show_grid, keep=keep)
                 result = replace(result, changes=changed, step=step)
                 self.folder.save_evaluation(result)
