@@ -56,6 +56,24 @@ def text_to(layout: ProgramLayout, wrong: WrongWindow) -> list[int] | None:
     return None
 
 
+def plainly(content: Certificate) -> str:
+    """Say in one line, for a reader who knows no windows, what the certificate comes to."""
+    wrong, members = len(content.wrong_seeds), len(content.members)
+    if wrong == members or content.conflicts:
+        return "In plain words: it makes mistakes, and the windows below show where."
+    if wrong:
+        return f"In plain words: {wrong} of {members} models make mistakes; the others make none."
+    if content.grade == "closed" and content.perfect:
+        return (
+            "In plain words: every situation that it can meet was tried, at any length, and it is"
+            " right in each. It cannot make a mistake."
+        )
+    return (
+        "In plain words: it was right in every situation that was found. A longer search might"
+        " find others."
+    )
+
+
 def headline(content: Certificate) -> str:
     """Say in plain sentences what the certificate proves, and what it leaves open."""
     members, total, says = content.members, f"{content.windows:,}", list[str]()

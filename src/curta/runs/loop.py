@@ -312,8 +312,7 @@ class Loop:
 
         Each has steps at which it is due; windows are tried with a validation. Training ends here
         if the validation is good enough; that is noted before the checkpoint is written, so a run
-        killed in between ends at the same step. Returns the state with the best weights by
-        validation.
+        killed in between ends at the same step. Returns the state with the best weights.
         """
         settings, validated = self.settings, None
         added: dict[int, dict[str, Any]] = {member: {} for member in range(self.members)}

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 MODULES = (
     "layers", "machine", "changes", "encodings", "transformer", "compound", "problems", "layouts",
-    "writing", "rights", "elements", "sheet", "squares", "drawing", "app",
+    "writing", "rights", "elements", "sheet", "squares", "drawing", "tour", "app",
 )  # fmt: skip
 """Each after those that it imports."""
 

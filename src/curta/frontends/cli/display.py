@@ -19,6 +19,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.segment import Segment
 from rich.text import Text
 
+from curta.config import system
 from curta.config.errors import escape_unprintable, printable
 from curta.config.table import Table, cell, counted, spanned
 from curta.frontends.cli.arguments import form
@@ -85,6 +86,15 @@ def notice(content: RenderableType | Table) -> None:
         print_whole(replace(content, title=""))
         for note in content.notes:
             console().print(Text(note))
+
+
+def next_steps(*steps: tuple[str, str]) -> None:
+    """Print what to do next: commands of `curta`, and what each does."""
+    command = " ".join(system.command())
+    widest = max(len(words) for words, _ in steps)
+    notice(Text("Next:"))
+    for words, about in steps:
+        notice(Text.assemble("  ", (f"{command} {words:{widest}}", "bold"), f"  {about}"))
 
 
 def print_whole(table: Table) -> None:

@@ -258,11 +258,12 @@ def certificate_view(
     certificate: "Certificate", layout: "ProgramLayout", drawn: int = DRAWN
 ) -> RenderableType:
     """What a certificate says; wrong windows in a problem where the program's code is known."""
-    from curta.report.certified import headline
+    from curta.report.certified import headline, plainly
     from curta.report.tables.certificate import members
 
     style = "green" if certificate.perfect else "bold red"
-    views: list[RenderableType] = [Text(headline(certificate), style), members(certificate)]
+    views: list[RenderableType] = [Text(headline(certificate), style), Text(plainly(certificate))]
+    views.append(members(certificate))
     for window in certificate.wrong[:drawn]:
         views += _wrong_window(layout, window)
     left = sum(member.wrong for member in certificate.members) - len(certificate.wrong[:drawn])

@@ -3,6 +3,7 @@
 import functools
 import json
 import os
+import shlex
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from curta.config import launched, limits, system
+from curta.config import launched, limits
 from curta.config.errors import Notice, UserError, printable, quoted, unknown
 from curta.config.table import Column, Table, counted
 from curta.frontends.cli import arguments
@@ -149,10 +150,7 @@ def train(
     begun = begin(
         recipe or "addition", seeds or 1, run, changes, track or (), not no_evaluation, tracking
     )
-    code = complete(begun, place)
-    if is_demo and not code:
-        show_sums(begun)
-    return code
+    return complete(begun, place, show_sums if is_demo else None)
 
 
 def resume(name: str, trust: bool, steps: Any, place: Destination | None) -> int:
@@ -180,8 +178,13 @@ def resume(name: str, trust: bool, steps: Any, place: Destination | None) -> int
     return complete(run, place)
 
 
-def complete(run: "Run", place: Destination | None = None) -> int:
-    """Do what is missing of a run, here or elsewhere, and print the results; the exit code."""
+def complete(
+    run: "Run", place: Destination | None = None, show: "Callable[[Run], None] | None" = None
+) -> int:
+    """Do what is missing of a run, here or elsewhere, and print the results; the exit code.
+
+    At the end `show` prints more of a run that has no wrong window.
+    """
     if place is not None:
         return hand_over(place, run.folder.path, [run.name])
     from curta.frontends.cli.display import notice, opening
@@ -197,6 +200,10 @@ def complete(run: "Run", place: Destination | None = None) -> int:
         return signal.code
     certificate = run.folder.read_certificate()
     if certificate is None or not certificate.wrong_seeds:
+        if run.folder.read_info().status == "finished":
+            if show is not None:
+                show(run)
+            show_next(run)
         return max(codes, default=0)
     seeds, members = certificate.wrong_seeds, certificate.members
     notice(
@@ -249,16 +256,29 @@ def run_stage(run: "Run", stage: "Stage") -> int:
 
 def show_sums(run: "Run") -> None:
     """Let the model add a few numbers, the first of a thousand digits."""
-    from rich.text import Text
-
     from curta.frontends.cli.display import answer_line, console
     from curta.problems.problem import parse
 
     for text, tokens in zip(SUMS, run.write(SUMS), strict=True):
         problem = parse(text)
         console().print(answer_line(problem, run.layout.answer(problem, tokens)))
-    command = f'{" ".join(system.command())} ask {run.name} "12+34"'
-    console().print(Text.assemble("\nAsk it yourself: ", (command, "bold")))
+
+
+def show_next(run: "Run") -> None:
+    """Say what can be done with a trained run."""
+    from curta.frontends.cli.display import next_steps
+    from curta.problems.operations import operation_named
+
+    name = shlex.quote(run.folder.address)
+    example = shlex.quote(operation_named(run.recipe.tasks[0].operator).example)
+    evaluated = run.folder.evaluation.exists()
+    next_steps(
+        *[(f"evaluate {name}", "ask it problems of many sizes")] * (not evaluated),
+        (f"ask {name} {example}", "let it calculate"),
+        (f"page {name}", "watch it write, in a browser"),
+        (f"probe {name}", "look inside"),
+        ("serve", "all runs, and new ones, in a browser"),
+    )
 
 
 def show_generalisation(run: "Run") -> None:
@@ -275,8 +295,8 @@ def show_evaluation(evaluation: "Evaluation", seeds: list[int]) -> None:
     from curta.frontends.cli.display import evaluation_lines, notice
     from curta.report.tables.evaluation import exact_match, named, trained_and_held_out
 
-    notice(exact_match(evaluation, seeds))
     for_screen = arguments.form() is None
+    notice(exact_match(evaluation, seeds, collapsed=for_screen))
     if evaluation.gaps and for_screen:
         notice(trained_and_held_out(evaluation.gaps, seeds))
     for line in evaluation_lines(evaluation):
@@ -362,7 +382,7 @@ def run_comparison(comparison: "Comparison", as_json: bool, place: Destination |
 def show_comparison(comparison: "Comparison", as_json: bool) -> None:
     """Print what a comparison found, and where its report is; as JSON the results alone."""
     from curta.config.typed import as_json as to_json
-    from curta.frontends.cli.display import notice
+    from curta.frontends.cli.display import next_steps, notice
     from curta.report.tables.comparison import comparison as table_of
 
     if as_json:
@@ -370,6 +390,14 @@ def show_comparison(comparison: "Comparison", as_json: bool) -> None:
         return
     notice(table_of(comparison.read_results()))
     notice(f"Report: {comparison.report}")
+    first, *others = (row.folder for row in comparison.spec.rows)
+    name = shlex.quote(comparison.name)
+    both = [shlex.quote(f"{comparison.name}/{folder}") for folder in (first, *others[:1])]
+    next_steps(
+        (f"report {name} --csv", "its tables"),
+        *[(f"evaluate {' --against '.join(both)}", "test a difference")] * bool(others),
+        (f"page {both[0]}", "watch one write, in a browser"),
+    )
 
 
 def hand_over(place: Destination, path: Path, runs: Sequence[str], as_json: bool = False) -> int:

@@ -18,6 +18,7 @@ from curta.problems.problem import answer_text, parse
 from curta.programs.machine import store
 from curta.report.certified import headline
 from curta.report.figures import band, median_cells
+from curta.report.summary import counted, percent
 from curta.runs import evaluations, metrics
 from curta.runs.folders import Folder
 from curta.runs.info import Metric, NamedAnswer
@@ -51,9 +52,9 @@ class WindowsRight:
 
 @dataclass(frozen=True)
 class Ended:
-    """What is there of a finished run: its certificate in a sentence, and whether it calculates."""
+    """What came of a finished run, in a sentence, and whether it calculates in a page."""
 
-    certificate: str
+    verdict: str
     exact: bool
     calculates: bool
 
@@ -143,7 +144,12 @@ def _truth(text: str) -> str:
 
 def _at_end(folder: Folder) -> Ended:
     certificate, row = folder.read_certificate(), listing.row((folder.name,), folder.path)
-    line = "" if certificate is None else headline(certificate)
+    line = "Training is finished."
+    if certificate is not None:
+        line = headline(certificate)
+    elif row.evaluated is not None:
+        share, tests = percent(row.evaluated), counted(row.slices, "test")
+        line = f"In the hardest of {tests}, {share} % of its answers are right."
     return Ended(line, certificate is not None and certificate.perfect, row.calculates)
 
 
