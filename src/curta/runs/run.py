@@ -199,19 +199,21 @@ class Run:
         Nothing follows a training that was interrupted, or of which no member is left. Several
         processes share the training; process 0 alone does the rest, while the others wait.
         """
-        is_first = processes.is_first()
+        is_first, several = processes.is_first(), jax.process_count() > 1
         if is_first and self.folder.read_info().wanted:
             background.begin(partial(importlib.import_module, "matplotlib.figure"))
             if self.recipe.evaluation.certificate and self.certifiable:
                 self._list_windows()
-        with ownership.owned(self.folder.path) if is_first else nullcontext():
+        owned = ownership.owned(self.folder.path) if is_first else nullcontext()
+        # Of several processes none may leave the loop alone, so signals wait for a safe point.
+        with owned, interrupts.deferred() if several else nullcontext():
             stages = self.missing() if is_first else []
             while stage := processes.from_first(stages[0] if stages else None):
                 try:
                     if is_first or stage == "training":
                         run_stage(stage)
                 except KeyboardInterrupt:
-                    processes.from_first(None)  # the others end, too
+                    processes.from_first(None)  # lets the others end, too
                     raise
                 if not is_first:
                     continue
