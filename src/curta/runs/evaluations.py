@@ -20,7 +20,7 @@ from curta.config import files, sections, typed
 from curta.config.errors import UserError
 from curta.evaluation.exact_match import Cells
 from curta.evaluation.results import Gap, SliceResult
-from curta.evaluation.suite import Find, PartResult
+from curta.evaluation.suite import Find, Keep, PartResult
 from curta.runs.folders import Folder, evaluation_name
 
 PARTIAL = "evaluating.jsonl"
@@ -52,31 +52,28 @@ class EvaluatedPart:
     rows: list[SliceResult] | Cells | list[Gap]
 
 
-class KeptParts:
-    """The results of an evaluation's parts by name; each new one is appended to a file."""
-
-    def __init__(self, path: Path, owner: str) -> None:
-        self.path, self.owner = path, owner
-        parts = [part for part in read_parts(path) if part.of == owner]
-        self.results: dict[str, PartResult] = {part.name: part.rows for part in parts}
-        if path.exists():  # without a torn line, to which the next one would be added
-            files.write(path, typed.lines(parts))
-
-    def __call__(self, name: str, find: Find) -> PartResult:
-        if name not in self.results:
-            self.results[name] = find()
-            self.path.parent.mkdir(exist_ok=True)
-            files.append(self.path, typed.text(EvaluatedPart(self.owner, name, self.results[name])))
-        return self.results[name]
-
-
 @contextmanager
-def kept_parts(path: Path, owner: Any) -> Iterator[KeptParts]:
-    """Keep parts in a file until the block ends well; those there of another `owner` are dropped.
+def partial_evaluation(path: Path, depends_on: Any) -> Iterator[Keep]:
+    """Yield what evaluates a part and saves it to a file, or returns it if it is there already.
 
-    The owner is what results depend on: the weights and the settings.
+    The file is removed once the block ends well. Its parts count only if they are of the same
+    `depends_on`, the weights and the settings.
     """
-    yield KeptParts(path, hashlib.sha256(json.dumps(owner, default=str).encode()).hexdigest())
+    text = json.dumps(depends_on, default=str)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    saved = [part for part in read_parts(path) if part.of == digest]
+    results: dict[str, PartResult] = {part.name: part.rows for part in saved}
+    if path.exists():  # without a torn line, to which the next one would be added
+        files.write(path, typed.lines(saved))
+
+    def keep(name: str, find: Find) -> PartResult:
+        if name not in results:
+            results[name] = find()
+            path.parent.mkdir(exist_ok=True)
+            files.append(path, typed.text(EvaluatedPart(digest, name, results[name])))
+        return results[name]
+
+    yield keep
     path.unlink(missing_ok=True)
 
 

@@ -75,7 +75,9 @@ def stage(folder: Folder, name: Stage) -> Iterator[Outcome]:
         with interrupts.deferred():
             yield Outcome()
         return
-    with beside(folder):
+    with interrupts.deferred(), ownership.owned(folder.path):
+        if name != "training":  # whose loop checks before its first step, in all processes
+            interrupts.check()
         done = tuple(stage for stage in folder.read_info().done if stage != name)
         folder.update(status=name, done=() if name == "training" else done, failure="")
         outcome = Outcome()

@@ -199,19 +199,21 @@ class Run:
         Nothing follows a training that was interrupted, or of which no member is left. Several
         processes share the training; process 0 alone does the rest, while the others wait.
         """
-        is_first = processes.is_first()
+        is_first, several = processes.is_first(), jax.process_count() > 1
         if is_first and self.folder.read_info().wanted:
             background.begin(partial(importlib.import_module, "matplotlib.figure"))
             if self.recipe.evaluation.certificate and self.certifiable:
                 self._list_windows()
-        with ownership.owned(self.folder.path) if is_first else nullcontext():
+        owned = ownership.owned(self.folder.path) if is_first else nullcontext()
+        # Of several processes none may leave the loop alone, so signals wait for a safe point.
+        with owned, interrupts.deferred() if several else nullcontext():
             stages = self.missing() if is_first else []
             while stage := processes.from_first(stages[0] if stages else None):
                 try:
                     if is_first or stage == "training":
                         run_stage(stage)
                 except KeyboardInterrupt:
-                    processes.from_first(None)  # the others end, too
+                    processes.from_first(None)  # lets the others end, too
                     raise
                 if not is_first:
                     continue
@@ -412,11 +414,11 @@ class Run:
             changed["step"] = step
         self._check_current()
         weights = checkpoints.record(self.folder.checkpoints, step)
-        owner = [weights, asdict(settings), self.num_recurrences]
-        partial_file = evaluations.partial_file(self.folder, changed)
+        depends_on = [weights, asdict(settings), self.num_recurrences]
+        path = evaluations.partial_file(self.folder, changed)
         with ownership.owned(self.folder.path):
             stage = life.beside(self.folder) if changed else life.stage(self.folder, "evaluating")
-            with stage, evaluations.kept_parts(partial_file, owner) as keep:
+            with stage, evaluations.partial_evaluation(path, depends_on) as keep:
                 result = self._evaluation(models, settings, progress, show_grid, keep=keep)
                 result = replace(result, changes=changed, step=step)
                 self.folder.save_evaluation(result)
