@@ -156,8 +156,9 @@ def test_commands_within_the_sentences_of_the_readme_can_be_typed() -> None:
 def test_the_program_on_the_readme_is_the_example_of_the_tutorial() -> None:
     """They differ in layout and docstrings alone."""
     example = ast.parse((ROOT / "docs" / "examples" / "digit_sum.py").read_text("utf-8"))
-    for node in (example, example.body[-1]):
-        del node.body[0]
+    function = example.body[-1]
+    assert isinstance(function, ast.FunctionDef)
+    del example.body[0], function.body[0]
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
     (program,) = [ast.parse(block) for block in blocks if "@program" in block]
     assert ast.dump(program) == ast.dump(example)
