@@ -6,7 +6,7 @@ import pytest
 
 from curta.config import cluster
 from curta.config.cluster import Cluster
-from curta.config.described import texts
+from curta.config.descriptions import texts
 from curta.config.errors import UserError
 
 

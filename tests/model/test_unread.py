@@ -96,7 +96,7 @@ TABLE = {"special": 0.0, "values": [0, 9], "held_out": 10}
 )
 def test_a_field_of_a_task_is_read_by_one_that_sets_it(tasks: Any, path: str | None) -> None:
     fields = {"layout": "plain", "positions": {"name": "rope"}, "task": tasks}
-    assert [*unread(recipes.stated(fields, "mine"))] == ([path] if path else [])
+    assert [*unread(recipes.parse_fields(fields, "mine"))] == ([path] if path else [])
 
 
 @pytest.mark.parametrize("name", shipped_names())

@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt
 
 from curta.config.errors import refuse_if
+from curta.config.sections import size_digits
 from curta.config.task import Task
 from curta.problems.arithmetic import ARITHMETIC, below
 from curta.problems.digits import NumberBatch, cut
@@ -172,17 +173,8 @@ def sample(task: Task, count: int) -> list[Problem]:
 
 
 def as_size(size: int | str, operator: str) -> tuple[int, ...]:
-    """Parse a size into the digits of each operand: 20, "50/25" (first/others), "20x5" (20 of 5).
-
-    >>> as_size(20, "+"), as_size("50/25", "//"), as_size("3x5", "sort")
-    ((20, 20), (50, 25), (5, 5, 5))
-    """
-    least = operation_named(operator).least
-    first, _, others = str(size).partition("/")
-    count, times, digits = first.partition("x")
-    if others:
-        return (int(first),) + (int(others),) * (least - 1)
-    return (int(digits),) * int(count) if times else (int(first),) * least
+    """Return the digits of each operand of this size: see `size_digits`."""
+    return size_digits(size, operation_named(operator).least)
 
 
 def held_out(task: Task, places: range) -> list[Problem]:

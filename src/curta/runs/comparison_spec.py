@@ -138,7 +138,7 @@ def with_settings(draft: Draft, settings: Mapping[str, Any]) -> tuple[Draft, Cha
     of them is a list: `{"model.width": [16, 32]}`, `{"task.digits": [[1, 5], [1, 10]]}`.
     Raises UserError for a single recipe of which nothing is swept.
     """
-    first = recipes.stated(recipes.read(draft.entries[0].recipe), draft.entries[0].recipe)
+    first = recipes.parse_fields(recipes.read(draft.entries[0].recipe), draft.entries[0].recipe)
     table, swept = as_table(first), {}
     for path, value in settings.items():
         holds_list = isinstance(lookup(table, path), list | dict)

@@ -101,7 +101,7 @@ class Folder:
     def state_recipe(self) -> Recipe:
         """As `read_recipe`, every field checked by itself alone: that needs no JAX."""
         run_snapshot.make_known(self.read_code())
-        return recipes.stated(self.read_recipe_fields(), f"recipe {str(self.recipe)!r}")
+        return recipes.parse_fields(self.read_recipe_fields(), f"recipe {str(self.recipe)!r}")
 
     def read_recipe_fields(self) -> dict[str, Any]:
         """The tables of recipe.toml; UserError if it is no TOML, or would have files executed."""
