@@ -295,7 +295,7 @@ def _found(what: str, recipe: str, members: int) -> dict[str, Any]:
     """Imports everything first, and says when that was done."""
     import jax
 
-    import curta.frontends.run  # noqa: F401
+    import curta.runs.comparison  # noqa: F401
     from curta.training import devices
 
     devices.configure()
@@ -344,10 +344,10 @@ def _written(run: Any) -> dict[str, Any]:
 
 def _saving(run: Any) -> float:
     """Seconds of writing a run's newest checkpoint again, elsewhere."""
-    from curta.runs import checkpoints, states
+    from curta.runs import checkpoints
 
     of = checkpoints.owner(run.recipe, run.seeds, run.step)
-    state = states.at(run.folder, run.recipe, run.layout, run.seeds, run.step)
+    state = checkpoints.arrays(run.folder.checkpoints, run.step, of)
     place, seconds = Path(tempfile.mkdtemp(dir=run.folder.path)), []
     for _ in range(REPEATS):
         begun = time.perf_counter()

@@ -293,7 +293,7 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
     """A line for each, those with the fewest sums first."""
     known = entries(results)
     head = (
-        "hints", "rate", "seeds right by the budget", "sums until right", "right on unseen sums",
+        "hints", "rate", "seeds solved in budget", "sums until solved", "unseen sums solved",
         *(f"{size} digits" for size in LENGTHS), "parameters",
     )  # fmt: skip
     rows = [_line(name, known[name]) for name in order(known)]

@@ -11,7 +11,6 @@ import numpy as np
 from curta.config.recipe import Recipe
 from curta.config.task import Task
 from curta.frontends import api
-from curta.frontends.run import Run
 from curta.layouts import ShapeBounds, Text, TokenPositions
 from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
@@ -24,6 +23,7 @@ from curta.programs.machine.machine import Machine, Role
 from curta.programs.machine.paper import HOME, Token
 from curta.programs.machine.survey import survey
 from curta.runs import checkpoints
+from curta.runs.run import Run
 from curta.training import trainer
 from tests import tiny
 
