@@ -23,7 +23,7 @@ from curta.config.limits import FILE, ITEMS, LETTERS, VALUE, Name, PathName
 from curta.config.model import ModelConfig
 from curta.config.optimizer import OPTIMIZERS, AdamW, Optimizer
 from curta.config.positions import T5, Abacus, Positions, RoPE, UserEncoding, Window
-from curta.config.sections import FORMS, LIST, OTHER, TEXT, Evaluation, Training, form
+from curta.config.sections import FORMS, LIST, OTHER, TEXT, EvaluationSettings, Training, form
 from curta.config.table import spanned
 from curta.config.task import Task, shares
 from curta.config.typed import MISSPELT, adapter, field_error, first_error
@@ -62,7 +62,7 @@ class Recipe:
     """The optimiser and its learning rate."""
     training: Training = Training()
     """How long to train, on what, and how often to save and validate."""
-    evaluation: Evaluation = Evaluation()
+    evaluation: EvaluationSettings = EvaluationSettings()
     """What is evaluated after training."""
 
     def __post_init__(self) -> None:
@@ -266,12 +266,14 @@ def parse(fields: Mapping[str, Any], where: str) -> Recipe:
     return _validated(Recipe, fields, where)
 
 
-def changed_evaluation(settings: Evaluation, changes: Mapping[str, Any]) -> Evaluation:
+def changed_evaluation(
+    settings: EvaluationSettings, changes: Mapping[str, Any]
+) -> EvaluationSettings:
     """Return the section with fields changed, checked as in a recipe."""
     for name in changes:
         if name not in vars(settings):
             raise unknown("field of the evaluation", name, vars(settings))
-    return _validated(Evaluation, vars(settings) | dict(changes), "evaluation")
+    return _validated(EvaluationSettings, vars(settings) | dict(changes), "evaluation")
 
 
 def _validated(kind: type[Any], fields: Mapping[str, Any], where: str) -> Any:

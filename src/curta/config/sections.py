@@ -164,7 +164,7 @@ class Training:
 
 
 @dataclasses.dataclass(frozen=True)
-class Evaluation:
+class EvaluationSettings:
     """What is evaluated after training."""
 
     digits: SizesOfEach = (20, 100)

@@ -21,7 +21,7 @@ import numpy as np
 from curta.config.errors import UserError, printable, quoted
 from curta.config.positions import Window
 from curta.config.recipe import Recipe, as_table, changed_evaluation
-from curta.config.sections import Evaluation as EvaluationSettings
+from curta.config.sections import EvaluationSettings
 from curta.config.table import Table, cell, counted, spanned
 from curta.evaluation import bulk, certificate, evaluation_set, expected, paired, scoring, suite
 from curta.evaluation.paired import EvaluatedRun, Paired
