@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from curta.config.errors import UserError, quoted, unknown
 from curta.config.limits import DIGITS, OPERANDS
-from curta.problems.numerals import literals, to_digits, to_exact, to_int, to_text, written
+from curta.problems.numerals import format_number, literals, to_digits, to_exact, to_int, to_text
 from curta.problems.operations import OPERATIONS, Answer, Operation, operation_named
 from curta.problems.sizes import OperandLimits, check_operands
 
@@ -58,7 +58,9 @@ class Problem:
         return self.operation.answer_base or self.base
 
     def __str__(self) -> str:
-        return self.operation.text(tuple(written(value, self.base) for value in self.operands))
+        return self.operation.text(
+            tuple(format_number(value, self.base) for value in self.operands)
+        )
 
 
 def answer_text(answer: Answer, base: int = 10) -> str:
@@ -68,8 +70,8 @@ def answer_text(answer: Answer, base: int = 10) -> str:
     if isinstance(answer, Fraction):
         return to_exact(answer)
     if isinstance(answer, tuple):
-        return ",".join(written(value, base) for value in answer)
-    return "-" * (answer < 0) + written(abs(answer), base)
+        return ",".join(format_number(value, base) for value in answer)
+    return "-" * (answer < 0) + format_number(abs(answer), base)
 
 
 def malformed_text(text: str) -> str:

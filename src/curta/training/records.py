@@ -117,9 +117,9 @@ def training_data(
         )
     if isinstance(recipe.positions, Window):
         windows = windows or training_windows(recipe, layout, seeds)
-        from_start = step < recipe.training.steps
+        before_end = step < recipe.training.steps
         room = bool(recipe.round_steps)
-        return window_data(windows, 0, room=room, known=from_start), ()
+        return window_data(windows, 0, room=room, skip_met=before_end), ()
     assert layout.recorder is not None
     by_task, bounds_by_task = [], []
     for task in recipe.tasks:
@@ -213,15 +213,15 @@ def windows_met(recipe: Recipe, layout: ProgramLayout, seed: int) -> WindowTable
 
 
 def window_data(
-    windows: TrainingWindows, number: int, *, room: bool = False, known: bool = True
+    windows: TrainingWindows, number: int, *, room: bool = False, skip_met: bool = True
 ) -> Data:
     """Return the data of a round of repair; round 0 is training itself.
 
     With `room`, arrays have room for the windows that later rounds add, so all rounds have the same
-    shapes. With `known`, windows that joined the list after training began are left out, so a
+    shapes. With `skip_met`, windows that joined the list after training began are left out, so a
     resumed training has the shapes of an uninterrupted one.
     """
-    total = len(windows.rows) - (windows.met if known else 0)
+    total = len(windows.rows) - (windows.met if skip_met else 0)
     if room:
         places = total + total // (REPAIRED_EVERY - 1)
     else:
