@@ -138,7 +138,7 @@ class Training:
     recurrence_loss: Literal["last", "mixed", "progressive"] = "last"
     """Recurrences after which a looped model's loss is computed: last, mixed or progressive.
 
-    See `training/recurrence_loss.py`.
+    See `loss_terms` in `training/trainer.py`.
     """
     progressive_alpha: Annotated[float, Ge(0.0), Le(1.0)] = 1.0
     """Share of the loss after a random number of recurrences, with progressive."""

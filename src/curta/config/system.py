@@ -1,4 +1,4 @@
-"""Differences between operating systems: opening and locking files, memory and load.
+"""The operating system: opening and locking files, memory, load, background threads.
 
 On Windows folders cannot be opened, so they are neither locked nor synced; a folder cannot be
 renamed while a file in it is open; and the amount of memory is unknown.
@@ -11,8 +11,14 @@ machines unless the mount says `nolock`.
 import errno
 import os
 import sys
+import threading
 import time
+from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
 
 OPENS_FOLDERS = sys.platform != "win32"
 """Whether a folder can be opened, locked and synced, and renamed while a file in it is open."""
@@ -108,6 +114,20 @@ def memory() -> int:
 def load() -> list[float]:
     """Return the mean number of busy processes in the last minute; empty if unknown."""
     return list(os.getloadavg()[:1]) if hasattr(os, "getloadavg") else []
+
+
+def in_background(function: Callable[[], T]) -> "Future[T]":
+    """Start a function in a daemon thread: the program may end before the function does."""
+    future: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(function())
+        except BaseException as error:  # raised again by `future.result()`
+            future.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return future
 
 
 def is_path(name: str) -> bool:

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, Int, UInt
 
+from curta.config import system
 from curta.config.positions import Window
 from curta.config.recipe import Recipe
 from curta.config.task import Task
@@ -27,7 +28,6 @@ from curta.programs.machine.machine import cells_of
 from curta.programs.machine.program import Text as RecordedText
 from curta.programs.machine.recording import Recording, WindowTable, recorded_windows
 from curta.programs.machine.sampling import drawn
-from curta.training import background
 from curta.training.windows import NEVER, TrainingWindows
 
 RECORDED_AT_ONCE = 2_000
@@ -200,14 +200,14 @@ def windows_met(recipe: Recipe, layout: ProgramLayout, seed: int) -> WindowTable
             table.add(recorded_windows(layout.machine, chunk, layout.windows))
 
     # NumPy counts windows in the background while Python records further texts.
-    counting = background.begin(lambda: None)
+    counting = system.in_background(lambda: None)
     for task in recipe.tasks:
         operands = problems(recipe, layout, task, seed)
         for start in range(0, len(operands), RECORDED_AT_ONCE):
             chunk = operands[start : start + RECORDED_AT_ONCE]
             texts = [layout.recorder.record(task.operator, values) for values in chunk]
             counting.result()
-            counting = background.begin(partial(count, texts))
+            counting = system.in_background(partial(count, texts))
     counting.result()
     return table
 
