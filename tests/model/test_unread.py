@@ -117,7 +117,7 @@ def test_sizes_of_an_operator_that_a_recipe_does_not_have_are_refused() -> None:
 
 
 def test_a_data_set_takes_no_field_of_the_model() -> None:
-    with pytest.raises(UserError, match=r"model\.width says nothing of a data set"):
+    with pytest.raises(UserError, match=r"model\.width does not affect a data set"):
         data(WINDOW, 10, "out", **{"model.width": 8})
 
 

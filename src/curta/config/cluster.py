@@ -56,7 +56,7 @@ class Cluster:
     def __post_init__(self) -> None:
         for name in self.options:
             if not re.fullmatch("[a-z][a-z-]*", name):
-                raise UserError(f"cluster.options: {quoted(name)} is no option of sbatch")
+                raise UserError(f"cluster.options: {quoted(name)} is not an option of sbatch")
         for text in (self.partition, self.account, *self.setup, *map(str, self.options.values())):
             if not text.isprintable():
                 raise UserError(f"cluster: {quoted(text)} must be one line of printable characters")

@@ -105,7 +105,7 @@ def read_own(path: Path, where: str, most: int = LARGEST) -> str:
     except OSError as error:
         raise UserError(f"{where} is damaged: {path.name}: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise UserError(f"{where} is damaged: {path.name} is no UTF-8 text") from None
+        raise UserError(f"{where} is damaged: {path.name} is not UTF-8 text") from None
 
 
 @contextmanager
@@ -121,7 +121,7 @@ def opened(path: Path, most: int = LARGEST) -> Iterator[BinaryIO]:
     is_file = stat.S_ISREG(status.st_mode)
     if not is_file or status.st_size > most:
         os.close(handle)
-        reason = f"it is larger than {most:,} bytes" if is_file else "it is no regular file"
+        reason = f"it is larger than {most:,} bytes" if is_file else "it is not a regular file"
         raise OSError(errno.EINVAL, reason)
     with os.fdopen(handle, "rb") as file:
         yield file
@@ -142,7 +142,7 @@ def reading(title: str) -> Iterator[None]:
     try:
         yield
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is no UTF-8 text"
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
         raise UserError(f"cannot read {title}: {reason}") from None
 
 
@@ -152,7 +152,7 @@ def read_json(path: Path, where: str) -> dict[str, Any]:
     try:
         content = json.loads(text)
     except (ValueError, RecursionError):
-        raise UserError(f"{where} is damaged: {path.name} is no valid JSON") from None
+        raise UserError(f"{where} is damaged: {path.name} is not valid JSON") from None
     if not isinstance(content, dict):
         raise UserError(f"{where} is damaged: {path.name} holds no table")
     return content
@@ -234,5 +234,5 @@ def open_end(path: Path) -> int:
     status = os.fstat(handle)
     if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
         os.close(handle)
-        raise OSError(errno.EINVAL, "it is a link, or no regular file")
+        raise OSError(errno.EINVAL, "it is a link, or not a regular file")
     return handle

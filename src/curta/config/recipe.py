@@ -161,7 +161,7 @@ def check_consistency(recipe: Recipe) -> None:
         for field, allowed in WINDOW_NEEDS.items():
             value, needed = getattr(model, field), " or ".join(map(str, allowed))
             refuse_if(
-                value not in allowed, f"positions 'window' need model.{field} {needed}, not {value}"
+                value not in allowed, f"positions 'window' needs model.{field} {needed}, not {value}"
             )
     grouped = f"so model.num_kv_heads must be {model.heads}, as model.heads, not {model.kv_heads}"
     refuse_if(
@@ -392,7 +392,7 @@ def tables(text: str, where: str) -> dict[str, Any]:
     except RecursionError:
         raise UserError(f"{where}: its tables, or lists, are nested too deeply") from None
     except tomllib.TOMLDecodeError as error:
-        raise UserError(f"{where} is no valid TOML: {error}") from None
+        raise UserError(f"{where} is not valid TOML: {error}") from None
     except ValueError:
         raise UserError(f"{where}: one of its numbers has thousands of digits") from None
 

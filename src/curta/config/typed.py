@@ -85,7 +85,7 @@ def parse(kind: type[Value], content: str | bytes, where: str, file: str) -> Val
     reasons = {
         "missing": f"lacks {field}",
         "unexpected_keyword_argument": f"has no field {field} in this version",
-        "json_invalid": "is no valid JSON",
+        "json_invalid": "is not valid JSON",
     }
     reason = reasons.get(first["type"], f"is wrong at {field}: {first['msg'].lower()}")
     raise UserError(f"{where} is damaged: {file} {reason}")

@@ -153,7 +153,7 @@ def _check_layout(of: Recipe, layout: "Layout") -> None:
     from curta.problems import task_sizes
 
     if isinstance(of.positions, Window):
-        raise UserError(f"positions 'window' need a program; {layout.name!r} is a layout")
+        raise UserError(f"positions 'window' needs a program; {layout.name!r} is a layout")
     if not of.model.causal:
         for task in of.tasks:
             _check_prompt(of, layout.bounds(task.operator, task_sizes.widest(task)))

@@ -195,10 +195,10 @@ def _complaint(text: str, operators: Collection[str]) -> str | None:
         return "operands are whole numbers from 0 up, such as 12-34"
     operands = re.sub(pattern, " ", text)
     if "/" in operands:
-        return "'/' is no known operator: did you mean '//'?"
+        return "'/' is not an operator: did you mean '//'?"
     if unexpected := sorted(set(re.findall(r"[^0-9\s]", operands))):
         infixes = " ".join(o for o in _infixes() if not operators or o in operators)
-        reason = f"no digit and no known operator ({infixes})" if infixes else "no digit"
+        reason = f"neither a digit nor an operator ({infixes})" if infixes else "not a digit"
         return f"{quoted(' '.join(unexpected))} is {reason}; write a problem such as {examples}"
     if not re.search(pattern, text):
         return f"an operator is missing; write a problem such as {examples}"
