@@ -41,7 +41,9 @@ def fresh(name: str, find: Find) -> PartResult:
     return find()
 
 
-def settings_of(recipe: Recipe, layout: Layout, changes: Mapping[str, Any]) -> sections.Evaluation:
+def settings_of(
+    recipe: Recipe, layout: Layout, changes: Mapping[str, Any]
+) -> sections.EvaluationSettings:
     """The recipe's section with fields changed; UserError for what means nothing."""
     settings = changed_evaluation(recipe.evaluation, changes)
     for path, error in unread.unread(replace(recipe, evaluation=settings)).items():
@@ -66,7 +68,7 @@ class SuiteParts(NamedTuple):
     """The rows of each operator's grid."""
 
 
-def _parts(recipe: Recipe, models: Models, settings: sections.Evaluation) -> SuiteParts:
+def _parts(recipe: Recipe, models: Models, settings: sections.EvaluationSettings) -> SuiteParts:
     with_settings = replace(recipe, evaluation=settings)
 
     def find_gap(task: Task) -> list[Gap]:
@@ -100,7 +102,7 @@ def _parts(recipe: Recipe, models: Models, settings: sections.Evaluation) -> Sui
 def evaluate(
     recipe: Recipe,
     models: Models,
-    settings: sections.Evaluation,
+    settings: sections.EvaluationSettings,
     say: Say,
     keep: Keep = fresh,
     show_grid: ShowGrid = lambda grid: None,
@@ -174,7 +176,9 @@ def evaluate(
     )
 
 
-def _splits(recipe: Recipe, models: Models, settings: sections.Evaluation) -> Iterator[Split]:
+def _splits(
+    recipe: Recipe, models: Models, settings: sections.EvaluationSettings
+) -> Iterator[Split]:
     """Yield how tables are divided and how the answers of their parts lie.
 
     Of a fixed set, how many of the problems that watch it are in it. Of a program whose seeds are

@@ -57,14 +57,15 @@ def exact_match(results: Evaluation, seeds: Sequence[int], collapsed: bool = Fal
     columns = [
         *places(),
         *(Column(name) for name in ("median", "min", "max")),
-        Column("token acc", "token_accuracy", shown=tokens),
+        Column("token acc", "token_accuracy", on_screen=tokens),
         Column("perplexity", text=lambda value: cell(None) if value is None else perplexity(value),
-               shown=tokens),
-        Column("tokens/s", "tokens_per_second", shown=not tokens),
-        Column("seeds", text=_together, words=True, fold=True, shown=several, kept=False),
+               on_screen=tokens),
+        Column("tokens/s", "tokens_per_second", on_screen=not tokens),
+        Column("seeds", text=_together, words=True, fold=True, on_screen=several, in_csv=False),
         Column("written", "generated_agrees", lambda same: "DIFFERS" if same is False else "",
-               words=True, shown=not agree, style=lambda same, row: RED if same is False else ""),
-        *(Column(f"seed {seed}", shown=False) for seed in seeds),
+               words=True, on_screen=not agree,
+               style=lambda same, row: RED if same is False else ""),
+        *(Column(f"seed {seed}", on_screen=False) for seed in seeds),
     ]  # fmt: skip
     title = f"exact match, {count_of(len(seeds), 'seed')}"
     unmeasured = [None] * (len(columns) - 3)
@@ -219,7 +220,7 @@ def trained_and_held_out(gaps: Sequence[Gap], seeds: Sequence[int]) -> Table:
         Column("slice", words=True, fold=True),
         Column("count", text=lambda count: "" if count is None else f"{count:,}"),
         *(Column(name) for name in ("median", "min", "max")),
-        *(Column(f"seed {seed}", shown=False) for seed in seeds),
+        *(Column(f"seed {seed}", on_screen=False) for seed in seeds),
     ]
     title = f"trained and held-out problems, exact match, {count_of(len(seeds), 'seed')}"
     rows = [
