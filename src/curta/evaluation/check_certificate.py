@@ -272,17 +272,19 @@ class Closure:
             )
             for n in numbers
         ]
-        self.languages = {
-            (key["token"], tuple(sorted(((roles[r], tuple(m)), t) for (r, m), t in key["everywhere"])),
-             tuple(frozenset(map(tuple, states)) for states in key["feeds"])): languages[key["language"]]
-            for key in keys["keys"]
-        }  # fmt: skip
+        self.languages = {}
+        for key in keys["keys"]:
+            known = tuple(sorted(((roles[r], tuple(m)), t) for (r, m), t in key["everywhere"]))
+            fed = tuple(frozenset(map(tuple, states)) for states in key["feeds"])
+            self.languages[key["token"], known, fed] = languages[key["language"]]
         self.near = {
             role: [(self.cell(other, moved), moved[self.axis]) for other, moved in near]
             for role, near in machine["windows"].items()
         }
         self.table_width = len(next(iter(table)))
-        self.table = {tuple(-1 if t == self.none else t for t in r): then for r, then in table.items()}
+        self.table = {
+            tuple(-1 if t == self.none else t for t in r): then for r, then in table.items()
+        }
         self.follow: dict[str, set[int]] = {}
         for row, target in table.items():
             self.follow.setdefault(self.tokens[row[0]]["role"], set()).add(target)
@@ -353,7 +355,9 @@ class Closure:
 
     def alike(self, token: int) -> int:
         """Return the first token of this role with the same move, if it is not seen from afar."""
-        same = lambda t: all(t[name] == self.tokens[token][name] for name in ("role", "home", "offset"))
+        same = lambda t: all(
+            t[name] == self.tokens[token][name] for name in ("role", "home", "offset")
+        )
         wide = self.wide[self.role(token)][self.axis]
         return token if wide else next(n for n, t in enumerate(self.tokens) if same(t))
 
@@ -401,7 +405,9 @@ class Closure:
             if len(dict(known)) < len(known):
                 raise RefusedError("a role is written twice on one square")
             parts = [part for part, _ in self.feeds]
-            fed = tuple(s if p["role"] in roles else frozenset() for p, s in zip(parts, fed, strict=True))
+            fed = tuple(
+                s if p["role"] in roles else frozenset() for p, s in zip(parts, fed, strict=True)
+            )
             languages.add(self.languages.get((pen, known, fed)))
         for language in languages:
             if not (language or Automaton([], [], [])).contains(papers):
@@ -411,7 +417,9 @@ class Closure:
         """Return papers seen from where the pen is when it has moved with a token."""
         live, t = self.live[self.role(token)], self.tokens[token]
         home, by = t["home"][self.axis], t["offset"][self.axis]
-        source = [self.place.get(self.shift(c, token, -1), -1) if c in live else -1 for c in self.place]
+        source = [
+            self.place.get(self.shift(c, token, -1), -1) if c in live else -1 for c in self.place
+        ]
         letters = {}
         for number in {x for _, x, _ in papers.edges()}:
             x = self.letters.things[number]
@@ -466,7 +474,8 @@ class Closure:
             waiting += fresh
         near = [pair for role in roles for pair in self.near.get(role, ()) if pair[0] in self.place]
         ahead, behind = (
-            [1, *sorted({self.place[c] for c, by in near if by * delta == side})] for side in (1, -1)
+            [1, *sorted({self.place[c] for c, by in near if by * delta == side})]
+            for side in (1, -1)
         )
         # for each role, where its token is written in a letter, and where each neighbour is read
         ends = [self.ends(token, delta) for token in range(len(self.tokens))]
@@ -479,7 +488,11 @@ class Closure:
                 elif by == 0:
                     look.append((0, self.place[c]))
                 else:
-                    look.append((1, ahead.index(self.place[c])) if by == delta else (2, behind.index(self.place[c])))
+                    look.append(
+                        (1, ahead.index(self.place[c]))
+                        if by == delta
+                        else (2, behind.index(self.place[c]))
+                    )
             look += [(3, 0)] * (self.table_width - 1 - len(look))
             looks[role] = self.place.get(self.cell(role, [0] * len(self.axes)), 0), look
         views, rears = Numbers(), Numbers()
@@ -542,7 +555,7 @@ class Closure:
 
     def read_prompt(self) -> None:
         """Read the format of the prompt: operands side by side, along other axes, and signs."""
-        parts, zero = self.form["parts"], [0] * len(self.axes)
+        parts = self.form["parts"]
         self.chains: list[Any] = []
         self.feeds: list[Any] = []
         self.everywhere: list[Any] = []
@@ -571,7 +584,11 @@ class Closure:
             elif part["step"] is not None:
                 steps = [part["step"].get(a, 0) for a in self.names]
                 fine = fine and steps[self.axis] in (0, 1) and sum(map(abs, steps)) < 2
-                fine = fine and not wide[self.axis] and not any(s for n, s in enumerate(steps) if n != self.axis)
+                fine = (
+                    fine
+                    and not wide[self.axis]
+                    and not any(s for n, s in enumerate(steps) if n != self.axis)
+                )
                 self.chains[-1].append(part)
             else:
                 at = [part["at"].get(a, -(n == 0)) for n, a in enumerate(self.names)]
@@ -637,7 +654,9 @@ class Closure:
                 if part["gap"] and not begun:
                     gap = part["role"] + " gap"
                     still = ((False,) * size, (0,) * size)
-                    tokens[self.cell(gap, [-by for by in self.line])] = self.numbers[part["gap"], gap, 0, *still]
+                    tokens[self.cell(gap, [-by for by in self.line])] = self.numbers[
+                        part["gap"], gap, 0, *still
+                    ]
                 if sound or part["filled"]:
                     tag = (ends, head, sound) if part["filled"] else None
                     yield *(end(tokens) if ends else (tokens, (n, True))), tag
@@ -652,7 +671,9 @@ class Closure:
         def letter(square: int | None, tokens: dict[Cell, int]) -> int:
             pen = self.pen in tokens.values() if self.beside else square == self.pen_square
             mark = self.marks.index(square) if square in self.marks else -1
-            return self.letters[mark, self.pen if pen else -1, *(tokens.get(c, -1) for c in self.place)]
+            return self.letters[
+                mark, self.pen if pen else -1, *(tokens.get(c, -1) for c in self.place)
+            ]
 
         start = min([0, *self.before, *self.marks])
         for square in range(start, 0):
@@ -661,7 +682,9 @@ class Closure:
         waiting, known = [origin], {origin}
         while waiting:
             first, states = state = waiting.pop()
-            for options in combinations(*(self.fill(c, *s) for c, s in zip(self.chains, states, strict=True))):
+            for options in combinations(
+                *(self.fill(c, *s) for c, s in zip(self.chains, states, strict=True))
+            ):
                 tags = [tag for *_, tag in options if tag]
                 heads = [sound for _, head, sound in tags if head]
                 if len({ends for ends, *_ in tags}) < 2 and (any(heads) or not heads):
