@@ -313,4 +313,4 @@ def place_of(layout: ProgramLayout, problem: Problem, row: Int[np.ndarray, " cel
     recording = Recording.of([layout.tokens_of(problem)])
     rows = recorded_windows(layout.machine, recording, layout.windows).rows
     same = np.flatnonzero((rows == row).all(axis=1))
-    return int(np.flatnonzero(recording.asked)[same[0]]) if len(same) else -1
+    return int(np.flatnonzero(recording.is_query)[same[0]]) if len(same) else -1

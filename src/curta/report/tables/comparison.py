@@ -8,7 +8,7 @@ from curta.config.table import Cells, Column, Table, cell, decimal
 from curta.probes.results import ProbeTable
 from curta.report.compared import asked, hardest, slices_of, why_missing
 from curta.report.summary import Range, counted
-from curta.runs.results import ComparisonResults, ComparisonRow
+from curta.runs.info import ComparisonResults, ComparisonRow
 
 
 def comparison(results: ComparisonResults) -> Table:

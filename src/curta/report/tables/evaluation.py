@@ -1,6 +1,8 @@
 """An evaluation as tables: exact match by size and slice, grids, counted and named problems."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import groupby
 from statistics import median
 from typing import NamedTuple
 
@@ -40,12 +42,14 @@ NOT_EVALUATED = "not evaluated"
 """Stands for the slices of a size that was left out."""
 
 
-def exact_match(results: Evaluation, seeds: Sequence[int]) -> Table:
+def exact_match(results: Evaluation, seeds: Sequence[int], collapsed: bool = False) -> Table:
     """Exact match for each operator, size and slice: median, range, and every seed.
 
-    It fits 80 columns unless seeds differ; generation is named only where it differs. Where
-    not all is right, the medians of right tokens and of the right answer's perplexity stand
-    in place of the speed. A size that was left out has a row without figures.
+    If it is `collapsed`, the slices of a size are one row where all of them are right.
+
+    It fits 80 columns unless seeds differ; generation is named only where it differs. Where not
+    all is right, the medians of right tokens and of the right answer's perplexity stand in place
+    of the speed. A size that was left out has a row without figures.
     """
     rows = results.lengths
     several, tokens = len(seeds) > 1, any(min(row.exact_match) < 1 for row in rows)
@@ -64,7 +68,16 @@ def exact_match(results: Evaluation, seeds: Sequence[int]) -> Table:
     ]  # fmt: skip
     title = f"exact match, {count_of(len(seeds), 'seed')}"
     unmeasured = [None] * (len(columns) - 3)
-    cells = [_row(row) for row in rows]
+    cells: list[Cells] = []
+    for _, group in groupby(rows, key=lambda row: (row.operator, row.size)):
+        part = list(group)
+        right = all(min(row.exact_match) == 1 and row.generated.agrees for row in part)
+        if collapsed and right and len(part) > 1:
+            pace = round(median(row.generated.tokens_per_second for row in part))
+            generated = replace(part[0].generated, tokens_per_second=pace)
+            count, name = sum(row.count for row in part), f"all {len(part)}"
+            part = [replace(part[0], slice_name=name, count=count, generated=generated)]
+        cells += map(_row, part)
     cells += [[one.operator, one.size, NOT_EVALUATED, *unmeasured] for one in results.unevaluated]
     order = {task: number for number, task in enumerate(dict.fromkeys(row[0] for row in cells))}
     cells.sort(key=lambda row: order[row[0]])
