@@ -22,7 +22,7 @@ from curta.report.comparison import (
     write_comparison,
     write_together,
 )
-from curta.report.document import Part
+from curta.report.rendering import PagePart
 
 from . import sample
 from .parsed import Page, blank, visible
@@ -32,7 +32,7 @@ def page_of(folder: Path) -> Page:
     """The page with empty pictures: to draw them takes nearly all of its time."""
     compared = read_comparison(folder)
     with patch("curta.report.comparison.svg_element", blank):
-        return Page(render_comparison(compared, draw_comparison(compared), {}, Part()))
+        return Page(render_comparison(compared, draw_comparison(compared), {}, PagePart()))
 
 
 def written(folder: Path) -> Page:
@@ -179,7 +179,7 @@ def test_trained_and_held_out_problems_stand_beside_each_other(tmp_path: Path) -
         sample.write_json(tmp_path / run / "evaluation.json", data)
     page = page_of(tmp_path)
     start = page.rows.index(
-        ["Entry", "Problems", "Trained", "Held out", "Gap", "Held out, twin in training"]
+        ["Entry", "Problems", "Trained", "Held out", "Gap", "Held out, mirrored in training"]
     )
     known = ["+, 0..99", "87.5 75.0 to 100.0", "50.0", "37.5 25.0 to 50.0"]
     assert page.rows[start + 1 : start + 3] == [
@@ -204,7 +204,7 @@ def test_of_a_named_evaluation_only_its_own_problems_are_shown(tmp_path: Path) -
     results = read_comparison(tmp_path).results
     results = replace(results, rows=results.rows[:1])
     for name, told in (("", ["25.0", "75.0"]), ("count-2", ["75.0", "25.0"])):
-        path = write_together(tmp_path / "out", results, {"plain": run}, Part(), name)
+        path = write_together(tmp_path / "out", results, {"plain": run}, PagePart(), name)
         found = Page(path.read_text(encoding="utf-8")).rows
         start = found.index(["Entry", "Problems", "Trained", "Held out", "Gap"])
         assert found[start + 1] == ["plain", "+, 0..99", "100.0", *told]

@@ -14,7 +14,7 @@ from curta.config.table import Table
 from curta.evaluation.paired import Difference, Discordance, Paired, PairedSlice
 from curta.evaluation.results import Evaluation
 from curta.evaluation.statistics import Interval, wilson
-from curta.report.tables import evaluation, of_comparison, of_run, statistics
+from curta.report.tables import named_table, of_comparison, of_run, paired_table, whole_table
 from curta.runs.folders import Folder
 
 from . import sample
@@ -144,9 +144,9 @@ def test_named_problems_and_whole_tables_are_as_in_the_file() -> None:
             }],
         },
     )  # fmt: skip
-    [counted] = records(evaluation.counted(told.tables, [3, 7]))
+    [counted] = records(whole_table(told.tables, [3, 7]))
     assert (counted["seed 3"], counted["seed 7"], counted["count"]) == ("99", "100", "100")
-    [named] = records(evaluation.named(told.named, [3, 7]))
+    [named] = records(named_table(told.named, [3, 7]))
     assert named["problem"] == "9" * 50 + "+1"
     assert (named["before"], named["after"], named["right"]) == ("invalid: x[b]", "5", "1")
 
@@ -164,7 +164,7 @@ def paired(member: bool, is_paired: bool = True, seeds: tuple[int, ...] = (0, 1)
 
 
 def test_two_members_are_told_problem_by_problem() -> None:
-    found = statistics.paired(paired(member=True))
+    found = paired_table(paired(member=True))
     assert found.title == "right on the same problems: one, seed 0, and two & more, seed 3"
     assert [column.heading for column in found.seen()][4:] == [
         "both", "only one", "only two & more", "neither", "p", "p, Holm",
@@ -177,10 +177,10 @@ def test_two_members_are_told_problem_by_problem() -> None:
 
 
 def test_of_several_seeds_the_means_are_told() -> None:
-    found = statistics.paired(paired(member=False))
+    found = paired_table(paired(member=False))
     assert found.texts()[0][4:] == ["0.500", "0.750", "-0.250", "-0.300 to 0.100"]
     assert found.notes[0] == "Paired by seed (0, 1)."
-    unpaired = statistics.paired(paired(member=False, is_paired=False, seeds=(0, 1, 2)))
+    unpaired = paired_table(paired(member=False, is_paired=False, seeds=(0, 1, 2)))
     assert unpaired.notes[0].startswith("Not paired: seeds 0 to 2, and ")
     told = records(found)[0]
     assert (told["difference"], told["difference_low"]) == ("-0.25", "-0.3")

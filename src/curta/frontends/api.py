@@ -241,12 +241,12 @@ def _together(
     from curta.export import html
     from curta.frontends.run import Run
     from curta.report.comparison import write_together
-    from curta.report.document import Part
+    from curta.report.rendering import PagePart
     from curta.runs import checkpoints
 
     begun = [Run(folders.Folder(path)) for path in paths.values()]
     trained = [run.carried() for run in begun if checkpoints.latest(run.folder.checkpoints)]
-    work = html.at_work(trained) if trained else Part()
+    work = html.at_work(trained) if trained else PagePart()
     return write_together(out, results, paths, work, evaluation)
 
 

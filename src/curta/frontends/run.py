@@ -22,9 +22,9 @@ from curta.problems.operations import Answer
 from curta.problems.problem import Problem
 from curta.programs.user.run_snapshot import refusal
 from curta.report.comparison import write_comparison
-from curta.report.document import Part
 from curta.report.notebook import Picture, Rows, find_pictures, slice_row
 from curta.report.page import write_report
+from curta.report.rendering import PagePart
 from curta.report.summary import counted, hardest
 from curta.report.tables import of_comparison, of_run, statistics_of
 from curta.runs import checkpoints, comparison, folders, interrupts, life, ownership
@@ -266,7 +266,7 @@ class Run(Session):
 
     def _write_report(self, out: Path, evaluation: str = "") -> Path:
         trained = checkpoints.latest(self.folder.checkpoints) is not None
-        work = html.at_work([self.carried()]) if trained else Part()
+        work = html.at_work([self.carried()]) if trained else PagePart()
         return write_report(self.folder.path, work, out, evaluation)
 
     def write_page(self, member: int = 0, out: Path | None = None) -> Path:

@@ -1,9 +1,9 @@
-"""What each part is for: the answer's digits without a head, an MLP, a neighbour of the window.
+"""Ablation: the answer's digits without one head, one MLP, or one neighbour of the window.
 
 One part is removed at a time, at all tokens and in every recurrence, and members predict each
-digit of the answer after the true text before it. Removed means zeros, or with `--how mean` the
-part's mean over all tokens of the same role in the sample. A neighbour's share of attention is
-always set to zero, and no other key gets it.
+digit of the answer after the true text before it. Removing sets the part to zero or, with
+`--how mean`, to its mean over all tokens of the same role in the sample. A neighbour's attention
+weight is always set to zero, without giving its share to other keys.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from curta.probes.subject import Subject
 
 NOTHING = "nothing"
-"""The name of the row in which no part is missing."""
+"""The name of the row in which no part is removed."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Ablation(TaskProbe):
             raise unknown("--how", self.how, ("zero", "mean"))
 
     def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
-        """A row for each part and digit, those without nothing first."""
+        """Return a row for each part and digit, first those of the unchanged model."""
         sample = subject.sample(task, self.count, self.seed)
         parts = self.parts(subject.question(sample))
         question = subject.question(sample, list(parts.values()))

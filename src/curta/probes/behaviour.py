@@ -1,19 +1,19 @@
 """Probes of behaviour: exact match by group of problems.
 
-Each draws groups of problems, evaluates every member on them, and has a row for each group.
+Each draws groups of problems, evaluates every member on them, and has a row per group.
 
-    single-digits   all problems of two digits, which one learns by heart
+    single-digits   all problems of two digits, the addition table
     commutativity   whether the order of the operands matters
     patterns        the single problems that each operation names
     carry-chains    by the longest chain of carries, or of borrows
     operand-range   by the values of the operands, beyond those of training
-    longer          by the digit count, beyond that of training
+    longer          by the number of digits, beyond that of training
     recurrences     by the number of recurrences of a looped model
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
 from operator import eq
@@ -50,7 +50,7 @@ TEN = range(10)
 
 
 Group = tuple[Row, list[Problem]]
-"""The first cells of a row, and the problems that are counted together in it."""
+"""The first cells of a row, and the problems that the row counts."""
 
 
 def exact_match_rows(subject: Subject, groups: Sequence[Group]) -> list[Row]:
@@ -77,7 +77,7 @@ class SingleDigits(TaskProbe):
         return operation_named(task.operator).takes(2) and task.base == 10
 
     def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
-        sample = single_digit_problems(task)
+        sample = answerable(task, product(TEN, repeat=2))
         correct = subject.exact_match(sample)
         row = {"operator": task.operator, "problems": len(sample)}
         row |= summary_statistics(correct.mean(axis=1))
@@ -96,15 +96,9 @@ class SingleDigits(TaskProbe):
         return TaskFinding([row], [panel])
 
 
-def single_digit_problems(task: Task) -> list[Problem]:
-    """Return every problem of two digits that has an answer."""
-    refuse = task_sizes.operation(task).refuse
-    return [Problem(task.operator, pair) for pair in product(TEN, TEN) if refuse(pair) is None]
-
-
 @dataclass(frozen=True)
 class Commutativity(TaskProbe):
-    """`same`: both orders get the same answer, right or wrong; `right`: both get the true one."""
+    """`same`: both orders get the same answer, right or wrong. `right`: both get the true one."""
 
     name: ClassVar[str] = "commutativity"
     summary: ClassVar[str] = "the same answer whichever operand stands first"
@@ -124,7 +118,7 @@ class Commutativity(TaskProbe):
         return operation.takes(2) and operation.commutes
 
     def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
-        """Two rows for operands as long as the longest in training, and two for twice that."""
+        """Return two rows for operands of the longest size in training, two for twice that size."""
         rows = list[Row]()
         for digits in in_and_beyond(task):
             sample = self.pairs(subject, task, digits)
@@ -167,7 +161,7 @@ class Patterns(TaskProbe):
         return bool(operation_named(task.operator).patterns)
 
     def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
-        """Members write the answers themselves; problems without positions are left out."""
+        """Return a row for each named problem; problems without positions have no answers."""
         rows, values = list[Row](), list[list[float | None]]()
         patterns = {
             name: Problem(task.operator, operands)
@@ -202,7 +196,7 @@ class Patterns(TaskProbe):
 
 
 class Chains(NamedTuple):
-    """How two digits begin a chain, and how they pass it on."""
+    """How a chain begins at two digits, and how two digits pass it on."""
 
     begins: Callable[[int, int], bool]
     passes: Callable[[int, int], bool]
@@ -214,7 +208,7 @@ CHAINS = {
     "+": Chains(lambda a, b: a + b > 9, lambda a, b: a + b == 9, whole=True),
     "-": Chains(lambda a, b: a < b, lambda a, b: a == b, whole=False),
 }
-"""By operator. A difference has the larger number first."""
+"""By operator; a difference has the larger number first."""
 
 LENGTHS = 12
 """Most lengths of chains at one size."""
@@ -222,7 +216,7 @@ LENGTHS = 12
 
 @dataclass(frozen=True)
 class CarryChains(TaskProbe):
-    """Random problems hardly ever have long chains, so problems are built around one."""
+    """Random problems rarely have long chains, so each problem is built around a chain."""
 
     name: ClassVar[str] = "carry-chains"
     summary: ClassVar[str] = "exact match by the longest chain of carries or borrows"
@@ -262,10 +256,10 @@ class CarryChains(TaskProbe):
 
 
 def chained(operator: str, digits: int, length: int, count: int, seed: int) -> list[Problem]:
-    """Return problems of so many digits whose longest chain has that length.
+    """Return problems of so many digits whose longest chain has the given length.
 
-    The chain stands at random. Below and above it are places that neither carry nor pass a carry
-    on: of a chain of 2 in sums of 4 digits, 1538+2421 has its 3+4 and 1+2 as such places.
+    The chain starts at a random place. All other places neither carry nor pass a carry on: around a
+    chain of 2 in sums of 4 digits, 1538+2421 has its 3+4 and 1+2 as such places.
     """
     rng = np.random.default_rng([seed, digits, length, *operator.encode()])
     chains, problems = CHAINS[operator], list[Problem]()
@@ -291,16 +285,16 @@ STEPS = (1, 2, 5, 10, 100)
 """Ends of the ranges beyond the limit, as multiples of it."""
 
 FIRST, SECOND = 8, 6
-"""With how many numbers, from 1 on, the limit stands as the first and as the second operand."""
+"""How many numbers, from 1 on, the limit meets as the first and as the second operand."""
 
 Pair = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class OperandRange(TaskProbe):
-    """Addition, or memory? Operands beyond a limit, where training had those below it.
+    """Exact match on operands beyond a limit, where training had smaller ones: addition, or memory?
 
-    Source: the operand-range probe of a calculator trained on two numbers below 50, and asked
+    Source: the operand-range probe of a calculator trained on two numbers below 50, evaluated on
     fourteen sums, 50+1 ... 50+8 and 1+50 ... 6+50.
     """
 
@@ -323,7 +317,10 @@ class OperandRange(TaskProbe):
         return operation.takes(2) and task.base == 10 and not operation.modulus
 
     def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
-        limits = (self.limit, self.limit) if self.limit else first_unknown(task)
+        # for each operand the first number that training did not have
+        highest = [task.values[1] + 1] * 2 if task.values else []
+        powers = highest or [10**digits for digits in task_sizes.widest(task)[:2]]
+        limits = (self.limit or powers[0], self.limit or powers[1])
         samples = {("below L", "none"): self.draw(task, limits, (0, 1), "none")}
         samples["at L", "one"] = at_limit(task, limits)
         for low, high in pairwise(STEPS):
@@ -371,19 +368,6 @@ class OperandRange(TaskProbe):
         return problems
 
 
-def first_unknown(task: Task) -> Pair:
-    """Return for each operand the first number that it did not have in training.
-
-    >>> from curta.config.task import Task
-    >>> first_unknown(Task("//", digits=(1, 6), second=(1, 3)))
-    (1000000, 1000)
-    """
-    if task.values:
-        return task.values[1] + 1, task.values[1] + 1
-    first, second = (10**digits for digits in task_sizes.widest(task)[:2])
-    return first, second
-
-
 def at_limit(task: Task, limits: Pair) -> list[Problem]:
     """Return each limit with the smallest numbers: as the first operand, then as the second."""
     pairs = [(limits[0], other) for other in range(1, FIRST + 1)]
@@ -391,8 +375,8 @@ def at_limit(task: Task, limits: Pair) -> list[Problem]:
     return answerable(task, pairs)
 
 
-def answerable(task: Task, pairs: Sequence[Pair]) -> list[Problem]:
-    """Return the problems of these operands that have an answer."""
+def answerable(task: Task, pairs: Iterable[Pair]) -> list[Problem]:
+    """Return the problems with these operands that have an answer."""
     refuse = task_sizes.operation(task).refuse
     return [Problem(task.operator, pair) for pair in pairs if refuse(pair) is None]
 
@@ -431,7 +415,7 @@ class Longer(TaskProbe):
 
 
 def in_proportion(task: Task, digits: int) -> tuple[int, ...]:
-    """Return the digits of every operand when the first has so many, as in training.
+    """Return the digits of every operand in proportion to training, when the first has so many.
 
     >>> from curta.config.task import Task
     >>> in_proportion(Task("//", digits=(1, 6), second=(1, 3)), 12)

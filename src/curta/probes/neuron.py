@@ -1,11 +1,11 @@
-"""What one neuron of an MLP tells apart: its activation in every window that can occur.
+"""One neuron of an MLP: its activation in every window that can occur.
 
-A model under a window is a function of finitely many windows, and so is each of its neurons. Its
-activation is given for all windows of one role, as a table by two cells of the window, in two
-parts where the digit to be written is their sum, or one more: without a carry, and with one. What
-explains it is given as shares of its variance over these windows, each of which counts once.
+A model under a window is a function of finitely many windows, and so is each of its neurons. The
+activation is shown for all windows of one role, as a table by two cells of the window. Where the
+digit to write is their sum, or one more, the table has two parts: without a carry, and with one.
+Explanations are shares of the variance over these windows, each window counting once.
 
-Without a number, it is the neuron whose loss is greatest when it is set to zero.
+Without a number, the neuron is the one whose removal (setting it to zero) costs the most loss.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ if TYPE_CHECKING:
     from curta.probes.subject import Subject
 
 TEXTS = 20
-"""Most columns of a table whose cells have their numbers written in."""
+"""Most columns of a table whose cells show their numbers."""
 
 COLUMNS = ("member", "layer", "neuron", "explained by", "values", "share", "additive")
 
 
 class RoleWindows(NamedTuple):
-    """All windows of one role, the right token after them, and the cells in which they differ."""
+    """All windows of one role, the right token after each, and the cells in which they differ."""
 
     role: str
     rows: Rows
@@ -89,7 +89,7 @@ class Neuron(Probe):
     def examine_windows(
         self, models: Models, members: Sequence[int], rows: Rows, targets: Targets
     ) -> Finding:
-        """Return what it finds in these members over these windows."""
+        """Return the finding for these members over these windows."""
         from curta.probes.inside.windows import responses
 
         layout: Any = models.layout
@@ -100,17 +100,17 @@ class Neuron(Probe):
             layer, neuron, losses = self.costliest(model, windows)
             values = responses(model, layer, neuron, windows.rows, windows.targets)
             x, y, carry = self.axes(values, windows)
-            found = explanations(values, windows, x, y, carry)
+            shares = explanations(values, windows, x, y, carry)
             head: Row = {"member": member, "layer": layer, "neuron": neuron}
-            table += [head | row for row in found]
+            table += [head | row for row in shares]
 
             note = (
                 f"member {member}: layer {layer}, neuron {neuron};"
                 f" loss {losses[0]:.4f}, without it {losses[1]:.4f}; in {len(windows.rows):,}"
                 f" windows of role {windows.role}; x is {x.name}, y is {y.name}"
             )
-            names = [one.name for one in functions(x, y, carry)]
-            best = next((row for row in found if row["explained by"] in names), None)
+            names = [function.name for function in functions(x, y, carry)]
+            best = next((row for row in shares if row["explained by"] in names), None)
             if np.ptp(values) == 0:
                 note += f"; it is {values[0]:.3g} in every window"
             elif best is not None:
@@ -127,7 +127,7 @@ class Neuron(Probe):
         return Finding(COLUMNS, table, {"shows": shows, "panels": panels}, tuple(notes))
 
     def windows(self, layout: ProgramLayout, rows: Rows, targets: Targets) -> RoleWindows:
-        """Return the windows of the role that is asked for, or of the one that has most."""
+        """Return the windows of the chosen role, by default the role with most windows."""
         roles = layout.machine.role[rows[:, 0]]
         role = self.role or layout.machine.roles[int(np.bincount(roles).argmax())].name
         if self.role is not None and role not in layout.windows:
@@ -192,7 +192,7 @@ class Neuron(Probe):
 def explanations(
     values: NeuronValues, windows: RoleWindows, x: Factor, y: Factor, carry: Factor | None
 ) -> list[Row]:
-    """Return what each cell, pair of cells and function explains, the largest share first."""
+    """Return the share that each cell, pair of cells and function explains, largest first."""
     rows = list[Row]()
 
     def add(factor: Factor, added: float | None = None) -> None:
@@ -213,15 +213,15 @@ def explanations(
 def draw_tables(
     title: str, values: NeuronValues, x: Factor, y: Factor, carry: Factor | None
 ) -> list[Heat]:
-    """Return a table of x by y, or one for each value of the carry, with one range of colours."""
+    """Return a table of x by y, or one for each value of the carry, on one colour scale."""
     windows = np.arange(len(values))
-    parts = {title: windows}
+    windows_of = {title: windows}
     if carry is not None:
-        parts = {
+        windows_of = {
             f"{title}: {carry.name} {label}": windows[carry.codes == code]
             for code, label in enumerate(carry.labels)
         }
-    tables = {name: table_of_means(values, x, y, part) for name, part in parts.items()}
+    tables = {name: table_of_means(values, x, y, subset) for name, subset in windows_of.items()}
     cells = [cell for rows in tables.values() for row in rows for cell in row if cell is not None]
     low, high = min(cells), max(cells)
     span, panels = max(high - low, 1e-3), list[Heat]()

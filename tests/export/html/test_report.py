@@ -17,8 +17,8 @@ from curta.frontends.api import report, train
 from curta.frontends.cli import main
 from curta.frontends.run import Run
 from curta.problems.problem import parse
-from curta.report.document import document
 from curta.report.page import write_report
+from curta.report.rendering import document
 from curta.runs import embedding_history
 from tests import tiny
 from tests.report import sample

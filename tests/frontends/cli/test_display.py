@@ -16,9 +16,7 @@ from curta.evaluation.results import (
     Written,
 )
 from curta.frontends.cli.display import Screen
-from curta.report.tables.comparison import comparison as comparison_table
-from curta.report.tables.evaluation import exact_match as evaluation_table
-from curta.report.tables.evaluation import named as named_table
+from curta.report.tables import comparison_table, exact_match_table, named_table
 from curta.runs.results import ComparisonResults, ComparisonRow
 from curta.runs.summary import summary_statistics
 
@@ -50,7 +48,7 @@ def lines(rows: list[SliceResult], terminal: bool = False) -> list[str]:
     out = io.StringIO()
     console = Screen(file=out, width=80, force_terminal=terminal, soft_wrap=not terminal)
     found = Evaluation(seed=1, lengths=rows, examples=[])
-    console.print(evaluation_table(found, range(len(rows[0].exact_match))))
+    console.print(exact_match_table(found, range(len(rows[0].exact_match))))
     return out.getvalue().rstrip("\n").split("\n")
 
 

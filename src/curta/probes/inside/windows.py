@@ -19,9 +19,9 @@ Targets = Int[np.ndarray, " windows"]
 
 
 def all_windows(run: Session) -> tuple[Rows, Targets]:
-    """Return all windows that can occur, and what is right after them.
+    """Return all windows that can occur, and the right token after each.
 
-    They are the certificate's, or listed now. Raises UserError where neither is possible.
+    They come from the certificate, or are listed now. Raises UserError where neither is possible.
     """
     certified = results.read_windows(run.folder.path)
     if certified is not None:
@@ -66,7 +66,7 @@ def losses_without(
     *,
     layer: int,
 ) -> Float[Array, " neurons"]:
-    """Return the mean loss, in nats, without each of these neurons; -1 is none."""
+    """Return the mean loss, in nats, without each of these neurons; -1 removes none."""
 
     def without(neuron: Array) -> Array:
         def tap(site: str, value: Array) -> Array:
