@@ -14,16 +14,20 @@
 #                python -m docs.NAME --again measures what is kept, too
 # make faults    kill, damage and confuse runs by the thousand; writes docs/results/faults.json
 # make tables    all tables of the pages, of docs/results and the source; measures nothing
+# make docs      the documentation site; writes build/site
+# make dist      a wheel and a source distribution; writes dist
 # make clean     remove the environment
 
 VENV ?= .venv
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+DIST ?= dist
+SITE ?= build/site
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 PARTS = pyproject.toml constraints.txt
 
-.PHONY: demo test test-all kept lint bench pictures results faults tables clean
+.PHONY: demo test test-all kept lint bench pictures results faults tables docs dist clean
 
 demo: $(VENV)/base
 	$(BIN)/curta train
@@ -64,6 +68,14 @@ faults: $(VENV)/dev
 tables: $(VENV)/base
 	$(BIN)/python -m docs.tables
 
+docs: $(VENV)/docs
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --fresh-env --quiet docs $(SITE)
+
+dist: $(VENV)/dist
+	rm -rf $(DIST)
+	$(BIN)/python -m build --outdir $(DIST)
+	$(BIN)/python -m twine check --strict $(DIST)/*
+
 clean:
 	rm -rf $(VENV)
 
@@ -77,6 +89,14 @@ $(VENV)/base: $(BIN)/python $(PARTS)
 
 $(VENV)/dev: $(VENV)/base
 	$(PIP) --editable '.[test,lint,data,serve,tensorboard,trackio,wandb,huggingface,lens,trl,onnx,cluster]'
+	@touch $@
+
+$(VENV)/docs: $(VENV)/base
+	$(PIP) --editable '.[docs,serve]'
+	@touch $@
+
+$(VENV)/dist: $(BIN)/python
+	$(PIP) build twine
 	@touch $@
 
 $(VENV)/bench: $(VENV)/base

@@ -1,9 +1,7 @@
 """The text of every field: it stands below the field, says something, and is one line."""
 
-import sys
-import types
 import typing
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, Literal
 
 import pytest
@@ -21,28 +19,6 @@ FIELDS = [(kind, field.name) for kind in SETTINGS for field in fields(kind)]
 each_field = pytest.mark.parametrize(
     ("kind", "field"), FIELDS, ids=[f"{kind.__name__}.{field}" for kind, field in FIELDS]
 )
-
-
-@dataclass(frozen=True)
-class Parent:
-    """What is inherited."""
-
-    name: str
-    """Which it is."""
-    kept: int = 1
-    """Read from
-    two lines. And more.
-    """
-    bare: int = 2
-
-
-@dataclass(frozen=True)
-class Child(Parent):
-    """It states `name` anew, and has a text of its own for `kept`."""
-
-    name: str = "child"
-    kept: int = 3
-    """Its own."""
 
 
 @each_field
@@ -66,37 +42,9 @@ def test_there_is_a_line_for_every_path() -> None:
     assert set(lines()) == set(field_paths())
 
 
-def test_a_text_is_inherited_until_there_is_another() -> None:
-    assert texts(Parent) == {"name": "Which it is.", "kept": "Read from two lines. And more."}
-    assert texts(Child) == {"name": "Which it is.", "kept": "Its own."}
-
-
-def test_a_class_whose_source_is_nowhere_has_no_texts() -> None:
-    module = types.ModuleType("nowhere")
-    exec("class Kind: pass", module.__dict__)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sys.modules, "nowhere", module)
-        assert texts(module.Kind) == {}
-        module.__file__ = "/nowhere.py"
-        assert texts(module.Kind) == {}
-
-
-def test_a_field_of_several_encodings_says_whose_it_is() -> None:
-    assert lines()["positions.max_length"].endswith("(fire)")
-    assert "(randomised)" in lines()["positions.max_length"]
-    assert lines()["optimizer.beta1"].endswith("(adam, adamw, muon)")
-    assert lines()["optimizer.name"].endswith("(sgd, adam, adamw, muon)")
-    assert "(" not in lines()["optimizer.schedule"].replace("(constant)", "")
-
-
 def test_the_default_is_that_of_the_default_recipe() -> None:
     known = {field.path: field.default for field in described()}
     assert known["positions.name"] == "window"
     assert known["optimizer.beta2"] == AdamW().beta2
     assert known["layout"] is None
     assert known["positions.max_offset"] == 100
-
-
-def test_settings_of_a_user_are_described_too() -> None:
-    assert lines((Child,))["positions.kept"] == "Its own. (child)"
-    assert lines((Child,))["positions.bare"] == "(child)"

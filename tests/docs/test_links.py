@@ -6,7 +6,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "benchmarks" / "RESULTS.md", *(ROOT / "docs").glob("*.md")]
+PAGES = [
+    ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "benchmarks" / "RESULTS.md",
+    *(ROOT / "docs").glob("*.md"),
+]  # fmt: skip
 LINK = re.compile(r"\]\((?!https?:)([^)\s]*)\)")
 
 
@@ -21,7 +24,7 @@ def anchors(path: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_link_leads_somewhere(page: Path) -> None:
     for link in LINK.findall(prose(page)):
         name, _, anchor = link.partition("#")
@@ -30,9 +33,19 @@ def test_every_link_leads_somewhere(page: Path) -> None:
         assert not anchor or anchor in anchors(target), link
 
 
-def test_every_page_is_linked_from_the_first() -> None:
-    linked = {link.partition("#")[0] for link in LINK.findall(prose(ROOT / "README.md"))}
-    assert {f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")} <= linked
+def test_every_page_is_in_one_section_of_the_contents() -> None:
+    text = (ROOT / "docs" / "README.md").read_text("utf-8")
+    linked = re.findall(r"^- \[.*?\]\((.*?)\)", text, re.MULTILINE)
+    assert len(linked) == len(set(linked))
+    names = {path.name for path in (ROOT / "docs").iterdir() if path.suffix in (".md", ".rst")}
+    assert {link for link in linked if "/" not in link} == names - {"README.md"}
+    assert len(re.findall(r"^## ", text, re.MULTILINE)) == 9
+
+
+def test_every_section_of_the_contents_is_linked_from_the_readme() -> None:
+    links = LINK.findall(prose(ROOT / "README.md"))
+    sections = {link.partition("#")[2] for link in links if link.startswith("docs/README.md#")}
+    assert sections == anchors(ROOT / "docs" / "README.md") - {"documentation"}
 
 
 def test_words_of_the_glossary_are_in_order_and_explained_elsewhere() -> None:

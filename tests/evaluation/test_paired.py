@@ -108,14 +108,6 @@ def sizes(
     return list(dict.fromkeys((one.problems[0].operator, one.size) for one in found))
 
 
-def test_sizes_that_one_has_no_positions_for_are_left_out() -> None:
-    far = tiny.dense(layout="plain", positions__name="learned", positions__length=16)
-    near = tiny.dense(layout="reversed")
-    settings = replace(SETTINGS, digits=(1, 20), count=2)
-    for pair in ((far, near), (near, far)):
-        assert sizes(*map(untrained, pair), settings) == [("+", "1")]
-
-
 def test_runs_of_other_operators_have_nothing_in_common() -> None:
     sums = tiny.dense(layout="plain")
     others = tiny.dense(layout="plain", task__operator="-")
@@ -156,19 +148,6 @@ def test_no_problem_is_called_held_out_that_either_was_trained_on() -> None:
     assert held_out & trained_on(apart)
     for pair in ((together, apart), (apart, together)):
         assert sizes(*map(untrained, pair), replace(SETTINGS, digits=(1,))) == [("+", "1")]
-
-
-def test_a_run_without_a_table_holds_nothing_out() -> None:
-    pair = untrained(table()), untrained(tiny.dense(layout="plain"))
-    assert sizes(*pair, replace(SETTINGS, digits=(1,))) == [("+", "1")]
-
-
-def test_a_size_of_more_operands_than_a_program_takes_is_left_out() -> None:
-    program, layout = untrained(tiny.recipe()), untrained(tiny.dense(layout="plain"))
-    settings = replace(SETTINGS, digits=(1, "5x3"), count=2)
-    for pair in ((program, layout), (layout, program), (program, program)):
-        assert sizes(*pair, settings) == [("+", "1")]
-    assert sizes(layout, layout, settings) == [("+", "1"), ("+", "5x3")]
 
 
 def test_problems_are_the_same_for_all_layouts() -> None:

@@ -52,17 +52,6 @@ def case(operator: str) -> Case:
 
 
 @both
-def test_a_window_has_the_logits_of_its_query_in_the_whole_text(operator: str) -> None:
-    of = case(operator)
-    batch = padded(of.text, of.layout.where(of.text), of.bounds)
-    logits = jax.jit(lambda model: model(batch.tokens, batch.where, batch.queries, of.bounds))
-    whole = np.asarray(logits(of.model))[np.asarray(batch.scored)]
-    rows, _ = paper.rows([one for text in of.windows for one in text])
-    found = jax.jit(logits_of_windows)(of.model, jnp.asarray(rows))
-    np.testing.assert_allclose(found, whole, atol=2e-5)
-
-
-@both
 def test_learning_from_texts_is_learning_from_distinct_windows_by_how_often_they_are(
     operator: str,
 ) -> None:

@@ -81,13 +81,6 @@ def test_every_seed_has_a_row_with_its_interval(run: Path, tables: dict[str, Tab
         assert ends == wilson(right, count)
 
 
-def test_of_a_single_seed_only_its_own_interval_is_known(tmp_path: Path) -> None:
-    found = of_run(Folder(sample.write_run(tmp_path, members=1)))["statistics"]
-    names = [column.heading for column in found.seen()]
-    assert names == ["op", "digits", "slice", "count", "right", "exact match", "95 %"]
-    assert found.texts()[0][-3:] == ["200", "1.000", "0.981 to 1.000"]
-
-
 def test_a_certificate_is_a_row_for_each_member(tmp_path: Path) -> None:
     write_certified(tmp_path, "addition", problems=5)
     found = of_run(Folder(tmp_path))["certificate"]
@@ -174,13 +167,3 @@ def test_two_members_are_told_problem_by_problem() -> None:
     ]  # fmt: skip
     assert "Holm: adjusted for all 2 rows together." in found.notes
     assert records(found)[0]["p_holm"] == "0.00048"
-
-
-def test_of_several_seeds_the_means_are_told() -> None:
-    found = paired_table(paired(member=False))
-    assert found.texts()[0][4:] == ["0.500", "0.750", "-0.250", "-0.300 to 0.100"]
-    assert found.notes[0] == "Paired by seed (0, 1)."
-    unpaired = paired_table(paired(member=False, is_paired=False, seeds=(0, 1, 2)))
-    assert unpaired.notes[0].startswith("Not paired: seeds 0 to 2, and ")
-    told = records(found)[0]
-    assert (told["difference"], told["difference_low"]) == ("-0.25", "-0.3")

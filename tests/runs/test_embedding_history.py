@@ -22,7 +22,7 @@ def trained(name: str = "run", **changes: Any) -> Run:
     return run
 
 
-@pytest.mark.parametrize("spelled", [False, True])
+@pytest.mark.parametrize("spelled", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_the_vectors_of_all_characters_are_kept_at_their_steps_and_at_the_end(
     spelled: bool,
 ) -> None:
@@ -34,12 +34,6 @@ def test_the_vectors_of_all_characters_are_kept_at_their_steps_and_at_the_end(
         expected = parts @ np.asarray(run.at(step).stacked.tokens)
         np.testing.assert_allclose(embedding_history.load(kept, step), expected, atol=1e-5)
     assert {8, 16} <= {row.step for row in run.folder.read_metrics()}
-
-
-def test_a_history_changes_nothing_else() -> None:
-    plain, kept = trained("plain"), trained("kept", training__history_every=3)
-    assert not plain.folder.history.exists()
-    assert tiny.same(plain.load_models().stacked, kept.load_models().stacked)
 
 
 def test_a_damaged_moment_is_told() -> None:

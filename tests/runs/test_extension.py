@@ -43,16 +43,12 @@ def assert_trained_alike(one: Run, other: Run) -> None:
     np.testing.assert_allclose(*curves, rtol=1e-4)
 
 
-@pytest.mark.parametrize("schedule", ["cosine"])
-def test_it_is_trained_as_by_a_recipe_that_says_so(schedule: str) -> None:
-    """Ends of 17 and 24 steps are no ends of a chunk or a checkpoint."""
-    asked = tiny.overrides(optimizer__schedule=schedule, training__steps=17)
-    api.begin("addition", 2, "grown", asked).train()
-    for steps in (24, 30):
-        curta.extend("grown", steps).train()
-    whole = tiny.overrides(
-        optimizer__schedule=schedule, training__steps=30, training__extended_at=[17, 24]
-    )
+def test_it_is_trained_as_by_a_recipe_that_says_so() -> None:
+    """An end of 17 steps is no end of a chunk or a checkpoint."""
+    cosine = {"optimizer__schedule": "cosine"}
+    api.begin("addition", 2, "grown", tiny.overrides(training__steps=17, **cosine)).train()
+    curta.extend("grown", 30).train()
+    whole = tiny.overrides(training__steps=30, training__extended_at=[17], **cosine)
     api.begin("addition", 2, "whole", whole).train()
     grown, other = curta.load("grown"), curta.load("whole")
     assert grown.recipe.training == other.recipe.training
@@ -82,6 +78,7 @@ def test_what_followed_follows_again_and_the_former_evaluation_is_kept(
     assert "Ended before, at step 20" in text
 
 
+@pytest.mark.slow
 def test_from_the_command_line(capsys: pytest.CaptureFixture[str], shared_runs: Shared) -> None:
     shared_runs.finished("mine", 1, **SIZES)
     assert main(["train", "--resume", "mine", "training.steps=25"]) in (0, 1)
@@ -91,7 +88,7 @@ def test_from_the_command_line(capsys: pytest.CaptureFixture[str], shared_runs: 
     assert "mine is finished: 25 steps" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("writes", [1, 3])
+@pytest.mark.parametrize("writes", [pytest.param(1, marks=pytest.mark.slow), 3])
 def test_broken_off_after_any_write_the_run_is_whole_and_is_resumed(
     writes: int, shared_runs: Shared, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -107,10 +104,9 @@ def test_broken_off_after_any_write_the_run_is_whole_and_is_resumed(
     again.complete()
     assert again.step == again.folder.read_info().steps == again.recipe.training.steps
     assert again.read_rows()
-    curta.extend("mine", 40).complete()
-    assert curta.load("mine").recipe.training.ends == ((20, 30, 40) if writes == 3 else (20, 40))
 
 
+@pytest.mark.slow
 def test_broken_off_no_result_of_former_weights_is_taken_for_one_of_the_new(
     shared_runs: Shared, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,7 +17,6 @@ from curta.frontends.cli import main
 from curta.frontends.run import Run
 from curta.runs import embedding_history, ownership
 from curta.runs.verify import Part
-from tests import tiny
 from tests.made_once import Shared
 from tests.runs.test_folders import change
 
@@ -227,53 +226,3 @@ def test_foreign_things_are_told(mine: Path, place: str, kind: str) -> None:
     found = bad()
     assert [*found] == [name]
     assert found[name].state == "foreign"
-
-
-def test_the_command_says_what_to_do_in_letters(
-    mine: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (mine / "evaluation.json").write_text("{")
-    (mine / "\x1b[2J\n[bold]").touch()
-    assert main(["runs", "mine"]) == 1
-    lines = [line for line in capsys.readouterr().out.splitlines() if line[:5] != "whole"]
-    assert lines == [
-        "damaged evaluation.json: evaluation of run 'mine' is damaged: evaluation.json is no valid"
-        " JSON; `curta evaluate mine` makes it anew",
-        r"foreign \x1b[2J\n[bold]: a file that is none of the run's: remove it if you do not"
-        " know it",
-        "mine: 14 files are whole",
-    ]
-    assert main(["runs", "mine", "--json"]) == 1
-    found = json.loads(capsys.readouterr().out)["files"]
-    assert {"name": "run.json", "state": "whole", "about": ""} in found
-    assert main(["runs", "yours"]) == 2
-
-
-@pytest.fixture(scope="module")
-def compared(brief: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("runs")
-    small = tiny.overrides(training__steps=2, evaluation__certificate=0)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CURTA_RUNS", str(root))
-        curta.compare(["one: addition", "two: addition"], seeds=1, run="both", **small)
-    return root / "both"
-
-
-@pytest.mark.slow
-def test_a_comparison_is_verified_run_by_run(compared: Path, runs_folder: Path) -> None:
-    shutil.copytree(compared, folder := runs_folder / "both")
-    (folder / "evaluations" / "digits-500").mkdir(parents=True)
-    assert bad("both") == {}
-    assert {"comparison.json", "one/run.json", "two/run.json", "report.html"} <= {
-        part.name for part in curta.verify("both")
-    }
-    (folder / "one" / "run.json").unlink()
-    shutil.rmtree(folder / "two")
-    (folder / "three").mkdir()
-    found = bad("both")
-    assert {name: part.state for name, part in found.items()} == {
-        "one/run.json": "missing", "two": "missing", "three": "foreign",
-    }  # fmt: skip
-    (folder / "comparison.json").unlink()
-    os.mkfifo(folder / "comparison.json")
-    assert bad("both")["comparison.json"].state == "foreign"

@@ -242,6 +242,28 @@ def shipped_names() -> list[str]:
     return sorted(path.with_suffix("").as_posix() for path in paths)
 
 
+START = ("addition", "multiplication", "sorting", "addition-reversed", "grokking-97")
+"""Recipes to begin with: three that are exact at any length, and two for contrast."""
+
+
+def grouped() -> dict[str, list[tuple[str, str]]]:
+    """Shipped recipes by group, each as its name and summary; those of START stand twice."""
+    groups: dict[str, list[tuple[str, str]]] = {
+        "Start here": [],
+        "Programs, exact at any length": [],
+        "Published ways of writing, for contrast": [],
+        "Settings of published sources": [],
+    }
+    titles = list(groups)
+    for name in shipped_names():
+        recipe = shipped(name)
+        group = 3 if "/" in name else 2 if "layout" in recipe else 1
+        groups[titles[group]].append((name, recipe.get("summary", "")))
+    every = dict(row for rows in groups.values() for row in rows)
+    groups[titles[0]] = [(name, every[name]) for name in START]
+    return groups
+
+
 def shipped(name: str) -> dict[str, Any]:
     """The fields of a recipe that comes with the program, as its file has them."""
     return tables((_SHIPPED / f"{name}.toml").read_text("utf-8"), f"recipe {name!r}")
@@ -459,6 +481,11 @@ def field_paths(
     return list(dict.fromkeys(paths))
 
 
+WATCHING = (
+    "training.validate_every", "training.checkpoint_every", "training.named_at_checkpoints",
+)  # fmt: skip
+"""Fields of what is seen of a training while it goes on, which leave its weights as they are."""
+
 SPANS = {f"task.{name}" for name in (*SIZES, "values")}
 """Fields of a lowest and a highest value."""
 
@@ -478,6 +505,7 @@ def with_summary(
         path
         for path in overrides
         if path.partition(".")[0] not in ("summary", "evaluation")
+        and path not in WATCHING
         and lookup(after, path) != lookup(before, path)
     ]
     if not changed or "summary" in overrides:

@@ -132,9 +132,10 @@ class Metric:
 
     `loss` is the mean of a scored token in nats, None once the member has stopped; `seconds` are
     those of training until then. What is validated stands in the line of that step, with the
-    exact match of each operator where there are several, and so does
-    `evaluated`: exact match of what is watched, by names such as `+ held out` and `+ 20`. `named`
-    are the answers to named problems at a checkpoint, by the problem.
+    exact match of each operator where there are several, the learning rate of the next step, and
+    under a window `windows_right`: a bit for each of the windows of `TrainingWindows.sample`, in
+    base64. So does `evaluated`: exact match of what is watched, by names such as `+ held out` and
+    `+ 20`. `named` are the answers to named problems at a checkpoint, by the problem.
     """
 
     step: int
@@ -146,5 +147,7 @@ class Metric:
     validation_exact_match: float | None = None
     validation_token_accuracy: float | None = None
     validation_by_operator: dict[str, float] = field(default_factory=dict)
+    learning_rate: float | None = None
+    windows_right: str = ""
     evaluated: dict[str, float] = field(default_factory=dict)
     named: dict[str, NamedAnswer] = field(default_factory=dict)

@@ -4,6 +4,7 @@ Several processes that train one run all go through it, and come to the same dec
 that these depend on is fetched by all; process 0 alone has a `Record`.
 """
 
+import base64
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
@@ -15,7 +16,7 @@ import numpy as np
 
 from curta.config.recipe import Recipe
 from curta.config.sections import Training
-from curta.evaluation import gap, scoring, writing
+from curta.evaluation import gap, memo, scoring, writing
 from curta.layouts import Layout
 from curta.problems import tasks
 from curta.problems.problem import Problem, answer_text, parse
@@ -28,6 +29,7 @@ from curta.runs.repair import Repair
 from curta.training import optimizers, processes, records, trainer
 from curta.training.records import Data
 from curta.training.trainer import CHUNK, Member, Metrics
+from curta.training.windows import TrainingWindows
 
 BUCKET = 10
 """Steps that one line of metrics averages over."""
@@ -43,13 +45,14 @@ class Loop:
         layout: Layout,
         call: Callable[..., tuple[Member, Metrics]],
         data: Data,
+        windows: TrainingWindows | None,
         repair: Repair | None,
         record: Record | None,
         interrupted: Noted,
     ) -> None:
         self.recipe, self.settings, self.layout = recipe, recipe.training, layout
         self.call, self.record, self.interrupted = call, record, interrupted
-        self.data, self.repair = data, repair
+        self.data, self.windows, self.repair = data, windows, repair
         self.seeds, self.members = tuple(info.seeds), len(info.seeds)
         self.stopped = dict(info.stopped)
         self.end = self.settings.steps if info.ended is None else info.ended
@@ -166,9 +169,9 @@ class Loop:
     ) -> tuple[Member, list[Metric], Validated | None]:
         """Add to each member's last row the validation, what is watched, and named answers.
 
-        Each has steps at which it is due. Training ends here if the validation is good enough;
-        that is noted before the checkpoint is written, so a run killed in between ends at the same
-        step. Returns the state with the best weights by validation.
+        Each has steps at which it is due; windows are tried with a validation. Training ends here
+        if the validation is good enough; that is noted before the checkpoint is written, so a run
+        killed in between ends at the same step. Returns the state with the best weights by validation.
         """
         settings, validated = self.settings, None
         added: dict[int, dict[str, Any]] = {member: {} for member in range(self.members)}
@@ -197,7 +200,14 @@ class Loop:
                         operator: round(shares[member], 6)
                         for operator, shares in validated.by_operator.items()
                     },
+                    "learning_rate": float(f"{validated.learning_rate:.6g}"),
                 }
+            if self.windows is not None:
+                sample = self.windows.sample()
+                rows_of, targets = self.windows.rows[sample], self.windows.targets[sample]
+                right = memo.calculate(processes.local(state.model), rows_of, targets).margin > 0
+                for member, bits in enumerate(np.packbits(right, axis=1)):
+                    added[member]["windows_right"] = base64.b64encode(bits.tobytes()).decode()
         if settings.evaluate_every and step % settings.evaluate_every == 0:
             watched = gap.watched_exact_match(self._models_at(state), self._watched)
             for member in trained:

@@ -206,7 +206,7 @@ class Session:
                 save = partial(windows.save, self.folder.path)
             repair = Repair(self.recipe, self.windows, step, place, save)
         info = self.folder.read_info()
-        loop = Loop(info, self.recipe, self.layout, call, data, repair, record, interrupted)
+        loop = Loop(info, self.recipe, self.layout, call, data, shown, repair, record, interrupted)
         return loop, state, compile_seconds
 
     def _tell(self, do: str, **more: Any) -> None:

@@ -26,6 +26,9 @@ from curta.programs.machine.survey import Recorder
 
 FILE = "shown.safetensors"
 
+SAMPLE = 4096
+"""Most windows that a validation tries: as many as one pass takes."""
+
 NEVER = -1
 """Round of a window that a member was never shown."""
 
@@ -55,6 +58,14 @@ class TrainingWindows:
         """Return the round since which each member has been shown these windows."""
         number = self.index.find(rows)
         return np.where(number < 0, NEVER, self.since[:, number])
+
+    def sample(self) -> Int[np.ndarray, " sample"]:
+        """Return the windows that a validation tries: all, or SAMPLE spread evenly over them.
+
+        It stays the same when windows join the list.
+        """
+        count = len(self.rows) - self.met
+        return np.linspace(0, count - 1, min(count, SAMPLE)).astype(np.int64)
 
     def rounds(self, member: int) -> list[int]:
         """How many windows a member had wrong as each of its rounds of repair began."""

@@ -93,6 +93,7 @@ def status(runs: Path, name: str) -> str:
     return curta.load(str(runs / name)).folder.read_info().status
 
 
+@pytest.mark.slow
 def test_two_processes_have_the_weights_of_two_devices(runs_folder: Path) -> None:
     """They share each batch: every step sums what both have found."""
     changes = tiny.DENSE | {"positions__name": "rope"}

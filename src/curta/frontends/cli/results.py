@@ -362,18 +362,10 @@ def _paper(
 
 def list_recipes() -> int:
     """Print the recipes that come with the program, in groups, and the comparisons."""
-    from curta.config.recipe import shipped, shipped_names
+    from curta.config.recipe import grouped
     from curta.runs import comparison_spec
 
-    groups: dict[str, list[tuple[str, str]]] = {
-        "Programs, exact at any length": [],
-        "Published ways of writing, for contrast": [],
-        "Settings of published sources": [],
-    }
-    for name in shipped_names():
-        recipe = shipped(name)
-        group = 2 if "/" in name else 1 if "layout" in recipe else 0
-        groups[list(groups)[group]].append((name, recipe.get("summary", "")))
+    groups = grouped()
     groups["Comparisons, for `curta compare`"] = [
         (name, comparison_spec.read(name).title) for name in comparison_spec.names()
     ]
