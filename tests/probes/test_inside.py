@@ -16,10 +16,10 @@ from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
 from curta.model.transformer import Transformer
 from curta.probes import attention
-from curta.probes.attention import SOURCES, Attention
+from curta.probes.attention import SOURCES, AttentionShares
 from curta.probes.counterfactual import carry_changes, effects, implied_next, random_changes
 from curta.probes.logits import Top
-from curta.probes.tokens import Tokens, trace_paths
+from curta.probes.tokens import TokenPaths, trace_paths
 from curta.problems.problem import parse
 from curta.runs import embedding_history
 from tests import tiny
@@ -146,7 +146,7 @@ def test_what_a_key_is_to_a_query_by_its_definition() -> None:
 
 def test_a_window_of_one_place_looks_no_farther(windowed: Run) -> None:
     """From place p it reaches p and p + 1, where the next digit is written."""
-    for row in found(Attention(count=3), windowed).rows:
+    for row in found(AttentionShares(count=3), windowed).rows:
         assert row["above"] == row["farther"] == row["every place"] == 0
         assert 0 < row["same place"] < 1
 
@@ -286,7 +286,7 @@ def remembering(*steps: int) -> Run:
 def test_paths_of_a_run_with_a_history_lead_over_its_moments() -> None:
     steps = [0, 3, 6, 10]
     run = remembering(*steps)
-    finding = found(Tokens(plane="principal"), run, 1)
+    finding = found(TokenPaths(plane="principal"), run, 1)
     assert [row["step"] for row in only(finding, token="7")] == steps
     kept = (embedding_history.load(run.folder.history, step) for step in steps)
     moments = [moment[1, run.layout.digits] for moment in kept]

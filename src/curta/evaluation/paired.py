@@ -1,4 +1,4 @@
-"""Two runs asked the same problems: which of them only one has right, and how sure that is."""
+"""Two runs on the same problems: which problems only one of them has right, and significance."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ from curta.problems.problem import Problem, widths
 
 
 class EvaluatedRun(NamedTuple):
-    """Trained members, their seeds, and the recipe that they are of."""
+    """Trained members, their seeds, and their recipe."""
 
     recipe: Recipe
     models: scoring.Models
@@ -29,9 +29,9 @@ class EvaluatedRun(NamedTuple):
 
 @dataclass(frozen=True)
 class Discordance:
-    """How many problems two members have right, one of each run, and McNemar's exact test.
+    """How many problems two members have right, one from each run, and McNemar's exact test.
 
-    `adjusted` is `p` with regard to all rows, by Holm's method.
+    `adjusted` is `p` adjusted for all rows by Holm's method.
     """
 
     both: int
@@ -44,7 +44,7 @@ class Discordance:
 
 @dataclass(frozen=True)
 class Difference:
-    """The means over all seeds of each run, the first less the second, and its interval."""
+    """The means over all seeds of each run, first minus second, and the interval."""
 
     first: float
     second: float
@@ -56,7 +56,7 @@ class Difference:
 class PairedSlice:
     """Two runs on the same problems of one operator, size and slice.
 
-    `members` are of one member each, where these were chosen or there is only one.
+    `members` compares one member of each, if members were chosen or there is only one.
     """
 
     operator: str
@@ -70,10 +70,10 @@ class PairedSlice:
 
 @dataclass(frozen=True)
 class Paired:
-    """Two runs by names that tell them apart, asked the same problems, which `seed` draws.
+    """Two runs, by distinct names, on the same problems, drawn with `seed`.
 
-    `paired` says whether both have the same seeds, so that they are compared seed by seed;
-    `member_seeds` are those of the members that are compared problem by problem.
+    `paired` is True if both have the same seeds, and so are compared seed by seed; `member_seeds`
+    are those of the members that are compared problem by problem.
     """
 
     first: str
@@ -104,8 +104,8 @@ def paired(
 ) -> Paired:
     """Evaluate both runs on every problem of the settings that both can be evaluated on.
 
-    With a `member` that one of each is compared problem by problem. Raises UserError where there
-    is no such problem.
+    With a `member`, those members are compared problem by problem. Raises UserError if there is no
+    common problem.
     """
     if member is None and len(first.seeds) == len(second.seeds) == 1:
         member = 0
@@ -158,9 +158,9 @@ def paired(
 def common(
     first: EvaluatedRun, second: EvaluatedRun, settings: sections.Evaluation
 ) -> Iterator[list[ProblemSet]]:
-    """Yield the slices of each size: of operators of the same base, where both have positions.
+    """Yield the slices of each size that both runs have positions for, for operators of equal base.
 
-    Held-out ones where both hold out the same, without those that watched either training.
+    Also yields held-out problems where both hold out the same, without those of validation.
     """
     layout = first.models.layout
     for task in first.recipe.tasks:
@@ -203,8 +203,7 @@ def _refusal(run: EvaluatedRun, operator: str, size: int | str) -> str | None:
 def _discordance(
     first: Bool[np.ndarray, " problems"], second: Bool[np.ndarray, " problems"]
 ) -> Discordance:
-    """Count, not yet adjusted: of right, right, wrong and right, wrong, wrong 1 is both's, 1 the
-    first's alone, none the second's, 1 nobody's."""
+    """Count both, first alone, second alone and neither; `adjusted` is filled in later."""
     only_first, only_second = int((first & ~second).sum()), int((second & ~first).sum())
     p = statistics.mcnemar(only_first, only_second)
     return Discordance(

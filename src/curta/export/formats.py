@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 from curta.config.errors import unknown
 from curta.config.registry import optional_module
 
-Row = dict[str, Any]
+DataRow = dict[str, Any]
 """A problem as it is written, by column."""
 
 
 class FileFormat(NamedTuple):
     suffix: str
     summary: str
-    line: Callable[[Row], str] | None = None
+    line: Callable[[DataRow], str] | None = None
     """A row as a line of text; None for Parquet."""
 
 
@@ -45,7 +45,7 @@ def format_named(name: str) -> FileFormat:
 @contextmanager
 def row_writer(
     form: FileFormat, path: Path, columns: Mapping[str, str]
-) -> Iterator[Callable[[Sequence[Row]], Any]]:
+) -> Iterator[Callable[[Sequence[DataRow]], Any]]:
     """Open a new file; yields what appends rows to it.
 
     `columns` have the type of each: "string", "int64", or "list " and such a type. Raises UserError

@@ -109,7 +109,7 @@ def data(
     out: str | Path,
     form: str = "parquet",
     seed: int = 0,
-    show: "dataset.Show" = lambda split, share: None,
+    show: "dataset.ShowShare" = lambda split, share: None,
     **settings: Any,
 ) -> "dataset.Summary":
     """Write a recipe's problems as a data set of `rows` to train on, and those held out.

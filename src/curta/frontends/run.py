@@ -22,7 +22,7 @@ from curta.problems.operations import Answer
 from curta.problems.problem import Problem
 from curta.programs.user.run_snapshot import refusal
 from curta.report.comparison import write_comparison
-from curta.report.notebook import Picture, Rows, find_pictures, slice_row
+from curta.report.notebook import PictureFile, Rows, find_pictures, slice_row
 from curta.report.page import write_report
 from curta.report.rendering import PagePart
 from curta.report.summary import counted, hardest
@@ -61,7 +61,7 @@ class Run(Session):
     def report(self) -> Path:
         return self.folder.path / "report.html"
 
-    def find_pictures(self) -> dict[str, Picture]:
+    def find_pictures(self) -> dict[str, PictureFile]:
         """The report's pictures: `learning`, `lengths`, `grid`, `probes/NAME`."""
         return find_pictures(self.folder.path)
 
@@ -321,7 +321,7 @@ class Comparison(comparison.Comparison):
     def report(self) -> Path:
         return self.path / "report.html"
 
-    def find_pictures(self) -> dict[str, Picture]:
+    def find_pictures(self) -> dict[str, PictureFile]:
         """The report's pictures, `learning` and `lengths` among them."""
         return find_pictures(self.path)
 

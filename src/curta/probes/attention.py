@@ -35,7 +35,7 @@ OWN, SAME, BELOW, ABOVE, FARTHER, EVERY, SIGNS, ABSENT = range(len(SOURCES))
 
 
 @dataclass(frozen=True)
-class Attention(Probe):
+class AttentionShares(Probe):
     """Attention in one `problem`, or the mean over a sample of the longest size in training."""
 
     name: ClassVar[str] = "attention"

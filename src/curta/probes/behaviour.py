@@ -49,11 +49,11 @@ if TYPE_CHECKING:
 TEN = range(10)
 
 
-Group = tuple[Row, list[Problem]]
+ProblemGroup = tuple[Row, list[Problem]]
 """The first cells of a row, and the problems that the row counts."""
 
 
-def exact_match_rows(subject: Subject, groups: Sequence[Group]) -> list[Row]:
+def exact_match_rows(subject: Subject, groups: Sequence[ProblemGroup]) -> list[Row]:
     """Return a row for each group of problems, with the exact match of each member."""
     shares = subject.shares([problems for _, problems in groups])
     return [
@@ -77,7 +77,7 @@ class SingleDigits(TaskProbe):
         return operation_named(task.operator).takes(2) and task.base == 10
 
     def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
-        sample = answerable(task, product(TEN, repeat=2))
+        sample = answerable(task, product(TEN, TEN))
         correct = subject.exact_match(sample)
         row = {"operator": task.operator, "problems": len(sample)}
         row |= summary_statistics(correct.mean(axis=1))
@@ -240,7 +240,7 @@ class CarryChains(TaskProbe):
         for digits in in_and_beyond(task):
             most = digits if CHAINS[task.operator].whole else digits - 1
             chains = np.linspace(0, most, min(LENGTHS, most + 1)).round().astype(int).tolist()
-            groups: list[Group] = [
+            groups: list[ProblemGroup] = [
                 (
                     {"operator": task.operator, "digits": digits, "chain": chain},
                     chained(task.operator, digits, chain, self.count, self.seed),
@@ -327,7 +327,7 @@ class OperandRange(TaskProbe):
             name = f"{'' if low == 1 else low}L to {high}L"
             for beyond in ("one", "both"):
                 samples[name, beyond] = self.draw(task, limits, (low, high), beyond)
-        groups: list[Group] = [
+        groups: list[ProblemGroup] = [
             ({"operator": task.operator, "range": name, "beyond": beyond}, sample)
             for (name, beyond), sample in samples.items()
         ]
@@ -401,7 +401,7 @@ class Longer(TaskProbe):
         return not operation_named(task.operator).modulus
 
     def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
-        longest, groups = task_sizes.widest(task)[0], list[Group]()
+        longest, groups = task_sizes.widest(task)[0], list[ProblemGroup]()
         for digits in (*range(longest, 2 * longest + 1), 3 * longest):
             first, *others = in_proportion(task, digits)
             sample = subject.sample(task, self.count, self.seed, (first, *others))

@@ -55,7 +55,7 @@ IMPLIED = {
 """The cases in which the next digit is implied, and their descriptions."""
 
 
-class Change(NamedTuple):
+class TokenChange(NamedTuple):
     """One token of a text replaced by another; `implied` is the next token that it implies."""
 
     problem: Problem
@@ -151,17 +151,17 @@ class Counterfactual(TaskProbe):
         return TaskFinding(rows, panels, tuple(notes))
 
 
-def random_changes(problem: Problem, layout: Layout, rng: Random) -> Iterator[Change]:
+def random_changes(problem: Problem, layout: Layout, rng: Random) -> Iterator[TokenChange]:
     """Yield every digit that the model writes, replaced by another one."""
     tokens, prompt = layout.tokens_of(problem)
     for slot, token in enumerate(tokens[prompt:], prompt):
         # tokens that are the same but for their digit; none for a sign
         alike = [layout.with_value(token, value) for value in range(len(layout.digits))]
         if others := [other for other in alike if other is not None and other != token]:
-            yield Change(problem, slot, rng.choice(others))
+            yield TokenChange(problem, slot, rng.choice(others))
 
 
-def carry_changes(problem: Problem, layout: Layout) -> Iterator[Change]:
+def carry_changes(problem: Problem, layout: Layout) -> Iterator[TokenChange]:
     """Yield every digit of a sum but the highest, as the other carry would have it.
 
     Nothing, unless the layout writes the sum's digits alone, least significant first.
@@ -181,10 +181,10 @@ def carry_changes(problem: Problem, layout: Layout) -> Iterator[Change]:
         token = layout.with_value(tokens[slot], digit)
         follows = layout.with_value(tokens[slot + 1], implied)
         if token is not None and follows is not None:
-            yield Change(problem, slot, token, follows)
+            yield TokenChange(problem, slot, token, follows)
 
 
-def effects(question: Question, changes: Sequence[Change]) -> Effects:
+def effects(question: Question, changes: Sequence[TokenChange]) -> Effects:
     """Return the effect of each change on the tokens after it."""
     layout, written = question.layout, question.written
     row_of = {problem: number for number, problem in enumerate(question.problems)}
@@ -210,7 +210,7 @@ def effects(question: Question, changes: Sequence[Change]) -> Effects:
 
 
 def implied_next(
-    question: Question, changes: Sequence[Change]
+    question: Question, changes: Sequence[TokenChange]
 ) -> dict[str, Bool[np.ndarray, "members changes"]]:
     """Return for each of the cases `IMPLIED` whether the next token is the implied one.
 

@@ -130,7 +130,7 @@ class Linear(TaskProbe):
         question: Question,
         places: Int[np.ndarray, " digits"],
         base: int,
-    ) -> Iterator[Reading]:
+    ) -> Iterator[CarryReading]:
         """Yield the labels to read at each digit position, except where they never vary."""
         problem = question.digits.problem
         for place in range(1, int(places.max(initial=0)) + 1):
@@ -143,10 +143,10 @@ class Linear(TaskProbe):
                 rng = np.random.default_rng([self.seed, place])
                 controls = rng.random((CONTROLS, base, base, 2)) < share
                 labels = np.stack([carry == 1, *controls[:, *below.T]])
-                yield Reading(place, mine, fit, labels)
+                yield CarryReading(place, mine, fit, labels)
 
 
-class Reading(NamedTuple):
+class CarryReading(NamedTuple):
     """The labels to read at one digit position: the carry first, then the control tasks."""
 
     place: int

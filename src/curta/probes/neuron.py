@@ -24,8 +24,8 @@ from curta.config.positions import Window
 from curta.probes.base import Finding, Probe, Row, option
 from curta.probes.inside.factors import (
     Codes,
-    Factor,
     NeuronValues,
+    WindowFactor,
     additive,
     carried,
     cell_factors,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from curta.evaluation.scoring import Models
     from curta.layouts.program import ProgramLayout
     from curta.model.transformer import Transformer
-    from curta.probes.inside.windows import Rows, Targets
+    from curta.probes.inside.windows import WindowRows, WindowTargets
     from curta.probes.subject import Subject
 
 TEXTS = 20
@@ -50,14 +50,14 @@ TEXTS = 20
 COLUMNS = ("member", "layer", "neuron", "explained by", "values", "share", "additive")
 
 
-class RoleWindows(NamedTuple):
+class NeuronWindows(NamedTuple):
     """All windows of one role, the right token after each, and the cells in which they differ."""
 
     role: str
-    rows: Rows
-    targets: Targets
-    cells: list[Factor]
-    following: Factor
+    rows: WindowRows
+    targets: WindowTargets
+    cells: list[WindowFactor]
+    following: WindowFactor
     """By the next token; signs count as the digit 0."""
     written: Codes
     """The digit of the next token."""
@@ -87,7 +87,7 @@ class Neuron(Probe):
         return self.examine_windows(subject.models, subject.members, *all_windows(subject.run))
 
     def examine_windows(
-        self, models: Models, members: Sequence[int], rows: Rows, targets: Targets
+        self, models: Models, members: Sequence[int], rows: WindowRows, targets: WindowTargets
     ) -> Finding:
         """Return the finding for these members over these windows."""
         from curta.probes.inside.windows import responses
@@ -126,7 +126,9 @@ class Neuron(Probe):
         )
         return Finding(COLUMNS, table, {"shows": shows, "panels": panels}, tuple(notes))
 
-    def windows(self, layout: ProgramLayout, rows: Rows, targets: Targets) -> RoleWindows:
+    def windows(
+        self, layout: ProgramLayout, rows: WindowRows, targets: WindowTargets
+    ) -> NeuronWindows:
         """Return the windows of the chosen role, by default the role with most windows."""
         roles = layout.machine.role[rows[:, 0]]
         role = self.role or layout.machine.roles[int(np.bincount(roles).argmax())].name
@@ -137,11 +139,11 @@ class Neuron(Probe):
         if not layout.windows.get(role) or not len(rows):
             raise UserError(f"role {role!r} has no windows of two cells")
         digits = np.array([layout.value(token) or 0 for token in range(len(layout.characters))])
-        cells, following = cell_factors(layout, role, rows), Factor.of("next token", targets)
-        return RoleWindows(role, rows, targets, cells, following, digits[targets])
+        cells, following = cell_factors(layout, role, rows), WindowFactor.of("next token", targets)
+        return NeuronWindows(role, rows, targets, cells, following, digits[targets])
 
     def costliest(
-        self, model: Transformer, windows: RoleWindows
+        self, model: Transformer, windows: NeuronWindows
     ) -> tuple[int, int, tuple[float, float]]:
         """Return the layer and number of the neuron, and the losses with and without it."""
         from curta.probes.inside.windows import losses_without
@@ -167,8 +169,8 @@ class Neuron(Probe):
         return layer, neurons[place], (whole, without[place])
 
     def axes(
-        self, values: NeuronValues, windows: RoleWindows
-    ) -> tuple[Factor, Factor, Factor | None]:
+        self, values: NeuronValues, windows: NeuronWindows
+    ) -> tuple[WindowFactor, WindowFactor, WindowFactor | None]:
         """Return the cells to draw by, and the carry: two whose sum is written, or the best two."""
         names = [cell.name for cell in windows.cells]
         for name, chosen in (("--x", self.x), ("--y", self.y)):
@@ -190,12 +192,16 @@ class Neuron(Probe):
 
 
 def explanations(
-    values: NeuronValues, windows: RoleWindows, x: Factor, y: Factor, carry: Factor | None
+    values: NeuronValues,
+    windows: NeuronWindows,
+    x: WindowFactor,
+    y: WindowFactor,
+    carry: WindowFactor | None,
 ) -> list[Row]:
     """Return the share that each cell, pair of cells and function explains, largest first."""
     rows = list[Row]()
 
-    def add(factor: Factor, added: float | None = None) -> None:
+    def add(factor: WindowFactor, added: float | None = None) -> None:
         row: Row = {"explained by": factor.name, "values": len(factor.labels)}
         row["share"] = round(explained(values, factor), 6)
         row["additive"] = None if added is None else round(added, 6)
@@ -211,7 +217,7 @@ def explanations(
 
 
 def draw_tables(
-    title: str, values: NeuronValues, x: Factor, y: Factor, carry: Factor | None
+    title: str, values: NeuronValues, x: WindowFactor, y: WindowFactor, carry: WindowFactor | None
 ) -> list[Heat]:
     """Return a table of x by y, or one for each value of the carry, on one colour scale."""
     windows = np.arange(len(values))

@@ -36,7 +36,7 @@ COLUMNS = ("member", "step", "token", "x", "y")
 
 
 @dataclass(frozen=True)
-class Tokens(Probe):
+class TokenPaths(Probe):
     name: ClassVar[str] = "tokens"
     summary: ClassVar[str] = "the vectors of digits and signs in a plane, and how they moved"
 

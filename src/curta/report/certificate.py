@@ -48,7 +48,7 @@ ROOM = 200_000
 CELL = 20
 """Side of a cell of a map in pixels."""
 
-Column = Int[np.ndarray, " windows"]
+WindowColumn = Int[np.ndarray, " windows"]
 
 
 @dataclass(frozen=True)
@@ -173,12 +173,12 @@ def certificate_section(certified: Certified, plot: Markup | None) -> dict[str, 
     }
 
 
-class Cell(NamedTuple):
+class WindowCell(NamedTuple):
     """A square of a window: its symbols in order, and for each window the number of its symbol."""
 
     name: str
     symbols: list[str]
-    classes: Column
+    classes: WindowColumn
 
 
 class RoleTable(NamedTuple):
@@ -189,9 +189,9 @@ class RoleTable(NamedTuple):
     """
 
     role: str
-    cells: list[Cell]
+    cells: list[WindowCell]
     following: list[tuple[str, str, int]]
-    classes: Column
+    classes: WindowColumn
     top: int
     """The value that has the last colour."""
     down: int | None
@@ -274,7 +274,7 @@ def role_tables(certified: Certified, windows: CertifiedWindows) -> list[RoleTab
     return tables
 
 
-def _cell(layout: ProgramLayout, name: str, tokens: Column) -> Cell:
+def _cell(layout: ProgramLayout, name: str, tokens: WindowColumn) -> WindowCell:
     """Return a cell in which tokens that differ in their move alone are one symbol."""
     machine_tokens = layout.machine.tokens
     keys = dict[int, tuple[int, int, str]]()
@@ -288,10 +288,10 @@ def _cell(layout: ProgramLayout, name: str, tokens: Column) -> Cell:
     lookup = np.zeros(len(machine_tokens) + 1, np.int64)
     for number, key in keys.items():
         lookup[number] = order.index(key)
-    return Cell(name, [symbol for _, _, symbol in order], lookup[tokens])
+    return WindowCell(name, [symbol for _, _, symbol in order], lookup[tokens])
 
 
-def _entropy(code: Column, target: Column) -> float:
+def _entropy(code: WindowColumn, target: WindowColumn) -> float:
     """Return the entropy of the target given the code, in nats."""
     joint = np.unique(code * (int(target.max()) + 1) + target, return_counts=True)[1]
     alone = np.unique(code, return_counts=True)[1]

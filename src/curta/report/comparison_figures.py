@@ -36,7 +36,7 @@ MAP_LINES = 30
 
 LOSS = "loss at the end of training"
 
-Value = Callable[[ComparisonRow], Any]
+RowValue = Callable[[ComparisonRow], Any]
 """The value against which a row is drawn."""
 
 
@@ -190,7 +190,7 @@ def by_value(compared: Compared, path: str) -> Figure:
     return _against(compared, path, lambda row: row.changes[path], apart)
 
 
-def _against(compared: Compared, label: str, value: Value, apart: Sequence[str]) -> Figure:
+def _against(compared: Compared, label: str, value: RowValue, apart: Sequence[str]) -> Figure:
     """Draw final loss and exact match, in-distribution and out-of-distribution, against a value.
 
     Every member is a point. A line joins the medians where values have an order; there are no

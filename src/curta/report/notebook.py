@@ -9,7 +9,7 @@ from curta.report.rendering import render
 
 
 @dataclass(frozen=True)
-class Picture:
+class PictureFile:
     """An SVG file, which a notebook draws."""
 
     path: Path
@@ -26,10 +26,12 @@ class Rows(list[dict[str, Any]]):
         return render("notebook.html", rows=self, about=about)
 
 
-def find_pictures(folder: Path) -> dict[str, Picture]:
+def find_pictures(folder: Path) -> dict[str, PictureFile]:
     """Return the pictures of a report by name, those of probes as `probes/NAME`."""
     paths = sorted([*folder.glob("*.svg"), *folder.glob("probes/*.svg")])
-    return {path.relative_to(folder).with_suffix("").as_posix(): Picture(path) for path in paths}
+    return {
+        path.relative_to(folder).with_suffix("").as_posix(): PictureFile(path) for path in paths
+    }
 
 
 def slice_row(row: SliceSummary | UnevaluatedSize) -> dict[str, Any]:

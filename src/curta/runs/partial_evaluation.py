@@ -17,7 +17,7 @@ from typing import Any
 
 from curta.config import files, typed
 from curta.config.errors import UserError
-from curta.evaluation.exact_match import Cells
+from curta.evaluation.exact_match import GridRow
 from curta.evaluation.results import Gap, SliceResult
 from curta.evaluation.suite import Find, PartResult
 from curta.runs import interrupts
@@ -33,7 +33,7 @@ class EvaluatedPart:
 
     of: str
     name: str
-    rows: list[SliceResult] | Cells | list[Gap]
+    rows: list[SliceResult] | GridRow | list[Gap]
 
 
 class KeptParts:

@@ -33,7 +33,7 @@ from curta.export.dataset.splits import (
     beyond,
     sources,
 )
-from curta.export.formats import FORMATS, Row, format_named, row_writer
+from curta.export.formats import FORMATS, DataRow, format_named, row_writer
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
@@ -65,9 +65,9 @@ MEANING = {
 }
 """What the card says of each split."""
 
-Show = Callable[[str, float], None]
+ShowShare = Callable[[str, float], None]
 
-Group = list[tuple[Problem, Layout]]
+WrittenProblems = list[tuple[Problem, Layout]]
 """Problems, each with the layout in which it is written."""
 
 
@@ -136,7 +136,7 @@ class DataColumns:
             types |= dict.fromkeys(self.squares, "list int32")
         return types
 
-    def row(self, problem: Problem, layout: Layout) -> Row:
+    def row(self, problem: Problem, layout: Layout) -> DataRow:
         """Return a problem as it is written; UserError where a program writes another answer."""
 
         def number(value: int) -> int | str:
@@ -148,7 +148,7 @@ class DataColumns:
         else:
             texts = layout.prompt(problem), layout.completion(problem) + layout.end_sign
         truth = problem.truth
-        row: Row = {
+        row: DataRow = {
             "prompt": texts[0],
             "completion": texts[1],
             "operator": problem.operator,
@@ -175,7 +175,7 @@ def write(
     out: Path,
     form: str = "parquet",
     seed: int = 0,
-    show: Show = lambda split, share: None,
+    show: ShowShare = lambda split, share: None,
 ) -> Summary:
     """Write `rows` problems to train on, and the recipe's other splits, to a new folder.
 
@@ -194,7 +194,7 @@ def write(
         held: dict[str, set[str]] = {}  # the problems of splits that are written already
         for split in (*SPLITS[1:], TRAIN):
             expected = sum(source.rows for source in by_split[split])
-            groups: Iterator[Group] = mixed(by_split[split])
+            groups: Iterator[WrittenProblems] = mixed(by_split[split])
             if split == TEST_OOD:
                 larger = (
                     [(problem, layout) for problem in problems]
@@ -249,7 +249,7 @@ def key(problem: Problem) -> str:
     return " ".join([problem.operator, *operands])
 
 
-def mixed(of: list[Source]) -> Iterator[Group]:
+def mixed(of: list[Source]) -> Iterator[WrittenProblems]:
     """Groups of at most ROUND problems and a few, with every source's share, in random order."""
     rounds = math.ceil(sum(source.rows for source in of) / ROUND)
     streams = [itertools.chain.from_iterable(source.batches()) for source in of]
@@ -267,11 +267,11 @@ def mixed(of: list[Source]) -> Iterator[Group]:
         yield group
 
 
-def _by_file(groups: Iterator[Group]) -> Iterator[Iterator[Group]]:
+def _by_file(groups: Iterator[WrittenProblems]) -> Iterator[Iterator[WrittenProblems]]:
     """The groups of each file, of PART rows or somewhat more."""
     for first in groups:
 
-        def of_file(first: Group = first) -> Iterator[Group]:
+        def of_file(first: WrittenProblems = first) -> Iterator[WrittenProblems]:
             count = len(first)
             yield first
             while count < PART and (group := next(groups, None)) is not None:

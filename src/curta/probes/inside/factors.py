@@ -25,7 +25,7 @@ Codes = Int[np.ndarray, " windows"]
 NeuronValues = Float[np.ndarray, " windows"]
 
 
-class Factor(NamedTuple):
+class WindowFactor(NamedTuple):
     """The number of each window's group, the names of the groups, and each window's digit."""
 
     name: str
@@ -35,7 +35,7 @@ class Factor(NamedTuple):
     """An empty cell counts as 0; None if some symbols are signs."""
 
     @classmethod
-    def of(cls, name: str, values: Codes) -> Factor:
+    def of(cls, name: str, values: Codes) -> WindowFactor:
         """Return the factor of whole numbers.
 
         >>> Factor.of("sum", np.array([7, 3, 7]))[1:3]
@@ -45,7 +45,7 @@ class Factor(NamedTuple):
         return cls(name, codes, [str(value) for value in every.tolist()], values)
 
 
-def together(*factors: Factor) -> Factor:
+def together(*factors: WindowFactor) -> WindowFactor:
     """Return the groups in which all factors agree.
 
     >>> x, y = Factor.of("a", np.array([0, 0, 1])), Factor.of("b", np.array([5, 6, 6]))
@@ -55,10 +55,12 @@ def together(*factors: Factor) -> Factor:
     codes = np.stack([factor.codes for factor in factors])
     _, both = np.unique(codes, axis=1, return_inverse=True)
     name = ", ".join(factor.name for factor in factors)
-    return Factor(name, both, [str(number) for number in range(int(both.max(initial=-1)) + 1)])
+    return WindowFactor(
+        name, both, [str(number) for number in range(int(both.max(initial=-1)) + 1)]
+    )
 
 
-def explained(values: NeuronValues, factor: Factor) -> float:
+def explained(values: NeuronValues, factor: WindowFactor) -> float:
     """Return the share of the variance between groups; 0 for a constant value.
 
     1, 1, 3, 7 in two groups of two have means 1 and 5, and a variance of 4 out of 6 between them.
@@ -70,7 +72,7 @@ def explained(values: NeuronValues, factor: Factor) -> float:
     return _share(values, means, counts)
 
 
-def additive(values: NeuronValues, x: Factor, y: Factor) -> float:
+def additive(values: NeuronValues, x: WindowFactor, y: WindowFactor) -> float:
     """Return the share explained by a sum of a term for each group of x and one for each of y.
 
     If all pairs are equally frequent, it is the sum of what each alone explains. The remainder of
@@ -101,14 +103,14 @@ def _share(values: NeuronValues, means: np.ndarray, counts: np.ndarray) -> float
 
 def cell_factors(
     layout: ProgramLayout, role: str, rows: Int[np.ndarray, "windows cells"]
-) -> list[Factor]:
+) -> list[WindowFactor]:
     """Return a factor for each cell of a role's window: the query's token, then its neighbours.
 
     Symbols are in the order digits, signs, none.
     """
     names = [neighbour_name(layout.axes, near) for near in layout.windows.get(role, ())]
     values = [layout.value(token) for token in range(len(layout.characters))]
-    symbols, factors = [*layout.characters, ABSENT], list[Factor]()
+    symbols, factors = [*layout.characters, ABSENT], list[WindowFactor]()
 
     def order(token: int) -> tuple[int, int, int]:
         if token == len(values):
@@ -124,11 +126,11 @@ def cell_factors(
         signs = any(token < len(values) and values[token] is None for token in present)
         digits = np.array([value or 0 for value in (*values, None)])
         digit_codes = None if signs else digits[rows[:, cell]]
-        factors.append(Factor(name, codes[rows[:, cell]], labels, digit_codes))
+        factors.append(WindowFactor(name, codes[rows[:, cell]], labels, digit_codes))
     return factors
 
 
-def carried(x: Factor, y: Factor, written: Codes) -> Factor | None:
+def carried(x: WindowFactor, y: WindowFactor, written: Codes) -> WindowFactor | None:
     """Return the carry if the next digit is x + y or one more: 0 or 1 in every window.
 
     Returns the borrow if it is x - y or one less. None if it is neither, and in base 2, where any
@@ -149,29 +151,34 @@ def carried(x: Factor, y: Factor, written: Codes) -> Factor | None:
         ("borrow", x.digits - y.digits - written),
     ):
         if set(np.unique(over % base).tolist()) == {0, 1}:
-            return Factor.of(name, over % base)
+            return WindowFactor.of(name, over % base)
     return None
 
 
-def functions(x: Factor, y: Factor, carry: Factor | None) -> list[Factor]:
+def functions(x: WindowFactor, y: WindowFactor, carry: WindowFactor | None) -> list[WindowFactor]:
     """Return the steps of adding or subtracting two digits, as functions of them and the carry."""
     if x.digits is None or y.digits is None:
         return []
     plus, minus = x.digits + y.digits, x.digits - y.digits
     if carry is None:
-        less = Factor.of("x < y", (minus < 0).astype(int))
-        return [Factor.of("x + y", plus), Factor.of("x - y", minus), less]
+        less = WindowFactor.of("x < y", (minus < 0).astype(int))
+        return [WindowFactor.of("x + y", plus), WindowFactor.of("x - y", minus), less]
     if carry.name == "carry":
         base, total = 1 + int(max(x.digits.max(), y.digits.max())), plus + carry.digits
-        over = Factor.of(f"x + y + carry >= {base}", (total >= base).astype(int))
-        return [Factor.of("x + y", plus), carry, Factor.of("x + y + carry", total), over]
+        over = WindowFactor.of(f"x + y + carry >= {base}", (total >= base).astype(int))
+        return [
+            WindowFactor.of("x + y", plus),
+            carry,
+            WindowFactor.of("x + y + carry", total),
+            over,
+        ]
     total = minus - carry.digits
-    under = Factor.of("x - y - borrow < 0", (total < 0).astype(int))
-    return [Factor.of("x - y", minus), carry, Factor.of("x - y - borrow", total), under]
+    under = WindowFactor.of("x - y - borrow < 0", (total < 0).astype(int))
+    return [WindowFactor.of("x - y", minus), carry, WindowFactor.of("x - y - borrow", total), under]
 
 
 def table_of_means(
-    values: NeuronValues, down: Factor, across: Factor, windows: np.ndarray
+    values: NeuronValues, down: WindowFactor, across: WindowFactor, windows: np.ndarray
 ) -> list[list[float | None]]:
     """Return the mean over some windows for each pair of symbols; None where there are none."""
     size = len(down.labels) * len(across.labels)

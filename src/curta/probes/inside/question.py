@@ -11,8 +11,8 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Shaped
 
 from curta.config.errors import UserError
-from curta.evaluation import generation, teacher_forcing
-from curta.evaluation.scoring import Models
+from curta.evaluation import generation
+from curta.evaluation.scoring import BUDGET, Models
 from curta.layouts import Layout, ShapeBounds, Text
 from curta.layouts.program import ProgramLayout
 from curta.model.inspection import Change, kind, recorded
@@ -21,7 +21,7 @@ from curta.model.transformer import Transformer
 from curta.probes.inside import texts
 from curta.probes.inside.interventions import Intervention, matching
 from curta.probes.inside.replacing import Donors, Scene, changes, neighbours, sees, selected
-from curta.probes.inside.texts import Texts, Tokens, model_input
+from curta.probes.inside.texts import Texts, WrittenText, model_input
 from curta.problems.problem import Problem, parse
 from curta.training.records import padded_texts
 
@@ -109,7 +109,7 @@ class Question:
             return []
         return [name for name in neighbours(self.layout) if sees(scene, name).any()]
 
-    def texts(self, written: Sequence[Tokens]) -> Texts:
+    def texts(self, written: Sequence[WrittenText]) -> Texts:
         """Lay out written texts."""
         return Texts.of(self.layout, self.config, written, self.bounds)
 
@@ -165,7 +165,7 @@ class Question:
         """Yield the values of consecutive texts, as many at once as fit the caches."""
         call = partial(_recorded, layout=self.layout, bounds=self.bounds, sites=frozenset(sites))
         members, count = self.models.members, len(batch.lengths)
-        most = 1 << max(0, (teacher_forcing.BUDGET // self.bounds.total**2).bit_length() - 1)
+        most = 1 << max(0, (BUDGET // self.bounds.total**2).bit_length() - 1)
         size = min(most, 1 << (count - 1).bit_length())
 
         def take(array: np.ndarray, axis: int, rows: np.ndarray) -> np.ndarray:

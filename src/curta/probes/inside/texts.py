@@ -14,7 +14,7 @@ from curta.layouts.batches import prompt_batch
 from curta.problems.problem import Problem
 from curta.training.records import padded_texts
 
-Tokens = tuple[list[int], int]
+WrittenText = tuple[list[int], int]
 """A written text, and the number of tokens in its prompt."""
 
 NO_GOAL = -1
@@ -35,7 +35,7 @@ class Texts(NamedTuple):
 
     @classmethod
     def of(
-        cls, layout: Layout, config: ModelConfig, texts: Sequence[Tokens], bounds: ShapeBounds
+        cls, layout: Layout, config: ModelConfig, texts: Sequence[WrittenText], bounds: ShapeBounds
     ) -> "Texts":
         """Lay out written texts, complete or partial."""
         lengths = [len(tokens) for tokens, _ in texts]
@@ -70,7 +70,7 @@ def model_input(
 
 
 def goals(
-    config: ModelConfig, texts: Sequence[Tokens], positions: int
+    config: ModelConfig, texts: Sequence[WrittenText], positions: int
 ) -> Int[np.ndarray, "problems positions"]:
     """Return the right token to follow each position, where the model predicts one.
 

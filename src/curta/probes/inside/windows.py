@@ -14,11 +14,11 @@ from curta.model.decoding import logits_of_windows
 from curta.model.transformer import Transformer
 from curta.runs.session import Session
 
-Rows = Int[np.ndarray, "windows cells"]
-Targets = Int[np.ndarray, " windows"]
+WindowRows = Int[np.ndarray, "windows cells"]
+WindowTargets = Int[np.ndarray, " windows"]
 
 
-def all_windows(run: Session) -> tuple[Rows, Targets]:
+def all_windows(run: Session) -> tuple[WindowRows, WindowTargets]:
     """Return all windows that can occur, and the right token after each.
 
     They come from the certificate, or are listed now. Raises UserError where neither is possible.
@@ -34,7 +34,7 @@ def all_windows(run: Session) -> tuple[Rows, Targets]:
 
 
 def responses(
-    model: Transformer, layer: int, neuron: int, rows: Rows, targets: Targets
+    model: Transformer, layer: int, neuron: int, rows: WindowRows, targets: WindowTargets
 ) -> Float[np.ndarray, " windows"]:
     """Return a neuron's activation in each window."""
     call = partial(_responses, model, jnp.int32(neuron), layer=layer)
