@@ -266,7 +266,7 @@ class _RoleTable:
         yield from self._paths(mine & ~test.holds, [*before, opposite])
 
     def _separating(self, mine: RowMask, kinds: set[TokenKind]) -> Condition | None:
-        """Return the test that separates one kind from all others, else the most informative one."""
+        """Return the test that separates one kind from all others, else the most informative."""
         number = {kind: n for n, kind in enumerate(sorted(kinds, key=str))}
         kind = np.array([number.get(row_kind, -1) for row_kind in self.kinds])
         pure = [
@@ -305,8 +305,8 @@ class _RoleTable:
     ) -> Iterator[tuple[list[str], list[int]]]:
         """Yield the terms of sums with their factors, short ones first.
 
-        `derived` sums have one more kind of term: a product of two digits, or a digit's remainder by
-        2, which may be times the base.
+        `derived` sums have one more kind of term: a product of two digits, or a digit's remainder
+        by 2, which may be times the base.
         """
         plain = list(self.columns)
         factors = [1, -1] if base == 2 else [1, -1, 2]

@@ -1,4 +1,4 @@
-"""Trained runs for other programs, pages, data sets. A new form is one file and one line here."""
+"""Trained runs for other programs, pages, data sets. A new format is one file and one line here."""
 
 from contextlib import nullcontext
 from pathlib import Path
@@ -32,9 +32,9 @@ IMPORTERS: "Registry[Importer]" = Registry(
 
 
 def write(run: "Session", to: str, out: Path | None = None, member: int = 0) -> Path:
-    """One member of a run in the form `to`, by default in the run's folder; returns where.
+    """Write one member of a run in the format `to`; return the path.
 
-    Raises UserError if that form cannot express it.
+    Writes into the run's folder by default. Raises UserError if the format cannot express the run.
     """
     EXPORTERS.check(to)
     from curta.export.base import Exported
@@ -63,9 +63,9 @@ def write(run: "Session", to: str, out: Path | None = None, member: int = 0) -> 
 
 
 def import_run(form: str, path: Path, name: str | None = None) -> Folder:
-    """A new run of one member from files of that form, as if it were trained to its end.
+    """Create a finished run of one member from exported files.
 
-    Raises UserError if they are not such files, or the run exists already.
+    Raises UserError if the files are not of this format, or the run exists already.
     """
     IMPORTERS.check(form)
     import jax

@@ -1,4 +1,4 @@
-"""Files of a data set: Parquet, JSON lines, bare text."""
+"""Files of a data set: Parquet, JSON lines, plain text."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ class FileFormat(NamedTuple):
     suffix: str
     summary: str
     line: Callable[[DataRow], str] | None = None
-    """A row as a line of text; None for Parquet."""
+    """Return a row as a line of text; None for Parquet."""
 
 
 FORMATS = {
@@ -36,7 +36,7 @@ FORMATS = {
 
 
 def format_named(name: str) -> FileFormat:
-    """The format of that name; a UserError with the nearest one otherwise."""
+    """Return the format of that name; UserError with the nearest name otherwise."""
     if name not in FORMATS:
         raise unknown("format", name, FORMATS)
     return FORMATS[name]
@@ -46,9 +46,9 @@ def format_named(name: str) -> FileFormat:
 def row_writer(
     form: FileFormat, path: Path, columns: Mapping[str, str]
 ) -> Iterator[Callable[[Sequence[DataRow]], Any]]:
-    """Open a new file; yields what appends rows to it.
+    """Open a new file; yield a function that appends rows to it.
 
-    `columns` have the type of each: "string", "int64", or "list " and such a type. Raises UserError
+    `columns` maps names to types: "string", "int64", or "list " and such a type. Raises UserError
     if pyarrow is needed and missing.
     """
     if line := form.line:

@@ -1,8 +1,8 @@
 """A folder that the transformers library opens: weights, settings, tokenizer, card.
 
-A recipe that GPT-2 or Llama expresses exactly becomes that class, and needs no code of its own;
-every other decoder brings `modeling_curta.py` along. Nothing here needs torch. The recipe
-stands in config.json, where it outlasts fine-tuning, so the folder comes back as a run.
+A recipe that GPT-2 or Llama expresses exactly becomes that class, and needs no further code; every
+other decoder is exported with `modeling_curta.py`. Nothing here needs torch. The recipe is in
+config.json, where it survives fine-tuning, so the folder can be imported as a run.
 """
 
 from pathlib import Path
@@ -15,7 +15,7 @@ from curta.export.base import Exported, Exporter, Importer, machine_data
 from curta.export.huggingface import tokenizer
 from curta.export.huggingface.card import card
 from curta.export.huggingface.gpt2 import GPT2
-from curta.export.huggingface.imported import FORMAT, read
+from curta.export.huggingface.importing import FORMAT, read
 from curta.export.huggingface.llama import Llama
 from curta.export.huggingface.model_class import (
     ConstantTensor,
@@ -23,14 +23,14 @@ from curta.export.huggingface.model_class import (
     former_weights,
     write_tensors,
 )
-from curta.export.huggingface.own import Own
+from curta.export.huggingface.curta_class import CurtaClass
 from curta.export.onnx.graph import limits
 from curta.export.room import prompt_rules, rooms
 
 CLASSES: dict[str, ModelClass] = {
-    model_class.kind: model_class for model_class in (GPT2(), Llama(), Own())
+    model_class.kind: model_class for model_class in (GPT2(), Llama(), CurtaClass())
 }
-"""By `model_type`; the first that lacks nothing is taken."""
+"""By `model_type`; the first class that supports the recipe is used."""
 
 
 class HuggingFace(Exporter, Importer):
@@ -51,7 +51,7 @@ class HuggingFace(Exporter, Importer):
 
 
 def write_as(model_class: ModelClass, member: Exported, out: Path) -> None:
-    """Write the folder with this class, which must lack nothing of the recipe."""
+    """Write the folder with this class, which must support the recipe."""
     recipe, model = member.recipe, member.model
     layout, tensors, code = model.layout, model_class.tensors(model), model_class.code()
     held = rooms(recipe, model)
@@ -88,7 +88,7 @@ def write_as(model_class: ModelClass, member: Exported, out: Path) -> None:
             layout,
             limits(model).get("longest_text"),
             prompt_rules(layout, held),
-            own=bool(code),
+            with_code=bool(code),
         ),
         **code,
     }

@@ -1,7 +1,7 @@
 """Learned positions and layer norms as transformers' `GPT2LMHeadModel`.
 
-Biases that a recipe does without are zeros. An MLP-only layer has attention
-whose matrices are zeros, so it adds nothing. The scale of a tied head stands in the last norm.
+Biases that a recipe lacks are zeros. An MLP-only layer has attention with zero matrices, which adds
+nothing. The scale of a tied head moves into the last norm.
 """
 
 from typing import Any
@@ -21,7 +21,7 @@ from curta.export.huggingface.model_class import (
 from curta.model.transformer import Transformer
 
 ACTIVATIONS = {"gelu": "gelu_new", "gelu_erf": "gelu"}
-"""Names of the library that are not ours."""
+"""Names in the library that differ from Curta's."""
 
 
 class GPT2(ModelClass):
@@ -80,7 +80,7 @@ class GPT2(ModelClass):
             block: int | None = None,
             factor: float = 1.0,
         ) -> None:
-            """A tensor of these weights, or of one number where the model has them not."""
+            """Add a tensor of these weights, or of one number if the model lacks them."""
             if all(source in weights for source in sources):
                 tensors.append(WeightTensor(name, sources, block, factor=factor))
             else:
@@ -119,5 +119,5 @@ class GPT2(ModelClass):
 
 
 def _position_table(weights: dict[str, Any]) -> str:
-    """The weight that holds the vectors of positions."""
+    """Return the weight that holds the vectors of positions."""
     return next(name for name in weights if name.startswith("positions."))
