@@ -91,7 +91,7 @@ class Ball:
         return self.each(np.transpose)
 
     def __getitem__(self, where: Any) -> "Ball":
-        return self.each(lambda part: part[where])
+        return self.each(lambda array: array[where])
 
     def each(self, change: Callable[[Doubles], Doubles]) -> "Ball":
         """Return the ball with the same change of shape for middle and radius."""
@@ -213,42 +213,37 @@ def matrices_of(model: Transformer) -> AdderMatrices:
     return AdderMatrices(characters, head, stacked(passed), _positions(model), layer)
 
 
-def digit_vectors(model: Transformer, parts: AdderMatrices, place: int) -> DigitVectors:
+def digit_vectors(model: Transformer, matrices: AdderMatrices, place: int) -> DigitVectors:
     """Return what digits add to the state at the answer digit of this place."""
     columns = np.r_[np.arange(WRITTEN), np.arange(WRITTEN), np.arange(place + 1)]
-    weights = _weights(model, parts, columns, place)
-    each = [_handed(weights[:, key], parts.passed) for key in range(len(columns))]
+    weights = _weights(model, matrices, columns, place)
+    # by key: what all heads pass on from each token
+    each = [
+        added(
+            *(scaled(column[[head]], matrices.passed[head]) for head in range(len(column.middle)))
+        )
+        for column in (weights[:, key] for key in range(len(columns)))
+    ]
     first, second, equals = each[:WRITTEN], each[WRITTEN : 2 * WRITTEN], each[2 * WRITTEN]
     answer = each[2 * WRITTEN + 1 :] + [exact(np.zeros_like(equals.middle))] * (DIGITS - place)
-    zeros = [one[0] for one in (first[0], first[-1], second[0], second[-1], equals)]
+    zeros = [ball[0] for ball in (first[0], first[-1], second[0], second[-1], equals)]
     if place:
-        answer[place - 1] = added(answer[place - 1], parts.characters)
+        answer[place - 1] = added(answer[place - 1], matrices.characters)
     else:
-        zeros.append(parts.characters[0])
+        zeros.append(matrices.characters[0])
     always = added(*zeros)
-    return DigitVectors(
-        stacked(first[1:-1]),
-        stacked(answer),
-        Ball(always.middle, always.radius + _association(each, parts)),
-    )
+    # Sums in another order than here, first over keys, are off by at most this.
+    sizes = sum(ball.size.max(axis=0) for ball in (*each, matrices.characters))
+    order = units(len(each) + 4 * matrices.head.middle.shape[0] + 8) * sizes
+    always = Ball(always.middle, always.radius + order)
+    return DigitVectors(stacked(first[1:-1]), stacked(answer), always)
 
 
-def _handed(weights: Ball, passed: Ball) -> Ball:
-    """Return what all heads pass on from each token, seen with these weights."""
-    return added(*(scaled(weights[[head]], passed[head]) for head in range(len(weights.middle))))
-
-
-def _association(each: list[Ball], parts: AdderMatrices) -> np.ndarray:
-    """How far sums may be off that are taken in another order than here: first over keys."""
-    sizes = sum(one.size.max(axis=0) for one in each) + parts.characters.size.max(axis=0)
-    return np.asarray(units(len(each) + 4 * parts.head.middle.shape[0] + 8) * sizes)
-
-
-def _weights(model: Transformer, parts: AdderMatrices, columns: np.ndarray, place: int) -> Ball:
+def _weights(model: Transformer, matrices: AdderMatrices, columns: np.ndarray, place: int) -> Ball:
     """Return each head's weight for each key, heads by keys; the query is the last key."""
-    config, positions = model.config, parts.positions
-    query = product(positions[[place]], parts.attention.query)
-    keys = product(positions[columns], parts.attention.key)
+    config, positions = model.config, matrices.positions
+    query = product(positions[[place]], matrices.attention.query)
+    keys = product(positions[columns], matrices.attention.key)
     factor = rounded(exact([config.head_dim**-0.5 if config.attention_scale else 1.0]), 3)
     weights = []
     for head in range(config.heads):
@@ -264,23 +259,21 @@ def _matrices(model: Transformer) -> Matrices:
     """Return the matrices, shared ones written out, with the rounding of a rotated key."""
     layer = model.attention
     query = exact(layer.query[0])
-    key = _turned(query, layer.turn) if layer.key is None else exact(layer.key[0])
+    if layer.key is not None:
+        key = exact(layer.key[0])
+    else:  # the query, every pair of its features rotated by the block's angle
+        assert layer.turn is not None
+        cos, sin = (wave(exact(layer.turn[0]), function) for function in (np.cos, np.sin))
+        first, second, minus = query[:, ::2], query[:, 1::2], Ball(-sin.middle, sin.radius)
+        pairs = (
+            added(scaled(first, cos), scaled(second, minus)),
+            added(scaled(first, sin), scaled(second, cos)),
+        )
+        key = stacked(pairs, axis=-1).each(lambda array: array.reshape(query.middle.shape))
     value = key if layer.value is None else exact(layer.value[0])
     minus = Ball(-value.middle, value.radius)
     leaves = minus if "out-value" in model.config.weight_sharing else query
     return Matrices(query, key, value, leaves.T if layer.out is None else exact(layer.out[0]))
-
-
-def _turned(query: Ball, turn: Any) -> Ball:
-    """Rotate every pair of features by the block's angle."""
-    cos, sin = (wave(exact(turn[0]), function) for function in (np.cos, np.sin))
-    first, second = query[:, ::2], query[:, 1::2]
-    minus = Ball(-sin.middle, sin.radius)
-    both = (
-        added(scaled(first, cos), scaled(second, minus)),
-        added(scaled(first, sin), scaled(second, cos)),
-    )
-    return stacked(both, axis=-1).each(lambda part: part.reshape(query.middle.shape))
 
 
 def _positions(model: Transformer) -> Ball:
@@ -290,7 +283,7 @@ def _positions(model: Transformer) -> Ball:
     frequencies = rounded(exact(harmonics * (2 * math.pi / model.positions.period)), 2)
     angles = scaled(exact(np.arange(-1, WRITTEN - 1)[:, None]), frequencies)
     pairs = stacked([wave(angles, np.sin), wave(angles, np.cos)], axis=-1)
-    return pairs.each(lambda part: part.reshape(WRITTEN, -1))
+    return pairs.each(lambda array: array.reshape(WRITTEN, -1))
 
 
 def _characters(model: Transformer) -> Ball:
@@ -318,9 +311,9 @@ class Feedforward(NamedTuple):
     squared: bool
 
     @classmethod
-    def of(cls, model: Transformer, parts: AdderMatrices) -> "Feedforward":
+    def of(cls, model: Transformer, matrices: AdderMatrices) -> "Feedforward":
         up, down = (np.asarray(matrix[0], np.float64) for matrix in (model.mlp.up, model.mlp.down))
-        return cls(up, down, parts.head, model.config.activation == "relu2")
+        return cls(up, down, matrices.head, model.config.activation == "relu2")
 
     def activate(self, x: Doubles) -> Doubles:
         x = np.maximum(x, 0.0)
@@ -420,10 +413,10 @@ class Cases(NamedTuple):
 
 def every_sum(model: Transformer) -> EverySumProof:
     """Prove that a model adds every two numbers; UserError for a model of another design."""
-    parts, margin, cases = matrices_of(model), np.inf, 0
-    after = Feedforward.of(model, parts)
+    matrices, margin, cases = matrices_of(model), np.inf, 0
+    after = Feedforward.of(model, matrices)
     for place in range(DIGITS + 1):
-        digit_proof = _digit(digit_vectors(model, parts, place), after, place)
+        digit_proof = _digit(digit_vectors(model, matrices, place), after, place)
         margin, cases = min(margin, digit_proof.margin), cases + digit_proof.cases
         if digit_proof.grade != "proved":
             return EverySumProof(digit_proof.grade, margin, cases, digit_proof.problem)
@@ -438,7 +431,8 @@ def _digit(vectors: DigitVectors, after: Feedforward, place: int) -> EverySumPro
         if len(cases.target) > TOGETHER:
             todo += [cases.only(slice(TOGETHER)), cases.only(slice(TOGETHER, None))]
             continue
-        sure, possible = margins(after, _state(vectors, cases), cases.target)
+        others = {column: _any(vectors, column) for column in cases.unknown}
+        sure, possible = margins(after, added(cases.state, *others.values()), cases.target)
         if (wrong := possible < 0).any():
             return EverySumProof("wrong", least, count, _problem(cases.only(wrong)))
         least = min(least, float(sure.min(initial=np.inf, where=sure > 0)))
@@ -448,23 +442,18 @@ def _digit(vectors: DigitVectors, after: Feedforward, place: int) -> EverySumPro
         if not cases.unknown or count > CASES:
             doubtful = cases.only([int((sure + possible).argmin())])
             return EverySumProof("open", least, count, _problem(doubtful))
-        todo.append(_divided(vectors, cases.only(sure <= 0), place))
+
+        # Split the open cases by all digits of the column that leaves the state most uncertain.
+        cases = cases.only(sure <= 0)
+        column = max(others, key=lambda column: others[column].radius.sum())
+        if column > place:  # its carries do not matter
+            old, pair = (index.ravel() for index in np.indices((len(cases.target), len(PAIRS))))
+            todo.append(_with(vectors, column, cases.only(old), PAIRS[pair]))
+        else:
+            cases, total = _columns(vectors, column, cases)
+            state = added(cases.state, vectors.answer[column, total % 10])
+            todo.append(cases._replace(state=state))
     return EverySumProof("proved", least, count)
-
-
-def _divided(vectors: DigitVectors, cases: Cases, place: int) -> Cases:
-    """Split each case by all digits of the column that leaves the state most uncertain."""
-    column = max(cases.unknown, key=lambda candidate: _any(vectors, candidate).radius.sum())
-    if column > place:  # its carries do not matter
-        old, pair = (part.ravel() for part in np.indices((len(cases.target), len(PAIRS))))
-        return _with(vectors, column, cases.only(old), PAIRS[pair])
-    more, total = _columns(vectors, column, cases)
-    return more._replace(state=added(more.state, vectors.answer[column, total % 10]))
-
-
-def _state(vectors: DigitVectors, cases: Cases) -> Ball:
-    """Return a ball around the state of each case, for any other digits."""
-    return added(cases.state, *(_any(vectors, column) for column in cases.unknown))
 
 
 def _first(vectors: DigitVectors, place: int) -> Cases:

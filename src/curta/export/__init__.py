@@ -11,23 +11,17 @@ from curta.runs.folders import Folder
 from curta.runs.info import Origin
 
 if TYPE_CHECKING:
-    from curta.export.base import Exporter, Importer
+    from curta.export.base import Exporter
     from curta.runs.session import Session
 
 EXPORTERS: "Registry[Exporter]" = Registry(
-    "form",
+    "format",
     {
         "adderboard": "curta.export.adderboard:AdderBoard",
         "huggingface": "curta.export.huggingface:HuggingFace",
         "onnx": "curta.export.onnx:Onnx",
     },
     load=lambda exporter: exporter(),
-)
-
-IMPORTERS: "Registry[Importer]" = Registry(
-    "form",
-    {"huggingface": "curta.export.huggingface:HuggingFace"},
-    load=lambda importer: importer(),
 )
 
 
@@ -67,16 +61,18 @@ def import_run(form: str, path: Path, name: str | None = None) -> Folder:
 
     Raises UserError if the files are not of this format, or the run exists already.
     """
-    IMPORTERS.check(form)
+    if form != "huggingface":
+        raise UserError(f"only huggingface exports can be imported (got {form!r})")
     import jax
     import jax.numpy as jnp
 
+    from curta.export.huggingface import HuggingFace
     from curta.model.transformer import parameters
     from curta.runs import checkpoints
     from curta.training import devices, trainer
 
     devices.configure()
-    imported = IMPORTERS[form].read(path)
+    imported = HuggingFace().read(path)
     seeds, steps = folders.seeds_of([imported.seed]), imported.recipe.training.steps
     layout = imported.model.layout
     folder = folders.create(imported.recipe, layout, folders.checked(imported.run), seeds, name)

@@ -95,13 +95,3 @@ class Exporter(ABC):
     @abstractmethod
     def write(self, member: Exported, out: Path) -> None:
         """Write the member to `out`, atomically."""
-
-
-class Importer(ABC):
-    """An exporter whose files can be imported."""
-
-    name: str
-
-    @abstractmethod
-    def read(self, path: Path) -> Exported:
-        """Return the member that was written to `path`; UserError if there is none."""

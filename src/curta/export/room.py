@@ -67,7 +67,9 @@ def _room(recipe: Recipe, model: Transformer, task: Task, most: int) -> Room:
         stored_tokens = limit_of(evaluated * count)
         if isinstance(layout.recorder, StoredTexts):
             records = stored(layout.recorder.run.path)
-            lengths = [len(each.tokens) - each.prompt for each in records if each.operator == operator]
+            lengths = [
+                len(each.tokens) - each.prompt for each in records if each.operator == operator
+            ]
             stored_tokens = max(lengths, default=stored_tokens)
         return Room(evaluated, count, 2 * SPARE * stored_tokens)  # of few problems, not the largest
     digits, tokens = evaluated, _completion(model, operator, count, evaluated)

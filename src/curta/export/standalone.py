@@ -139,7 +139,8 @@ def build_model() -> tuple[Model, dict[str, Any]]:
     ends = np.cumsum([math.prod(shape) for shape in SHAPES.values()])
     arrays = np.split(numbers, ends[:-1])
     tensors = {
-        name: array.reshape(shape) for (name, shape), array in zip(SHAPES.items(), arrays, strict=True)
+        name: array.reshape(shape)
+        for (name, shape), array in zip(SHAPES.items(), arrays, strict=True)
     }
     unique = {id(tensor): tensor.size for tensor in tensors.values()}
     return Model(tensors, MACHINE, SETTINGS), {**METADATA, "params": sum(unique.values())}

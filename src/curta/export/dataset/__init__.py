@@ -213,7 +213,9 @@ def write(
                         summary.count(split, keys, held)
                         if summary.overlap and together:
                             ((split_name, other), count), *_ = summary.overlaps.most_common()
-                            raise RuntimeError(f"{count} problems of {split_name} are in {other} too")
+                            raise RuntimeError(
+                                f"{count} problems of {split_name} are in {other} too"
+                            )
                         remembered_keys.update(keys if split != TRAIN else ())
                         show(split, min(1.0, summary.rows[split] / max(expected, 1)))
             held |= {split: remembered_keys} if remembered_keys else {}

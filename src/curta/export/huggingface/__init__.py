@@ -11,11 +11,12 @@ import safetensors.numpy
 
 from curta.config import files
 from curta.config.recipe import Recipe, as_table, dump
-from curta.export.base import Exported, Exporter, Importer, machine_data
+from curta.export.base import Exported, Exporter, machine_data
 from curta.export.huggingface import tokenizer
 from curta.export.huggingface.card import card
+from curta.export.huggingface.curta_class import CurtaClass
 from curta.export.huggingface.gpt2 import GPT2
-from curta.export.huggingface.importing import FORMAT, read
+from curta.export.huggingface.importing import FORMAT, read_folder
 from curta.export.huggingface.llama import Llama
 from curta.export.huggingface.model_class import (
     ConstantTensor,
@@ -23,7 +24,6 @@ from curta.export.huggingface.model_class import (
     former_weights,
     write_tensors,
 )
-from curta.export.huggingface.curta_class import CurtaClass
 from curta.export.onnx.graph import limits
 from curta.export.room import prompt_rules, rooms
 
@@ -33,7 +33,7 @@ CLASSES: dict[str, ModelClass] = {
 """By `model_type`; the first class that supports the recipe is used."""
 
 
-class HuggingFace(Exporter, Importer):
+class HuggingFace(Exporter):
     name = "huggingface"
     summary = "a folder for AutoModelForCausalLM and AutoTokenizer"
     file = "huggingface-{member}"
@@ -47,7 +47,8 @@ class HuggingFace(Exporter, Importer):
         write_as(model_class, member, out)
 
     def read(self, folder: Path) -> Exported:
-        return read(folder, CLASSES)
+        """Return the member in an exported folder; UserError if none fits its recipe."""
+        return read_folder(folder, CLASSES)
 
 
 def write_as(model_class: ModelClass, member: Exported, out: Path) -> None:

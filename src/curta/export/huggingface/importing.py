@@ -28,7 +28,7 @@ TIED = ("lm_head.weight", "head.weight")
 """Names of a second copy of the embedding where the head is tied."""
 
 
-def read(folder: Path, classes: Mapping[str, ModelClass]) -> Exported:
+def read_folder(folder: Path, classes: Mapping[str, ModelClass]) -> Exported:
     """Return the member in a folder; UserError if there is none that fits its recipe."""
     place = repr(str(folder))
     # the cache of the Hugging Face Hub has links to its files

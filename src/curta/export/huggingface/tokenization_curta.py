@@ -37,7 +37,8 @@ class CurtaTokenizer(PreTrainedTokenizerFast):
             yield from (piece for piece, _ in splits)
 
     def _unknown(self, piece: str) -> str:
-        vocabulary = sorted(self.get_vocab(), key=self.get_vocab().__getitem__)
-        if all(len(token) == 1 for token in vocabulary):
-            return f"{piece!r} is no character of this model: it knows {''.join(vocabulary)}"
-        return f"{piece!r} is no token of this model: it knows {len(vocabulary)}, such as {vocabulary[0]!r}"
+        """Return an error message that names an unknown piece of text."""
+        tokens = sorted(self.get_vocab(), key=self.get_vocab().__getitem__)
+        if all(len(token) == 1 for token in tokens):
+            return f"{piece!r} is no character of this model: it knows {''.join(tokens)}"
+        return f"{piece!r} is no token of this model: it knows {len(tokens)}, such as {tokens[0]!r}"

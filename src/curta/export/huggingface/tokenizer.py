@@ -49,7 +49,9 @@ def written(
     # What the library's error calls a text that is no token, and what texts are taken.
     accepted = f"a character other than {''.join(layout.vocabulary)}"
     if program:
-        accepted = f"a line other than this model's {len(tokens)} tokens, such as {tokens[0][:-1]!r}"
+        accepted = (
+            f"a line other than this model's {len(tokens)} tokens, such as {tokens[0][:-1]!r}"
+        )
     limit = [] if length is None else [f"texts have at most {length} tokens"]
     taken = "; ".join([*prompts.values(), *limit])
     unknown = ", or another text: ".join(filter(None, (accepted, taken)))

@@ -25,8 +25,8 @@ from transformer_lens.model_bridge.generalized_components import (
 )
 from transformer_lens.model_bridge.generalized_components.base import GeneralizedComponent
 
-from curta.export.huggingface.modeling_curta import INTO_STATE, CurtaForCausalLM, Spelling
 from curta.export.huggingface.curta_class import CurtaClass
+from curta.export.huggingface.modeling_curta import INTO_STATE, CurtaForCausalLM, Spelling
 from curta.export.huggingface.positions_curta import Abacus, Learned, Positions, RoPE
 from curta.export.huggingface.reading_curta import LONGEST
 from curta.export.lens.components import (
@@ -82,13 +82,17 @@ class CurtaAdapter(ArchitectureAdapter):
     def _components(self, model: CurtaForCausalLM) -> dict[str, GeneralizedComponent]:
         inner = model.model
         final = isinstance(inner.norm, nn.Identity)
-        components: dict[str, GeneralizedComponent] = {"embed": EmbeddingBridge(name="model.tokens")}
+        components: dict[str, GeneralizedComponent] = {
+            "embed": EmbeddingBridge(name="model.tokens")
+        }
         if inner.roles is not None:
             components["role_embed"] = EmbeddingBridge(name="model.roles")
         if _adds(inner.positions):
             components["pos_embed"] = PositionsHooks(name="model.positions")
         components["blocks"] = self._block(model.config.model)
-        components["ln_final"] = (GeneralizedComponent if final else NormHooks)("model.norm", self.cfg)
+        components["ln_final"] = (GeneralizedComponent if final else NormHooks)(
+            "model.norm", self.cfg
+        )
         return components | {"unembed": UnembeddingBridge(name="head")}
 
     def _block(self, settings: dict[str, Any]) -> GeneralizedComponent:

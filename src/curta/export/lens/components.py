@@ -90,7 +90,9 @@ class AttentionHooks(AttentionBridge):
     ) -> tuple[Tensor, Tensor | None]:
         attention, hooked = self.original_component, HookedPositions(positions, self)
         self.o._per_head = self._per_head if self.config.use_attn_result else None
-        change, shares = attention(self.hook_in(h), block, layer, hooked, context, cache, with_shares)
+        change, shares = attention(
+            self.hook_in(h), block, layer, hooked, context, cache, with_shares
+        )
         return self.hook_out(change), shares
 
     def _per_head(self, heads: Tensor) -> Tensor:
