@@ -131,14 +131,21 @@ class AdderBoard(Exporter):
             }
             stacked = {name for name, path in TENSORS.items() if "." in path}  # of the one block
             tensors = {name: t[0] if name in stacked else t for name, t in tensors.items()}
-            source = _columns_template()
+            code = "\n\n".join(
+                inspect.getsource(function)
+                for function in (asking_curta.checked, asking_curta.takes)
+            )
+            imports = "from collections.abc import Sequence\nfrom numbers import Integral\n"
+            source = _template("standalone_columns.py", code, imports)
         else:
             settings |= {
                 "num_attention_layers": config.num_attention_layers,
                 "num_layers": config.num_layers,
                 "parts": part_indices(model.layout) if config.compositional_embeddings else None,
             }
-            source = _program_template()
+            head, _, code = inspect.getsource(asking_curta).partition("from typing import Any\n")
+            imports = "".join(re.findall(r"^from .*\n", head, flags=re.MULTILINE))
+            source = _template("standalone.py", code, imports)
         numbers = np.concatenate([tensor.ravel() for tensor in tensors.values()])
         text = base64.b64encode(numbers.astype("<f4").tobytes()).decode()
         constants = {
@@ -162,28 +169,12 @@ def _literal(value: Any) -> str:
     return repr(json.loads(json.dumps(value)))
 
 
-def _written_out(template: str, code: str, imports: str) -> str:
+def _template(name: str, code: str, imports: str) -> str:
     """Return a template with its imports from Curta written out before its model."""
-    source = (resources.files(__package__) / template).read_text("utf-8")
+    source = (resources.files(__package__) / name).read_text("utf-8")
     source = re.sub(r"\nfrom curta\..*\n", "", source)
     source = source.replace("from typing import Any\n", imports + "from typing import Any\n")
     return source.replace("class Model:", f"{code.strip()}\n\n\nclass Model:")
-
-
-def _program_template() -> str:
-    """The file for texts of a machine, with all that puts problems and reads answers."""
-    head, _, code = inspect.getsource(asking_curta).partition("from typing import Any\n")
-    imports = "".join(re.findall(r"^from .*\n", head, flags=re.MULTILINE))
-    return _written_out("standalone.py", code, imports)
-
-
-def _columns_template() -> str:
-    """The file for columns, with the check of its operands."""
-    code = "\n\n".join(
-        inspect.getsource(part) for part in (asking_curta.checked, asking_curta.takes)
-    )
-    imports = "from collections.abc import Sequence\nfrom numbers import Integral\n"
-    return _written_out("standalone_columns.py", code, imports)
 
 
 def _metadata(member: Exported) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from jaxtyping import Float, Int
 
 from curta.config.errors import UserError
 from curta.probes.base import Finding, Probe, Row, option, seed_option
-from curta.probes.pictures import Panel, percent_texts
+from curta.probes.pictures import Panel, heat, percent_texts
 
 if TYPE_CHECKING:
     from curta.layouts import Layout
@@ -59,10 +59,10 @@ class AttentionShares(Probe):
         rows, panels = list[Row](), list[Panel]()
         for task in subject.tasks:
             question = subject.question(subject.sample(task, self.count, self.seed))
-            looks = [look(question, row) for row in range(len(question.problems))]
-            by_source = mean([text_look.by_source() for text_look in looks])
-            by_role = mean([text_look.shares(text_look.roles, len(names)) for text_look in looks])
-            present = sorted({role for text_look in looks for role in text_look.roles.tolist()})
+            looks = [look(question, number) for number in range(len(question.problems))]
+            by_source = mean([text.by_source() for text in looks])
+            by_role = mean([text.shares(text.roles, len(names)) for text in looks])
+            present = sorted({role for text in looks for role in text.roles.tolist()})
             mine = list[Row]()
             for m, block, head in np.ndindex(by_source.shape[:3]):
                 row: Row = {"operator": task.operator, "member": subject.members[m]}
@@ -71,16 +71,11 @@ class AttentionShares(Probe):
                 row |= {f"to {names[r]}": float(by_role[m, block, head, r]) for r in present}
                 mine.append(row)
             values = [[row[source] for source in SOURCES] for row in mine]
-            panels.append({
-                "form": "heat",
-                "title": task.operator,
-                "across": "",
-                "down": "member, block, head",
-                "columns": list(SOURCES),
-                "rows": [f"{row['member']} {row['block']} {row['head']}" for row in mine],
-                "values": values,
-                "texts": percent_texts(values),
-            })  # fmt: skip
+            heads = [f"{row['member']} {row['block']} {row['head']}" for row in mine]
+            panels.append(heat(
+                task.operator, "", "member, block, head", SOURCES, heads, values,
+                percent_texts(values),
+            ))  # fmt: skip
             rows += mine
         shows = (
             "Share of attention by where its keys stand, seen from the place of the token that is"
@@ -105,20 +100,15 @@ class AttentionShares(Probe):
                 row: Row = {"member": member, "block": block, "index": index}
                 row |= {"after": line[index], "next": line[index + 1]}
                 rows.append(row | dict(zip(SOURCES, by_source[m, block, q].tolist(), strict=True)))
-            panels.append({
-                "form": "heat",
-                "title": f"member {member}, block {block}",
-                "across": "looked at",
-                "down": "after → to write",
-                "columns": line[:-1],
-                "rows": [f"{line[i]} → {line[i + 1]}" for i in text_look.queries],
-                "values": [
-                    [value if key <= query else None for key, value in enumerate(shares)]
-                    for query, shares in zip(
-                        text_look.queries, by_key[m, block].tolist(), strict=True
-                    )
-                ],
-            })  # fmt: skip
+            visible = [
+                [value if key <= query else None for key, value in enumerate(shares)]
+                for query, shares in zip(text_look.queries, by_key[m, block].tolist(), strict=True)
+            ]
+            names = [f"{line[i]} → {line[i + 1]}" for i in text_look.queries]
+            panels.append(heat(
+                f"member {member}, block {block}", "looked at", "after → to write", line[:-1],
+                names, visible,
+            ))  # fmt: skip
         whole = "".join(line)
         shows = (
             f"Attention in {whole}, mean over heads: from each token after which the model writes"

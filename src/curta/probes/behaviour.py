@@ -35,7 +35,7 @@ from curta.probes.base import (
     seed_option,
     summary_statistics,
 )
-from curta.probes.pictures import Heat, Panel, by_member, lines
+from curta.probes.pictures import Panel, by_member, heat, lines
 from curta.problems import task_sizes
 from curta.problems.numerals import to_text
 from curta.problems.operations import operation_named
@@ -83,16 +83,12 @@ class SingleDigits(TaskProbe):
         row |= summary_statistics(correct.mean(axis=1))
         row["missed"] = [str(sample[at]) for at in np.flatnonzero(~correct.all(axis=0))]
         shares = dict(zip((p.operands for p in sample), correct.mean(axis=0).tolist(), strict=True))
-        panel: Heat = {
-            "form": "heat",
-            "title": task.operator,
-            "across": "second operand",
-            "down": "first operand",
-            "columns": [str(digit) for digit in TEN],
-            "rows": [str(digit) for digit in TEN],
-            "values": [[shares.get((first, second)) for second in TEN] for first in TEN],
-            "exact_match": True,
-        }
+        digits = [str(digit) for digit in TEN]
+        values = [[shares.get((first, second)) for second in TEN] for first in TEN]
+        panel = heat(
+            task.operator, "second operand", "first operand", digits, digits, values,
+            exact_match=True,
+        )  # fmt: skip
         return TaskFinding([row], [panel])
 
 
@@ -181,17 +177,12 @@ class Patterns(TaskProbe):
                 row["answers"] = ["invalid" if a is None else answer_text(a) for a in answers]
             rows.append(row)
         words = {None: "no room", 1.0: "right", 0.0: "wrong"}
-        panel: Heat = {
-            "form": "heat",
-            "title": f"{task.operator}: answers",
-            "across": "member",
-            "down": "",
-            "columns": [str(member) for member in subject.members],
-            "rows": [f"{row['operator']} {row['pattern']}" for row in rows],
-            "values": values,
-            "texts": [[words[value] for value in row] for row in values],
-            "exact_match": True,
-        }
+        panel = heat(
+            f"{task.operator}: answers", "member", "",
+            [str(member) for member in subject.members],
+            [f"{row['operator']} {row['pattern']}" for row in rows],
+            values, [[words[value] for value in row] for row in values], exact_match=True,
+        )  # fmt: skip
         return TaskFinding(rows, [panel])
 
 

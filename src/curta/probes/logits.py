@@ -26,7 +26,7 @@ from curta.probes.base import (
     seed_option,
     summary_statistics,
 )
-from curta.probes.pictures import Panel, by_digit
+from curta.probes.pictures import Panel, by_digit, heat
 
 if TYPE_CHECKING:
     from curta.config.recipe import Recipe
@@ -79,16 +79,15 @@ class Top(Probe):
         panels = list[Panel]()
         for member in subject.members:
             mine = [row for row in rows if row["member"] == member and row["scored"]]
-            panels.append({
-                "form": "heat",
-                "title": f"{problem}, member {member}",
-                "across": f"what stands in the text, after {prompt_text}",
-                "down": "rank",
-                "columns": [row["true"] for row in mine],
-                "rows": [str(rank) for rank in ranks],
-                "values": [[row[f"p {rank}"] for row in mine] for rank in ranks],
-                "texts": [[row[f"top {rank}"] or "" for row in mine] for rank in ranks],
-            })  # fmt: skip
+            panels.append(heat(
+                f"{problem}, member {member}",
+                f"what stands in the text, after {prompt_text}",
+                "rank",
+                [row["true"] for row in mine],
+                [str(rank) for rank in ranks],
+                [[row[f"p {rank}"] for row in mine] for rank in ranks],
+                [[row[f"top {rank}"] or "" for row in mine] for rank in ranks],
+            ))  # fmt: skip
         context = "the true text before it" if question.config.causal else f"{prompt_text} alone"
         shows = (
             f"The {self.k} likeliest tokens at each position of {whole}, given {context}."

@@ -34,7 +34,7 @@ from curta.probes.inside.factors import (
     table_of_means,
     together,
 )
-from curta.probes.pictures import Heat, Panel
+from curta.probes.pictures import Heat, Panel, heat
 
 if TYPE_CHECKING:
     from curta.config.recipe import Recipe
@@ -232,17 +232,15 @@ def draw_tables(
     low, high = min(cells), max(cells)
     span, panels = max(high - low, 1e-3), list[Heat]()
     for name, rows in tables.items():
-        heat: Heat = {
-            "form": "heat",
-            "title": f"{name}, from {low:.3g} to {high:.3g}",
-            "across": f"y: {y.name}",
-            "down": f"x: {x.name}",
-            "columns": y.labels,
-            "rows": x.labels,
-            "values": [[None if v is None else (v - low) / span for v in row] for row in rows],
-        }
+        texts = None
         if len(y.labels) <= TEXTS:
             decimals = max(0, 1 - math.floor(math.log10(span)))
-            heat["texts"] = [["" if v is None else f"{v:.{decimals}f}" for v in r] for r in rows]
-        panels.append(heat)
+            texts = [["" if v is None else f"{v:.{decimals}f}" for v in row] for row in rows]
+        panels.append(
+            heat(
+                f"{name}, from {low:.3g} to {high:.3g}", f"y: {y.name}", f"x: {x.name}",
+                y.labels, x.labels,
+                [[None if v is None else (v - low) / span for v in row] for row in rows], texts,
+            )
+        )  # fmt: skip
     return panels

@@ -92,21 +92,35 @@ def lines(
     }
 
 
+def heat(
+    title: str,
+    across: str,
+    down: str,
+    columns: Sequence[str],
+    rows: Sequence[str],
+    values: list[list[float | None]],
+    texts: list[list[str]] | None = None,
+    exact_match: bool = False,
+) -> Heat:
+    """Return a heat map; `across` and `down` name its axes, `columns` and `rows` its cells."""
+    panel: Heat = {
+        "form": "heat", "title": title, "across": across, "down": down,
+        "columns": list(columns), "rows": list(rows), "values": values,
+    }  # fmt: skip
+    if texts is not None:
+        panel["texts"] = texts
+    if exact_match:
+        panel["exact_match"] = True
+    return panel
+
+
 def by_member(
     title: str, names: list[str], rows: Sequence[Mapping[str, Any]], members: Sequence[int]
 ) -> Heat:
     """Return a heat map with a named row per table row, and a column per member."""
     values = [row["members"] or [None] * len(members) for row in rows]
-    return {
-        "form": "heat",
-        "title": title,
-        "across": "member",
-        "down": "",
-        "columns": [str(member) for member in members],
-        "rows": names,
-        "values": values,
-        "texts": percent_texts(values, "no room"),
-    }
+    columns = [str(member) for member in members]
+    return heat(title, "member", "", columns, names, values, percent_texts(values, "no room"))
 
 
 def by_two(
@@ -122,16 +136,9 @@ def by_two(
     places = list(dict.fromkeys(row[across] for row in rows))
     cells = {(row[down], row[across]): row[value] for row in rows}
     values = [[cells[name, place] for place in places] for name in names]
-    return {
-        "form": "heat",
-        "title": title,
-        "across": label or across,
-        "down": down,
-        "columns": [str(place) for place in places],
-        "rows": names,
-        "values": [[min(1.0, max(0.0, share)) for share in row] for row in values],
-        "texts": percent_texts(values),
-    }
+    shares: list[list[float | None]] = [[min(1.0, max(0.0, v)) for v in row] for row in values]
+    columns = [str(place) for place in places]
+    return heat(title, label or across, down, columns, names, shares, percent_texts(values))
 
 
 def by_digit(title: str, down: str, rows: Sequence[Mapping[str, Any]]) -> Heat:

@@ -13,7 +13,8 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from curta.report import figures
+from curta.probes.pictures import heat
+from curta.report import charts, figures
 from curta.report.compared import Compared, RangeCurve, by_digits, by_step, evaluated_sizes
 from curta.report.summary import range_of
 from curta.runs.results import ComparisonRow
@@ -359,28 +360,17 @@ def draw_map(phases: PhaseMap) -> Figure:
 
     Colour is the median over members; the number counts the members without an error.
     """
-    from matplotlib.figure import Figure
-
-    upwards = phases.cells[::-1]
-    bands = [
-        [figures.band(range_of(cell).median) if cell else math.nan for cell in line]
-        for line in upwards
-    ]
-    with figures.style():
-        names = 0.065 * max(map(len, phases.lines))  # inches
-        size = 2.0 + names + 0.31 * len(phases.columns), 1.2 + 0.3 * len(phases.lines)
-        figure = Figure(figsize=size, layout="constrained")
-        axes = figure.subplots()
-        image = figures.draw_bands(axes, bands)
-        for y, line in enumerate(upwards):
-            for x, members in enumerate(line):
-                if len(members) > 1:
-                    colour = "white" if bands[y][x] >= len(figures.BANDS) - 2 else figures.INK
-                    count = str(sum(value == 1 for value in members))
-                    axes.text(x, y, count, ha="center", va="center", color=colour, fontsize=8)
-        axes.set_xticks(range(len(phases.columns)), phases.columns, parse_math=False)
-        axes.tick_params(axis="x", rotation=60 if len(phases.columns) > 8 else 0)
-        axes.set_yticks(range(len(phases.lines)), phases.lines[::-1], parse_math=False)
-        axes.set_xlabel(phases.label, parse_math=False)
-        figures.name_bands(figure, image, "exact match out-of-distribution, median", 1.0)
-    return figure
+    panel = heat(
+        "exact match out-of-distribution, median",
+        phases.label,
+        "",
+        phases.columns,
+        phases.lines,
+        [[range_of(cell).median if cell else None for cell in line] for line in phases.cells],
+        [
+            [str(sum(share == 1 for share in cell)) if len(cell) > 1 else "" for cell in line]
+            for line in phases.cells
+        ],
+        exact_match=True,
+    )
+    return charts.draw({"shows": "", "panels": [panel]})

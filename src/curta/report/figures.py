@@ -31,7 +31,6 @@ from curta.runs.info import Metric
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.image import AxesImage
 
 # Colours that stay apart for colour-blind readers (Okabe and Ito) and in grey print.
 # The page's stylesheet names the same values to translate them for dark screens.
@@ -390,25 +389,6 @@ def median_cells(exact_match: Sequence[Sequence[Sequence[float]]]) -> list[list[
     """Return the median over members of every cell of a grid."""
     rows = zip(*exact_match, strict=True)
     return [[median(cell) for cell in zip(*row, strict=True)] for row in rows]
-
-
-def draw_bands(axes: Axes, bands: Sequence[Sequence[float]]) -> AxesImage:
-    """Draw a cell for each index into `BANDS`, the first row at the bottom; no cell for NaN."""
-    from matplotlib.colors import ListedColormap
-
-    axes.grid(visible=False)
-    return axes.imshow(
-        bands, cmap=ListedColormap([colour for _, _, colour in BANDS]), vmin=-0.5,
-        vmax=len(BANDS) - 0.5, origin="lower", interpolation="none",
-    )  # fmt: skip
-
-
-def name_bands(
-    figure: Figure, image: AxesImage, label: str, shrink: float = 0.8, beside: Sequence[Axes] = ()
-) -> None:
-    """Add a bar that explains the colours of cells, beside them or beside the given panels."""
-    bar = figure.colorbar(image, ax=beside or None, shrink=shrink, label=label)
-    bar.set_ticks(range(len(BANDS)), labels=[name for _, name, _ in BANDS])
 
 
 # SVG: an element of a page, and the same element as a file.

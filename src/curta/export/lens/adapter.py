@@ -55,9 +55,23 @@ class CurtaAdapter(ArchitectureAdapter):
 
     def prepare_model(self, model: CurtaForCausalLM) -> None:
         """Rewrite the model so that every value has its own module, and map these modules."""
-        settings = model.config.model
-        model.model.tokens, model.model.spelling = _vectors(model), Spelling(_plain(model.config))
-        model.model.blocks = _unrolled(model.model.blocks, settings["num_recurrences"])
+        settings, inner = model.config.model, model.model
+        config = copy.copy(model.config)
+        config.parts = None
+        if model.config.parts is not None:  # one vector for each token in place of its parts
+            with torch.no_grad():
+                every = torch.arange(len(model.config.parts), device=model.device)
+                vectors = inner.spelling(every, inner.tokens)
+            inner.tokens = nn.Embedding.from_pretrained(vectors, False)
+        inner.spelling = Spelling(config)
+        # recurrences as further blocks with shared weights
+        shared = {id(weight): weight for weight in inner.blocks.parameters()}
+        copies = [
+            copy.deepcopy(block, dict(shared))
+            for _ in range(settings["num_recurrences"] - 1)
+            for block in inner.blocks
+        ]
+        inner.blocks = nn.ModuleList([*inner.blocks, *copies])
         model.config.model = settings | {"num_recurrences": 1}
         model.get_rope_index = None  # by which TransformerLens knows that it needs no position_ids
         self._configure(model)
@@ -87,7 +101,10 @@ class CurtaAdapter(ArchitectureAdapter):
         }
         if inner.roles is not None:
             components["role_embed"] = EmbeddingBridge(name="model.roles")
-        if _adds(inner.positions):
+        adds = type(inner.positions).embed is not Positions.embed  # vectors to those of the tokens
+        if isinstance(inner.positions, Abacus):
+            adds = inner.positions.settings["inject"] == "embedding"
+        if adds:
             components["pos_embed"] = PositionsHooks(name="model.positions")
         components["blocks"] = self._block(model.config.model)
         components["ln_final"] = (GeneralizedComponent if final else NormHooks)(
@@ -115,33 +132,3 @@ class CurtaAdapter(ArchitectureAdapter):
         modules["middle"] = GeneralizedComponent("middle", self.cfg, optional=True)
         modules["mlp"] = FeedForwardHooks("mlp", self.cfg, submodules=mlp)
         return BlockHooks("model.blocks", self.cfg, submodules=modules)
-
-
-def _adds(positions: Positions) -> bool:
-    """Return whether an encoding adds vectors to those of the tokens."""
-    if isinstance(positions, Abacus):
-        return bool(positions.settings["inject"] == "embedding")
-    return type(positions).embed is not Positions.embed
-
-
-def _vectors(model: CurtaForCausalLM) -> nn.Embedding:
-    """Return a vector for each token, composed of parts or not."""
-    if model.config.parts is None:
-        return model.model.tokens
-    with torch.no_grad():
-        every = torch.arange(len(model.config.parts), device=model.device)
-        return nn.Embedding.from_pretrained(model.model.spelling(every, model.model.tokens), False)
-
-
-def _plain(config: Any) -> Any:
-    """The config of a model whose tokens are made of no parts."""
-    config = copy.copy(config)
-    config.parts = None
-    return config
-
-
-def _unrolled(blocks: nn.ModuleList, count: int) -> nn.ModuleList:
-    """Return the blocks `count` times, in separate modules with shared weights."""
-    shared = {id(weight): weight for weight in blocks.parameters()}
-    copies = [copy.deepcopy(block, dict(shared)) for _ in range(count - 1) for block in blocks]
-    return nn.ModuleList([*blocks, *copies])
