@@ -172,7 +172,7 @@ def _evaluated(
     for name, problems in sets.items():
         slice_scores = all_scores.part(slice(first, first := first + len(problems)))
         texts = [_completion(models, problem) for problem in problems[:sample]]
-        generated, written = _generated(models, problems[:sample], texts, slice_scores, bounds)
+        generated, generations = _generated(models, problems[:sample], texts, slice_scores, bounds)
         rows.append(
             SliceResult(
                 operator=every[0].operator,
@@ -184,7 +184,9 @@ def _evaluated(
                 token_accuracy=rounded(slice_scores.token_accuracy),
                 perplexity=np.exp(np.minimum(slice_scores.loss, MOST_NATS)).round(6).tolist(),
                 generated=generated,
-                errors=list(_errors(models, problems, slice_scores.exact_match, written, bounds)),
+                errors=list(
+                    _errors(models, problems, slice_scores.exact_match, generations, bounds)
+                ),
             )
         )
     return rows
@@ -194,7 +196,7 @@ def _errors(
     models: Models,
     problems: Sequence[Problem],
     exact_match: Bool[np.ndarray, "members problems"],
-    written: list[list[TokensAndAnswer]],
+    generations: list[list[TokensAndAnswer]],
     bounds: ShapeBounds | None,
 ) -> Iterator[WrongAnswer]:
     """Yield one wrong answer of each member that has any.
@@ -202,16 +204,16 @@ def _errors(
     It comes from the generated sample if possible; else the first wrong problems are generated.
     """
     wrong = [np.flatnonzero(~mine).tolist() for mine in exact_match]
-    count = len(written[0]) if models.memo is None else 1  # as many as what is compiled writes
+    count = len(generations[0]) if models.memo is None else 1  # as many as what is compiled writes
     further = [
         (member, number)
         for member, mine in enumerate(wrong)
-        if mine and mine[0] >= len(written[member])
+        if mine and mine[0] >= len(generations[member])
         for number in (mine * count)[:count]
     ]
     pairs = [(member, problems[number]) for member, number in further]
     more = dict(zip(further, answers(models, pairs, bounds), strict=True))
-    for member, sample in enumerate(written):
+    for member, sample in enumerate(generations):
         texts = {(member, number): answer for number, answer in enumerate(sample)} | more
         for number in wrong[member]:
             if (member, number) not in texts:
@@ -224,9 +226,9 @@ def _errors(
                 break
 
 
-def _example(models: Models, member: int, problem: Problem, written: TokensAndAnswer) -> Example:
+def _example(models: Models, member: int, problem: Problem, pair: TokensAndAnswer) -> Example:
     """Return a problem, a member's text for it, and where the text goes wrong."""
-    (tokens, answer), base, layout = written, problem.answer_base, models.layout
+    (tokens, answer), base, layout = pair, problem.answer_base, models.layout
     return Example(
         problem=str(problem),
         truth=answer_text(problem.truth, base),
@@ -253,18 +255,18 @@ def _generated(
     pairs = [(member, problem) for member in range(models.members) for problem in sample]
     flat = answers(models, pairs, bounds)
     seconds = time.perf_counter() - begun
-    written = [flat[first : first + len(sample)] for first in range(0, len(pairs), len(sample))]
-    tokens = sum(len(text) for answers in written for text, _ in answers)
+    generations = [flat[first : first + len(sample)] for first in range(0, len(pairs), len(sample))]
+    tokens = sum(len(text) for answers in generations for text, _ in answers)
     right = np.array(
-        [[a == p.truth for (_, a), p in zip(row, sample, strict=True)] for row in written]
+        [[a == p.truth for (_, a), p in zip(row, sample, strict=True)] for row in generations]
     )
     same = np.array(
-        [[t == text for (t, _), text in zip(row, truths, strict=True)] for row in written]
+        [[t == text for (t, _), text in zip(row, truths, strict=True)] for row in generations]
     )
     agrees = bool((same == scored.exact_match[:, : len(sample)]).all())
     return Generated(
         len(sample), rounded(right.mean(axis=1)), agrees, round(tokens / seconds)
-    ), written
+    ), generations
 
 
 def _completion(models: Models, problem: Problem) -> list[int]:

@@ -171,29 +171,29 @@ class Pace:
         place = list(self.parts).index(name)
         compiled = self.since[1]
         before = f", compiled for {duration(compiled)} so far" if compiled >= 1 else ""
-        rest = list(self.parts.values())[place:]
-        least = self.left([part for part in rest if part.certain or part is rest[0]])
-        left = between(least, self.left(rest))
+        remaining = list(self.parts.values())[place:]
+        least = self.left([part for part in remaining if part.certain or part is remaining[0]])
+        left = between(least, self.left(remaining))
         return f"{place + 1} of {len(self.parts)}, about {left} left{before}"
 
-    def left(self, rest: Sequence[PartEstimate]) -> float:
+    def left(self, remaining: Sequence[PartEstimate]) -> float:
         """Estimate the seconds left for these parts, the first of which is under way."""
         begun, compiled = self.since
         pace = (begun - self.begun - compiled + TRUST) / (
             sum(part.seconds for part in self.over) + TRUST
         )
         slow = (compiled + TRUST) / (sum(part.compiling for part in self.over) + TRUST)
-        whole = sum(part.seconds * pace + part.compiling * slow for part in rest)
+        whole = sum(part.seconds * pace + part.compiling * slow for part in remaining)
         return max(0.0, whole - (self.clock() - begun))
 
     def added(self, say: Callable[[str], None]) -> Callable[[str], None]:
         """Return `say` with the remaining time after a part's name; other words unchanged."""
 
-        def said(what: str) -> None:
-            name = what.partition(": ")[0]
-            say(f"{what} ({self.at(name)})" if name in self.parts else what)
+        def say_with_time(text: str) -> None:
+            name = text.partition(": ")[0]
+            say(f"{text} ({self.at(name)})" if name in self.parts else text)
 
-        return said
+        return say_with_time
 
 
 @contextmanager

@@ -93,9 +93,9 @@ def own_exact_match(
     if len(each) == 1:
         return scoring.exact_match(models, each[0], bounds)
     if models.memo is None:
-        own = [scoring.exact_match(models.only(m), mine, bounds) for m, mine in enumerate(each)]
-        return np.concatenate(own)
-    every = scoring.exact_match(models, [one for mine in each for one in mine], bounds)
+        matches = [scoring.exact_match(models.only(m), mine, bounds) for m, mine in enumerate(each)]
+        return np.concatenate(matches)
+    every = scoring.exact_match(models, [problem for mine in each for problem in mine], bounds)
     members = np.arange(len(each))
     own_part: Bool[np.ndarray, "members problems"] = every.reshape(len(each), len(each), -1)[
         members, members
@@ -135,7 +135,7 @@ def watched_exact_match(
     """Return exact match of every member, for each curve."""
     shares = {}
     for name, each in curves.items():
-        bounds = scoring.room_for(models, [one for mine in each for one in mine])
+        bounds = scoring.room_for(models, [problem for mine in each for problem in mine])
         shares[name] = scoring.rounded(own_exact_match(models, each, bounds).mean(axis=1))
     return shares
 

@@ -85,13 +85,13 @@ def completions(
     for row, prompt in zip(tokens, prompts, strict=True):
         row[: len(prompt)] = prompt
     lengths = np.array([len(prompt) for prompt in prompts], np.int32)
-    written = np.asarray(complete(model, tokens, lengths, layout=layout, bounds=bounds))
-    return [ended(row, layout.end) for row in written[: len(problems)].tolist()]
+    output = np.asarray(complete(model, tokens, lengths, layout=layout, bounds=bounds))
+    return [ended(row, layout.end) for row in output[: len(problems)].tolist()]
 
 
-def ended(written: list[int], end: int) -> list[int]:
+def ended(completion: list[int], end: int) -> list[int]:
     """Return the tokens up to and including the first end sign."""
-    return written[: written.index(end) + 1] if end in written else written
+    return completion[: completion.index(end) + 1] if end in completion else completion
 
 
 def bucket(digits: int) -> int:

@@ -56,30 +56,31 @@ def in_blocks(
 
     5,000 windows in blocks of 64 or 4,096: one of 4,096, and one of 4,096 that is padded.
     """
-    parts, start = [], 0
+    blocks, start = [], 0
     while start < len(rows):
         size = next((size for size in sizes if size >= len(rows) - start), sizes[-1])
-        part = slice(start, start + size)
-        count = len(rows[part])
-        block = np.pad(rows[part], ((0, size - count), (0, 0)))
-        outputs = call(jnp.asarray(block), jnp.asarray(np.pad(targets[part], (0, size - count))))
-        parts.append([np.asarray(column)[..., :count] for column in outputs])
+        block, goals = rows[start : start + size], targets[start : start + size]
+        spare = size - len(block)
+        outputs = call(
+            jnp.asarray(np.pad(block, ((0, spare), (0, 0)))), jnp.asarray(np.pad(goals, (0, spare)))
+        )
+        blocks.append([np.asarray(column)[..., : len(block)] for column in outputs])
         start += size
-    return [np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)]
+    return [np.concatenate(column, axis=-1) for column in zip(*blocks, strict=True)]
 
 
 @jax.jit
 def _pass(
     stacked: Transformer, rows: Int[Array, "windows cells"], targets: Int[Array, " windows"]
 ) -> tuple[Array, Array, Array]:
-    def one(model: Transformer) -> tuple[Array, Array, Array]:
+    def member_outputs(model: Transformer) -> tuple[Array, Array, Array]:
         logits = logits_of_windows(model, rows)
         right = jnp.take_along_axis(logits, targets[:, None], axis=1)[:, 0]
         others = jnp.where(jnp.arange(logits.shape[1])[None] == targets[:, None], -jnp.inf, logits)
         loss = jax.nn.logsumexp(logits, axis=1) - right
         return jnp.argmax(logits, axis=1), loss, right - jnp.max(others, axis=1)
 
-    return jax.lax.map(one, stacked)
+    return jax.lax.map(member_outputs, stacked)
 
 
 class Memo:

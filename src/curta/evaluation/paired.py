@@ -114,32 +114,36 @@ def paired(
     for sets in common(first, second, settings):
         say(f"{sets[0].problems[0].operator} at {sized(sets[0].size)}")
         # All problems of a size are evaluated at once, so that one program is compiled for them.
-        every = [problem for one in sets for problem in one.problems]
-        ends = np.cumsum([len(one.problems) for one in sets])[:-1]
+        every = [problem for problem_set in sets for problem in problem_set.problems]
+        ends = np.cumsum([len(problem_set.problems) for problem_set in sets])[:-1]
         right = [
             np.split(scoring.exact_match(run.models, every), ends, axis=1)
             for run in (first, second)
         ]
-        for problems, ours, theirs in zip(sets, *right, strict=True):
-            shares, others = (scoring.rounded(one.mean(axis=1)) for one in (ours, theirs))
+        for problem_set, ours, theirs in zip(sets, *right, strict=True):
+            shares, others = (scoring.rounded(match.mean(axis=1)) for match in (ours, theirs))
             if same_seeds:
                 others = [others[second.seeds.index(seed)] for seed in first.seeds]
-            mean, other = fmean(shares), fmean(others)
+            means = fmean(shares), fmean(others)
             difference = Difference(
-                first=round(mean, 6),
-                second=round(other, 6),
-                difference=round(mean - other, 6),
+                first=round(means[0], 6),
+                second=round(means[1], 6),
+                difference=round(means[0] - means[1], 6),
                 interval=statistics.of_difference(shares, others, same_seeds),
             )
+            discordance = None
+            if member is not None:
+                discordance = _discordance(ours[member], theirs[member])
+            problems = problem_set.problems
             rows.append(
                 PairedSlice(
-                    operator=problems.problems[0].operator,
-                    size=problems.size,
-                    digits=max(max(widths(problem)) for problem in problems.problems),
-                    slice_name=problems.slice_name,
-                    count=len(problems.problems),
+                    operator=problems[0].operator,
+                    size=problem_set.size,
+                    digits=max(max(widths(problem)) for problem in problems),
+                    slice_name=problem_set.slice_name,
+                    count=len(problems),
                     seeds=difference,
-                    members=None if member is None else _discordance(ours[member], theirs[member]),
+                    members=discordance,
                 )
             )
     if not rows:
@@ -158,34 +162,33 @@ def paired(
 def common(
     first: EvaluatedRun, second: EvaluatedRun, settings: sections.Evaluation
 ) -> Iterator[list[ProblemSet]]:
-    """Yield the slices of each size that both runs have positions for, for operators of equal base.
+    """Yield the slices of each size that both runs have positions for, in the same base.
 
     Also yields held-out problems where both hold out the same, without those of validation.
     """
     layout = first.models.layout
     for task in first.recipe.tasks:
         operator = task.operator
-        other = next((one for one in second.recipe.tasks if one.operator == operator), None)
+        other = next((t for t in second.recipe.tasks if t.operator == operator), None)
         if other is None or layout.base(operator) != second.models.layout.base(operator):
             continue
         for size in settings.sizes(operator):
             if any(_refusal(run, operator, size) for run in (first, second)):
                 continue
             sets = [
-                ProblemSet(
-                    str(size),
-                    name,
-                    evaluation_set.drawn(
-                        layout, operator, name, size, settings.count, settings.seed
-                    ),
-                )
+                ProblemSet(str(size), name, problems)
                 for name in evaluation_set.slices(layout, operator)
+                if (
+                    problems := evaluation_set.drawn(
+                        layout, operator, name, size, settings.count, settings.seed
+                    )
+                )
             ]
-            yield [one for one in sets if one.problems]
+            yield sets
         if task.held_out and other.values and tasks.table(task) == tasks.table(other):
             assert task.values is not None
             trainings = [run.recipe.training for run in (first, second)]
-            begin = max(one.validation if one.validate_every else 0 for one in trainings)
+            begin = max(t.validation if t.validate_every else 0 for t in trainings)
             places = range(begin, min(task.held_out, begin + settings.held_out))
             if problems := tasks.held_out(task, places):
                 yield [ProblemSet("{}..{}".format(*task.values), "held out", problems)]

@@ -110,12 +110,12 @@ class _RoleTable:
         self.columns = {
             name: column for name, column in self.columns.items() if len(np.unique(column)) > 1
         }
-        written = [machine.tokens[token] for token in self.tokens.tolist()]
+        nexts = [machine.tokens[token] for token in self.tokens.tolist()]
         self.kinds = [
-            TokenKind(t.role, t.symbol if t.value is None else None, tuple(t.move)) for t in written
+            TokenKind(t.role, t.symbol if t.value is None else None, tuple(t.move)) for t in nexts
         ]
-        self.value = np.array([t.value if t.value is not None else 0 for t in written])
-        self.carry = np.array([t.carry for t in written])
+        self.value = np.array([t.value if t.value is not None else 0 for t in nexts])
+        self.carry = np.array([t.carry for t in nexts])
 
     @cached_property
     def tests(self) -> list[Condition]:
@@ -168,7 +168,7 @@ class _RoleTable:
             ways.setdefault(kind, []).append(tests)
         branches, tabulated = list[tuple[list[list[Condition]], str]](), 0
         for kind, alternatives in ways.items():
-            mine = np.array([own == kind for own in self.kinds])
+            mine = np.array([row_kind == kind for row_kind in self.kinds])
             source = None if kind is None else self._written(kind, mine)
             if source is not None:
                 branches.append((alternatives, source))

@@ -88,8 +88,8 @@ class Margins(NamedTuple):
 def unbounded(model: Transformer) -> str | None:
     """Return the setting for which there is no bound here; None if there is a bound."""
     config = model.config
-    found = (f for f, values in KNOWN.items() if getattr(config, f) not in values)
-    field = next(found, None)
+    fields = (f for f, values in KNOWN.items() if getattr(config, f) not in values)
+    field = next(fields, None)
     return None if field is None else f"model.{field} {getattr(config, field)!r}"
 
 
@@ -115,17 +115,17 @@ def _margins(
     logits = _logits(model, rows, sites)
     right = jax.nn.one_hot(targets, logits.shape[1])
     rival = jnp.argmax(jnp.where(right > 0, -jnp.inf, logits), axis=1)
-    wanted = right - jax.nn.one_hot(rival, logits.shape[1])
+    direction = right - jax.nn.one_hot(rival, logits.shape[1])
 
     def total(errors: list[Array]) -> Array:
-        return jnp.sum(_logits(model, rows, Sites(errors)) * wanted)
+        return jnp.sum(_logits(model, rows, Sites(errors)) * direction)
 
     slopes = jax.grad(total)([jnp.zeros_like(size) for size in sites.sizes])
     moved = [
         jnp.sum((jnp.abs(slope) * size).reshape(len(rows), -1), axis=1)
         for slope, size in zip(slopes, sites.sizes, strict=True)
     ]
-    return jnp.sum(logits * wanted, axis=1), jnp.sum(jnp.stack(moved), axis=0)
+    return jnp.sum(logits * direction, axis=1), jnp.sum(jnp.stack(moved), axis=0)
 
 
 def _logits(model: Transformer, rows: Int[Array, "windows cells"], sites: Sites) -> Array:
@@ -155,9 +155,9 @@ def _logits(model: Transformer, rows: Int[Array, "windows cells"], sites: Sites)
 def _vectors(model: Transformer, rows: Int[Array, "windows cells"], sites: Sites) -> Array:
     """Return the vector of each cell's token: a sum of at most four parts and a role."""
     assert isinstance(model.layout, ProgramLayout)
-    parts = jnp.asarray(model.layout.parts()) if model.config.compositional_embeddings else None
-    table = model.tokens if parts is None else parts @ model.tokens
-    size = jnp.abs(model.tokens) if parts is None else parts @ jnp.abs(model.tokens)
+    mix = jnp.asarray(model.layout.parts()) if model.config.compositional_embeddings else None
+    table = model.tokens if mix is None else mix @ model.tokens
+    size = jnp.abs(model.tokens) if mix is None else mix @ jnp.abs(model.tokens)
     if model.roles is not None:
         roles = model.roles[model.layout.machine.role]
         table, size = table + roles, size + jnp.abs(roles)

@@ -100,7 +100,7 @@ class Models:
 
     def with_recurrences(self, num_recurrences: int) -> "Models":
         """Return the same members with another number of recurrences."""
-        changed = jax.vmap(lambda one: one.with_recurrences(num_recurrences))(self.stacked)
+        changed = jax.vmap(lambda model: model.with_recurrences(num_recurrences))(self.stacked)
         return replace(self, stacked=changed)
 
     def only(self, number: int) -> "Models":
@@ -185,21 +185,21 @@ def _looked_up(models: Models, memo: Memo, problems: Sequence[Problem]) -> Score
     layout, table, count = models.layout, models.true_windows, len(problems)
     assert isinstance(layout, ProgramLayout)
     recording = Recording.of([right_text(layout, problem) for problem in problems])
-    shown = recorded_windows(layout.machine, recording, layout.windows)
-    before, window = len(table), table.add(shown)
+    true_windows = recorded_windows(layout.machine, recording, layout.windows)
+    before, window = len(table), table.add(true_windows)
     if table.conflicts:
         raise UserError("at these sizes two tokens follow one window: `curta check` shows which")
     # numbers of windows, in the order in which they were entered: new ones are the last
     new, first = np.unique(window, return_index=True)
-    examples = zip(new.tolist(), shown.text[first].tolist(), strict=True)
+    examples = zip(new.tolist(), true_windows.text[first].tolist(), strict=True)
     models.examples.update((n, problems[text]) for n, text in examples if n >= before)
     number = memo.with_losses(table.rows, table.targets)
     right, loss = memo.token[:, number] == table.targets, memo.loss[:, number]
     hits, losses = (
-        np.stack([np.bincount(shown.text, member[window], count) for member in column])
+        np.stack([np.bincount(true_windows.text, member[window], count) for member in column])
         for column in (right.astype(np.float64), loss)
     )
-    tokens = np.bincount(shown.text, minlength=count)
+    tokens = np.bincount(true_windows.text, minlength=count)
     return Scores(hits.astype(np.int64), losses, tokens, tokens)
 
 

@@ -136,7 +136,7 @@ def of_difference(first: Sequence[float], second: Sequence[float], paired: bool)
     `of_mean` has none.
     """
     if paired:
-        return of_mean([one - other for one, other in zip(first, second, strict=True)])
+        return of_mean([a - b for a, b in zip(first, second, strict=True)])
     same = len({*first}) == len({*second}) == 1
     if same or min(len(first), len(second)) < TO_DRAW:
         return None

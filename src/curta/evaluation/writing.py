@@ -78,7 +78,7 @@ def answers(
     ]
 
 
-def written(models: Models, problems: Sequence[Problem], member: int) -> list[list[int]]:
+def write_texts(models: Models, problems: Sequence[Problem], member: int) -> list[list[int]]:
     """Return the tokens that a member writes after each problem, including the end."""
     texts = dict[int, list[int]]()
     for group in _by_size(problems):
@@ -128,9 +128,9 @@ def answers_of_all(models: Models, problems: Sequence[Problem]) -> list[list[Wri
         for (_, problem), number in zip(pairs, group * models.members, strict=True):
             text, answer = next(texts)
             tokens, prompt = layout.tokens_of(problem)
-            shown = None if answer is None else answer_text(answer, problem.answer_base)
+            answer_or_none = None if answer is None else answer_text(answer, problem.answer_base)
             wrong = first_error(text, tokens[prompt:], layout.characters)
-            row = Written(layout.decode(text), shown, wrong)
+            row = Written(layout.decode(text), answer_or_none, wrong)
             by_problem.setdefault(number, []).append(row)
     return [by_problem[number] for number in range(len(problems))]
 
@@ -145,15 +145,15 @@ def _by_size(problems: Sequence[Problem]) -> list[list[int]]:
 
 
 def first_error(
-    written: Sequence[int], expected: Sequence[int], symbols: Sequence[str]
+    text_tokens: Sequence[int], expected: Sequence[int], symbols: Sequence[str]
 ) -> FirstError | None:
     """Return the first wrong token of a text and its surroundings; None if all of it is right."""
-    if list(written) == list(expected):
+    if list(text_tokens) == list(expected):
         return None
-    shorter = min(len(written), len(expected))
-    at = next((i for i in range(shorter) if written[i] != expected[i]), shorter)
+    shorter = min(len(text_tokens), len(expected))
+    at = next((i for i in range(shorter) if text_tokens[i] != expected[i]), shorter)
     around = slice(max(0, at - AROUND), at + AROUND)
-    wrote, should = ("".join(symbols[t] for t in text[around]) for text in (written, expected))
+    wrote, should = ("".join(symbols[t] for t in text[around]) for text in (text_tokens, expected))
     before = sum(len(symbols[t]) for t in expected[:at])
     start = sum(len(symbols[t]) for t in expected[: around.start])
     return FirstError(before, start, wrote, should, token=at)

@@ -158,8 +158,8 @@ def look(question: Question, row: int) -> Look:
 
     Raises UserError if no token of the completion has a single place.
     """
-    layout, (tokens, prompt) = question.layout, question.written[row]
-    whole = question.texts([question.written[row]])
+    layout, (tokens, prompt) = question.layout, question.true_texts[row]
+    whole = question.texts([question.true_texts[row]])
     roles, places = whole.roles[0, : len(tokens)], whole.coordinates[0, : len(tokens), 0]
     written_queries = queries(layout, roles, places, prompt)
     if not written_queries:

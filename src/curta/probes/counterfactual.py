@@ -186,12 +186,12 @@ def carry_changes(problem: Problem, layout: Layout) -> Iterator[TokenChange]:
 
 def effects(question: Question, changes: Sequence[TokenChange]) -> Effects:
     """Return the effect of each change on the tokens after it."""
-    layout, written = question.layout, question.written
+    layout, true_texts = question.layout, question.true_texts
     row_of = {problem: number for number, problem in enumerate(question.problems)}
     rows = np.array([row_of[change.problem] for change in changes])
     slots = np.array([change.slot for change in changes])
-    lengths = np.array([len(tokens) for tokens, _ in written])[rows, None]
-    texts = question.texts(written)
+    lengths = np.array([len(tokens) for tokens, _ in true_texts])[rows, None]
+    texts = question.texts(true_texts)
     before = question.likeliest(texts)[:, rows]
     after = question.likeliest(question.texts([change.text(layout) for change in changes]))
     token = np.arange(1, question.bounds.total)  # after token i - 1 the model predicts token i

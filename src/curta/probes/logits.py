@@ -56,7 +56,7 @@ class Top(Probe):
     def examine(self, subject: Subject) -> Finding:
         problem, characters = subject.problem(self.problem), subject.layout.characters
         question = subject.question([problem])
-        tokens, prompt = question.written[0]
+        tokens, prompt = question.true_texts[0]
         line = [characters[token] for token in tokens]
         first, true, scored = predicted(line, prompt, question.config.causal)
         logits = question.values(question.whole, ["logits"])["logits"][:, 0, : len(true)]
@@ -198,8 +198,8 @@ class DirectLogits(TaskProbe):
                 row: Row = {"operator": task.operator, "part": part, "digit": number}
                 rows.append(row | {"asked": count} | summary_statistics(mean.tolist()))
         panel = by_digit(f"{task.operator}: added to the right logit", "part", rows)
-        parts, numbers = dict.fromkeys(row["part"] for row in rows), len(panel["columns"])
-        logits = np.array([row["median"] for row in rows]).reshape(len(parts), numbers)
+        part_names, numbers = dict.fromkeys(row["part"] for row in rows), len(panel["columns"])
+        logits = np.array([row["median"] for row in rows]).reshape(len(part_names), numbers)
         panel["values"] = (np.maximum(logits, 0) / max(logits.max(initial=0.0), 1e-9)).tolist()
         panel["texts"] = [[f"{value:+.1f}" for value in row] for row in logits.tolist()]
         return TaskFinding(rows, [panel])

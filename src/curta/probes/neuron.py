@@ -59,7 +59,7 @@ class NeuronWindows(NamedTuple):
     cells: list[WindowFactor]
     following: WindowFactor
     """By the next token; signs count as the digit 0."""
-    written: Codes
+    next_digits: Codes
     """The digit of the next token."""
 
 
@@ -184,7 +184,7 @@ class Neuron(Probe):
             if self.x in (None, x.name) and self.y in (None, y.name)
         ]
         for x, y in pairs:
-            carry = carried(x, y, windows.written)
+            carry = carried(x, y, windows.next_digits)
             if carry is not None:
                 return x, y, carry
         x, y = max(pairs, key=lambda pair: explained(values, together(*pair)))

@@ -48,7 +48,7 @@ class Patching(Probe):
         source = one_digit_more(target) if self.other is None else subject.problem(self.other)
         ends = subject.question([target, source])
         slot, tokens = first_difference(layout, target, source)
-        text, prompt = ends.written[0]
+        text, prompt = ends.true_texts[0]
         causal = ends.config.causal
         query = slot - (1 if causal else prompt)
         positions = query + 1 if causal else prompt  # later ones do not matter to a decoder

@@ -91,8 +91,8 @@ def headline(content: Certificate) -> str:
     near = max((member.below_bound or 0 for member in members), default=0)
     bounded = content.rounding.bound is not None
 
-    def plural(count: int, one: str, several: str) -> str:
-        return one if count == 1 else several
+    def plural(count: int, singular: str, several: str) -> str:
+        return singular if count == 1 else several
 
     if content.conflicts:
         sentences.append(

@@ -195,15 +195,17 @@ def window_growth(growth: Sequence[tuple[int, int]], windows: int) -> Figure:
     return figure
 
 
-def answer_histogram(parts: Sequence[AnswerHistogram], title: str) -> Figure:
+def answer_histogram(histograms: Sequence[AnswerHistogram], title: str) -> Figure:
     """Draw the share of each part's answers in each bin, one line per part of a table."""
     with style():
         figure, (axes,) = column(1, height=2.8)
-        for number, part in enumerate(parts):
-            shares = [count / part.problems for count in part.counts]
+        for number, histogram in enumerate(histograms):
+            shares = [count / histogram.problems for count in histogram.counts]
             colour = (MUTED, MEDIAN, END, ALERT)[number % 4]
-            width = 1.2 + 0.5 * (len(parts) - number)
-            axes.stairs(shares, part.edges, color=colour, linewidth=width, label=part.part)
+            width = 1.2 + 0.5 * (len(histograms) - number)
+            axes.stairs(
+                shares, histogram.edges, color=colour, linewidth=width, label=histogram.part
+            )
         axes.xaxis.set_major_formatter("{x:,.0f}")
         axes.set(xlabel="answer", ylim=(0, None))
         axes.set_title(f"{title}: share of each part in a bin", parse_math=False)

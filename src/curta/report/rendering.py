@@ -37,15 +37,17 @@ class PagePart:
     script: str = ""
 
 
-def document(title: str, parts: Iterable[PagePart]) -> str:
+def document(title: str, content: Iterable[PagePart]) -> str:
     """Return a whole HTML page that stands on its own.
 
     Its security policy allows only what is in it. Each script appears once, as a module.
     """
-    parts = list(parts)
-    scripts = [Markup(script) for script in dict.fromkeys(part.script for part in parts) if script]
-    style = package_text("style.css") + "".join(dict.fromkeys(part.style for part in parts))
-    body = Markup().join(part.body for part in parts)
+    content = list(content)
+    scripts = [
+        Markup(script) for script in dict.fromkeys(piece.script for piece in content) if script
+    ]
+    style = package_text("style.css") + "".join(dict.fromkeys(piece.style for piece in content))
+    body = Markup().join(piece.body for piece in content)
     return render("document.html", title=title, style=Markup(style), body=body, scripts=scripts)
 
 

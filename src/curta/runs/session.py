@@ -18,7 +18,7 @@ from curta.config.recipe import Recipe, as_table
 from curta.config.sections import Evaluation as EvaluationSettings
 from curta.evaluation import bulk, certificate, evaluation_set, expected, scoring, suite
 from curta.evaluation.results import Certificate, Evaluation, read_windows
-from curta.evaluation.writing import named, written
+from curta.evaluation.writing import named, write_texts
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
 from curta.model.recipes import check_problems
@@ -269,7 +269,7 @@ class Session:
         self._member(member)
         accepted = self.accept(problems)
         self._look_ahead(len(accepted))
-        texts = written(self.load_models(), accepted, member)
+        texts = write_texts(self.load_models(), accepted, member)
         memo = self.load_models().memo
         if memo is not None and folders.join(self.folder, memo.index.rows, accepted):
             vars(self).pop("windows", None)  # read again

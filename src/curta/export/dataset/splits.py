@@ -155,8 +155,8 @@ def beyond(task: Task, layout: Layout, settings: Evaluation) -> Iterator[list[Pr
     """Yield the evaluation's problems that are larger than any of training, by size and slice."""
     for size in settings.sizes(task.operator):
         for slice_name in slices(layout, task.operator):
-            asked = (slice_name, size, settings.count, settings.seed)
-            every = drawn(layout, task.operator, *asked)
+            selection = (slice_name, size, settings.count, settings.seed)
+            every = drawn(layout, task.operator, *selection)
             if larger := [problem for problem in every if larger_than_trained(task, problem)]:
                 yield larger
 

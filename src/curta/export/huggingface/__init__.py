@@ -85,7 +85,7 @@ def write_as(model_class: ModelClass, member: Exported, out: Path) -> None:
         ),
         "recipe.toml": dump(recipe),
         "README.md": card(member, model_class, tensors, config),
-        **tokenizer.written(
+        **tokenizer.tokenizer_files(
             layout,
             limits(model).get("longest_text"),
             prompt_rules(layout, held),

@@ -31,7 +31,7 @@ def texts(layout: Layout) -> list[str]:
     return [text + ending for text in layout.vocabulary]
 
 
-def written(
+def tokenizer_files(
     layout: Layout,
     length: int | None = None,
     prompts: Mapping[str, str] = MappingProxyType({}),

@@ -173,7 +173,7 @@ def find(
         present = whole.present[:, :longest].reshape(shape)
         arrays[site] = np.where(present, array, np.float32(np.nan))
 
-    goals = texts.goals(config, question.written, longest)
+    goals = texts.goals(config, question.true_texts, longest)
     tokens = np.asarray(whole.text.tokens)
     positions = [
         [

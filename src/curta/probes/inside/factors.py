@@ -130,7 +130,7 @@ def cell_factors(
     return factors
 
 
-def carried(x: WindowFactor, y: WindowFactor, written: Codes) -> WindowFactor | None:
+def carried(x: WindowFactor, y: WindowFactor, next_digits: Codes) -> WindowFactor | None:
     """Return the carry if the next digit is x + y or one more: 0 or 1 in every window.
 
     Returns the borrow if it is x - y or one less. None if it is neither, and in base 2, where any
@@ -143,12 +143,12 @@ def carried(x: WindowFactor, y: WindowFactor, written: Codes) -> WindowFactor | 
     """
     if x.digits is None or y.digits is None:
         return None
-    base = 1 + int(max(x.digits.max(), y.digits.max(), written.max()))
+    base = 1 + int(max(x.digits.max(), y.digits.max(), next_digits.max()))
     if base == 2:
         return None
     for name, over in (
-        ("carry", written - x.digits - y.digits),
-        ("borrow", x.digits - y.digits - written),
+        ("carry", next_digits - x.digits - y.digits),
+        ("borrow", x.digits - y.digits - next_digits),
     ):
         if set(np.unique(over % base).tolist()) == {0, 1}:
             return WindowFactor.of(name, over % base)

@@ -67,7 +67,7 @@ class Question:
         """Each intervention on every site that it names."""
         self.interventions = [intervention for group in self.groups for intervention in group]
         tokens = {problem: self.layout.tokens_of(problem) for problem in every}
-        self.written = [tokens[problem] for problem in problems]
+        self.true_texts = [tokens[problem] for problem in problems]
         """The true text of each problem."""
 
         # Every text is read once, for the values that interventions take from it. A decoder never
@@ -258,11 +258,11 @@ class AnswerDigits(NamedTuple):
 
         Where a layout has no role for the answer's digits, they are all tokens but the end.
         """
-        layout, written = question.layout, question.written
-        text = padded_texts(written, question.bounds.total, 0)
+        layout, true_texts = question.layout, question.true_texts
+        text = padded_texts(true_texts, question.bounds.total, 0)
         roles, cells = np.asarray(layout.where(text).role), list[tuple[int, int, int, int]]()
         names = [role.name for role in layout.roles]
-        for row, (tokens, prompt) in enumerate(written):
+        for row, (tokens, prompt) in enumerate(true_texts):
             if isinstance(layout, ProgramLayout):
                 answer = layout.machine.formats[question.problems[row].operator].answer
                 of_answer = {answer.role, answer.fraction}
@@ -312,17 +312,17 @@ def write_under(
     by_member = list[list[list[int]]]()
     for member in range(models.members):
         question = Question(models.only(member), problems, interventions, spare)
-        prompts = [prompt for _, prompt in question.written]
-        lines: list[list[int]] = [tokens[:prompt] for tokens, prompt in question.written]
+        prompts = [prompt for _, prompt in question.true_texts]
+        lines: list[list[int]] = [tokens[:prompt] for tokens, prompt in question.true_texts]
         end, open_rows = question.layout.end, set(range(len(lines)))
         for _ in range(question.bounds.completion):
             batch = question.texts(list(zip(lines, prompts, strict=True)))
             likeliest = question.likeliest(batch)[0]
             if not question.config.causal:  # an encoder writes all tokens at once
-                written = likeliest[:, : question.bounds.completion].tolist()
+                completions = likeliest[:, : question.bounds.completion].tolist()
                 lines = [
                     line + generation.ended(row, end)
-                    for line, row in zip(lines, written, strict=True)
+                    for line, row in zip(lines, completions, strict=True)
                 ]
                 break
             for row in sorted(open_rows):
