@@ -1,7 +1,7 @@
 # make demo      train an adder and see it calculate
 # make test      the quick tests; ISA=SSE4_2, or AVX2, with the kernels of an older processor
 # make test-all  the tests marked slow: pages in Chromium, exports, benchmarks, long trainings, and
-#                every extra in an environment of its own
+#                the wheel and the site in environments of their own
 # make kept      writes anew what tests/golden.json and tests/snapshots hold: look at the difference
 # make lint      style and types
 # make bench     the benchmarks; writes docs/results/benchmarks.json and benchmarks/RESULTS.md

@@ -48,7 +48,7 @@ EDGES = [
 ]  # fmt: skip
 
 HEADS = (
-    "model", "parameters", "seeds", "proved", "wrong", "open", "on the board's sums", "margin"
+    "model", "parameters", "seeds", "proved", "wrong", "open", "exact match, board's sums", "margin"
 )  # fmt: skip
 
 
@@ -74,7 +74,14 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
     }
 
 
-AGAIN = ("model", "seeds", "proved", "proved before", "right on the board's sums", "right before")
+AGAIN = (
+    "model",
+    "seeds",
+    "proved",
+    "proved before",
+    "exact match, board's sums",
+    "exact match before",
+)
 
 
 def _again(known: dict[str, Any]) -> Iterator[list[str]]:
@@ -179,7 +186,15 @@ def _row(named: tuple[str, dict[str, Any]]) -> list[str]:
 
 def _seeds(rows: dict[str, Any]) -> Iterator[str]:
     """A line for every seed of every model."""
-    heads = ("model", "seed", "on the board's sums", "grade", "margin", "cases", "a wrong sum")
+    heads = (
+        "model",
+        "seed",
+        "exact match, board's sums",
+        "grade",
+        "margin",
+        "cases",
+        "example of a wrong sum",
+    )
     lines = []
     for name, found in rows.items():
         for one in found["seeds"]:

@@ -335,7 +335,7 @@ NUMBERS: tuple[Column, ...] = (
     ("mean absolute error of held-out answers", "absolute error"),
     ("answers that are not numbers", "malformed"),
 )
-SPEED: tuple[Column, ...] = ((f"{ENOUGH} of validation reached, steps", "enough"),)
+SPEED: tuple[Column, ...] = ((f"steps to {ENOUGH} of validation", "enough"),)
 
 
 def _table(

@@ -45,7 +45,7 @@ LIMIT = 50
 
 HEAD = (
     "rung", "seeds", "training loss", "loss on held-out texts", "loss on their answers",
-    "exact match", "of the seven sums",
+    "exact match", "seven named sums",
 )  # fmt: skip
 
 
@@ -100,7 +100,7 @@ def _told(name: str, earlier: set[str]) -> str:
 
 
 FOURTEEN = (
-    "of the fourteen sums, trained on in either order", "these right", "the others right",
+    "fourteen sums: trained on in either order", "correct of these", "correct of the others",
 )  # fmt: skip
 
 
@@ -112,8 +112,8 @@ def _range(name: str, of: dict[str, Any]) -> list[str]:
 SEVEN = ("72+90", "3+50", "90+68", "5+51", "52+5", "36+24", "46+11")
 
 FLOOR_HEAD = (
-    "operands", "nats of the first", "nats of the second", "floor of 12 positions",
-    "floor of a training set known by heart",
+    "operands", "nats of the first", "nats of the second", "loss floor of 12 positions",
+    "loss floor of a memorised training set",
 )  # fmt: skip
 
 

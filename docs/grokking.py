@@ -50,7 +50,7 @@ Of 9,409 sums modulo 97, 6,586 held out leave 30 %.
 
 HEAD = (
     "sums", "seeds", f"step of {ENOUGH:.0%} in training", f"step of {ENOUGH:.0%} held out",
-    "held out, last ten times", "held out at the end", f"in {TOP} frequencies before", "after",
+    "held out, last ten checks", "held out at the end", f"in {TOP} frequencies before", "after",
     "of the neurons", "of the logits",
 )  # fmt: skip
 

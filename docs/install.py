@@ -59,7 +59,7 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
     packages = known["packages"]
     count = len(packages.keys() - {"pip", "setuptools", "curta"})
     parts = [known["bytes"], sum(packages[name] for name in JAX), packages["curta"]]
-    head = ("packages besides Curta", "MB of the environment", "of these JAX's", "Curta's own")
+    head = ("packages besides Curta", "environment, MB", "JAX, MB", "Curta, MB")
     return {NAME: markdown(head, [[str(count), *(f"{part / 1e6:.0f}" for part in parts)]])}
 
 

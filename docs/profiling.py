@@ -155,15 +155,15 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
 
 
 MACHINES = (
-    "cores", "GFLOP/s", "slowest round", "GB/s", "FLOP a byte where both bound",
+    "cores", "GFLOP/s", "slowest round", "GB/s", "FLOP a byte at the ridge",
 )  # fmt: skip
 COUNTED = (
-    "", "parameters", "cores", "GFLOP a step, by hand", "as XLA counts",
-    "layers in a loop, as XLA counts", "GB moved a step", "FLOP a byte", "GFLOP/s",
-    "of its roof", "GB/s", "of the memory's",
+    "", "parameters", "cores", "GFLOP a step, by hand", "GFLOP a step, XLA",
+    "layers in a loop, XLA", "GB moved a step", "FLOP a byte", "GFLOP/s",
+    "share of the roofline", "GB/s", "share of memory bandwidth",
 )  # fmt: skip
 RATIOS = (
-    "", "cores", "compiling with a loop", "its step", "its planned memory", "its peak",
+    "", "cores", "compile time with a loop", "step time", "planned memory", "peak memory",
     "of one core's step, written out", "loop",
 )  # fmt: skip
 LAYERS = (

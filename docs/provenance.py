@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from docs.evidence import Json, Results
 from docs.shared import markdown
 
-HEADS = ("file", "results", "commits", "date of the last", "machine", "JAX", "headers", "SHA-256")
+HEADS = ("file", "results", "commits", "latest date", "machine", "JAX", "headers", "SHA-256")
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:

@@ -13,7 +13,7 @@ RECIPES = Path(described.__file__).parent / "recipes"
 
 HEADS = (
     "recipes", "problems", "training", "held out", "of these, mirrored pair in training",
-    "steps", "problems a step",
+    "steps", "batch",
 )  # fmt: skip
 
 

@@ -8,7 +8,10 @@ import nbformat
 from nbformat import v4
 
 HERE = Path(__file__).parent
-NAMES = ("quickstart", "patching")
+NAMES = (
+    "quickstart", "patching",
+    "five_operations", "digit_encoder", "spaced_addition", "looped_abacus", "component_ladder",
+)  # fmt: skip
 
 
 def notebook(source: str) -> Any:

@@ -19,9 +19,8 @@ from curta.evaluation.results import Certificate, Evaluation
 from curta.frontends.serve.live import News
 from curta.probes.results import ProbeTable
 from curta.runs import info
-from curta.runs import results as runs
-from curta.runs.info import Metric, RunInfo
-from curta.runs.results import ComparisonResults
+from curta.runs import info as runs
+from curta.runs.info import ComparisonResults, Metric, RunInfo
 
 
 def kinds() -> Iterator[type[Any]]:

@@ -21,7 +21,7 @@ from curta.evaluation.adder_proof import (
 )
 from curta.evaluation.generation import completions
 from curta.layouts import Text
-from curta.layouts.batches import padded
+from curta.layouts.batches import completion_batch
 from curta.model.transformer import Transformer
 from curta.model.weights import unshared
 from curta.problems.problem import Problem, parse
@@ -37,7 +37,7 @@ def logits(model: Transformer, problems: list[Problem]) -> tuple[np.ndarray, np.
     bounds, count = layout.bounds_of(problems), len(problems)
     tokens = jnp.array([layout.tokens_of(problem)[0] for problem in problems])
     text = Text(tokens, jnp.full(count, bounds.prompt), jnp.full(count, bounds.total))
-    batch = padded(text, layout.where(text), bounds)
+    batch = completion_batch(text, layout.where(text), bounds)
     found = model(batch.tokens, batch.where, batch.queries, bounds)
     return np.asarray(found), np.asarray(batch.goals)
 

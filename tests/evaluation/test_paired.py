@@ -15,9 +15,9 @@ from curta.evaluation import paired
 from curta.evaluation.evaluation_set import drawn
 from curta.evaluation.paired import EvaluatedRun
 from curta.evaluation.scoring import Models
-from curta.frontends.run import Run
 from curta.layouts.texts import layout_of
 from curta.problems import tasks
+from curta.runs.run import Run
 from tests import tiny
 from tests.made_once import Shared
 

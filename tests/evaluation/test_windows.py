@@ -13,7 +13,7 @@ from jaxtyping import Array
 
 from curta.config.recipe import Recipe
 from curta.layouts import ShapeBounds, Text
-from curta.layouts.batches import padded
+from curta.layouts.batches import completion_batch
 from curta.layouts.program import ProgramLayout
 from curta.model.decoding import logits_of_windows
 from curta.model.transformer import Transformer
@@ -57,7 +57,7 @@ def test_learning_from_texts_is_learning_from_distinct_windows_by_how_often_they
 ) -> None:
     """The same loss and gradient: it is the premise of training on windows."""
     of = case(operator)
-    batch = padded(of.text, of.layout.where(of.text), of.bounds)
+    batch = completion_batch(of.text, of.layout.where(of.text), of.bounds)
     counts = Counter(one for text in of.windows for one in text)
     rows, targets = map(jnp.asarray, paper.rows(list(counts)))
     weights = jnp.asarray(list(counts.values()), jnp.float32)

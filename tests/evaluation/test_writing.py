@@ -8,8 +8,8 @@ import pytest
 from curta.evaluation.results import NamedProblem
 from curta.evaluation.writing import named, write_texts
 from curta.frontends import api
-from curta.frontends.run import Run
 from curta.problems.problem import parse
+from curta.runs.run import Run
 from tests import paper, tiny
 
 ASKED = ("12+34", "7+8", "9999+1", "123456789012345678+1")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from curta.problems import tasks
 from curta.problems.arithmetic import ARITHMETIC, Result
-from curta.problems.digits import Numbers
+from curta.problems.digits import NumberBatch
 from curta.problems.operations import OPERATIONS, Operation
 from curta.problems.problem import Problem
 from tests import tiny
@@ -27,7 +27,7 @@ def several(operation: Operation) -> int:
     return operation.most or SEVERAL
 
 
-def ints(numbers: Numbers) -> list[tuple[int, ...]]:
+def ints(numbers: NumberBatch) -> list[tuple[int, ...]]:
     """The numbers of each problem, whose written form is checked on the way."""
     check_written_form(numbers)
     rows = zip(*(np.asarray(part).tolist() for part in numbers), strict=True)
@@ -41,7 +41,7 @@ def ints(numbers: Numbers) -> list[tuple[int, ...]]:
     ]
 
 
-def check_written_form(numbers: Numbers) -> None:
+def check_written_form(numbers: NumberBatch) -> None:
     """Digits within 0..9, no leading zero but in zero itself, zeros beyond the length."""
     digits, lengths = map(np.asarray, numbers)
     last = np.take_along_axis(digits, np.maximum(lengths[..., None] - 1, 0), axis=-1)[..., 0]

@@ -20,7 +20,7 @@ from curta.evaluation.results import (
     Rounding,
 )
 from curta.report import certificate
-from curta.report.certificate import headline
+from curta.report.certificate import headline, plain_words
 from curta.report.page import write_report
 
 from .certified import write_certified
@@ -110,7 +110,21 @@ def test_conflicts_and_margins_below_the_bound_end_every_claim_of_exactness() ->
         {"rounding": Rounding(None, "")},
     ):
         assert "exact at every length" not in headline(content(**changes))
+        assert "cannot make a mistake" not in plain_words(content(**changes)).lower()
     assert "other hardware" in headline(content(members=members(0, below_bound=2)))
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({}, "cannot make a mistake"),
+        ({"grade": "saturated"}, "there may be others"),
+        ({"members": members(3)}, "it makes mistakes"),
+        ({"members": members(0, 3, 0)}, "1 of 3 models make mistakes"),
+    ],
+)
+def test_a_line_for_everybody_stands_below_the_sentence(changes: dict[str, Any], says: str) -> None:
+    assert says in plain_words(content(**changes))
 
 
 @pytest.mark.parametrize(("form", "says"), [(2, "certify it anew"), (4, "update curta")])

@@ -10,11 +10,12 @@ import pytest
 
 import curta
 from curta.config.errors import UserError
-from curta.frontends.run import Comparison, Run
 from curta.programs.user import userfiles
 from curta.runs import comparison_spec
+from curta.runs.comparison import Comparison
 from curta.runs.comparison_spec import Row
 from curta.runs.folders import read_comparison
+from curta.runs.run import Run
 from tests import tiny
 
 WORDS = (

@@ -7,8 +7,8 @@ import pytest
 
 from curta.config.errors import UserError
 from curta.frontends import api
-from curta.frontends.run import Run
 from curta.runs import embedding_history
+from curta.runs.run import Run
 from tests import tiny
 
 

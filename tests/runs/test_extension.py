@@ -16,9 +16,9 @@ from curta.config.errors import UserError
 from curta.config.recipe import dump
 from curta.frontends import api
 from curta.frontends.cli import main
-from curta.frontends.run import Run
-from curta.runs import checkpoints, extension
+from curta.runs import checkpoints, life
 from curta.runs.info import Origin
+from curta.runs.run import Run
 from tests import tiny
 from tests.made_once import Shared
 from tests.report.parsed import Page
@@ -70,11 +70,11 @@ def test_what_followed_follows_again_and_the_former_evaluation_is_kept(
     assert found is not None
     assert found.step == 30
     assert (info.status, info.steps, info.checkpoint) == ("finished", 30, 30)
-    assert longer.evaluations == ["count-4.step-20", "step-20"]
+    assert longer.folder.evaluation_names() == ["count-4.step-20", "step-20"]
     kept = longer.folder.read_evaluation("step-20")
     assert kept == replace(before, changes={"step": 20})
     assert {part.state for part in curta.verify("mine")} == {"whole"}
-    text = " ".join(" ".join(Page(longer.report.read_text("utf-8")).text).split())
+    text = " ".join(" ".join(Page(longer.folder.report.read_text("utf-8")).text).split())
     assert "Ended before, at step 20" in text
 
 
@@ -97,7 +97,7 @@ def test_broken_off_after_any_write_the_run_is_whole_and_is_resumed(
     with monkeypatch.context() as patch:
         patch.setattr(files, "write", full_after(writes))
         with pytest.raises(OSError, match="full"):
-            extension.extend(run.folder, 30)
+            life.extend(run.folder, 30)
     assert {part.state for part in curta.verify("mine")} == {"whole"}
     again = curta.load("mine")
     assert again.recipe.training.steps == (30 if writes == 3 else 20)
@@ -116,7 +116,7 @@ def test_broken_off_no_result_of_former_weights_is_taken_for_one_of_the_new(
     with monkeypatch.context() as patch:
         patch.setattr(files, "write", full_after(2))
         with pytest.raises(OSError, match="full"):
-            extension.extend(run.folder, 30)
+            life.extend(run.folder, 30)
     assert curta.load("mine").missing() == ["training", "certifying", "reporting"]
 
 

@@ -9,7 +9,7 @@ import pytest
 import curta
 from curta.config.errors import UserError
 from curta.layouts.texts import layout_of
-from curta.runs import folders, metrics, removal, states, verify
+from curta.runs import folders, metrics, verify
 from curta.runs.folders import Folder
 from curta.runs.info import Metric
 from tests import tiny
@@ -58,14 +58,14 @@ def test_a_run_of_a_comparison_is_found_by_both_names(runs_folder: Path, tmp_pat
     (inside / "comparison.json").write_text("{}")
     found = folders.create(recipe, layout_of(recipe), "mine", [0], "first", (), inside=inside)
     assert folders.find("both/first").path == found.path
-    assert folders.address(found.path) == "both/first"
-    assert folders.address(created().path) == "mine"
-    assert folders.address(tmp_path / "elsewhere" / "other") == "other"
+    assert found.address == "both/first"
+    assert created().address == "mine"
+    assert Folder(tmp_path / "elsewhere" / "other").address == "other"
     refused("both/third", "^unknown run 'both/third'")
-    assert removal.path_of("both/first") == found.path
+    assert folders.removable("both/first") == found.path
     assert [part.name for part in verify.verify("both/first")][:2] == ["run.json", "recipe.toml"]
     with pytest.raises(UserError, match="`curta train --resume both/first` trains it"):
-        states.newest(found)
+        found.newest_checkpoint()
 
 
 def test_unnamed_runs_are_numbered_after_their_recipe() -> None:

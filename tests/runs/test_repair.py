@@ -11,8 +11,8 @@ from curta.config.errors import Notice, UserError
 from curta.evaluation import catalogue
 from curta.frontends import api
 from curta.frontends.cli import main
-from curta.frontends.run import Run
 from curta.runs import checkpoints
+from curta.runs.run import Run
 from curta.training import windows
 from tests import tiny
 
@@ -72,7 +72,7 @@ def test_a_round_that_was_killed_ends_with_the_same_weights(repaired: Run) -> No
 
     with pytest.raises(KilledError):
         run.train(kill)
-    assert 180 < (checkpoints.latest(run.folder.checkpoints) or 0) < 210
+    assert 180 < checkpoints.steps(run.folder.checkpoints)[-1] < 210
     again = api.load("killed")
     again.train()
     assert tiny.same(again.load_models().stacked, repaired.load_models().stacked)

@@ -10,7 +10,7 @@ import curta
 from curta.evaluation.results import SummaryStatistics
 from curta.runs.summary import summary_statistics
 from tests.made_once import Shared
-from tests.runs.test_session import table
+from tests.runs.test_run import table
 
 
 def test_a_run_in_short_is_what_its_files_say(shared_runs: Shared) -> None:

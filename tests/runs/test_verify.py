@@ -14,8 +14,8 @@ import pytest
 import curta
 from curta.config.errors import UserError
 from curta.frontends.cli import main
-from curta.frontends.run import Run
-from curta.runs import embedding_history, ownership
+from curta.runs import embedding_history
+from curta.runs.run import Run
 from curta.runs.verify import Part
 from tests.made_once import Shared
 from tests.runs.test_folders import change
@@ -102,8 +102,7 @@ def test_what_is_missing_is_told(mine: Path, name: str) -> None:
     found = bad()
     assert found[name].state == "missing"
     assert found[name].about
-    others = {"program.py"} if name == "run.json" else set()
-    assert {*found} == {name} | others
+    assert {*found} == {name}
 
 
 READ = [*(name for name in NEEDED if name != "report.html"), "evaluating.jsonl"]
@@ -117,8 +116,7 @@ def test_what_is_damaged_is_told(mine: Path, name: str, content: bytes) -> None:
     (mine / name).write_bytes(content)
     found = bad()
     assert found[name].state == "damaged"
-    others = {"program.py"} if name == "run.json" else set()
-    assert {*found} == {name} | others
+    assert {*found} == {name}
 
 
 def _pipe(path: Path) -> None:
@@ -149,15 +147,13 @@ STRANGE: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("kind", STRANGE)
-@pytest.mark.parametrize("name", [*NEEDED, "evaluating.jsonl", "probes/tokens.json", ".lock"])
-def test_what_is_no_file_is_told_and_not_followed(mine: Path, name: str, kind: str) -> None:
+@pytest.mark.parametrize("name", ["run.json", "metrics.jsonl", "probes/tokens.json", "report.html"])
+def test_what_is_no_file_is_damaged_and_not_followed(mine: Path, name: str, kind: str) -> None:
     (mine / name).unlink()
     STRANGE[kind](mine / name)
     found = bad()
-    assert found[name].state == "foreign"
-    assert kind.removesuffix(" to nothing") in found[name].about
-    others = {"program.py"} if name == "run.json" else set()
-    assert {*found} == {name} | others
+    assert found[name].state == "damaged"
+    assert {*found} == {name}
 
 
 def test_a_damaged_checkpoint_is_told(mine: Path) -> None:
@@ -171,7 +167,7 @@ def test_a_damaged_checkpoint_is_told(mine: Path) -> None:
     path.unlink()
     assert only("checkpoints/00000020").state == "damaged"
     os.mkfifo(path)
-    assert only("checkpoints/00000020").state == "foreign"
+    assert only("checkpoints/00000020").state == "damaged"
 
 
 def test_a_checkpoint_of_another_run_is_told(mine: Path) -> None:
@@ -201,28 +197,4 @@ def test_code_in_a_recipe_is_told_and_never_executed(mine: Path) -> None:
 @pytest.mark.parametrize("file", ["../elsewhere.py", "/etc/hostname", "", "."])
 def test_code_elsewhere_is_told_and_not_read(mine: Path, file: str) -> None:
     change(mine / "run.json", files=[{"file": file, "name": "own.py", "sha256": "0" * 64}])
-    found = bad()
-    assert found[file].state == "damaged"
-    assert found["program.py"].state == "foreign"
-
-
-def test_what_writers_that_were_killed_have_left_is_told(mine: Path) -> None:
-    for place in (mine, mine / "checkpoints"):
-        (place / ".run.json.abc123.part").write_text("{")
-    with ownership.owned(mine):
-        (mine / ".run.json.abc123.part").write_text("{")
-        assert bad() == {}
-    (mine / "checkpoints" / ".x.part").write_text("{")
-    found = bad()
-    assert [*found] == ["checkpoints/.x.part", ".run.json.abc123.part"]
-    assert all("left by a writer that was killed" in part.about for part in found.values())
-
-
-@pytest.mark.parametrize("place", ["", "checkpoints/", "history/", "probes/"])
-@pytest.mark.parametrize("kind", [*STRANGE, "a file"])
-def test_foreign_things_are_told(mine: Path, place: str, kind: str) -> None:
-    name = f"{place}\x1b[2Jthing\n"
-    STRANGE.get(kind, Path.touch)(mine / name)
-    found = bad()
-    assert [*found] == [name]
-    assert found[name].state == "foreign"
+    assert only(file).state == "damaged"

@@ -12,9 +12,9 @@ from curta.config.errors import UserError
 from curta.evaluation import evaluation_set, gap
 from curta.frontends import api
 from curta.frontends.cli import main
-from curta.frontends.run import Run
 from curta.report.watched import generalisation
-from curta.runs.record import Progress
+from curta.runs.loop import Progress
+from curta.runs.run import Run
 from tests import tiny
 
 pytestmark = pytest.mark.usefixtures("brief")
@@ -81,7 +81,7 @@ def test_an_earlier_checkpoint_is_evaluated_beside_the_newest() -> None:
     assert (own.step, own.changes) == (20, {})
     earlier = run.evaluate(step=10, report=False)
     assert (earlier.step, earlier.changes) == (10, {"step": 10})
-    assert run.evaluations == ["step-10"]
+    assert run.folder.evaluation_names() == ["step-10"]
     assert run.folder.read_evaluation("step-10") == earlier
     assert run.folder.read_evaluation() == own
     alone = curta.load("run").at(10)
@@ -124,7 +124,7 @@ def test_when_each_seed_was_right_in_training_and_held_out_is_said(
     assert generalisation(run.folder) == told
     assert main(["evaluate", "run", "count=2"]) == 0
     out = capsys.readouterr().out
-    report = run.report.read_text()
+    report = run.folder.report.read_text()
     for line in told:
         assert line in out
         assert line.capitalize() in report

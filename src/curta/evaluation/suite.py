@@ -97,28 +97,19 @@ def _parts(recipe: Recipe, models: Models, settings: sections.Evaluation) -> Sui
     return SuiteParts(sizes, held_out, gaps, grids)
 
 
-def parts(recipe: Recipe, models: Models, settings: sections.Evaluation) -> dict[str, Find]:
-    """Return all parts that `evaluate` stores, by name, in order."""
-    suite = _parts(recipe, models, settings)
-    by_name = dict(chain.from_iterable(sizes.values() for sizes in suite.sizes.values()))
-    by_name |= suite.held_out | suite.gaps
-    return by_name | dict(chain.from_iterable(rows.items() for rows in suite.grids.values()))
-
-
 def evaluate(
     recipe: Recipe,
     models: Models,
     settings: sections.Evaluation,
     say: Say,
     keep: Keep = fresh,
-    drop: Say = lambda name: None,
     show_grid: ShowGrid = lambda grid: None,
 ) -> Evaluation:
     """Measure exact match by size and slice, on held-out problems, grids, whole tables, examples.
 
     Once every member is wrong on all problems of a size, longer sizes are left out unless the
-    settings have `all_sizes`, except those of training. `drop` is called with the names of omitted
-    parts. Raises UserError for a grid, or a table, of a recipe without operators of two operands.
+    settings have `all_sizes`, except those of training. Raises UserError for a grid, or a table, of
+    a recipe without operators of two operands.
     """
     tabled = _operators(recipe, "table", settings.table, lambda operation: operation.takes(2))
     suite = _parts(recipe, models, settings)
@@ -139,7 +130,6 @@ def evaluate(
             shorter = [reason for other, reason in reasons.items() if within(other, digits)]
             reason = shorter[-1] if shorter and not within(digits, most) else ""
             if reason and not settings.all_sizes:
-                drop(name)
                 unevaluated.append(UnevaluatedSize(task.operator, str(size), max(digits), reason))
             else:
                 say(name)

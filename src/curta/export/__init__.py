@@ -12,7 +12,7 @@ from curta.runs.info import Origin
 
 if TYPE_CHECKING:
     from curta.export.base import Exporter
-    from curta.runs.session import Session
+    from curta.runs.run import Run
 
 EXPORTERS: "Registry[Exporter]" = Registry(
     "format",
@@ -25,7 +25,7 @@ EXPORTERS: "Registry[Exporter]" = Registry(
 )
 
 
-def write(run: "Session", to: str, out: Path | None = None, member: int = 0) -> Path:
+def write(run: "Run", to: str, out: Path | None = None, member: int = 0) -> Path:
     """Write one member of a run in the format `to`; return the path.
 
     Writes into the run's folder by default. Raises UserError if the format cannot express the run.

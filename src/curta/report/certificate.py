@@ -85,6 +85,28 @@ def text_to(layout: ProgramLayout, wrong: WrongWindow) -> list[int] | None:
     return None
 
 
+def is_exact(content: Certificate) -> bool:
+    """Return whether no member can be wrong: the list is closed, and rounding cannot matter."""
+    doubtful = any(member.below_bound or member.wrong for member in content.members)
+    bounded = content.rounding.bound is not None
+    return content.grade == "closed" and bounded and not doubtful and content.sound
+
+
+def plain_words(content: Certificate) -> str:
+    """Return the certificate in one line for a reader who does not know windows."""
+    wrong, members = len(content.wrong_seeds), len(content.members)
+    if wrong == members or not content.sound:
+        return "In plain words: it makes mistakes, and the windows below show where."
+    if wrong:
+        return f"In plain words: {wrong} of {members} models make mistakes; the others make none."
+    if is_exact(content):
+        return (
+            "In plain words: every situation it can meet, at any length, was checked, and it is"
+            " right in each. It cannot make a mistake."
+        )
+    return "In plain words: it is right in every situation that was checked; there may be others."
+
+
 def headline(content: Certificate) -> str:
     """Return in plain sentences what the certificate proves, and what it leaves open."""
     members, total, sentences = content.members, f"{content.windows:,}", list[str]()
@@ -106,9 +128,8 @@ def headline(content: Certificate) -> str:
     failing = [member for member in members if member.wrong]
     most = max((member.wrong for member in failing), default=0)
     if not failing:
-        exact = content.grade == "closed" and bounded and not near and content.sound
         several = " in every member" if len(members) > 1 else ""
-        end = ": exact at every length" if exact else ""
+        end = ": exact at every length" if is_exact(content) else ""
         sentences.append(f"All {total} windows {scope} are right{several}{end}.")
     elif len(members) == 1:
         sentences.append(

@@ -25,7 +25,7 @@ from curta.report.page import RunReport, page_scripts, report_run, write_page
 from curta.report.rendering import PagePart, document, render
 from curta.report.summary import MISSING, Range, cell, counted, finite, listed, range_of
 from curta.report.tables import gap_rows
-from curta.runs.results import ComparisonResults, ComparisonRow
+from curta.runs.info import ComparisonResults, ComparisonRow
 
 KINDS = {
     "map": "map", "by": "by", "lengths": "compared lengths", "learning": "compared learning",

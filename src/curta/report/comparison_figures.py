@@ -17,7 +17,7 @@ from curta.probes.pictures import heat
 from curta.report import charts, figures
 from curta.report.compared import Compared, RangeCurve, by_digits, by_step, evaluated_sizes
 from curta.report.summary import range_of
-from curta.runs.results import ComparisonRow
+from curta.runs.info import ComparisonRow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

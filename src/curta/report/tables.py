@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -33,7 +34,7 @@ from curta.probes.results import ProbeTable
 from curta.report.compared import evaluated_sizes, hardest, slices_of, why_missing
 from curta.report.summary import Range, counted, listed, perplexity, range_of
 from curta.runs.folders import Folder, read_comparison
-from curta.runs.results import ComparisonResults, ComparisonRow
+from curta.runs.info import ComparisonResults, ComparisonRow
 
 if TYPE_CHECKING:
     from curta.evaluation.paired import Paired, PairedSlice
@@ -130,8 +131,10 @@ def slice_cells(row: SliceResult | SliceStatistics | PairedSlice) -> Cells:
     return [row.operator, row.size, row.slice_name, row.count]
 
 
-def exact_match_table(results: Evaluation, seeds: Sequence[int]) -> Table:
+def exact_match_table(results: Evaluation, seeds: Sequence[int], collapsed: bool = False) -> Table:
     """Exact match for each operator, size and slice: median, range, and every seed.
+
+    With `collapsed`, the slices of a size share a row if all of them are right.
 
     It fits 80 columns unless seeds differ. Where anything is wrong, token accuracy and the
     perplexity of the right answer (medians) replace the speed. `written` appears only where
@@ -156,11 +159,21 @@ def exact_match_table(results: Evaluation, seeds: Sequence[int]) -> Table:
                words=True, shown=not agree, style=lambda same, row: RED if same is False else ""),
         *(Column(f"seed {seed}", shown=False) for seed in seeds),
     ]  # fmt: skip
+    table_rows = list[SliceResult]()
+    for _, group in groupby(rows, key=lambda row: (row.operator, row.size)):
+        slices = list(group)
+        right = all(min(row.exact_match) == 1 and row.generated.agrees for row in slices)
+        if collapsed and right and len(slices) > 1:
+            pace = round(median(row.generated.tokens_per_second for row in slices))
+            generated = replace(slices[0].generated, tokens_per_second=pace)
+            count, name = sum(row.count for row in slices), f"all {len(slices)}"
+            slices = [replace(slices[0], slice_name=name, count=count, generated=generated)]
+        table_rows += slices
     cells = [
         [*slice_cells(row), *range_of(row.exact_match), median(row.token_accuracy),
          median(row.perplexity), row.generated.tokens_per_second, row.exact_match,
          row.generated.agrees, *row.exact_match]
-        for row in rows
+        for row in table_rows
     ]  # fmt: skip
     empty = [None] * (len(columns) - 3)
     cells += [[m.operator, m.size, NOT_EVALUATED, *empty] for m in results.unevaluated]

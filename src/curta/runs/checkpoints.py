@@ -110,11 +110,6 @@ def stopped(folder: Path, step: int) -> dict[int, int]:
     return {int(member): int(at) for member, at in members.items()}
 
 
-def latest(folder: Path) -> int | None:
-    """Return the step of the newest checkpoint, whole or not; None if there is none."""
-    return max(steps(folder), default=None)
-
-
 def newest_whole(folder: Path) -> int | None:
     """Return the step of the newest checkpoint that is whole; a line tells of later ones.
 
@@ -133,15 +128,6 @@ def newest_whole(folder: Path) -> int | None:
     if damages:
         raise damages[0]
     return None
-
-
-def is_whole(folder: Path, step: int) -> bool:
-    """Whether there is a checkpoint of that step, as it was saved."""
-    try:
-        read(folder, step)
-    except DamagedError:
-        return False
-    return True
 
 
 def arrays(folder: Path, step: int, of: str) -> dict[str, np.ndarray]:

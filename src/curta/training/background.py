@@ -1,4 +1,4 @@
-"""Work beside other work: a function in a thread of its own, and its result when it is wanted."""
+"""A function in a background thread, and its result as a future."""
 
 import threading
 from collections.abc import Callable
@@ -9,13 +9,13 @@ T = TypeVar("T")
 
 
 def begin(function: Callable[[], T]) -> "Future[T]":
-    """The function's result to come, or what it raised; the program may end before it does."""
+    """Start the function in a daemon thread: the program may end before the function does."""
     future: Future[T] = Future()
 
     def run() -> None:
         try:
             future.set_result(function())
-        except BaseException as error:  # raised for whoever asks for the result
+        except BaseException as error:  # raised again by `future.result()`
             future.set_exception(error)
 
     threading.Thread(target=run, daemon=True).start()

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from curta.frontends.cli import main
-from curta.frontends.run import Run
 from curta.probes.inside.activations import Activations
+from curta.runs.run import Run
 from tests.made_once import Shared
 
 

@@ -112,4 +112,4 @@ def test_more_operands_than_a_program_takes_are_refused_in_a_line(
     before = run.folder.read_info()
     assert main([*command, "digits=5x3", "count=2"]) == 2
     assert capsys.readouterr() == ("", f"curta: {says}\n")
-    assert (run.folder.read_info(), run.evaluations) == (before, [])
+    assert (run.folder.read_info(), run.folder.evaluation_names()) == (before, [])

@@ -23,7 +23,7 @@ from curta.evaluation.evaluation_set import drawn, slices
 from curta.layouts import Layout, layout_named
 from curta.layouts.program import ProgramLayout
 from curta.problems import task_sizes, tasks
-from curta.problems.digits import Numbers
+from curta.problems.digits import NumberBatch
 from curta.problems.numerals import to_int
 from curta.problems.problem import Problem, widths
 from curta.problems.problem_table import fingerprint
@@ -125,7 +125,7 @@ class Source:
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def _draw(task: Task, size: int, key: PRNGKeyArray) -> tuple[Numbers, UInt[Array, " batch"]]:
+def _draw(task: Task, size: int, key: PRNGKeyArray) -> tuple[NumberBatch, UInt[Array, " batch"]]:
     numbers = tasks.draw(task, key, size)
     return numbers, fingerprint(numbers) % BUCKETS
 

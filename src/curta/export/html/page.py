@@ -19,7 +19,7 @@ from curta.export.html import design
 from curta.programs.machine import store
 from curta.programs.machine.machine import Machine, Windows
 from curta.report.rendering import PagePart, document, package_text, render
-from curta.runs import ownership, states
+from curta.runs import ownership
 from curta.runs.folders import Folder, layout_in
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MODULES = (
     "layers", "machine", "changes", "encodings", "transformer", "compound", "problems", "layouts",
-    "writing", "rights", "elements", "sheet", "squares", "drawing", "app",
+    "writing", "rights", "elements", "sheet", "squares", "drawing", "tour", "app",
 )  # fmt: skip
 """Each after those that it imports."""
 
@@ -99,7 +99,7 @@ def page_refusal(positions: str, parameters: int = 0) -> str | None:
 def carried(folder: Folder) -> Carried:
     """All members of a run, as of its newest checkpoint; under a window without JAX."""
     recipe = folder.state_recipe()
-    weights = states.member_weights(folder, recipe)
+    weights = folder.read_weights(recipe)
     if isinstance(recipe.positions, Window):
         paper = MachineLayout(*store.read(folder.machine, folder.name))
         return Carried(folder.name, recipe, paper, weights, folder)

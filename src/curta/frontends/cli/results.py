@@ -1,6 +1,7 @@
 """Commands about what is there: `ask`, `show`, `check`, `report`, `export`, `runs`, ..."""
 
 import json
+import keyword
 import re
 import shlex
 import sys
@@ -385,7 +386,7 @@ def show_fields(recipe: "Recipe") -> None:
     from curta.frontends.cli.display import notice
     from curta.model.positions import user
 
-    encodings = tuple(user.every())
+    encodings = tuple(user.all_settings())
     table, texts = as_table(recipe), lines(encodings)
     rows = []
     for path in field_paths(table, encodings):
@@ -431,10 +432,59 @@ def find_recipe(
     return recipes.stated(with_overrides(recipes.read(name), changes), where), None
 
 
+TEMPLATE = '''"""A program of your own: twice a number, worked out from its last digit."""
+
+from curta import Answer, Given, Paper, Sign, program
+
+
+@program(
+    "NAME",
+    axes=("place",),
+    prompt=(Given("n", along="place"), Sign("=")),  # NAME(57) is written 75=
+    answer=Answer("sum"),
+    truth=lambda n: 2 * n,
+    sizes=(1, 8),  # digits of n in training
+)
+def NAME(paper: Paper, n: list[int]) -> None:
+    """Twice a number, digit by digit."""
+    carry = 0
+    for digit in n:  # the last one first
+        carry, total = divmod(2 * digit + carry, 10)
+        paper.move(place=+1).write("sum", total)
+    if carry:
+        paper.move(place=+1).write("sum", carry)
+    paper.end()
+'''
+"""The first lines of a program, which `curta check --new NAME` writes to NAME.py."""
+
+
+def write_program(name: str) -> int:
+    """Write TEMPLATE to a file of that name; UserError if there is one, or the name is taken."""
+    from curta.frontends.cli.display import next_steps, notice
+    from curta.problems.operations import OPERATIONS
+    from curta.programs.user import registry
+
+    name = name.removesuffix(".py")
+    if not re.fullmatch("[a-z]+", name) or keyword.iskeyword(name):
+        raise UserError(f"--new needs a name of small letters, such as double (got {quoted(name)})")
+    if name in registry.names() or name in OPERATIONS:
+        raise UserError(f"{quoted(name)} is Curta's own: choose another name")
+    path = Path(f"{name}.py")
+    if path.exists():
+        raise UserError(f"{quoted(str(path))} exists already: choose another name")
+    files.write(path, TEMPLATE.replace("NAME", name))
+    notice(f"Wrote {path}: it doubles a number. Change its steps, and its truth, to your own.")
+    next_steps((f"check {path}", "is it right, and can it be learned?"),
+               (f"show {path}", "how it writes a problem"),
+               (f"train {path}", "teach it to a model"))  # fmt: skip
+    return 0
+
+
 @click.command()
-@click.argument("program", type=arguments.NAME)
+@click.argument("program", type=arguments.NAME, required=False)
+@click.option("--new", type=arguments.NAME, metavar="NAME", help="Write a first one to NAME.py.")
 @arguments.as_json
-def check(program: str, as_json: bool) -> int:
+def check(program: str | None, new: str | None, as_json: bool) -> int:
     """Check a program: its answers, its windows, its moves.
 
     PROGRAM is a file with programs, such as gcd.py, or the name of a program, a recipe or a run.
@@ -443,6 +493,12 @@ def check(program: str, as_json: bool) -> int:
     from curta.frontends.cli.paper import check_lines
     from curta.programs.user import registry, userfiles
 
+    if new is not None:
+        if program is not None or as_json:
+            raise UserError("--new writes a program: leave out all else")
+        return write_program(new)
+    if program is None:
+        raise UserError("check which program? curta check gcd.py; --new NAME writes a first one")
     train = program
     if userfiles.is_file(program) or registry.known(program):
         verdicts = registry.check(program)
@@ -610,6 +666,7 @@ def page(run: str, trust: bool, member: int, out: Path | None) -> int:  # fmt: s
     if trust:
         folder.trust()
     notice(f"Page: {html.write_page(html.carried(folder), folder, member, out)}")
+    notice("Next: open it in a browser, or send it to somebody: it is one file, without a network.")
     return 0
 
 

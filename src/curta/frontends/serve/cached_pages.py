@@ -60,7 +60,7 @@ def together(folders: Sequence[Path]) -> bytes:
 
 def page(folder: Path, member: int) -> bytes:
     """The page in which a member calculates; UserError where there can be none."""
-    called = folders.address(folder)
+    called = folders.Folder(folder).address
     key = _key(f"page {member} {folder.resolve()} {called}", _files(folder, _CALCULATES))
     return _kept(key, lambda out: load(str(folder)).write_page(member, out / "page.html"))
 

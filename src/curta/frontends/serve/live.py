@@ -18,7 +18,8 @@ from curta.problems.problem import answer_text, parse
 from curta.programs.machine import store
 from curta.report.certificate import headline
 from curta.report.figures import band, median_cells
-from curta.runs import evaluations, metrics, partial_evaluation
+from curta.report.summary import counted, percent
+from curta.runs import evaluations, metrics
 from curta.runs.folders import Folder
 from curta.runs.info import Metric, NamedAnswer
 from curta.training import windows as training_windows
@@ -51,9 +52,9 @@ class WindowsRight:
 
 @dataclass(frozen=True)
 class Ended:
-    """What is there of a finished run: its certificate in a sentence, and whether it calculates."""
+    """What came of a finished run, in a sentence, and whether it calculates in a page."""
 
-    certificate: str
+    verdict: str
     exact: bool
     calculates: bool
 
@@ -143,7 +144,12 @@ def _truth(text: str) -> str:
 
 def _at_end(folder: Folder) -> Ended:
     certificate, row = folder.read_certificate(), listing.row((folder.name,), folder.path)
-    line = "" if certificate is None else headline(certificate)
+    line = "Training is finished."
+    if certificate is not None:
+        line = headline(certificate)
+    elif row.evaluated is not None:
+        share, tests = percent(row.evaluated), counted(row.slices, "test")
+        line = f"In the hardest of {tests}, {share} % of its answers are right."
     return Ended(line, certificate is not None and certificate.perfect, row.calculates)
 
 
@@ -174,7 +180,8 @@ def windows(path: Path) -> list[dict[str, Any]]:
 def _grids(folder: Path) -> list[FillingGrid]:
     """The grids of a running evaluation, from what it has saved so far."""
     found: dict[str, FillingGrid] = {}
-    for part in partial_evaluation.newest_parts(folder / evaluations.PARTIAL):
+    parts = list(evaluations.read_parts(folder / evaluations.PARTIAL))
+    for part in (part for part in parts if part.of == parts[-1].of):
         place = exact_match.grid_place(part.name)
         if place is not None:
             operator, _, size = place

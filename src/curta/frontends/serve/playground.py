@@ -27,15 +27,15 @@ from curta.config.recipe import (
     with_overrides,
 )
 from curta.frontends.cli import arguments
-from curta.model import recipes
+from curta.model import recipes, unread
 from curta.problems.operations import operation_named
 from curta.problems.problem import Problem
 from curta.runs import folders
 
 FIRST = (
-    "task.digits", "training.steps", "model.width", "model.heads", "model.num_layers",
-    "positions.name", "optimizer.learning_rate", "training.batch", "training.problems",
-    "training.held_out_windows",
+    "task.digits", "task.values", "training.steps", "model.width", "model.heads",
+    "model.num_layers", "positions.name", "optimizer.learning_rate", "training.batch",
+    "training.problems", "training.held_out_windows",
 )  # fmt: skip
 """Fields that a form shows at once; the others stand in their sections."""
 
@@ -109,14 +109,20 @@ def form(name: str, settings: Mapping[str, str]) -> Form:
             continue
         shown = "" if value is None else stated(value)
         views[path] = FieldView(
-            path, settings.get(path, shown), first_sentence(text), choices.get(path, ())
+            path,
+            settings.get(path, shown),
+            first_sentence(text).replace("`", ""),
+            choices.get(path, ()),
         )
     watched = [replace(views[path], text=text) for path, text in watching(recipe).items()]
     rest: dict[str, list[FieldView]] = {}
     for path, view in views.items():
         if path not in (*FIRST, *HIDDEN):
             rest.setdefault(path.partition(".")[0], []).append(view)
-    first = [views[path] for path in FIRST if path in views]
+    useless = {path for path, need in unread.NEEDS.items() if not need.met(recipe)}
+    sizes = views.get("task.values")
+    useless |= {"task.digits" if sizes and sizes.text else "task.values"}
+    first = [views[path] for path in FIRST if path in views and path not in useless]
     return Form(name, recipe.summary, first, watched, rest)
 
 

@@ -253,8 +253,8 @@ def _folder(request: Request) -> Path:
 
 
 def _isolated(content: bytes) -> Response:
-    """A page from a run's folder, with a link back to all runs that the file itself lacks."""
-    back = '<p><a href="/">All runs</a></p>'
+    """A page from a run's folder, with links to the other pages that the file itself lacks."""
+    back = '<p class="row"><a href="/">All runs</a> <a href="/playground.html">New run</a></p>'
     page = re.sub("<body[^>]*>", lambda body: body[0] + back, content.decode(), count=1)
     return HTMLResponse(page, headers=policy.isolated(page))
 

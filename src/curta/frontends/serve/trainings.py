@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
@@ -79,7 +80,8 @@ class Trainings:
         for job in list(self.jobs.values()):
             self.stop(job.run)
             if job.process is not None:
-                job.process.wait(PATIENCE)
+                with suppress(subprocess.TimeoutExpired):
+                    job.process.wait(PATIENCE)
 
     def _work(self) -> None:
         while True:

@@ -12,13 +12,13 @@ from curta.evaluation import certificate, memo, results
 from curta.layouts.program import ProgramLayout
 from curta.model.decoding import logits_of_windows
 from curta.model.transformer import Transformer
-from curta.runs.session import Session
+from curta.runs.run import Run
 
 WindowRows = Int[np.ndarray, "windows cells"]
 WindowTargets = Int[np.ndarray, " windows"]
 
 
-def all_windows(run: Session) -> tuple[WindowRows, WindowTargets]:
+def all_windows(run: Run) -> tuple[WindowRows, WindowTargets]:
     """Return all windows that can occur, and the right token after each.
 
     They come from the certificate, or are listed now. Raises UserError where neither is possible.

@@ -49,7 +49,7 @@ function offer({ job, status, evaluated, at_end: end }) {
   at("report").hidden = !curves.step;
   at("ended").hidden = !(end && evaluated);
   if (!end) return;
-  at("certificate").textContent = end.certificate || "Training is finished; the report says what it has learned.";
+  at("certificate").textContent = end.verdict;
   at("ended").classList.toggle("exact", Boolean(end.exact));
   at("calculate").hidden = !end.calculates;
 }
@@ -222,7 +222,7 @@ function duration(seconds) {
 
 async function again() {
   if (!document.hidden || !cursor) await renew().catch((error) => (at("now").textContent = `No answer: ${error.message}`));
-  setTimeout(again, EVERY);
+  setTimeout(again, last?.status === "finished" ? 10 * EVERY : EVERY);
 }
 
 for (const action of ["stop", "resume"]) {

@@ -16,11 +16,11 @@ from curta.config.errors import Notice, UserError
 from curta.evaluation import scoring
 from curta.evaluation.generation import completions
 from curta.frontends import api
-from curta.frontends.run import Run
 from curta.model.decoding import logits_of_windows
 from curta.problems import tasks
 from curta.problems.problem import parse
-from curta.runs import checkpoints, session
+from curta.runs import checkpoints
+from curta.runs.run import Run
 from curta.training import trainer
 from tests import tiny
 from tests.made_once import Shared
@@ -62,7 +62,7 @@ def test_what_is_trained_in_bfloat16_is_kept_and_asked_in_float32() -> None:
     run = trained(training__precision="bfloat16")
     stored = safetensors.numpy.load(newest(run.folder.path)["00000020.safetensors"])
     assert {array.dtype.name for array in stored.values()} == {"bool", "float32", "int32"}
-    session.Session.certify(run)
+    run.certify(report=False)
     found = safetensors.numpy.load((run.folder.path / "windows.safetensors").read_bytes())
     exact = jax.vmap(lambda model: logits_of_windows(model, jnp.asarray(found["rows"])))
     logits = np.array(exact(run.load_models().stacked))
@@ -137,7 +137,7 @@ def test_a_run_of_which_no_member_is_left_ends_stopped_at_once() -> None:
     run = trained(seeds=1, optimizer__learning_rate=1e20)
     assert run.folder.read_info().status == "stopped"
     assert list(run.folder.read_info().stopped) == [0]
-    assert checkpoints.latest(run.folder.checkpoints) == 10
+    assert checkpoints.steps(run.folder.checkpoints)[-1] == 10
     curta.load("run").train()
     assert run.folder.read_info().status == "stopped"
 
@@ -279,12 +279,12 @@ def test_a_looped_run_can_be_asked_and_evaluated_with_another_number_of_recurren
     assert other.write(asked) == completions(model, layout, [parse(p) for p in asked], bounds)
     assert other.write(asked) != run.write(asked)
     assert other.evaluate(digits=(3,), count=2).num_recurrences == 3
-    (name,) = other.evaluations
+    (name,) = other.folder.evaluation_names()
     assert name.endswith("num_recurrences-3")
-    assert "num_recurrences 3" in other.report.read_text()
+    assert "num_recurrences 3" in other.folder.report.read_text()
     assert "Recurrences in the evaluation" in other.write_report(evaluation=name).read_text()
     assert run.evaluate().num_recurrences is None
-    assert "Recurrences in the evaluation" not in run.report.read_text()
+    assert "Recurrences in the evaluation" not in run.folder.report.read_text()
     assert curta.load("run").recipe.model.num_recurrences == 2
 
 

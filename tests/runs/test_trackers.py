@@ -12,11 +12,11 @@ import curta
 from curta.config.errors import UserError
 from curta.evaluation.results import Certificate, Evaluation
 from curta.frontends import api
-from curta.frontends.run import Run
 from curta.runs import trackers
+from curta.runs.run import Run
 from tests import tiny
-from tests.runs.trackers import readers
-from tests.runs.trackers.readers import Found, Kept
+from tests.runs import tracker_readers as readers
+from tests.runs.tracker_readers import Found, Kept
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # those of libraries that are not ours
 
