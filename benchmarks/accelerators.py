@@ -130,10 +130,10 @@ def chunk_bytes(name: str, members: int, vectorised: bool) -> Any:
 
     recipe = api.resolve(name, {})
     layout, alone = layout_of(recipe), trainer.mesh_for(1, 1, jax.devices()[:1])
-    compiled = partial(trainer.compiled, vectorised=vectorised)
+    compiled = partial(trainer.compile_steps, vectorised=vectorised)
     with (
         mock.patch.object(trainer, "training_mesh", return_value=alone),
-        mock.patch.object(trainer, "compiled", compiled),
+        mock.patch.object(trainer, "compile_steps", compiled),
     ):
         program, state, data = prepared(recipe, layout, range(members))
     lowered = program.lower(state, data, jnp.int32(0), jnp.int32(0))

@@ -295,7 +295,7 @@ def _found(what: str, recipe: str, members: int) -> dict[str, Any]:
     """Imports everything first, and says when that was done."""
     import jax
 
-    import curta.frontends.run  # noqa: F401
+    import curta.runs.comparison  # noqa: F401
     from curta.training import devices
 
     devices.configure()
@@ -344,10 +344,10 @@ def _written(run: Any) -> dict[str, Any]:
 
 def _saving(run: Any) -> float:
     """Seconds of writing a run's newest checkpoint again, elsewhere."""
-    from curta.runs import checkpoints, states
+    from curta.runs import checkpoints
 
     of = checkpoints.owner(run.recipe, run.seeds, run.step)
-    state = states.at(run.folder, run.recipe, run.layout, run.seeds, run.step)
+    state = checkpoints.arrays(run.folder.checkpoints, run.step, of)
     place, seconds = Path(tempfile.mkdtemp(dir=run.folder.path)), []
     for _ in range(REPEATS):
         begun = time.perf_counter()
@@ -382,13 +382,13 @@ def _step_of(recipe: Any, count: int) -> dict[str, Any]:
     from curta.training import records, trainer
 
     layout, seeds = layout_of(recipe), list(range(count))
-    data, bounds = records.recorded(recipe, layout, seeds)
+    data, bounds = records.training_data(recipe, layout, seeds)
     state = trainer.init(recipe, layout, jnp.asarray(seeds))
-    compiled: Any = partial(trainer.compiled, recipe, trainer.TaskLayout(layout, bounds))
+    compiled: Any = partial(trainer.compile_steps, recipe, trainer.TaskLayout(layout, bounds))
     alone, mesh = trainer.mesh_for(1, 1, jax.devices()[:1]), trainer.training_mesh(recipe, count)
     first, steps = jnp.int32(0), jnp.int32(STEPS)
     together = compiled(alone, vectorised=True).lower(state, data, first, steps).compile()
-    call, data = compiled(mesh), trainer.placed(data, mesh)
+    call, data = compiled(mesh), trainer.place_data(data, mesh)
     state, seconds = trainer.shard(state, mesh), []
     for _ in range(1 + REPEATS):
         begun = time.perf_counter()

@@ -17,7 +17,7 @@ from safetensors.numpy import save_file
 from curta.config.positions import Window
 from curta.config.recipe import Recipe
 from curta.layouts import ShapeBounds, Text
-from curta.layouts.batches import Batch, padded
+from curta.layouts.batches import Batch, completion_batch
 from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
 from curta.model.positions.vectors import LearnedEncoding
@@ -64,11 +64,11 @@ def made(recipe: Recipe, count: int) -> list[Arrays]:
 
 def windows(recipe: Recipe, keys: jax.Array) -> list[Arrays]:
     """Batches of the windows that the first seed is shown."""
-    data, _ = records.recorded(recipe, layout_of(recipe), [0])
-    own = jax.tree.map(lambda column: column[0], data.own)
+    data, _ = records.training_data(recipe, layout_of(recipe), [0])
+    own = jax.tree.map(lambda column: column[0], data.by_member)
     size, found = recipe.training.batch, []
     for key in keys:
-        chosen = trainer.draw_windows(data._replace(own=own), key, size)
+        chosen = trainer.draw_windows(data._replace(by_member=own), key, size)
         rows, targets = (np.asarray(part)[chosen].astype(np.int64) for part in data.shared)
         found.append({"rows": rows, "targets": targets})
     return found
@@ -93,7 +93,7 @@ def texts(recipe: Recipe, keys: jax.Array) -> list[Text]:
 
 def batch(recipe: Recipe, text: Text) -> Batch:
     """A text padded for both sides, so that both compute the same."""
-    return padded(text, layout_of(recipe).where(text), bounds(recipe))
+    return completion_batch(text, layout_of(recipe).where(text), bounds(recipe))
 
 
 def arrays(given: Batch) -> Arrays:
@@ -122,8 +122,8 @@ def size(recipe: Recipe, model: Transformer) -> Size:
         return plain
     assert isinstance(layout, ProgramLayout)
     assert recipe.model.compositional_embeddings
-    role, known = layout.machine.role.tolist(), model.positions.known().tolist()
-    return dataclasses.replace(plain, parts=layout.parts().tolist(), role=role, known=known)
+    role, known = layout.machine.role.tolist(), model.positions.has_cell().tolist()
+    return dataclasses.replace(plain, parts=layout.composition().tolist(), role=role, known=known)
 
 
 def weights(tree: Transformer) -> Arrays:

@@ -32,7 +32,7 @@ def tables(quick: bool) -> Iterator[Table]:
         page = run.write_page(0, Path(folder) / "page.html")
         with chromium() as browser:
             tab = browser.new_page()
-            rows = [*_writes(tab, page, repeats), *_loads(tab, run.report, repeats)]
+            rows = [*_writes(tab, page, repeats), *_loads(tab, run.folder.report, repeats)]
     yield Table("Pages in a browser", explained(__doc__), ["", "figure"], rows)
 
 

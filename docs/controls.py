@@ -146,7 +146,7 @@ def widened(recipe: Recipe, layout: ProgramLayout) -> dict[str, Any]:
     drawn = records.problems(recipe, layout, task, 0)[:300]
     assert layout.recorder is not None
     recording = Recording.of([layout.recorder.record(task.operator, o) for o in drawn])
-    squares, query = Squares(machine, recording), np.flatnonzero(recording.asked)
+    squares, query = Squares(machine, recording), np.flatnonzero(recording.is_query)
     roles = machine.role[recording.tokens[query]]
     found = {}
     for role, near in layout.windows.items():

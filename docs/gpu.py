@@ -214,12 +214,16 @@ def prepared(steps: Steps) -> tuple[Any, Any, Any]:
 
     recipe = api.resolve(steps.recipe, {"training.precision": steps.precision})
     layout = layout_of(recipe)
-    one, bounds = records.recorded(recipe, layout, [0])
-    own = jax.tree.map(lambda leaf: np.repeat(np.asarray(leaf), steps.members, axis=0), one.own)
+    one, bounds = records.training_data(recipe, layout, [0])
+    own = jax.tree.map(
+        lambda leaf: np.repeat(np.asarray(leaf), steps.members, axis=0), one.by_member
+    )
     mesh = trainer.training_mesh(recipe, steps.members)
     state = trainer.shard(trainer.init(recipe, layout, jnp.arange(steps.members)), mesh)
-    chunk = trainer.compiled(recipe, trainer.TaskLayout(layout, bounds), mesh, steps.vectorised)
-    return chunk, state, trainer.placed(one._replace(own=own), mesh)
+    chunk = trainer.compile_steps(
+        recipe, trainer.TaskLayout(layout, bounds), mesh, steps.vectorised
+    )
+    return chunk, state, trainer.place_data(one._replace(by_member=own), mesh)
 
 
 PARTS = {"once": (CHUNK,), "again": (CHUNK,), "in two parts": (CHUNK // 2, CHUNK - CHUNK // 2)}

@@ -8,6 +8,9 @@ until exact match of problems like those of training is at least 0.99, or to the
 (`until`). `whole` trains to the end in any case. `python -m docs.ladder until Abacus` does that of
 one entry.
 
+For contrast, the recipe `addition`, whose model is given a program, is evaluated on the same test
+problems (`PROGRAM`).
+
 The search and every seed of an entry are results of their own in docs/results/encodings.json; runs
 lie in the runs folder, where a training that was broken off goes on.
 """
@@ -96,6 +99,11 @@ ENTRIES: dict[str, tuple[str, dict[str, Any]]] = {
 Random positions and starts reach as far as sums of a hundred digits need.
 """
 
+PROGRAM = "Curta, given a program"
+"""The result of the recipe `addition`, on the same test problems."""
+VALIDATED = {"training.validate_every": 100, "training.validation": 1000}
+"""The only change to that recipe."""
+
 
 def main() -> None:
     options = arguments(__doc__, [*STAGES, *ENTRIES])
@@ -106,6 +114,29 @@ def main() -> None:
             for name in names:
                 search(name, options)
                 one_seed(name, stage, seed, options)
+    asked = {"recipe": recipe_fields("addition", VALIDATED), "sizes": SIZES}
+    RESULTS.keep(FILE, PROGRAM, program, SEEDS, asked, options)
+
+
+def program() -> list[dict[str, Any]]:
+    """Exact match in training and on every size, for each seed."""
+    run = own_run("encodings-program", "addition", SEEDS, VALIDATED)
+    run.train()
+    ended(run)
+    rows = run.folder.read_metrics()[-len(SEEDS) :]
+    training = [row.validation_exact_match for row in rows]
+    by_size = {str(size): slices(run, size) for size in SIZES}
+    return [
+        {
+            "training": training[member],
+            "sizes": {
+                size: {name: shares[member] for name, shares in by_slice.items()}
+                for size, by_slice in by_size.items()
+                if by_slice is not None
+            },
+        }
+        for member in range(len(SEEDS))
+    ]
 
 
 def search(name: str, options: argparse.Namespace) -> None:
@@ -209,12 +240,16 @@ def scored(run: Any) -> dict[str, Any]:
     return {
         "steps": last.step,
         "training": last.validation_exact_match,
-        "sizes": {str(size): slices(run, size) for size in SIZES},
+        "sizes": {
+            str(size): by_slice and {name: shares[0] for name, shares in by_slice.items()}
+            for size in SIZES
+            for by_slice in [slices(run, size)]
+        },
     }
 
 
-def slices(run: Any, size: int) -> dict[str, float] | None:
-    """Exact match by slice; None where the model has no positions for problems of this size."""
+def slices(run: Any, size: int) -> dict[str, list[float]] | None:
+    """Exact match of every member by slice; None if there are no positions for this size."""
     from curta.config.errors import UserError
     from curta.evaluation import scoring
     from curta.problems import tasks
@@ -223,7 +258,7 @@ def slices(run: Any, size: int) -> dict[str, float] | None:
     for name in tasks.slices("+"):
         asked = tasks.problems("+", name, (size, size), COUNT, 1)
         try:
-            found[name] = float(scoring.exact_match(models, asked).mean())
+            found[name] = scoring.exact_match(models, asked).mean(axis=1).tolist()
         except UserError:
             return None
     return found

@@ -119,7 +119,10 @@ def probed(of: curta.Run, name: str, members: list[int], **options: Any) -> byte
 
 
 def encodings() -> bytes:
-    """Exact match of random problems by encoding and length, from what `docs/ladder.py` kept."""
+    """Exact match of random problems by encoding and length, from what `docs/ladder.py` kept.
+
+    Sorted by how far a model reaches, with Curta's own row on top.
+    """
     known = ladder.entries(RESULTS)
     rows = {
         f"{name}{words}": found
@@ -127,6 +130,9 @@ def encodings() -> bytes:
         for name, found in ladder.complete(known, stage).items()
     }
     sizes = list(next(iter(rows.values()))[0]["sizes"])
+    program = {f"{ladder.PROGRAM} (more structure)": RESULTS.read("encodings")[ladder.PROGRAM]}
+    reach = lambda row: sum(middle(row[1], size) or 0.0 for size in sizes)
+    rows = program | dict(sorted(rows.items(), key=reach, reverse=True))
     values = [[middle(found), *(middle(found, size) for size in sizes)] for found in rows.values()]
     heat: Heat = {
         "form": "heat", "title": "exact match, median of the seeds", "exact_match": True,

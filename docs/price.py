@@ -247,15 +247,17 @@ class Shape:
             batch = round(BATCH * windows_of_a_sum(recipe, self.layout))
             recipe = replace(recipe, training=replace(recipe.training, batch=batch))
         self.recipe, self.mesh = recipe, trainer.training_mesh(recipe, 1)
-        _, bounds = records.recorded(recipe, self.layout, [SEARCHED])
-        self.call = trainer.compiled(recipe, trainer.TaskLayout(self.layout, bounds), self.mesh)
+        _, bounds = records.training_data(recipe, self.layout, [SEARCHED])
+        self.call = trainer.compile_steps(
+            recipe, trainer.TaskLayout(self.layout, bounds), self.mesh
+        )
 
     def data(self, seed: int) -> Any:
         """What a member is shown."""
         from curta.training import records, trainer
 
-        data, _ = records.recorded(self.recipe, self.layout, [seed])
-        return trainer.placed(data, self.mesh)
+        data, _ = records.training_data(self.recipe, self.layout, [seed])
+        return trainer.place_data(data, self.mesh)
 
     def right(self, stacked: Any, problems: list[Any]) -> float:
         from curta.evaluation.scoring import Models, exact_match

@@ -75,7 +75,7 @@ def profiled(size: str, way: str, rounds: int, steps: int) -> dict[str, Any]:
 def one_step(recipe: Recipe) -> Step:
     """The step that a run's chunk repeats; a batch is divided among the devices."""
     layout, mesh = layout_of(recipe), trainer.training_mesh(recipe, 1)
-    data, bounds = records.recorded(recipe, layout, [0])
+    data, bounds = records.training_data(recipe, layout, [0])
     written = trainer.TaskLayout(layout, bounds)
     first = transformer.index_tree(trainer.init(recipe, layout, jnp.array([0])), 0)
     one = partial(trainer.step, recipe, written, mesh.shape["batch"])

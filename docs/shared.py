@@ -159,11 +159,11 @@ def prepared(
 
     from curta.training import records, trainer
 
-    data, bounds = records.recorded(recipe, layout, seeds)
+    data, bounds = records.training_data(recipe, layout, seeds)
     mesh = trainer.training_mesh(recipe, len(seeds))
     state = trainer.shard(trainer.init(recipe, layout, jnp.asarray(seeds)), mesh)
-    call = trainer.compiled(recipe, trainer.TaskLayout(layout, bounds), mesh)
-    return call, state, trainer.placed(change(data), mesh)
+    call = trainer.compile_steps(recipe, trainer.TaskLayout(layout, bounds), mesh)
+    return call, state, trainer.place_data(change(data), mesh)
 
 
 def on_one_core() -> None:

@@ -110,5 +110,6 @@ both
 
 # %% [markdown]
 # Tables are lists of rows, so `pandas.DataFrame(both.read_rows())` has them as well. Everything is
-# in the folder `runs`: a report as one HTML page (`run.report`), metrics, checkpoints, and the
-# evaluation. `curta serve` shows all of it in a browser; the guide in `docs/guide.md` has the rest.
+# in the folder `runs`: a report as one HTML page (`run.folder.report`), metrics, checkpoints, and
+# the evaluation. `curta serve` shows all of it in a browser; the guide in `docs/guide.md` has the
+# rest.

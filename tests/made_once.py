@@ -12,8 +12,8 @@ import pytest
 
 import curta
 from curta.frontends import api
-from curta.frontends.run import Run
 from curta.runs import folders
+from curta.runs.run import Run
 from tests import tiny
 
 

@@ -89,10 +89,10 @@ def rows(found: Sequence[tuple[Window, int]]) -> tuple[np.ndarray, np.ndarray]:
 def trained(recipe: Recipe, steps: int, members: int = 2) -> Models:
     """Members after so many steps, at most, in chunks."""
     seeds, layout, mesh = range(members), layout_of(recipe), trainer.training_mesh(recipe, members)
-    data, bounds = records.recorded(recipe, layout, seeds)
+    data, bounds = records.training_data(recipe, layout, seeds)
     state = trainer.shard(trainer.init(recipe, layout, jnp.arange(members)), mesh)
-    call = trainer.compiled(recipe, trainer.TaskLayout(layout, bounds), mesh)
-    data = trainer.placed(data, mesh)
+    call = trainer.compile_steps(recipe, trainer.TaskLayout(layout, bounds), mesh)
+    data = trainer.place_data(data, mesh)
     for first in range(0, steps, trainer.CHUNK):
         count = min(trainer.CHUNK, steps - first)
         state, _ = call(state, data, jnp.int32(first), jnp.int32(count))

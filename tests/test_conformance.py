@@ -27,10 +27,10 @@ from curta.evaluation.memo import Memo
 from curta.export import EXPORTERS
 from curta.export.html.page import Carried, render_page
 from curta.layouts import ShapeBounds, Text
-from curta.layouts.batches import padded
+from curta.layouts.batches import completion_batch
 from curta.model import weights
 from curta.model.decoding import logits_of_windows
-from curta.model.inspection import recorded
+from curta.model.inspection import record_activations
 from curta.programs.machine.writing import write
 from curta.reference import WindowModel
 from tests.designs import DESIGNS, Design, design
@@ -101,7 +101,7 @@ def training_pass(of: Design, tools: Tools) -> Found:
     @jax.jit
     def passed(model: Any) -> jax.Array:
         model = weights.cast(model, of.recipe.training.precision)
-        batch = padded(text, of.layout.where(text), bounds, causal=of.causal)
+        batch = completion_batch(text, of.layout.where(text), bounds, causal=of.causal)
         return model(batch.tokens, batch.where, batch.queries, bounds)
 
     found = []
@@ -120,7 +120,9 @@ def looking_inside(of: Design, tools: Tools) -> Found:
     @jax.jit
     def passed(model: Any) -> jax.Array:
         sites = {"logits"}
-        return recorded(model, text.tokens, of.layout.where(text), bounds, sites)["logits"]
+        return record_activations(model, text.tokens, of.layout.where(text), bounds, sites)[
+            "logits"
+        ]
 
     found = np.asarray(passed(of.model))
     return [row[: len(tokens)] for row, (tokens, _) in zip(found, of.texts, strict=True)], None

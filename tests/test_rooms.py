@@ -20,10 +20,14 @@ GOES_OUT = "_curta.py"
 
 
 def imported(path: Path) -> set[str]:
-    """The rooms from which a file imports, those inside of functions included."""
+    """Return the rooms that a file imports when it is imported itself.
+
+    Imports for type checking, and those inside of functions, may point ahead: a run writes its
+    report.
+    """
     tree = ast.parse(path.read_text("utf-8"))
     names = set()
-    for node in ast.walk(tree):
+    for node in tree.body:
         if isinstance(node, ast.ImportFrom):
             assert not node.level or path.name.endswith(GOES_OUT), f"{path}: a relative import"
             names |= {f"{node.module}.{alias.name}" for alias in node.names}

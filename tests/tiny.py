@@ -13,7 +13,7 @@ from curta.layouts import Layout, ShapeBounds, Text
 from curta.layouts.texts import layout_of
 from curta.model import recipes
 from curta.model.transformer import Transformer
-from curta.problems.digits import Numbers
+from curta.problems.digits import NumberBatch
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem
 
@@ -156,14 +156,14 @@ def random_sums(count: int, digits: int, seed: int = 0) -> list[Problem]:
     return [Problem("+", (value(), value())) for _ in range(count)]
 
 
-def numbers(problems: Sequence[Problem], width: int, operands: int | None = None) -> Numbers:
+def numbers(problems: Sequence[Problem], width: int, operands: int | None = None) -> NumberBatch:
     """Operands as digit arrays, by way of Python's own `str`; absent ones have length 0."""
     count = operands or max(len(problem.operands) for problem in problems)
     texts = [[str(value) for value in problem.operands] for problem in problems]
     texts = [[*line, *[""] * (count - len(line))] for line in texts]
     rows = [[list(map(int, text[::-1].ljust(width, "0"))) for text in line] for line in texts]
     lengths = [[len(text) for text in line] for line in texts]
-    return Numbers(jnp.array(rows, jnp.int32), jnp.array(lengths, jnp.int32))
+    return NumberBatch(jnp.array(rows, jnp.int32), jnp.array(lengths, jnp.int32))
 
 
 def text(layout: Layout, problems: Sequence[Problem], slots: int) -> Text:

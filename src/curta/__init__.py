@@ -24,7 +24,6 @@ if TYPE_CHECKING:
         train,
         verify,
     )
-    from curta.frontends.run import Comparison, Run
     from curta.model.positions.base import Encoding
     from curta.model.weights import normal
     from curta.probes.base import Finding, Probe, option
@@ -33,6 +32,8 @@ if TYPE_CHECKING:
     from curta.programs.machine import Answer, Given, Paper, Program, Sign
     from curta.programs.machine.program import program, written
     from curta.programs.user.registry import check, register
+    from curta.runs.comparison import Comparison
+    from curta.runs.run import Run
 
 __all__ = [
     "Activations",
@@ -76,7 +77,7 @@ _HOMES |= {
     "Intervention": "probes.inside.interventions",
 }
 _HOMES |= {"check": "programs.user.registry", "register": "programs.user.registry"}
-_HOMES |= {"UserError": "config.errors", "Run": "frontends.run", "Comparison": "frontends.run"}
+_HOMES |= {"UserError": "config.errors", "Run": "runs.run", "Comparison": "runs.comparison"}
 
 
 def __dir__() -> list[str]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from curta.config.errors import nearest, unknown
+from curta.config.errors import nearest
 from curta.config.recipe import field_paths, shipped_names
 from curta.frontends import cli
 
@@ -68,10 +68,3 @@ def test_a_slip_is_told_with_what_was_meant(name: str, meant: str, options: list
 )
 def test_what_is_no_slip_is_told_with_nothing_else(name: str, options: list[str]) -> None:
     assert nearest(name, options) is None
-
-
-def test_a_few_names_are_listed_and_many_are_not() -> None:
-    few, many = ["a1", "b2"], [f"recipe {number}" for number in range(13)]
-    assert str(unknown("run", "x", few, "curta runs")) == "unknown run 'x': choose from a1, b2"
-    assert str(unknown("run", "x", many, "curta runs")) == "unknown run 'x': `curta runs` lists all"
-    assert str(unknown("run", "x", [], "curta runs")) == "unknown run 'x': there is none yet"

@@ -7,18 +7,12 @@ from curta.config.registry import Registry
 from curta.export import EXPORTERS, IMPORTERS
 from curta.export.base import Exporter, Importer
 from curta.layouts import LAYOUTS
-from curta.layouts.base import Layout
 from curta.probes import PROBES
 
 
 def test_each_thing_is_called_as_its_registry_says() -> None:
     for registry in (LAYOUTS, PROBES, EXPORTERS, IMPORTERS):
         assert [thing.name for thing in registry.values()] == list(registry)
-
-
-def test_things_are_made_once() -> None:
-    assert isinstance(LAYOUTS["plain"], Layout)
-    assert LAYOUTS["plain"] is LAYOUTS["plain"]
 
 
 def test_every_exporter_that_reads_is_an_importer() -> None:

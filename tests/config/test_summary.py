@@ -28,31 +28,16 @@ def test_a_change_of_what_is_trained_is_said() -> None:
     )
 
 
-def test_only_bounds_are_said_as_a_range() -> None:
-    assert "biases qkv, out:" in summary("addition-plain", model__biases=["qkv", "out"])
-    assert "task.operands 2 to 3:" in summary("sums", task__operands=[2, 3])
-
-
 def test_what_changes_nothing_of_it_keeps_the_summary() -> None:
     width = recipes.resolve("addition", {}, "a test").model.width
     assert summary(model__width=width) == summary() == OWN
     assert summary(evaluation__digits=[2], evaluation__count=3) == OWN
 
 
-def test_a_summary_of_ones_own_stands() -> None:
-    assert summary(model__width=32, summary="mine") == "mine"
-
-
 def test_no_path_is_in_it(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text((Path(recipe.__file__).parent / "recipes" / "addition.toml").read_text())
     assert summary(str(path), model__width=64).startswith("mine.toml with model.width 64: + of")
-
-
-def test_tables_and_layouts_are_described_as_such() -> None:
-    found = summary("sources/range", training__steps=10)
-    assert "+ of numbers from 0 to 50" in found
-    assert ", layout " in found
 
 
 @pytest.mark.parametrize("name", shipped_names())

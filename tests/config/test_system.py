@@ -7,9 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from curta.config import system
-from curta.config.limits import INT32
-
 ROOT = Path(__file__).parents[2]
 
 FILES = """
@@ -69,30 +66,3 @@ def test_a_run_goes_all_its_way_without_what_posix_has(tmp_path: Path) -> None:
     assert "whole" in curta("runs", "copying")
     assert "Removed" in curta("runs", "--remove", "copying", "--yes")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_memory_is_counted_or_has_no_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert system.memory() > INT32 // 8
-    monkeypatch.delattr("os.sysconf")
-    assert system.memory() == sys.maxsize
-
-
-@pytest.mark.parametrize(("name", "path"), [("addition", False), ("runs/addition", True)])
-def test_a_path_has_a_folder(name: str, path: bool) -> None:
-    assert system.is_path(name) == path
-
-
-@pytest.mark.parametrize(
-    ("words", "called"),
-    [
-        (["/a/bin/curta", "ask"], ["/a/bin/curta"]),
-        (["/a/curta/__main__.py", "ask"], ["python", "-m", "curta"]),
-        (["/a/pytest/__main__.py"], ["/a/pytest/__main__.py"]),
-        ([], []),
-    ],
-)
-def test_how_it_was_called(
-    words: list[str], called: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "argv", words)
-    assert system.command() == called

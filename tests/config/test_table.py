@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 import re
 from typing import Any
 
@@ -21,8 +20,8 @@ def table(rows: list[list[Any]], **changes: Any) -> Table:
         Column("op", "operator", words=True, once=True),
         Column("digits", once=True),
         Column("share", style=lambda share, row: "red" if share == 0 else ""),
-        Column("both", text=lambda pair: f"{pair}", kept=False),
-        Column("low", shown=False),
+        Column("both", text=lambda pair: f"{pair}", in_csv=False),
+        Column("low", on_screen=False),
     ]
     return Table("a title", columns, rows, **changes)
 
@@ -76,11 +75,6 @@ def test_csv_repeats_what_a_screen_leaves_out_and_has_what_is_not_shown() -> Non
     ]
 
 
-def test_json_is_the_same_by_names() -> None:
-    found = json.loads(table([row(share=None)]).json())
-    assert found == [{"operator": "+", "digits": 1000, "share": None, "low": 0.123456}]
-
-
 def test_a_screen_shows_values_for_people_once() -> None:
     title, head, _, first, second, third = printed(table([row(), row(), row("-", share=None)]))
     assert title.strip() == "a title"
@@ -88,45 +82,6 @@ def test_a_screen_shows_values_for_people_once() -> None:
     assert first.split() == ["+", "1,000", "0.250", "0.2", "to", "0.3"]
     assert second.split() == ["0.250", "0.2", "to", "0.3"]
     assert third.split() == ["-", "1,000", "—", "0.2", "to", "0.3"]
-
-
-def test_a_value_of_the_first_columns_is_shown_where_one_before_it_changes() -> None:
-    found = table([row("+", 10), row("-", 10), row("-", 20), row("+", 20)]).texts()
-    assert [texts[:2] for texts in found] == [["+", "10"], ["-", "10"], ["", "20"], ["+", "20"]]
-
-
-def test_what_sums_up_stands_below_and_not_in_csv() -> None:
-    found = table([row()], foot=[row("all", 0)])
-    assert printed(found)[-1].split()[:2] == ["all", "0"]
-    assert "all" not in found.csv()
-    *_, rule, foot, bottom, _ = found.latex().splitlines()
-    assert (rule, foot[:3], bottom) == ("\\midrule", "all", "\\bottomrule")
-
-
-def test_a_style_is_that_of_its_cell() -> None:
-    found = "\n".join(
-        printed(table([row(share=0.0)]), force_terminal=True, color_system="standard")
-    )
-    assert "\x1b[31m0.000" in found
-    assert found.count("\x1b[31m") == 1
-
-
-def test_a_table_without_rows_has_its_headings() -> None:
-    assert printed(table([]))[1].split() == ["op", "digits", "share", "both"]
-    assert table([]).csv() == "operator,digits,share,low\n"
-
-
-@pytest.mark.parametrize("width", [10, 40, 200])
-def test_numbers_are_whole_and_words_are_broken_between_letters_only_if_they_are_long(
-    width: int,
-) -> None:
-    columns = [Column("what", words=True, fold=True), Column("figure")]
-    of = Table("", columns, [["trailing zeros of each", 123_456_789], ["x" * 50, 1]])
-    assert columns[0].least(["trailing zeros", "x" * 50]) == 20
-    assert columns[0].least(["trailing zeros"]) == len("trailing")
-    assert columns[1].least(["123,456,789", "a\nlonger line"]) == len("longer line")
-    if width > 40:
-        assert any("123,456,789" in line for line in printed(of, width))
 
 
 def test_latex_is_a_tabular_with_booktabs() -> None:
@@ -164,25 +119,3 @@ def typeset(text: str) -> str:
 def test_latex_prints_the_text_and_executes_nothing(text: str) -> None:
     if "---" not in text:  # three hyphens are a dash to TeX
         assert typeset(escaped(text)) == text
-
-
-@pytest.mark.parametrize("text", ["\\input{/etc/passwd}", "a & b", "50 %", "$x$", "% gone"])
-def test_commands_of_a_text_are_letters(text: str) -> None:
-    assert typeset(escaped(text)) == text
-
-
-@pytest.mark.parametrize(
-    ("text", "latex"),
-    [
-        ("-0.300 to -0.100", "$-$0.300 to $-$0.100"),
-        ("-0.5\n-1..2", "$-$0.5 $-$1..2"),
-        ("-", "$-$"),
-        ("0-9, a-b, -x", "0-9, a-b, -x"),
-    ],
-)
-def test_a_minus_before_a_number_is_no_hyphen_in_latex(text: str, latex: str) -> None:
-    assert escaped(text) == latex
-
-
-def test_a_line_break_of_a_cell_is_a_space_in_latex() -> None:
-    assert escaped("0.750\n0.25..1.00") == "0.750 0.25..1.00"

@@ -19,9 +19,8 @@ from curta.evaluation.results import Certificate, Evaluation
 from curta.frontends.serve.live import News
 from curta.probes.results import ProbeTable
 from curta.runs import info
-from curta.runs import results as runs
-from curta.runs.info import Metric, RunInfo
-from curta.runs.results import ComparisonResults
+from curta.runs import info as runs
+from curta.runs.info import ComparisonResults, Metric, RunInfo
 
 
 def kinds() -> Iterator[type[Any]]:
@@ -101,7 +100,7 @@ FILES = (RunInfo, Evaluation, Certificate, ComparisonResults, ProbeTable)
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda text: text[:-3], "it is damaged: file.json is no valid JSON"),
+        (lambda text: text[:-3], "it is damaged: file.json is not valid JSON"),
         (lambda text: "[]", "it is damaged: file.json holds no table"),
         (lambda text: "{}", "it is damaged: file.json lacks 'format'"),
     ],

@@ -13,7 +13,7 @@ import click
 import pytest
 
 from curta.config import recipe
-from curta.config.sections import Evaluation
+from curta.config.sections import EvaluationSettings
 from curta.frontends.cli import arguments, cli
 from curta.frontends.cli.training import ACTIVATIONS, evaluation_changes, probe_options
 from curta.model import recipes
@@ -82,7 +82,7 @@ def _comparison(params: dict[str, Any]) -> None:
 def _evaluation(params: dict[str, Any]) -> None:
     names, settings = arguments.split(params["words"])
     assert arguments.at_most_one(names, "run")
-    recipe.changed_evaluation(Evaluation(), evaluation_changes(settings))
+    recipe.changed_evaluation(EvaluationSettings(), evaluation_changes(settings))
 
 
 def _probe(params: dict[str, Any]) -> None:

@@ -14,15 +14,14 @@ from curta.evaluation import adder_proof
 from curta.evaluation.adder_proof import (
     Ball,
     Feedforward,
-    digit_vectors,
     every_sum,
     exact,
     margins,
     parts_of,
 )
 from curta.evaluation.generation import completions
-from curta.layouts import Text, layout_named
-from curta.layouts.batches import padded
+from curta.layouts import Text
+from curta.layouts.batches import completion_batch
 from curta.model.transformer import Transformer
 from curta.model.weights import unshared
 from curta.problems.problem import Problem, parse
@@ -38,7 +37,7 @@ def logits(model: Transformer, problems: list[Problem]) -> tuple[np.ndarray, np.
     bounds, count = layout.bounds_of(problems), len(problems)
     tokens = jnp.array([layout.tokens_of(problem)[0] for problem in problems])
     text = Text(tokens, jnp.full(count, bounds.prompt), jnp.full(count, bounds.total))
-    batch = padded(text, layout.where(text), bounds)
+    batch = completion_batch(text, layout.where(text), bounds)
     found = model(batch.tokens, batch.where, batch.queries, bounds)
     return np.asarray(found), np.asarray(batch.goals)
 
@@ -84,28 +83,6 @@ def test_whatever_is_found_of_a_disturbed_adder_is_so(seed: int) -> None:
         assert (said.argmax(axis=-1) == right).all()
 
 
-@pytest.mark.slow
-def test_states_are_sums_of_one_vector_for_each_digit() -> None:
-    model = adder.solved()
-    known, said = parts_of(model), logits(model, SUMS)[0]
-    for place in range(11):
-        found = digit_vectors(model, known, place)
-        digits = np.array([[*map(int, f"{sum(p.operands):011d}"[::-1])] for p in SUMS])
-        state = np.tile(found.always.middle, (len(SUMS), 1))
-        radius = np.tile(found.always.radius, (len(SUMS), 1))
-        for column in range(10):
-            for operand in (0, 1):
-                mine = np.array([p.operands[operand] // 10**column % 10 for p in SUMS])
-                state += found.operand.middle[column, mine]
-                radius += found.operand.radius[column, mine]
-            state += found.answer.middle[column, digits[:, column]]
-            radius += found.answer.radius[column, digits[:, column]]
-        inner = np.square(np.maximum(state @ np.asarray(model.mlp.up[0]), 0))
-        ours = (state + inner @ np.asarray(model.mlp.down[0])) @ known.head.middle
-        np.testing.assert_allclose(ours, said[:, place], rtol=1e-4, atol=1e-2)
-        assert radius.max() < 0.1  # of states of some dozens
-
-
 @pytest.mark.parametrize("out", ["out-query", "out-value"])
 def test_weights_that_stand_for_others_are_known_up_to_their_rounding(out: str) -> None:
     shared = adder.shared(out)
@@ -131,11 +108,6 @@ def test_other_designs_are_refused_by_name(field: str, value: str) -> None:
     other = replace(model, config=replace(model.config, **{field: value}))
     with pytest.raises(UserError, match=f"no proof for model.{field} '{value}'"):
         every_sum(other)
-
-
-def test_other_layouts_are_refused_by_name() -> None:
-    with pytest.raises(UserError, match="no proof for layout 'coupled'"):
-        every_sum(tiny.drawn(tiny.dense(), layout_named("coupled")))
 
 
 # Numbers known up to a radius, and the feed-forward on them.
@@ -176,19 +148,6 @@ def test_numbers_within_operands_give_results_within_the_ball(seed: int) -> None
     assert holds(adder_proof.wave(x, np.sin), np.sin(inner[0]))
 
 
-@given(SEEDS)
-def test_softmax_in_single_precision_is_in_the_ball(seed: int) -> None:
-    scores = single(np.random.default_rng(seed), 4, 30)
-    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    assert holds(adder_proof.softmax(exact(scores)), weights / weights.sum(axis=-1, keepdims=True))
-
-
-def test_a_ball_is_not_much_larger_than_rounding() -> None:
-    shares = adder_proof.softmax(exact([[0.0, 1.0, 2.0]]))
-    assert shares.middle.sum() == pytest.approx(1)
-    assert 2**-24 < (shares.radius / shares.middle).max() < 2**-18
-
-
 def random_feedforward(squared: bool) -> Feedforward:
     rng = np.random.default_rng(3)
     up, down, logits = (rng.standard_normal(shape) for shape in ((2, 6), (6, 2), (2, 10)))
@@ -213,21 +172,3 @@ def test_margins_of_states_in_a_ball_are_within_the_bounds(squared: bool) -> Non
         found = true_margins(after, inner, target)
         assert (sure <= found).all()
         assert (found <= possible).all()
-
-
-@pytest.mark.parametrize("squared", [False, True])
-def test_bounds_of_a_point_are_apart_by_rounding_only(squared: bool) -> None:
-    rng, after = np.random.default_rng(0), random_feedforward(squared)
-    target, state = rng.integers(0, 10, 50), rng.standard_normal((50, 2))
-    sure, possible = margins(after, exact(state), target)
-    np.testing.assert_allclose(sure, true_margins(after, state, target), atol=1e-3)
-    assert (possible - sure).max() < 1e-3
-
-
-def test_a_token_that_is_likelier_everywhere_is_told() -> None:
-    after = random_feedforward(False)
-    state = np.array([[1.0, 2.0]])
-    logits = (state + after.activate(state @ after.up) @ after.down) @ after.logits.middle
-    sure, possible = margins(after, exact(state), logits.argmin(axis=1))
-    assert (sure < 0).all()
-    assert (possible < 0).all()

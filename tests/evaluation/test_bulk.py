@@ -57,15 +57,6 @@ def test_answers_are_numbers_without_zeros_before_them(values: list[int], zeros:
     assert bulk.answered(written, table, machine.end) == [str(value) for value in values]
 
 
-def test_a_text_without_an_end_or_a_digit_has_no_answer() -> None:
-    layout = LAYOUTS["+"]
-    table, end = bulk.plain(layout.machine, "+"), layout.end
-    assert table is not None
-    digit = next(iter(table.digits))
-    for tokens, count in (([digit, digit], 2), ([end, digit], 1)):
-        assert bulk.answered(Completions(np.array([tokens]), np.array([count])), table, end) is None
-
-
 @pytest.mark.parametrize(
     "text",
     ["", "12", "1+2\n", "1+2\n\n3+4", "01+2", "1+02", "1+2+3", "1-2\n1+2", "1 + 2", "1+2=",

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import safetensors.numpy
 
 from curta.config import cache as entries
 from curta.config.errors import Notice
@@ -91,23 +90,6 @@ def test_damage_is_listed_anew(
     count = len(listings)
     assert same(found(recipe, layout), first)
     assert len(listings) == count
-
-
-def test_a_list_of_another_version_is_listed_anew(cache: Path) -> None:
-    recipe, layout = of()
-    first = found(recipe, layout)
-    (path,) = (cache / "windows").iterdir()
-    for content in (b"", b"{}", safetensors.numpy.save({"found": np.zeros(3, np.uint8)})):
-        entries.keep(path, content)
-        assert same(found(recipe, layout), first)
-
-
-def test_numbers_of_any_length_are_kept() -> None:
-    recipe, layout = of()
-    long = found(recipe, layout)._replace(strange=[(10**6000, 3)])
-    again = catalogue._parsed(catalogue._content(long))
-    assert again is not None
-    assert again.strange == [(10**6000, 3)]
 
 
 def test_what_a_user_registers_is_never_kept() -> None:

@@ -17,12 +17,12 @@ from curta.evaluation.results import Certificate
 from curta.evaluation.scoring import Models
 from curta.evaluation.writing import generate
 from curta.frontends import api
-from curta.frontends.run import Run
 from curta.layouts import layout_named
 from curta.layouts.program import ProgramLayout
 from curta.model.decoding import logits_of_windows
 from curta.problems.problem import parse
 from curta.runs import session
+from curta.runs.run import Run
 from curta.training import records
 from curta.training.windows import TrainingWindows
 from tests import paper, tiny
@@ -49,7 +49,7 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trained]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CURTA_RUNS", str(tmp_path_factory.mktemp("runs")))
         taught: list[Any] = []
-        whole = records.recorded
+        whole = records.training_data
 
         def wrongly(*given: Any) -> Any:
             data, bounds = whole(*given)
@@ -62,7 +62,7 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trained]:
 
         run = api.begin("luhn", 2, "luhn", LUHN)
         with pytest.MonkeyPatch.context() as teaching:
-            teaching.setattr(session.records, "recorded", wrongly)
+            teaching.setattr(session.records, "training_data", wrongly)
             run.train()
         yield Trained(run, *taught)
 
@@ -182,7 +182,7 @@ def test_margins_have_to_be_above_what_is_rounded_here_and_elsewhere() -> None:
 def test_a_window_after_which_two_operators_want_different_tokens_is_a_conflict() -> None:
     rows, targets = np.array([[1, 2], [1, 3]]), np.array([5, 6])
     listing: Any = None  # not looked at
-    found = catalogue.WindowCatalogue("+", 10, rows, targets, [(1, 2)] * 2, [], 0, [], listing)
+    found = catalogue.WindowCatalogue("+", 10, rows, targets, [(1, 2)] * 2, [], 0, [], listing, {})
     other = found._replace(operator="-", targets=np.array([5, 7]))
     listed = certificate.together([found, other])
     assert (listed.conflicts, listed.targets.tolist()) == (1, [5, 6])

@@ -14,7 +14,7 @@ import safetensors.numpy
 
 from curta.frontends import api
 from curta.frontends.cli import main
-from curta.frontends.run import Run
+from curta.runs.run import Run
 from tests.runs.test_repair import FIELDS
 
 

@@ -1,6 +1,5 @@
 """Exact match: one teacher-forced pass, or look-up, says what generation would show."""
 
-import json
 from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
@@ -11,18 +10,13 @@ import numpy as np
 import pytest
 
 from curta.config.errors import UserError
-from curta.config.recipe import shipped_names
-from curta.config.sections import Evaluation
-from curta.config.typed import as_json
+from curta.config.sections import EvaluationSettings
 from curta.evaluation import exact_match, scoring, teacher_forcing, writing
 from curta.evaluation.generation import completions
 from curta.evaluation.scoring import Models
-from curta.layouts import layout_named
 from curta.layouts.texts import layout_of
-from curta.model.recipes import load
-from curta.problems import task_sizes
 from curta.problems.problem import Problem
-from curta.problems.tasks import problems, slices
+from curta.problems.tasks import problems
 from curta.programs.machine import Answer, Given, Paper, Sign, program
 from curta.programs.machine.writing import Completions
 from curta.programs.user import registry
@@ -31,7 +25,6 @@ from tests import paper, tiny
 
 pytestmark = pytest.mark.usefixtures("brief")
 
-LAYOUT = layout_named("coupled")
 PROBLEMS = [*tiny.random_sums(60, 3), *problems("+", "carry", (3, 3), 4, 0)]
 
 
@@ -97,7 +90,7 @@ def test_look_up_writes_and_scores_what_whole_texts_do(windowed: Models) -> None
 def test_a_difference_between_look_up_and_writing_is_reported(
     windowed: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = Evaluation(digits=(1,), count=32, generated=32)
+    settings = EvaluationSettings(digits=(1,), count=32, generated=32)
     assert exact_match.lengths(windowed, "+", 1, settings)[0].generated.agrees is True
     write = writing.complete
 
@@ -142,30 +135,9 @@ def test_problems_looked_up_in_parts_are_scored_as_in_one(
         np.testing.assert_array_equal(one, other)
 
 
-def test_under_a_window_no_text_needs_room(windowed: Models) -> None:
-    assert scoring.room_for(windowed, [Problem("+", (10**500, 1))]) is None
-    assert scoring.exact_match(windowed, [Problem("+", (10**500, 1))]).shape == (2, 1)
-
-
-@pytest.mark.slow
-def test_the_table_of_lengths_has_all_digits_slices_and_members(windowed: Models) -> None:
-    settings = Evaluation(digits=(2, 3), count=8, generated=8)
-    table = [row for n in (2, 3) for row in exact_match.lengths(windowed, "+", n, settings)]
-    assert [(row.operator, row.size, row.digits, row.slice_name) for row in table] == [
-        ("+", str(digits), digits, name) for digits in (2, 3) for name in slices("+")
-    ]
-    for row in table:
-        asked = problems("+", row.slice_name, (row.digits,) * 2, 8, settings.seed)
-        shares = generated(windowed, asked).mean(axis=1).tolist()
-        assert row.exact_match == shares == row.generated.exact_match
-        assert row.count == row.generated.count == 8
-        assert row.generated.agrees is True
-        assert row.generated.tokens_per_second > 0
-
-
 @pytest.mark.parametrize("generated", [8, 1])
 def test_every_member_that_is_wrong_has_one_such_problem(windowed: Models, generated: int) -> None:
-    settings = Evaluation(digits=(3,), count=8, generated=generated)
+    settings = EvaluationSettings(digits=(3,), count=8, generated=generated)
     rows = exact_match.lengths(windowed, "+", 3, settings)
     for row in rows:
         wrong = [member for member, share in enumerate(row.exact_match) if share < 1]
@@ -183,13 +155,8 @@ def test_every_member_that_is_wrong_has_one_such_problem(windowed: Models, gener
     assert any(row.errors for row in rows)
 
 
-def test_a_table_without_generated_problems_is_still_json(windowed: Models) -> None:
-    table = exact_match.lengths(windowed, "+", 2, Evaluation(count=4, generated=0))
-    json.loads(json.dumps([as_json(row) for row in table], allow_nan=False))
-
-
 def test_a_grid_has_a_cell_for_each_member_and_pair_of_digit_counts(windowed: Models) -> None:
-    settings = Evaluation(digits=(2,), grid=3, grid_count=6)
+    settings = EvaluationSettings(digits=(2,), grid=3, grid_count=6)
     finds = exact_match.grid_rows(windowed, "+", settings)
     assert list(finds)[-1] == "grid of +: 3 of 3"
     table = exact_match.grid("+", settings, [find() for find in finds.values()])
@@ -200,43 +167,18 @@ def test_a_grid_has_a_cell_for_each_member_and_pair_of_digit_counts(windowed: Mo
     np.testing.assert_allclose(cells[:, 0, 1], generated(windowed, asked).mean(1), atol=1e-6)
 
 
-def test_a_perplexity_is_a_number_however_large_the_loss(
-    windowed: Models, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real = scoring.scores
-    huge = lambda *given: real(*given)._replace(losses=np.full((2, 6), 1e6))
-    monkeypatch.setattr(exact_match, "scores", huge)
-    settings = Evaluation(digits=(2,), count=6, generated=1)
-    sets = {"random": problems("+", "random", (2, 2), 6, 0)}
-    rows = exact_match._evaluated(windowed, sets, "2", settings)
-    json.dumps(as_json(rows[0]), allow_nan=False)
-    assert min(rows[0].perplexity) > 1e200
-
-
 def test_shares_are_kept_to_six_digits_and_only_all_is_one() -> None:
     found = scoring.rounded(np.array([0.0, 1e-9, 1 / 3, 2_999_999 / 3_000_000, 1.0]))
     assert found == [0.0, 0.000001, 0.333333, 0.999999, 1.0]
 
 
 def test_examples_show_what_each_member_answers(windowed: Models) -> None:
-    rows = exact_match.examples(windowed, "+", 2, Evaluation())
+    rows = exact_match.examples(windowed, "+", 2, EvaluationSettings())
     assert [row.member for row in rows] == [0] * (len(rows) // 2) + [1] * (len(rows) // 2)
     for row in rows:
         first, second = row.problem.split("+")
         assert row.truth == str(int(first) + int(second))
         assert row.answer is None or row.answer.isdecimal()
-
-
-def test_problems_beyond_the_tables_of_an_encoding_is_refused() -> None:
-    recipe = tiny.with_encoding("learned")
-    stacked = jax.tree.map(lambda leaf: leaf[None], tiny.drawn(recipe, LAYOUT))
-    models = Models(stacked, LAYOUT, 1)
-    fits = [Problem("+", (10**18, 10**18))]  # 40 + 21 tokens of 64
-    bounds = scoring.room_for(models, fits)
-    assert bounds is not None
-    assert bounds.total >= 61
-    with pytest.raises(UserError, match="too long for this model"):
-        scoring.room_for(models, [Problem("+", (10**30, 10**30))])
 
 
 def test_a_long_completion_is_scored_in_blocks_as_in_one_piece(
@@ -247,25 +189,6 @@ def test_a_long_completion_is_scored_in_blocks_as_in_one_piece(
     monkeypatch.setattr(teacher_forcing, "BLOCK", 5)
     np.testing.assert_array_equal(scoring.exact_match(dense, PROBLEMS), whole)
     teacher_forcing.compiled.cache_clear()
-
-
-DIRECT = [n for n in shipped_names() if n.startswith("sources/") and load(n).layout is not None]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", DIRECT)
-def test_every_source_recipe_has_room_for_problems_of_its_own_size(name: str) -> None:
-    recipe = load(name)
-    assert recipe.layout is not None
-    layout = layout_named(recipe.layout)
-    member = trainer.init(recipe, layout, jnp.array([0]))
-    for task in recipe.tasks:
-        problem = Problem(
-            task.operator, tuple(10 ** (width - 1) for width in task_sizes.widest(task))
-        )
-        bounds = scoring.room_for(Models(member.model, layout, 1), [problem])
-        assert bounds is not None
-        assert bounds.total >= len(layout.write(problem))
 
 
 @program(

@@ -67,17 +67,6 @@ def test_tokens_and_losses_are_those_of_a_direct_pass(
         np.testing.assert_array_equal(memo.look(member)(rows), memo.token[member, number])
 
 
-def test_margins_are_the_right_logit_less_the_largest_other(
-    stacked: Transformer, windows: tuple[np.ndarray, np.ndarray]
-) -> None:
-    rows, targets = windows
-    found, expected = looked.calculate(stacked, rows, targets), logits(stacked, rows)
-    for member, place in np.ndindex(MEMBERS, len(rows)):
-        scores = expected[member, place].tolist()
-        right = scores.pop(int(targets[place]))
-        assert found.margin[member, place] == pytest.approx(right - max(scores), abs=1e-5)
-
-
 def test_a_window_is_calculated_once_however_often_it_is_asked(
     stacked: Transformer,
     windows: tuple[np.ndarray, np.ndarray],
@@ -90,37 +79,6 @@ def test_a_window_is_calculated_once_however_often_it_is_asked(
     memo.with_losses(rows, targets)
     memo.tokens(rows, 1)
     assert len(every) == len(set(every)) == len(set(map(tuple, rows.tolist()))) < len(rows)
-
-
-def test_what_was_written_first_is_judged_later(
-    stacked: Transformer,
-    windows: tuple[np.ndarray, np.ndarray],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Its loss needs to be known what should follow: once more, and then never again."""
-    (rows, targets), memo, plain = windows, fresh(stacked, windows[0]), fresh(stacked, windows[0])
-    written = memo.tokens(rows, 0)
-    number = memo.with_losses(rows, targets)
-    np.testing.assert_array_equal(memo.tokens(rows, 0), written)
-    same = plain.with_losses(rows, targets)
-    expected = plain.loss[:, same]
-    np.testing.assert_allclose(memo.loss[:, number], expected, atol=1e-5)
-    every = asked(monkeypatch)
-    memo.with_losses(rows, targets)
-    assert every == []
-
-
-def test_blocks_of_every_size_say_the_same(
-    stacked: Transformer,
-    windows: tuple[np.ndarray, np.ndarray],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    rows, targets = windows
-    whole = looked.calculate(stacked, rows, targets)
-    monkeypatch.setattr(looked, "BLOCKS", (8, 16))
-    parts = looked.calculate(stacked, rows, targets)
-    np.testing.assert_array_equal(whole.token, parts.token)
-    np.testing.assert_allclose(whole.margin, parts.margin, atol=1e-5)
 
 
 def test_a_window_with_two_right_tokens_is_an_error(

@@ -10,18 +10,18 @@ import pytest
 
 from curta.config.errors import UserError
 from curta.config.recipe import Recipe
-from curta.config.sections import Evaluation
+from curta.config.sections import EvaluationSettings
 from curta.evaluation import paired
 from curta.evaluation.evaluation_set import drawn
 from curta.evaluation.paired import EvaluatedRun
 from curta.evaluation.scoring import Models
-from curta.frontends.run import Run
 from curta.layouts.texts import layout_of
 from curta.problems import tasks
+from curta.runs.run import Run
 from tests import tiny
 from tests.made_once import Shared
 
-SETTINGS = Evaluation(digits=(1, 2), count=40)
+SETTINGS = EvaluationSettings(digits=(1, 2), count=40)
 
 HALF = {"training__steps": 260, "training__batch": 64, "task__digits": [1, 2], "model__width": 32}
 """A run that is right on some problems and wrong on others."""
@@ -102,18 +102,10 @@ def untrained(recipe: Recipe, seeds: Sequence[int] = (0,)) -> EvaluatedRun:
 
 
 def sizes(
-    first: EvaluatedRun, second: EvaluatedRun, settings: Evaluation = SETTINGS
+    first: EvaluatedRun, second: EvaluatedRun, settings: EvaluationSettings = SETTINGS
 ) -> list[tuple[str, ...]]:
     found = [one for sets in paired.common(first, second, settings) for one in sets]
     return list(dict.fromkeys((one.problems[0].operator, one.size) for one in found))
-
-
-def test_sizes_that_one_has_no_positions_for_are_left_out() -> None:
-    far = tiny.dense(layout="plain", positions__name="learned", positions__length=16)
-    near = tiny.dense(layout="reversed")
-    settings = replace(SETTINGS, digits=(1, 20), count=2)
-    for pair in ((far, near), (near, far)):
-        assert sizes(*map(untrained, pair), settings) == [("+", "1")]
 
 
 def test_runs_of_other_operators_have_nothing_in_common() -> None:
@@ -156,19 +148,6 @@ def test_no_problem_is_called_held_out_that_either_was_trained_on() -> None:
     assert held_out & trained_on(apart)
     for pair in ((together, apart), (apart, together)):
         assert sizes(*map(untrained, pair), replace(SETTINGS, digits=(1,))) == [("+", "1")]
-
-
-def test_a_run_without_a_table_holds_nothing_out() -> None:
-    pair = untrained(table()), untrained(tiny.dense(layout="plain"))
-    assert sizes(*pair, replace(SETTINGS, digits=(1,))) == [("+", "1")]
-
-
-def test_a_size_of_more_operands_than_a_program_takes_is_left_out() -> None:
-    program, layout = untrained(tiny.recipe()), untrained(tiny.dense(layout="plain"))
-    settings = replace(SETTINGS, digits=(1, "5x3"), count=2)
-    for pair in ((program, layout), (layout, program), (program, program)):
-        assert sizes(*pair, settings) == [("+", "1")]
-    assert sizes(layout, layout, settings) == [("+", "1"), ("+", "5x3")]
 
 
 def test_problems_are_the_same_for_all_layouts() -> None:

@@ -61,7 +61,13 @@ def disagreements(layout: ProgramLayout, rows: np.ndarray, tokens: np.ndarray) -
     return wrong
 
 
-@pytest.mark.parametrize("name", ["subtraction", "comparison", "copying", "luhn", "binary"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("comparison", "copying", "luhn"),
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("subtraction", "binary")),
+    ],
+)
 def test_functions_are_equal_to_the_windows(name: str) -> None:
     layout, rows, tokens = listed(name)
     assert not disagreements(layout, rows, tokens)

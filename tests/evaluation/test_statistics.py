@@ -50,23 +50,12 @@ def test_the_interval_of_a_mean_is_that_of_all_draws() -> None:
     assert of_mean(values) == pytest.approx(np.percentile(draws, [2.5, 97.5]), abs=0.011)
 
 
-@given(shares)
-def test_the_same_seeds_have_the_same_interval(values: list[float]) -> None:
-    assert of_mean(values) == of_mean(list(values))
-
-
 @pytest.mark.parametrize("values", [[0.5], [0.1, 0.9], [0.1, 0.5, 0.9], [0.1, 0.2, 0.3, 0.4]])
 def test_of_few_seeds_there_is_no_interval(values: list[float]) -> None:
     assert of_mean(values) is None
     assert of_difference(values, values, paired=True) is None
     assert of_difference(values, values, paired=False) is None
     assert (statistics.deviation(values) is None) == (len(values) < 3)
-
-
-def test_where_all_seeds_agree_there_is_no_interval() -> None:
-    assert of_mean([1.0] * 8) is None
-    assert of_difference([0.3] * 8, [0.1] * 8, paired=True) is None
-    assert of_difference([0.3] * 8, [0.1] * 8, paired=False) is None
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=5, max_size=10))
@@ -136,11 +125,3 @@ def test_a_row_has_each_seed_and_all_of_them() -> None:
     assert found.mean == pytest.approx(1.985 / 3, abs=1e-6)
     assert found.deviation == pytest.approx(np.std([1, 0.985, 0], ddof=1), abs=1e-6)
     assert found.interval is None
-
-
-@given(rights)
-def test_the_right_ones_are_known_from_a_kept_share(case: tuple[int, int]) -> None:
-    right, count = case
-    found = statistics.of_slice(row(count=count, shares=[round(right / count, 6)]), [0])
-    assert found.members[0].right == right
-    assert found.deviation is None

@@ -22,19 +22,13 @@ def models() -> Models:
 
 
 def test_a_table_counts_what_the_examination_finds(models: Models) -> None:
-    limit, shown = 24, list[float]()
+    limit, shown = 12, list[float]()
     table = exact_match.whole_table(models, "+", limit, shown.append)
     every = [Problem("+", (a, b)) for a in range(limit + 1) for b in range(limit + 1)]
     right = sum(scoring.exact_match(models, [problem])[:, 0].astype(int) for problem in every)
     assert 0 < right.sum() < 2 * len(every)
-    assert table == WholeTable("+", limit, 625, right.tolist())
+    assert table == WholeTable("+", limit, 169, right.tolist())
     assert shown[-1] == 1.0
-
-
-def test_a_table_in_blocks_is_the_table(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = exact_match.whole_table(models, "+", 12, lambda share: None)
-    monkeypatch.setattr(exact_match, "TABLE_BLOCK", 50)
-    assert exact_match.whole_table(models, "+", 12, lambda share: None) == whole
 
 
 @pytest.mark.parametrize(("operator", "count"), [("+", 121), ("//", 110), ("%", 110)])

@@ -13,7 +13,7 @@ from jaxtyping import Array
 
 from curta.config.recipe import Recipe
 from curta.layouts import ShapeBounds, Text
-from curta.layouts.batches import padded
+from curta.layouts.batches import completion_batch
 from curta.layouts.program import ProgramLayout
 from curta.model.decoding import logits_of_windows
 from curta.model.transformer import Transformer
@@ -52,23 +52,12 @@ def case(operator: str) -> Case:
 
 
 @both
-def test_a_window_has_the_logits_of_its_query_in_the_whole_text(operator: str) -> None:
-    of = case(operator)
-    batch = padded(of.text, of.layout.where(of.text), of.bounds)
-    logits = jax.jit(lambda model: model(batch.tokens, batch.where, batch.queries, of.bounds))
-    whole = np.asarray(logits(of.model))[np.asarray(batch.scored)]
-    rows, _ = paper.rows([one for text in of.windows for one in text])
-    found = jax.jit(logits_of_windows)(of.model, jnp.asarray(rows))
-    np.testing.assert_allclose(found, whole, atol=2e-5)
-
-
-@both
 def test_learning_from_texts_is_learning_from_distinct_windows_by_how_often_they_are(
     operator: str,
 ) -> None:
     """The same loss and gradient: it is the premise of training on windows."""
     of = case(operator)
-    batch = padded(of.text, of.layout.where(of.text), of.bounds)
+    batch = completion_batch(of.text, of.layout.where(of.text), of.bounds)
     counts = Counter(one for text in of.windows for one in text)
     rows, targets = map(jnp.asarray, paper.rows(list(counts)))
     weights = jnp.asarray(list(counts.values()), jnp.float32)

@@ -11,11 +11,10 @@ import numpy as np
 from curta.config.recipe import Recipe
 from curta.config.task import Task
 from curta.frontends import api
-from curta.frontends.run import Run
 from curta.layouts import ShapeBounds, Text, TokenPositions
 from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
-from curta.model.inspection import all_logits, recorded
+from curta.model.inspection import all_logits, record_activations
 from curta.model.transformer import Transformer
 from curta.problems import task_sizes
 from curta.problems.problem import Problem
@@ -24,6 +23,7 @@ from curta.programs.machine.machine import Machine, Role
 from curta.programs.machine.paper import HOME, Token
 from curta.programs.machine.survey import survey
 from curta.runs import checkpoints
+from curta.runs.run import Run
 from curta.training import trainer
 from tests import tiny
 
@@ -104,7 +104,7 @@ def _logits(model: Transformer, tokens: jax.Array, lengths: jax.Array) -> jax.Ar
 
 @jax.jit
 def _sites(model: Transformer, tokens: jax.Array, lengths: jax.Array) -> dict[str, jax.Array]:
-    return recorded(model, tokens, _where(model, tokens, lengths), ShapeBounds(0, 0, ()))
+    return record_activations(model, tokens, _where(model, tokens, lengths), ShapeBounds(0, 0, ()))
 
 
 def _where(model: Transformer, tokens: jax.Array, lengths: jax.Array) -> TokenPositions:

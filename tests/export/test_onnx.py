@@ -17,11 +17,11 @@ import pytest
 from curta.export.base import machine_data
 from curta.export.huggingface.asking_curta import prompt
 from curta.export.room import rooms
-from curta.frontends.run import Run
 from curta.model import recipes
 from curta.model.transformer import Transformer
 from curta.problems.problem import parse
 from curta.programs.machine.writing import write
+from curta.runs.run import Run
 from docs.examples.onnx_writer import Writer
 from tests import tiny
 

@@ -41,7 +41,7 @@ def test_train_ask_evaluate_and_load(runs_folder: Path) -> None:
     run = curta.train("addition", seeds=2, **overrides, show=shown.append)
     assert (run.name, run.seeds, len(shown)) == ("addition", [0, 1], 2)
     assert run.folder.read_info().status == "finished"
-    assert run.report.exists()
+    assert run.folder.report.exists()
     answer = run.ask("2+2")
     assert answer is None or answer >= 0
     again = curta.load("addition")

@@ -6,7 +6,7 @@ import jax
 import numpy as np
 
 from curta.layouts import layout_named
-from curta.layouts.batches import Batch, errors, padded, whole
+from curta.layouts.batches import Batch, completion_batch, count_errors, whole_batch
 from curta.problems.problem import Problem, parse
 from tests import tiny
 
@@ -16,7 +16,7 @@ ROOM = tiny.bounds(LAYOUT, 4)
 
 def rows(problems: list[Problem]) -> Batch:
     text = tiny.text(LAYOUT, problems, ROOM.total)
-    return padded(text, LAYOUT.where(text), ROOM)
+    return completion_batch(text, LAYOUT.where(text), ROOM)
 
 
 def asked(batch: Batch) -> list[tuple[int, str, str]]:
@@ -41,7 +41,7 @@ def test_what_is_asked_by_example() -> None:
 def test_of_a_whole_text_every_token_is_scored_but_only_the_completion_judged() -> None:
     line = "21+3=51$"
     text = tiny.text(LAYOUT, [Problem("+", (12, 3))], ROOM.total)
-    batch = whole(text, LAYOUT.where(text))
+    batch = whole_batch(text, LAYOUT.where(text))
     assert asked(batch) == [(0, a, b) for a, b in pairwise(line)]
     assert asked(batch._replace(scored=batch.judged)) == [(0, *pair) for pair in pairwise("=51$")]
 
@@ -50,7 +50,7 @@ def test_padding_is_scored_to_the_end_of_thirteen_characters_and_never_judged() 
     layout = layout_named("filled")
     problems = [Problem("+", (1, 9)), Problem("+", (99, 99))]
     text = layout.tokens("+", tiny.numbers(problems, 2), tiny.bounds(layout, 2))
-    batch = whole(text, layout.where(text), padding=True)
+    batch = whole_batch(text, layout.where(text), padding=True)
     assert [layout.decode(row.tolist()) for row in batch.goals] == ["+9=10#######", "9+99=198####"]
     assert batch.scored.shape == (2, 12)
     assert batch.scored.all()
@@ -65,7 +65,7 @@ def test_without_causality_each_token_is_asked_of_the_prompts_at_once() -> None:
     layout, problem = layout_named("framed"), Problem("+", (12, 3))
     bounds = tiny.bounds(layout, 4)
     text = tiny.text(layout, [problem], bounds.total)
-    batch = padded(text, layout.where(text), bounds, causal=False)
+    batch = completion_batch(text, layout.where(text), bounds, causal=False)
     prompt = layout.prompt(problem)
     assert layout.decode(batch.tokens[0].tolist()) == prompt
     found = [
@@ -86,7 +86,7 @@ def test_without_causality_nothing_but_the_prompts_is_shown() -> None:
     problems = [parse(f"order {numbers}") for numbers in ("7,3", "210,7", "100,999")]
     bounds = layout.bounds("order", (3, 3))
     text = tiny.text(layout, problems, bounds.total)
-    batch = padded(text, layout.where(text), bounds, causal=False)
+    batch = completion_batch(text, layout.where(text), bounds, causal=False)
     tokens, roles, goals, scored = map(
         np.asarray, (batch.tokens, batch.where.role, batch.goals, batch.scored)
     )
@@ -99,5 +99,5 @@ def test_without_causality_nothing_but_the_prompts_is_shown() -> None:
 def test_errors_are_counted_for_each_text() -> None:
     batch = rows([Problem("+", (12, 3)), Problem("+", (9, 9)), Problem("+", (0, 0))])
     logits = jax.nn.one_hot(batch.goals, len(LAYOUT.characters))
-    assert errors(logits, batch).tolist() == [0, 0, 0]
-    assert errors(logits.at[1].multiply(-1), batch).tolist() == [0, 3, 0]
+    assert count_errors(logits, batch).tolist() == [0, 0, 0]
+    assert count_errors(logits.at[1].multiply(-1), batch).tolist() == [0, 3, 0]

@@ -6,7 +6,6 @@ from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
 from curta.model import recipes
 from curta.problems.problem import Problem
-from curta.training import estimate
 
 
 def layout(name: str) -> ProgramLayout:
@@ -24,4 +23,4 @@ def test_a_text_is_as_long_as_that_of_the_largest_operands_in_their_base(
     tokens, prompt = of.tokens_of(Problem("+", (base**4 - 1, base**4 - 1), base))
     bounds = of.bounds("+", (4, 4))
     assert (bounds.prompt, bounds.total) == (prompt, len(tokens))
-    assert estimate.tokens_of(of, "+", (4, 4)) == len(tokens)
+    assert of.estimate_tokens("+", (4, 4)) == len(tokens)

@@ -7,7 +7,7 @@ import numpy as np
 
 from curta.evaluation.generation import completions
 from curta.layouts import TokenPositions
-from curta.model.inspection import recorded
+from curta.model.inspection import record_activations
 from curta.model.transformer import Transformer
 from tests import adder, tiny
 
@@ -20,7 +20,7 @@ def weights(model: Transformer) -> np.ndarray:
     tokens = jnp.array([layout.tokens_of(problem)[0] for problem in SUMS])
     where: TokenPositions = layout.follow(tokens, jnp.full(len(SUMS), tokens.shape[1]))[1]
     bounds = layout.bounds_of(SUMS)
-    found = recorded(model, tokens, where, bounds)
+    found = record_activations(model, tokens, where, bounds)
     return np.asarray(found["layer.0.attention.weights"])[:, 0]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from curta.layouts import layout_named
-from curta.model.inspection import AXES, Change, all_logits, kind, recorded
+from curta.model.inspection import AXES, SiteChange, all_logits, kind, record_activations
 from curta.model.transformer import Transformer
 from tests import tiny
 
@@ -131,7 +131,7 @@ def _relu2(y: np.ndarray) -> np.ndarray:
 
 @jax.jit
 def everything(model: Transformer) -> dict[str, jax.Array]:
-    return recorded(model, TEXT.tokens, LAYOUT.where(TEXT), ROOM)
+    return record_activations(model, TEXT.tokens, LAYOUT.where(TEXT), ROOM)
 
 
 @pytest.mark.parametrize("config", DESIGNS, ids=str)
@@ -169,7 +169,7 @@ def test_what_is_recorded_leads_to_the_models_own_logits(name: str) -> None:
         where = layout.where(text)
         plain = all_logits(model, text.tokens, where, bounds)
         asked = model(text.tokens, where, tiny.every_index(text), bounds)
-        return plain, asked, recorded(model, text.tokens, where, bounds)["logits"]
+        return plain, asked, record_activations(model, text.tokens, where, bounds)["logits"]
 
     plain, asked, found = both(model)
     there = np.asarray(layout.where(text).role) >= 0
@@ -181,9 +181,9 @@ def test_a_change_is_where_its_mask_is_and_what_follows_goes_on_from_it() -> Non
     model, site = drawn({"num_attention_layers": 2}), "layer.0.mlp.output"
     mask = np.zeros((3, ROOM.total, 1), bool)
     mask[:, 4] = True
-    change = Change(jnp.asarray(mask), jnp.zeros((1, 1, 1)))
+    change = SiteChange(jnp.asarray(mask), jnp.zeros((1, 1, 1)))
     before = everything(model)
-    after = recorded(model, TEXT.tokens, LAYOUT.where(TEXT), ROOM, changes={site: change})
+    after = record_activations(model, TEXT.tokens, LAYOUT.where(TEXT), ROOM, changes={site: change})
     assert not np.asarray(after[site])[:, 4].any()
     tiny.assert_close(np.delete(after[site], 4, axis=1), np.delete(before[site], 4, axis=1))
     tiny.assert_close(after["layer.0.after"][:, 4], before["layer.0.middle"][:, 4])

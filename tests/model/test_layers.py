@@ -21,16 +21,16 @@ def test_a_layer_norm_leaves_mean_0_and_deviation_1(gains: bool) -> None:
     """With its gain ("layer") and without any parameter ("plain")."""
     x = 3.0 + 5.0 * jax.random.normal(jax.random.key(0), (50, 64))
     gain = jnp.full(64, 2.0) if gains else None
-    found = np.asarray(layers.normed(ModelConfig(norm="layer" if gains else "plain"), x, gain))
+    found = np.asarray(layers.normalize(ModelConfig(norm="layer" if gains else "plain"), x, gain))
     np.testing.assert_allclose(found.mean(-1), 0, atol=1e-5)
     np.testing.assert_allclose(found.std(-1), 2.0 if gains else 1.0, rtol=1e-5)
 
 
 def test_without_a_norm_a_state_stays_and_there_are_no_gains() -> None:
     x, config = jnp.array([[3.0, 4.0]]), ModelConfig(norm="none")
-    assert layers.normed(config, x, None) is x
-    assert layers.attention(config).gain is None
-    assert layers.mlp(config).gain is None
+    assert layers.normalize(config, x, None) is x
+    assert layers.init_attention(config).gain is None
+    assert layers.init_mlp(config).gain is None
 
 
 def deviations(settings: ModelConfig, positions: Positions) -> dict[str, float]:
@@ -74,7 +74,7 @@ SITES: tuple[DropoutSite, ...] = ("embedding", "output", "attention", "mlp")
 def test_dropout_leaves_its_share_scaled_up_so_that_the_mean_stays() -> None:
     config, x, key = ModelConfig(dropout=0.3), jnp.full((400, 500), 2.0), jax.random.key(0)
     mask = layers.dropout_mask(key, config, "output", *x.shape)
-    found = np.asarray(layers.dropped(config, x, mask))
+    found = np.asarray(layers.apply_dropout(config, x, mask))
     np.testing.assert_allclose(np.unique(found), [0.0, 2 / 0.7], rtol=1e-6)
     assert found.mean() == pytest.approx(2.0, abs=0.02)  # eight standard deviations
 

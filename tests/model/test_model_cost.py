@@ -12,7 +12,7 @@ from curta.config.recipe import Recipe
 from curta.layouts import TokenPositions
 from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
-from curta.model.model_cost import layers, scored
+from curta.model.model_cost import layers, scored_keys
 from curta.model.transformer import parameters
 from curta.problems.problem import parse
 from tests import tiny
@@ -70,7 +70,7 @@ def test_parameters_and_multiply_adds_are_those_of_the_program(name: str) -> Non
 
 def test_a_window_scores_its_neighbours_however_long_the_text() -> None:
     recipe = tiny.recipe()
-    short, long = scored(recipe, parse("1+2")), scored(recipe, parse("1" * 500 + "+2"))
+    short, long = scored_keys(recipe, parse("1+2")), scored_keys(recipe, parse("1" * 500 + "+2"))
     layout = layout_of(recipe)
     assert isinstance(layout, ProgramLayout)
     assert short.keys == long.keys == 1 + max(map(len, layout.windows.values())) < 20
@@ -80,6 +80,6 @@ def test_a_window_scores_its_neighbours_however_long_the_text() -> None:
 def test_texts_that_the_model_cannot_take_are_refused() -> None:
     recipe = tiny.with_encoding("learned")
     with pytest.raises(UserError, match="too long for this model"):
-        scored(recipe, parse("1" * 64 + "+2"))
+        scored_keys(recipe, parse("1" * 64 + "+2"))
     with pytest.raises(UserError, match="layout 'coupled' has no '-': it takes \\+"):
-        scored(recipe, parse("5-3"))
+        scored_keys(recipe, parse("5-3"))

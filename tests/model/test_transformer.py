@@ -164,12 +164,13 @@ def test_dropout_leaves_out_embeddings_and_what_else_a_recipe_names(
     plain = logits(designed("nope", config), TEXT)
     np.testing.assert_allclose(run(model, None), plain, rtol=1e-4, atol=1e-5)
     dropped = [
-        model._dropped(key, loop, TEXT.tokens.shape) for loop in range(model.config.num_recurrences)
+        model._draw_dropout(key, loop, TEXT.tokens) for loop in range(model.config.num_recurrences)
     ]
     assert not any(tiny.same(one, two) for one, two in itertools.pairwise(dropped))
     row, length = 1, int(TEXT.lengths[1])
     rows = slice(ROOM.total, ROOM.total + length)
-    embedded = model._embed(TEXT.tokens, where, key)[rows]
+    index = model.positions.index(where, ROOM)
+    embedded = model.context(TEXT.tokens, where, index, key).embedded[rows]
     clean = textbook.entry(model, TEXT.tokens[row, :length], where.role[row, :length])
     assert (np.isclose(embedded, 0) | np.isclose(embedded, 2 * clean, atol=1e-6)).all()
     assert 0.3 < np.isclose(embedded, 0).mean() < 0.7

@@ -103,7 +103,7 @@ def half_logits(recipe: Recipe, model: Transformer) -> jax.Array:
     """Of windows, or of all tokens of two texts."""
     layout = layout_of(recipe)
     if recipe.positions.name == "window":
-        data, _ = records.recorded(recipe, layout, [0])
+        data, _ = records.training_data(recipe, layout, [0])
         return logits_of_windows(model, data.shared[0][:32])
     bounds = tiny.bounds(layout, 4)
     text = tiny.text(layout, tiny.random_sums(2, 4), bounds.total)
@@ -154,8 +154,8 @@ def test_a_norm_of_bfloat16_is_rounded_once() -> None:
     """Of numbers whose mean and squares bfloat16 cannot hold."""
     x = (300.0 + jax.random.normal(jax.random.key(0), (4, 512))).astype(jnp.bfloat16)
     config, gain = ModelConfig(norm="layer"), jnp.full(512, 1.001)
-    exact = layers.normed(config, x.astype(jnp.float32), gain)
-    found = layers.normed(config, x, gain)
+    exact = layers.normalize(config, x.astype(jnp.float32), gain)
+    found = layers.normalize(config, x, gain)
     assert found.dtype == jnp.bfloat16
     np.testing.assert_allclose(found.astype(jnp.float32), exact, rtol=1.01 * 2**-8)  # half a unit
 

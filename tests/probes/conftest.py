@@ -8,7 +8,7 @@ import pytest
 
 import curta
 from curta.frontends import api
-from curta.frontends.run import Run
+from curta.runs.run import Run
 from tests import tiny
 from tests.made_once import Shared
 

@@ -7,11 +7,11 @@ import numpy as np
 
 from curta.config.task import Task
 from curta.evaluation.scoring import Models
-from curta.frontends.run import Run
 from curta.model.transformer import Transformer
 from curta.probes.base import Finding, Probe
 from curta.probes.subject import Subject
 from curta.problems.problem import Problem, parse
+from curta.runs.run import Run
 
 
 class ModelSubject(Subject):

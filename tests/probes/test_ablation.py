@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from curta.config.task import Task
-from curta.frontends.run import Run
 from curta.model.transformer import Transformer
 from curta.probes.ablation import NOTHING, Ablation
 from curta.problems import task_sizes
 from curta.problems.tasks import RANDOM, problems
+from curta.runs.run import Run
 from tests import adder, tiny
 
 from .helpers import alone, found, only, rows_of

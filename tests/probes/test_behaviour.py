@@ -13,7 +13,6 @@ from curta.config.errors import UserError
 from curta.config.task import Task
 from curta.evaluation.scoring import exact_match
 from curta.frontends.api import load
-from curta.frontends.run import Run
 from curta.probes import examine
 from curta.probes.behaviour import (
     CarryChains,
@@ -30,6 +29,7 @@ from curta.probes.behaviour import (
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem
 from curta.problems.tasks import RANDOM, problems
+from curta.runs.run import Run
 from tests.made_once import Shared
 
 from .conftest import trained

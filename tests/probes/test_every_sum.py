@@ -6,16 +6,17 @@ import pytest
 
 import curta
 from curta.frontends import api
-from curta.frontends.run import Run
 from curta.probes.every_sum import EverySum
-from curta.runs import checkpoints, states
+from curta.runs import checkpoints
+from curta.runs.run import Run
+from curta.training import trainer
 from tests import adder, tiny
 
 
 def run_of(*members: object) -> Run:
     """A run whose members are these adders."""
     run = api.begin("adderboard", len(members), "adders", adder.CHANGES)
-    state = states.at(run.folder, run.recipe, run.layout, run.seeds, 0)
+    state = trainer.init(run.recipe, run.layout, jnp.asarray(run.seeds))
     stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *members)
     owner = checkpoints.owner(run.recipe, run.seeds, 10)
     checkpoints.save(run.folder.checkpoints, 10, state._replace(model=stacked), owner)

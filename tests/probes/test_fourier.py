@@ -8,11 +8,11 @@ import pytest
 from curta.config.errors import UserError
 from curta.config.task import Task
 from curta.frontends import api
-from curta.frontends.run import Run
 from curta.probes import examine
 from curta.probes.fourier import Fourier, of_logits, of_neurons, of_vectors
 from curta.problems.problem import Problem
 from curta.runs import embedding_history
+from curta.runs.run import Run
 
 from .helpers import found, only, subject
 

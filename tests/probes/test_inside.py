@@ -10,7 +10,6 @@ import pytest
 from curta.config.errors import UserError
 from curta.frontends import api
 from curta.frontends.api import examine
-from curta.frontends.run import Run
 from curta.layouts import layout_named
 from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
@@ -22,6 +21,7 @@ from curta.probes.logits import Top
 from curta.probes.tokens import Tokens, trace_paths
 from curta.problems.problem import parse
 from curta.runs import embedding_history
+from curta.runs.run import Run
 from tests import tiny
 
 from .helpers import found, only, subject

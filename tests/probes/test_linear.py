@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from curta.config.errors import UserError
 from curta.config.task import Task
-from curta.frontends.run import Run
 from curta.layouts import layout_named
 from curta.probes.inside.question import Question
 from curta.probes.linear import (
@@ -23,6 +22,7 @@ from curta.probes.linear import (
     standardised,
 )
 from curta.problems.problem import Problem, parse
+from curta.runs.run import Run
 from tests import tiny
 
 from . import by_hand

@@ -12,11 +12,11 @@ import pytest
 from curta.config.errors import UserError
 from curta.evaluation import certificate
 from curta.frontends.api import examine
-from curta.frontends.run import Run
 from curta.layouts.program import ProgramLayout
 from curta.probes.base import Finding
 from curta.probes.inside.windows import all_windows
 from curta.probes.neuron import Neuron
+from curta.runs.run import Run
 from tests import tiny
 
 from . import by_hand

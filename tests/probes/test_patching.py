@@ -5,9 +5,9 @@ import pytest
 
 from curta.config.errors import UserError
 from curta.evaluation.scoring import Models
-from curta.frontends.run import Run
 from curta.probes.patching import Patching
 from curta.problems.problem import parse
+from curta.runs.run import Run
 from tests import adder, tiny
 
 from .helpers import ModelSubject, alone, found, only, subject

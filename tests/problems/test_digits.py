@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from curta.problems import digits
-from curta.problems.digits import Numbers
+from curta.problems.digits import NumberBatch
 from tests import tiny
 
 BATCH, NUMBERS = 4, 3
@@ -159,7 +159,7 @@ def test_ascending_is_pythons_order_with_absent_numbers_last(found: list[list[in
     texts = [["" if value is None else str(value) for value in line] for line in given]
     values = jnp.array([[[int(c) for c in t[::-1].ljust(3, "0")] for t in ts] for ts in texts])
     lengths = jnp.array([[len(text) for text in line] for line in texts], jnp.int32)
-    ordered = jitted["ascending"](Numbers(values.astype(jnp.int32), lengths))
+    ordered = jitted["ascending"](NumberBatch(values.astype(jnp.int32), lengths))
     for line, row, counts in zip(found, *ordered, strict=True):
         expected = sorted(line)
         absent = [0] * (NUMBERS - len(line))
@@ -172,7 +172,7 @@ def test_order_is_pythons_and_leaves_equal_numbers_as_they_stand(found: list[lis
     given = [[str(value) for value in line] + [""] * (NUMBERS - len(line)) for line in found]
     values = jnp.array([[[int(c) for c in t[::-1].ljust(3, "0")] for t in ts] for ts in given])
     lengths = jnp.array([[len(text) for text in line] for line in given], jnp.int32)
-    ordered = jitted["order"](Numbers(values.astype(jnp.int32), lengths)).tolist()
+    ordered = jitted["order"](NumberBatch(values.astype(jnp.int32), lengths)).tolist()
     for line, row in zip(found, ordered, strict=True):
         expected = sorted(range(len(line)), key=lambda place, line=line: line[place])
         assert row == [*expected, *range(len(line), NUMBERS)]
@@ -200,7 +200,7 @@ def test_length_is_that_of_pythons_str(width: int, data: st.DataObject) -> None:
 )
 def test_cut_keeps_every_digit_but_a_leading_zero(line: list[int], lengths: list[int]) -> None:
     given = jnp.array(line, jnp.int32).reshape(1, 2, 6)
-    found = jitted["cut"](Numbers(given, jnp.array([lengths], jnp.int32)))
+    found = jitted["cut"](NumberBatch(given, jnp.array([lengths], jnp.int32)))
     assert found.lengths.tolist() == [lengths]
     for row, source, length in zip(
         found.digits[0].tolist(), given[0].tolist(), lengths, strict=True

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from curta.problems import tasks
 from curta.problems.arithmetic import ARITHMETIC, Result
-from curta.problems.digits import Numbers
+from curta.problems.digits import NumberBatch
 from curta.problems.operations import OPERATIONS, Operation
 from curta.problems.problem import Problem
 from tests import tiny
@@ -27,7 +27,7 @@ def several(operation: Operation) -> int:
     return operation.most or SEVERAL
 
 
-def ints(numbers: Numbers) -> list[tuple[int, ...]]:
+def ints(numbers: NumberBatch) -> list[tuple[int, ...]]:
     """The numbers of each problem, whose written form is checked on the way."""
     check_written_form(numbers)
     rows = zip(*(np.asarray(part).tolist() for part in numbers), strict=True)
@@ -41,7 +41,7 @@ def ints(numbers: Numbers) -> list[tuple[int, ...]]:
     ]
 
 
-def check_written_form(numbers: Numbers) -> None:
+def check_written_form(numbers: NumberBatch) -> None:
     """Digits within 0..9, no leading zero but in zero itself, zeros beyond the length."""
     digits, lengths = map(np.asarray, numbers)
     last = np.take_along_axis(digits, np.maximum(lengths[..., None] - 1, 0), axis=-1)[..., 0]
@@ -145,7 +145,7 @@ def made(symbol: str, case: str, width: int = 6, seed: int = 0) -> Made:
     kinds = [
         np.full(COUNT, kind, np.int32) for kind in (0, 1 + [*ARITHMETIC[symbol].cases].index(case))
     ]
-    return Made(*(ints(tasks._drawn_on_device(symbol, lengths, bits, kind)) for kind in kinds))
+    return Made(*(ints(tasks._jitted_from_lengths(symbol, lengths, bits, kind)) for kind in kinds))
 
 
 def sizes(operands: tuple[int, ...]) -> list[int]:
@@ -186,7 +186,7 @@ def test_absent_operands_stay_absent(symbol: str, case: str) -> None:
     lengths = np.array([[4, 5, 0, 0], [3, 0, 0, 0], [1, 1, 1, 1]] * 9, np.int32)
     bits = np.random.default_rng(0).integers(0, 1 << 32, (27, 4 * 2 * 5), np.uint32)
     kind = np.full(27, 1 + [*ARITHMETIC[symbol].cases].index(case), np.int32)
-    found = tasks._drawn_on_device(symbol, lengths, bits, kind)
+    found = tasks._jitted_from_lengths(symbol, lengths, bits, kind)
     check_written_form(found)
     assert ((np.asarray(found.lengths) > 0) == (lengths > 0)).all()
 

@@ -15,7 +15,7 @@ from curta.config.errors import UserError
 from curta.config.task import Task, shares
 from curta.problems import task_sizes, tasks
 from curta.problems.arithmetic import ARITHMETIC
-from curta.problems.digits import Numbers
+from curta.problems.digits import NumberBatch
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem
 from curta.problems.tasks import RANDOM, as_size, problems, sample, slices
@@ -31,11 +31,11 @@ every_category = pytest.mark.parametrize(
 )
 
 
-def drawn(task: Task, seed: int = 0) -> Numbers:
+def drawn(task: Task, seed: int = 0) -> NumberBatch:
     return jax.device_get(draw(task, jax.random.key(seed)))
 
 
-def check_written_form(found: Numbers) -> None:
+def check_written_form(found: NumberBatch) -> None:
     """Digits within 0..9, no leading zero but in zero itself, zeros beyond the length."""
     places = np.arange(found.digits.shape[-1])
     ends = np.maximum(found.lengths[..., None] - 1, 0)
@@ -260,7 +260,7 @@ def test_a_size_says_the_digits_of_each_operand(
 FIXED = Task(digits=(1, 3), special=0.0, rows=36)
 
 
-def as_ints(found: Numbers) -> list[tuple[int, ...]]:
+def as_ints(found: NumberBatch) -> list[tuple[int, ...]]:
     """Operands of each problem, digit by digit."""
     rows = zip(np.asarray(found.digits), np.asarray(found.lengths), strict=True)
     return [
@@ -296,12 +296,12 @@ def test_in_an_epoch_each_problem_comes_once(task: Task) -> None:
     whole = sorted(as_ints(tasks.numbered(task, jnp.arange(36))))
     turns = [
         problem for step in range(18)
-        for problem in as_ints(tasks.in_turn(task, jnp.uint32(5), 8, step))
+        for problem in as_ints(tasks.epoch_batch(task, jnp.uint32(5), 8, step))
     ]  # fmt: skip
     epochs = [turns[first : first + 36] for first in range(0, 144, 36)]
     assert [sorted(epoch) for epoch in epochs] == [whole] * 4
     assert len(set(map(tuple, epochs))) == 4
-    other = as_ints(tasks.in_turn(task, jnp.uint32(6), 8, 0))
+    other = as_ints(tasks.epoch_batch(task, jnp.uint32(6), 8, 0))
     assert other != turns[:8]
 
 

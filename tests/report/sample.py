@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 
 from curta.config import typed
 from curta.evaluation.results import Evaluation, SliceResult
-from curta.runs.info import Metric, RunInfo
-from curta.runs.results import ComparisonResults
+from curta.runs.info import ComparisonResults, Metric, RunInfo
 
 Value = TypeVar("Value")
 

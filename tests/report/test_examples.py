@@ -1,48 +1,8 @@
 """The examples of a report: wrong ones first, their wrong places marked, their writing shown."""
 
-from pathlib import Path
-
 import pytest
 
 from curta.report import sections
-
-from . import sample
-from .parsed import Page, told, visible
-
-
-@pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
-    return told(sample.write_run(tmp_path_factory.mktemp("examples")))
-
-
-def test_examples_show_wrong_answers_first_with_wrong_digits_marked(page: Page) -> None:
-    verdicts = [row[3] for row in page.rows if len(row) == 6 and row[3] != "Verdict"][-4:]
-    assert verdicts == ["1 place wrong", "1 place wrong", "invalid", "right"]
-    assert "1<mark>0</mark>2" in page.source
-
-
-def test_writing_is_shown_where_the_answer_is_wrong(page: Page) -> None:
-    text = visible(page)
-    assert "invalid what the model wrote 01==$".replace(" ", "") in text.replace(" ", "")
-    assert "21a=201$" in text
-    assert page.source.count("what the model wrote") == 3
-
-
-def test_examples_come_from_every_part_of_the_evaluation(tmp_path: Path) -> None:
-    sample.write_run(tmp_path)
-    numbers = [(i, i + 100 if i % 2 else i) for i in range(199, 99, -1)]
-    found = [
-        {"problem": f"{i}+0", "truth": f"{i}", "answer": f"{answer}", "text": "", "member": 0,
-         "first_error": None}
-        for i, answer in numbers
-    ]  # fmt: skip
-    data = sample.evaluation(3, 5) | {"examples": found}
-    sample.write_json(tmp_path / "evaluation.json", data)
-    rows = [row for row in told(tmp_path).rows if row[-3:-2] == ["1 place wrong"]]
-    shown = [int(row[1]) for row in rows]
-    assert len(shown) == 24
-    assert shown[0] == 199
-    assert 100 < shown[-1] < 106
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from curta.report import figures
-from curta.report.drawings import GRID_SIDE
 
 from . import sample
 from .parsed import Page, told
@@ -57,17 +56,3 @@ def test_counts_of_every_member_are_there_unrounded(tmp_path: Path, grid: Any) -
     assert shares == grid["exact_match"]
     assert held["digits"] == grid["digits"]
     assert held["edges"] == [edge for edge, _, _ in figures.BANDS]
-
-
-def test_cells_that_were_trained_on_are_framed(tmp_path: Path, grid: Any) -> None:
-    (frame,) = [a for a in page(tmp_path, grid).all("rect") if a.get("class") == "frame"]
-    assert float(str(frame["x"])) == 52
-    assert float(str(frame["width"])) == pytest.approx(10 / 12 * GRID_SIDE, abs=0.1)
-    grid["operator"] = "*"
-    assert not [a for a in page(tmp_path, grid).all("rect") if a.get("class") == "frame"]
-
-
-def test_the_stylesheet_has_the_colours_of_the_bands(tmp_path: Path, grid: Any) -> None:
-    source = page(tmp_path, grid).source
-    for level, (_, _, colour) in enumerate(figures.BANDS):
-        assert f".band-{level} {{ fill: {colour}; background: {colour}; }}" in source

@@ -74,12 +74,3 @@ def test_a_run_says_what_it_is_in_a_line_whatever_lies_in_its_folder(
     assert repr(run) == "<Run mine: damaged>"
     shutil.rmtree(run.folder.path)
     assert repr(run) == "<Run mine: damaged>"
-
-
-@pytest.mark.slow
-def test_a_comparison_shows_every_entry() -> None:
-    entries = ["one: addition", "two: addition model.role_embeddings=false"]
-    both = curta.compare(entries, 1, "both", **tiny.overrides())
-    assert [row["name"] for row in both.read_rows()] == ["one"] * 5 + ["two"] * 5
-    assert {"learning", "lengths"} <= set(both.find_pictures())
-    assert len(Cells(both._repr_html_()).found) == 8 * 11

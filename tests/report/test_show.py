@@ -40,61 +40,11 @@ def test_a_text_is_drawn_on_squared_paper(capsys: pytest.CaptureFixture[str]) ->
     assert ["sum", "1", "6", "8"] in found
 
 
-def test_wide_paper_is_cut_to_the_screen(capsys: pytest.CaptureFixture[str]) -> None:
-    text = shown(capsys, "addition", f"{10**60}+1")
-    drawn = [line for line in text.splitlines() if line.startswith(("│", "┌"))]
-    assert all(len(line) <= 80 for line in drawn)
-    assert "…" in text
-
-
-def test_steps_say_what_is_seen(capsys: pytest.CaptureFixture[str]) -> None:
-    text = shown(capsys, "addition", "7+8", "--steps")
-    assert all(
-        word in text for word in ("token", "role", "move", "square", "neighbours", "place home")
-    )
-    assert "a place+1: 7, b place+1: 8" in " ".join(text.split())
-
-
-def test_the_windows_of_all_roles_are_drawn(capsys: pytest.CaptureFixture[str]) -> None:
-    text = shown(capsys, "multiplication", "--window")
-    assert "found from everywhere on an axis: a (row)" in text
-    assert "equals sees itself alone" in text
-
-
 def test_a_run_is_shown_by_its_own_machine(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_certified(tmp_path / "mine", "addition", problems=5)
     assert ["sum", "4", "6"] in rows(shown(capsys, str(tmp_path / "mine"), "12+34"))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        (["addition", "--steps"], "--steps needs a problem"),
-        (["addition", "1+2+3"], "takes 2 operands of + (got 3)"),
-        (["addition-reversed", "--window"], "not of layout 'reversed'"),
-    ],
-)
-def test_what_cannot_be_shown_is_said(
-    arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["show", *arguments]) == 2
-    assert complaint in capsys.readouterr().err
-
-
-def test_a_certificate_is_printed_with_its_members() -> None:
-    layout = layout_named("addition")
-    content, _ = certified(layout, members=2, problems=50, wrong=())
-    text = printed(certificate_view(sample.of(Certificate, content), layout))
-    assert "are right in every member: exact at every length." in text
-    assert [line.split()[0] for line in text.splitlines()[-5:]] == [
-        "0",
-        "1",
-        "median",
-        "min",
-        "max",
-    ]
 
 
 def test_wrong_windows_are_printed_on_squared_paper() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from curta.config.table import Table
 from curta.evaluation.paired import Difference, Discordance, Paired, PairedSlice
-from curta.evaluation.results import Evaluation
+from curta.evaluation.results import Evaluation, Generated, SliceResult
 from curta.evaluation.statistics import Interval, wilson
 from curta.report.tables import evaluation, of_comparison, of_run, statistics
 from curta.runs.folders import Folder
@@ -79,13 +79,6 @@ def test_every_seed_has_a_row_with_its_interval(run: Path, tables: dict[str, Tab
         assert float(told["exact_match"]) == pytest.approx(right / count, abs=3e-3)
         ends = (float(told["exact_match_low"]), float(told["exact_match_high"]))
         assert ends == wilson(right, count)
-
-
-def test_of_a_single_seed_only_its_own_interval_is_known(tmp_path: Path) -> None:
-    found = of_run(Folder(sample.write_run(tmp_path, members=1)))["statistics"]
-    names = [column.heading for column in found.seen()]
-    assert names == ["op", "digits", "slice", "count", "right", "exact match", "95 %"]
-    assert found.texts()[0][-3:] == ["200", "1.000", "0.981 to 1.000"]
 
 
 def test_a_certificate_is_a_row_for_each_member(tmp_path: Path) -> None:
@@ -176,11 +169,19 @@ def test_two_members_are_told_problem_by_problem() -> None:
     assert records(found)[0]["p_holm"] == "0.00048"
 
 
-def test_of_several_seeds_the_means_are_told() -> None:
-    found = statistics.paired(paired(member=False))
-    assert found.texts()[0][4:] == ["0.500", "0.750", "-0.250", "-0.300 to 0.100"]
-    assert found.notes[0] == "Paired by seed (0, 1)."
-    unpaired = statistics.paired(paired(member=False, is_paired=False, seeds=(0, 1, 2)))
-    assert unpaired.notes[0].startswith("Not paired: seeds 0 to 2, and ")
-    told = records(found)[0]
-    assert (told["difference"], told["difference_low"]) == ("-0.25", "-0.3")
+def test_slices_of_a_size_that_are_all_right_are_one_row_on_a_screen() -> None:
+    def row(size: int, share: float, slice_name: str) -> SliceResult:
+        return SliceResult(
+            operator="+", size=str(size), digits=size, slice_name=slice_name, count=200,
+            exact_match=[share], token_accuracy=[share], perplexity=[1.0],
+            generated=Generated(8, [share], agrees=True, tokens_per_second=270_000), errors=[],
+        )  # fmt: skip
+
+    lengths = [row(20, 1.0, "random"), row(20, 1.0, "carry")]
+    lengths += [row(100, 1.0, "random"), row(100, 0.5, "carry")]
+    results = Evaluation(seed=1, lengths=lengths, examples=[])
+    collapsed = evaluation.exact_match(results, [0], collapsed=True).rows
+    assert [cells[1:4] for cells in collapsed] == [
+        ["20", "all 2", 400], ["100", "random", 200], ["100", "carry", 200],
+    ]  # fmt: skip
+    assert len(evaluation.exact_match(results, [0]).rows) == 4

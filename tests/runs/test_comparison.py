@@ -10,11 +10,12 @@ import pytest
 
 import curta
 from curta.config.errors import UserError
-from curta.frontends.run import Comparison, Run
 from curta.programs.user import userfiles
-from curta.runs import comparison, comparison_spec
+from curta.runs import comparison_spec
+from curta.runs.comparison import Comparison
 from curta.runs.comparison_spec import Row
 from curta.runs.folders import read_comparison
+from curta.runs.run import Run
 from tests import tiny
 
 WORDS = (
@@ -121,19 +122,6 @@ def test_a_size_without_positions_is_said_and_the_others_are_evaluated(done: Com
     assert (done.path / "plain" / "report.html").exists()
 
 
-def test_grids_and_tables_without_positions_are_left_out() -> None:
-    fields = tiny.DENSE | {
-        "layout": "plain", "positions__name": "learned", "positions__length": 14,
-        "task__digits": [1, 3],
-    }  # fmt: skip
-    wide, narrow = ({**fields, "evaluation__table": table} for table in (1000, 999))
-    assert comparison.placed(tiny.recipe(**wide)).evaluation.table == 0
-    assert comparison.placed(tiny.recipe(**narrow)) == tiny.recipe(**narrow)
-    wide, narrow = ({**fields, "evaluation__grid": grid} for grid in (20, 3))
-    assert comparison.placed(tiny.recipe(**wide)).evaluation.grid == 0
-    assert comparison.placed(tiny.recipe(**narrow)) == tiny.recipe(**narrow)
-
-
 # Going on.
 
 
@@ -211,17 +199,6 @@ def test_a_file_that_names_code_is_refused_and_nothing_is_executed(
 
 
 # From Python.
-
-
-@pytest.mark.slow
-def test_sweep_from_python() -> None:
-    made = curta.compare("addition", 2, **COMMON, **{"optimizer.learning_rate": [0.1, 0.01]})
-    assert made.name == "addition-by-learning_rate"
-    assert [row.changes for row in made.read_results().rows] == [
-        {"optimizer.learning_rate": 0.1},
-        {"optimizer.learning_rate": 0.01},
-    ]
-    assert (made.path / "by-optimizer.learning_rate.svg").exists()
 
 
 def test_a_comparison_keeps_the_files_of_code_that_its_recipes_name(runs_folder: Path) -> None:

@@ -7,8 +7,8 @@ import pytest
 
 from curta.config.errors import UserError
 from curta.frontends import api
-from curta.frontends.run import Run
 from curta.runs import embedding_history
+from curta.runs.run import Run
 from tests import tiny
 
 
@@ -22,24 +22,18 @@ def trained(name: str = "run", **changes: Any) -> Run:
     return run
 
 
-@pytest.mark.parametrize("spelled", [False, True])
+@pytest.mark.parametrize("spelled", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_the_vectors_of_all_characters_are_kept_at_their_steps_and_at_the_end(
     spelled: bool,
 ) -> None:
     run = trained(model__compositional_embeddings=spelled, training__history_every=8)
     kept = run.folder.history
     assert embedding_history.steps(kept) == [0, 8, 16, 20]
-    parts = run.layout.parts() if spelled else np.eye(len(run.layout.characters))
+    parts = run.layout.composition() if spelled else np.eye(len(run.layout.characters))
     for step in (0, 20):
         expected = parts @ np.asarray(run.at(step).stacked.tokens)
         np.testing.assert_allclose(embedding_history.load(kept, step), expected, atol=1e-5)
     assert {8, 16} <= {row.step for row in run.folder.read_metrics()}
-
-
-def test_a_history_changes_nothing_else() -> None:
-    plain, kept = trained("plain"), trained("kept", training__history_every=3)
-    assert not plain.folder.history.exists()
-    assert tiny.same(plain.load_models().stacked, kept.load_models().stacked)
 
 
 def test_a_damaged_moment_is_told() -> None:

@@ -10,13 +10,14 @@ import curta
 from curta.config import sections
 from curta.config.errors import UserError
 from curta.frontends import api
-from curta.frontends.run import Run
 from curta.runs import comparison, evaluations, verify
+from curta.runs.folders import evaluation_name
+from curta.runs.run import Run
 from tests.made_once import Shared
 
 pytestmark = pytest.mark.usefixtures("brief")
 
-OWN = sections.Evaluation(digits=(20, 100), count=50)
+OWN = sections.EvaluationSettings(digits=(20, 100), count=50)
 
 
 @pytest.fixture
@@ -56,7 +57,7 @@ def test_an_evaluation_is_named_after_what_is_different(
     asked: dict[str, object], name: str
 ) -> None:
     settings = replace(OWN, **asked)  # type: ignore[arg-type]
-    assert evaluations.named(evaluations.changes(OWN, settings, None)) == name
+    assert evaluation_name(evaluations.changes(OWN, settings, None)) == name
 
 
 def test_the_recipes_evaluation_stays(run: Run) -> None:
@@ -66,7 +67,7 @@ def test_the_recipes_evaluation_stays(run: Run) -> None:
     assert run.folder.evaluation.read_bytes() == before
     assert run.folder.read_info().status == "finished"
     assert run.missing() == []
-    assert run.evaluations == ["digits-6.count-2"]
+    assert run.folder.evaluation_names() == ["digits-6.count-2"]
     assert run.folder.read_evaluation("digits-6.count-2") == found
     assert [row["size"] for row in run.read_rows("digits-6.count-2")] == ["6"] * len(found.lengths)
     assert "6" not in [row["size"] for row in run.read_rows()]
@@ -74,13 +75,13 @@ def test_the_recipes_evaluation_stays(run: Run) -> None:
 
 
 def test_the_report_has_both_and_another_can_be_in_front(evaluated: Run) -> None:
-    run, text = evaluated, evaluated.report.read_text()
+    run, text = evaluated, evaluated.folder.report.read_text()
     assert "Further evaluations" in text
     assert "digits 6, count 2" in text
     path = Path(api.report("run", evaluation="digits-6.count-2"))
     assert path == run.folder.evaluations / "digits-6.count-2" / "report.html"
     assert "Further evaluations" not in path.read_text()
-    assert run.report.read_text() == text
+    assert run.folder.report.read_text() == text
     assert {part.state for part in verify.verify("run")} == {"whole"}
 
 
@@ -96,13 +97,13 @@ def test_sizes_that_were_left_out_are_named_everywhere(run: Run) -> None:
     found = run.evaluate(digits=(9, 4, 1000), count=2, generated=1)
     assert {row.size for row in found.lengths} == {"4"}
     assert [one.size for one in found.unevaluated] == ["9", "1000"]
-    (name,) = run.evaluations
+    (name,) = run.folder.evaluation_names()
     told = "Not evaluated: + at 9; 1,000 digits, since every seed is wrong on every problem at 4"
     tables = run.read_tables(name)
     for key in ("exact-match", "statistics", "seeds"):
         assert tables[key].notes[-1].startswith(told)
     assert "+,9,not evaluated,,,,,," in tables["exact-match"].csv()
-    assert told in run.report.read_text()
+    assert told in run.folder.report.read_text()
     last = run.read_rows(name)[-1]
     assert (last["size"], last["slice"], last["median"]) == ("1000", "not evaluated", None)
     (row,) = comparison.beside([run.folder], name).rows

@@ -16,9 +16,9 @@ from curta.config.errors import UserError
 from curta.config.recipe import dump
 from curta.frontends import api
 from curta.frontends.cli import main
-from curta.frontends.run import Run
-from curta.runs import checkpoints, extension
+from curta.runs import checkpoints, life
 from curta.runs.info import Origin
+from curta.runs.run import Run
 from tests import tiny
 from tests.made_once import Shared
 from tests.report.parsed import Page
@@ -43,16 +43,12 @@ def assert_trained_alike(one: Run, other: Run) -> None:
     np.testing.assert_allclose(*curves, rtol=1e-4)
 
 
-@pytest.mark.parametrize("schedule", ["cosine"])
-def test_it_is_trained_as_by_a_recipe_that_says_so(schedule: str) -> None:
-    """Ends of 17 and 24 steps are no ends of a chunk or a checkpoint."""
-    asked = tiny.overrides(optimizer__schedule=schedule, training__steps=17)
-    api.begin("addition", 2, "grown", asked).train()
-    for steps in (24, 30):
-        curta.extend("grown", steps).train()
-    whole = tiny.overrides(
-        optimizer__schedule=schedule, training__steps=30, training__extended_at=[17, 24]
-    )
+def test_it_is_trained_as_by_a_recipe_that_says_so() -> None:
+    """An end of 17 steps is no end of a chunk or a checkpoint."""
+    cosine = {"optimizer__schedule": "cosine"}
+    api.begin("addition", 2, "grown", tiny.overrides(training__steps=17, **cosine)).train()
+    curta.extend("grown", 30).train()
+    whole = tiny.overrides(training__steps=30, training__extended_at=[17], **cosine)
     api.begin("addition", 2, "whole", whole).train()
     grown, other = curta.load("grown"), curta.load("whole")
     assert grown.recipe.training == other.recipe.training
@@ -74,14 +70,15 @@ def test_what_followed_follows_again_and_the_former_evaluation_is_kept(
     assert found is not None
     assert found.step == 30
     assert (info.status, info.steps, info.checkpoint) == ("finished", 30, 30)
-    assert longer.evaluations == ["count-4.step-20", "step-20"]
+    assert longer.folder.evaluation_names() == ["count-4.step-20", "step-20"]
     kept = longer.folder.read_evaluation("step-20")
     assert kept == replace(before, changes={"step": 20})
     assert {part.state for part in curta.verify("mine")} == {"whole"}
-    text = " ".join(" ".join(Page(longer.report.read_text("utf-8")).text).split())
+    text = " ".join(" ".join(Page(longer.folder.report.read_text("utf-8")).text).split())
     assert "Ended before, at step 20" in text
 
 
+@pytest.mark.slow
 def test_from_the_command_line(capsys: pytest.CaptureFixture[str], shared_runs: Shared) -> None:
     shared_runs.finished("mine", 1, **SIZES)
     assert main(["train", "--resume", "mine", "training.steps=25"]) in (0, 1)
@@ -91,7 +88,7 @@ def test_from_the_command_line(capsys: pytest.CaptureFixture[str], shared_runs: 
     assert "mine is finished: 25 steps" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("writes", [1, 3])
+@pytest.mark.parametrize("writes", [pytest.param(1, marks=pytest.mark.slow), 3])
 def test_broken_off_after_any_write_the_run_is_whole_and_is_resumed(
     writes: int, shared_runs: Shared, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,17 +97,16 @@ def test_broken_off_after_any_write_the_run_is_whole_and_is_resumed(
     with monkeypatch.context() as patch:
         patch.setattr(files, "write", full_after(writes))
         with pytest.raises(OSError, match="full"):
-            extension.extend(run.folder, 30)
+            life.extend(run.folder, 30)
     assert {part.state for part in curta.verify("mine")} == {"whole"}
     again = curta.load("mine")
     assert again.recipe.training.steps == (30 if writes == 3 else 20)
     again.complete()
     assert again.step == again.folder.read_info().steps == again.recipe.training.steps
     assert again.read_rows()
-    curta.extend("mine", 40).complete()
-    assert curta.load("mine").recipe.training.ends == ((20, 30, 40) if writes == 3 else (20, 40))
 
 
+@pytest.mark.slow
 def test_broken_off_no_result_of_former_weights_is_taken_for_one_of_the_new(
     shared_runs: Shared, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,7 +116,7 @@ def test_broken_off_no_result_of_former_weights_is_taken_for_one_of_the_new(
     with monkeypatch.context() as patch:
         patch.setattr(files, "write", full_after(2))
         with pytest.raises(OSError, match="full"):
-            extension.extend(run.folder, 30)
+            life.extend(run.folder, 30)
     assert curta.load("mine").missing() == ["training", "certifying", "reporting"]
 
 

@@ -9,7 +9,7 @@ import pytest
 import curta
 from curta.config.errors import UserError
 from curta.layouts.texts import layout_of
-from curta.runs import folders, metrics, removal, states, verify
+from curta.runs import folders, metrics, verify
 from curta.runs.folders import Folder
 from curta.runs.info import Metric
 from tests import tiny
@@ -58,14 +58,14 @@ def test_a_run_of_a_comparison_is_found_by_both_names(runs_folder: Path, tmp_pat
     (inside / "comparison.json").write_text("{}")
     found = folders.create(recipe, layout_of(recipe), "mine", [0], "first", (), inside=inside)
     assert folders.find("both/first").path == found.path
-    assert folders.address(found.path) == "both/first"
-    assert folders.address(created().path) == "mine"
-    assert folders.address(tmp_path / "elsewhere" / "other") == "other"
+    assert found.address == "both/first"
+    assert created().address == "mine"
+    assert Folder(tmp_path / "elsewhere" / "other").address == "other"
     refused("both/third", "^unknown run 'both/third'")
-    assert removal.path_of("both/first") == found.path
+    assert folders.removable("both/first") == found.path
     assert [part.name for part in verify.verify("both/first")][:2] == ["run.json", "recipe.toml"]
     with pytest.raises(UserError, match="`curta train --resume both/first` trains it"):
-        states.newest(found)
+        found.newest_checkpoint()
 
 
 def test_unnamed_runs_are_numbered_after_their_recipe() -> None:
@@ -87,12 +87,6 @@ def test_a_name_that_is_no_folder_name_is_refused(name: str, runs_folder: Path) 
     assert not runs_folder.exists()
 
 
-def test_a_name_that_is_not_there_is_told_with_the_nearest_one() -> None:
-    refused("mine", "no run 'mine' in .*curta train")
-    created()
-    refused("mien", "unknown run 'mien': did you mean 'mine'?")
-
-
 def test_a_folder_with_only_a_recipe_is_incomplete() -> None:
     folder = created()
     (folder.path / "run.json").unlink()
@@ -104,11 +98,6 @@ def test_a_folder_with_only_a_recipe_is_incomplete() -> None:
 def test_a_run_without_its_recipe_is_told() -> None:
     (created().path / "recipe.toml").unlink()
     refused("mine", r"run 'mine' is incomplete: recipe\.toml is missing")
-
-
-def test_a_run_without_a_checkpoint_is_told_how_to_get_one() -> None:
-    with pytest.raises(UserError, match="has no checkpoint yet: `curta train --resume mine`"):
-        curta.load(created().name).load_models()
 
 
 def test_a_run_of_programs_without_its_machine_is_told() -> None:
@@ -141,22 +130,3 @@ def test_cutting_metrics_drops_what_is_written_again_and_says_the_time_until_the
     assert folder.read_metrics() == ROWS[:2]
     assert metrics.cut(folder.metrics, 0) == 0.0
     assert folder.read_metrics() == []
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "names"),
-    [
-        ("runs/one", "runs/two", ("one", "two")),
-        ("rope/sum", "abacus/sum", ("rope/sum", "abacus/sum")),
-        ("rope/sum", "sum", ("rope/sum", "here/sum")),
-        ("a/seeds/sum", "b/seeds/sum", ("a/seeds/sum", "b/seeds/sum")),
-        ("sum", "sum", ("sum", "sum")),
-    ],
-)
-def test_two_folders_are_told_apart_by_the_ends_of_their_paths(
-    first: str, second: str, names: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    here = tmp_path / "here"
-    here.mkdir()
-    monkeypatch.chdir(here)
-    assert folders.told_apart(Path(first), Path(second)) == names

@@ -14,9 +14,9 @@ from curta.config.errors import Notice, UserError
 from curta.evaluation import exact_match
 from curta.frontends import api
 from curta.frontends.cli import main
-from curta.frontends.run import Run
 from curta.runs.folders import Folder
 from curta.runs.info import RunInfo
+from curta.runs.run import Run
 from tests import tiny
 from tests.made_once import Shared
 
@@ -157,10 +157,10 @@ def test_what_is_gone_is_done_again(
     run = shared_runs.finished("mine", 1, **SIZES)
     assert main(["train", "--resume", "mine"]) == 0
     assert capsys.readouterr().out == "mine is finished: 20 steps\n"
-    run.report.unlink()
+    run.folder.report.unlink()
     assert curta.load("mine").missing() == ["reporting"]
     assert main(["train", "--resume", "mine"]) == 0
-    assert run.report.exists()
+    assert run.folder.report.exists()
 
 
 def test_a_finished_run_whose_weights_are_damaged_is_trained_again(shared_runs: Shared) -> None:

@@ -18,18 +18,3 @@ def test_the_last_line_of_every_member_is_found(members: int, tmp_path: Path) ->
     found = metrics.read_last(path, members)
     assert sorted(row.member for row in found) == [*range(members)]
     assert {row.step for row in found} == {30}
-
-
-def test_lines_before_the_last_of_every_member_are_not_read(tmp_path: Path) -> None:
-    path = tmp_path / "metrics.jsonl"
-    path.write_text("no line of ours\n")
-    for step, member in ((10, 1), (20, 0), (20, 1)):
-        metrics.add(path, [Metric(step, member, 0.5, 0.25, 1.0)])
-    assert [(row.step, row.member) for row in metrics.read_last(path, 2)] == [(20, 0), (20, 1)]
-
-
-def test_a_file_of_fewer_members_is_read_to_its_beginning(tmp_path: Path) -> None:
-    path = tmp_path / "metrics.jsonl"
-    assert metrics.read_last(path, 3) == []
-    metrics.add(path, [Metric(10, 1, 0.5, 0.25, 1.0)])
-    assert [row.member for row in metrics.read_last(path, 3)] == [1]

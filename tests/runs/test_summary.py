@@ -2,27 +2,20 @@
 
 import json
 import math
-from pathlib import Path
 
 import jax
 import pytest
 
 import curta
 from curta.evaluation.results import SummaryStatistics
-from curta.frontends import api
 from curta.runs.summary import summary_statistics
-from tests import tiny
+from tests.made_once import Shared
+from tests.runs.test_run import table
 
 
-def test_a_run_in_short_is_what_its_files_say(runs_folder: Path) -> None:
-    overrides = tiny.overrides(
-        task__values=[0, 9], task__held_out=40, task__special=0.0, task__rows=50,
-        training__validate_every=10, training__validation=24,
-        evaluation__named=["1+2", "9+9"], evaluation__grid=2, evaluation__grid_count=3,
-    )  # fmt: skip
-    run = api.begin("addition", 2, "mine", overrides)
+def test_a_run_in_short_is_what_its_files_say(shared_runs: Shared) -> None:
+    run = shared_runs.trained("mine", **table())
     assert run.summary()["results"] is None
-    run.train()
     run.evaluate(report=False)
     # NaN and infinity are no JSON
     content = json.loads(json.dumps(curta.load("mine").summary(), allow_nan=False))

@@ -14,10 +14,9 @@ import pytest
 import curta
 from curta.config.errors import UserError
 from curta.frontends.cli import main
-from curta.frontends.run import Run
-from curta.runs import embedding_history, ownership
+from curta.runs import embedding_history
+from curta.runs.run import Run
 from curta.runs.verify import Part
-from tests import tiny
 from tests.made_once import Shared
 from tests.runs.test_folders import change
 
@@ -103,8 +102,7 @@ def test_what_is_missing_is_told(mine: Path, name: str) -> None:
     found = bad()
     assert found[name].state == "missing"
     assert found[name].about
-    others = {"program.py"} if name == "run.json" else set()
-    assert {*found} == {name} | others
+    assert {*found} == {name}
 
 
 READ = [*(name for name in NEEDED if name != "report.html"), "evaluating.jsonl"]
@@ -118,8 +116,7 @@ def test_what_is_damaged_is_told(mine: Path, name: str, content: bytes) -> None:
     (mine / name).write_bytes(content)
     found = bad()
     assert found[name].state == "damaged"
-    others = {"program.py"} if name == "run.json" else set()
-    assert {*found} == {name} | others
+    assert {*found} == {name}
 
 
 def _pipe(path: Path) -> None:
@@ -150,15 +147,13 @@ STRANGE: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("kind", STRANGE)
-@pytest.mark.parametrize("name", [*NEEDED, "evaluating.jsonl", "probes/tokens.json", ".lock"])
-def test_what_is_no_file_is_told_and_not_followed(mine: Path, name: str, kind: str) -> None:
+@pytest.mark.parametrize("name", ["run.json", "metrics.jsonl", "probes/tokens.json", "report.html"])
+def test_what_is_no_file_is_damaged_and_not_followed(mine: Path, name: str, kind: str) -> None:
     (mine / name).unlink()
     STRANGE[kind](mine / name)
     found = bad()
-    assert found[name].state == "foreign"
-    assert kind.removesuffix(" to nothing") in found[name].about
-    others = {"program.py"} if name == "run.json" else set()
-    assert {*found} == {name} | others
+    assert found[name].state == "damaged"
+    assert {*found} == {name}
 
 
 def test_a_damaged_checkpoint_is_told(mine: Path) -> None:
@@ -172,7 +167,7 @@ def test_a_damaged_checkpoint_is_told(mine: Path) -> None:
     path.unlink()
     assert only("checkpoints/00000020").state == "damaged"
     os.mkfifo(path)
-    assert only("checkpoints/00000020").state == "foreign"
+    assert only("checkpoints/00000020").state == "damaged"
 
 
 def test_a_checkpoint_of_another_run_is_told(mine: Path) -> None:
@@ -202,78 +197,4 @@ def test_code_in_a_recipe_is_told_and_never_executed(mine: Path) -> None:
 @pytest.mark.parametrize("file", ["../elsewhere.py", "/etc/hostname", "", "."])
 def test_code_elsewhere_is_told_and_not_read(mine: Path, file: str) -> None:
     change(mine / "run.json", files=[{"file": file, "name": "own.py", "sha256": "0" * 64}])
-    found = bad()
-    assert found[file].state == "damaged"
-    assert found["program.py"].state == "foreign"
-
-
-def test_what_writers_that_were_killed_have_left_is_told(mine: Path) -> None:
-    for place in (mine, mine / "checkpoints"):
-        (place / ".run.json.abc123.part").write_text("{")
-    with ownership.owned(mine):
-        (mine / ".run.json.abc123.part").write_text("{")
-        assert bad() == {}
-    (mine / "checkpoints" / ".x.part").write_text("{")
-    found = bad()
-    assert [*found] == ["checkpoints/.x.part", ".run.json.abc123.part"]
-    assert all("left by a writer that was killed" in part.about for part in found.values())
-
-
-@pytest.mark.parametrize("place", ["", "checkpoints/", "history/", "probes/"])
-@pytest.mark.parametrize("kind", [*STRANGE, "a file"])
-def test_foreign_things_are_told(mine: Path, place: str, kind: str) -> None:
-    name = f"{place}\x1b[2Jthing\n"
-    STRANGE.get(kind, Path.touch)(mine / name)
-    found = bad()
-    assert [*found] == [name]
-    assert found[name].state == "foreign"
-
-
-def test_the_command_says_what_to_do_in_letters(
-    mine: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (mine / "evaluation.json").write_text("{")
-    (mine / "\x1b[2J\n[bold]").touch()
-    assert main(["runs", "mine"]) == 1
-    lines = [line for line in capsys.readouterr().out.splitlines() if line[:5] != "whole"]
-    assert lines == [
-        "damaged evaluation.json: evaluation of run 'mine' is damaged: evaluation.json is no valid"
-        " JSON; `curta evaluate mine` makes it anew",
-        r"foreign \x1b[2J\n[bold]: a file that is none of the run's: remove it if you do not"
-        " know it",
-        "mine: 14 files are whole",
-    ]
-    assert main(["runs", "mine", "--json"]) == 1
-    found = json.loads(capsys.readouterr().out)["files"]
-    assert {"name": "run.json", "state": "whole", "about": ""} in found
-    assert main(["runs", "yours"]) == 2
-
-
-@pytest.fixture(scope="module")
-def compared(brief: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("runs")
-    small = tiny.overrides(training__steps=2, evaluation__certificate=0)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CURTA_RUNS", str(root))
-        curta.compare(["one: addition", "two: addition"], seeds=1, run="both", **small)
-    return root / "both"
-
-
-@pytest.mark.slow
-def test_a_comparison_is_verified_run_by_run(compared: Path, runs_folder: Path) -> None:
-    shutil.copytree(compared, folder := runs_folder / "both")
-    (folder / "evaluations" / "digits-500").mkdir(parents=True)
-    assert bad("both") == {}
-    assert {"comparison.json", "one/run.json", "two/run.json", "report.html"} <= {
-        part.name for part in curta.verify("both")
-    }
-    (folder / "one" / "run.json").unlink()
-    shutil.rmtree(folder / "two")
-    (folder / "three").mkdir()
-    found = bad("both")
-    assert {name: part.state for name, part in found.items()} == {
-        "one/run.json": "missing", "two": "missing", "three": "foreign",
-    }  # fmt: skip
-    (folder / "comparison.json").unlink()
-    os.mkfifo(folder / "comparison.json")
-    assert bad("both")["comparison.json"].state == "foreign"
+    assert only(file).state == "damaged"

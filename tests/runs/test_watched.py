@@ -12,9 +12,9 @@ from curta.config.errors import UserError
 from curta.evaluation import evaluation_set, gap
 from curta.frontends import api
 from curta.frontends.cli import main
-from curta.frontends.run import Run
 from curta.report.watched import generalisation
-from curta.runs.record import Progress
+from curta.runs.loop import Progress
+from curta.runs.run import Run
 from tests import tiny
 
 pytestmark = pytest.mark.usefixtures("brief")
@@ -24,7 +24,9 @@ TABLE = {
     "layout": "reversed", "positions__name": "rope", "task__values": [0, 19],
     "task__held_out": 100, "task__special": 0.0, "evaluation__digits": [2],
 }  # fmt: skip
-CASES = pytest.mark.parametrize("changes", [{}, TABLE], ids=["window", "table"])
+CASES = pytest.mark.parametrize(
+    "changes", [{}, pytest.param(TABLE, marks=pytest.mark.slow)], ids=["window", "table"]
+)
 
 
 def begin(name: str, **changes: Any) -> Run:
@@ -46,25 +48,10 @@ def weights(run: Run) -> list[bytes]:
 def test_what_is_watched_is_in_the_lines_of_its_steps_and_changes_nothing(
     changes: dict[str, Any],
 ) -> None:
-    run, blind = begin("run", **WATCHED, **changes), begin("blind", **changes)
-    run.train()
-    blind.train()
-    assert weights(run) == weights(blind)
-    found = [row for row in run.folder.read_metrics() if row.evaluated]
-    assert [(row.step, row.member) for row in found] == [
-        (step, member) for step in (5, 10, 15, 20) for member in (0, 1)
-    ]
-    asked = gap.watched_problems(run.recipe, run.layout, run.seeds)
-    for step in (10, 20):
-        expected = gap.watched_exact_match(run.at(step), asked)
-        for row in found:
-            if row.step == step:
-                assert row.evaluated == {name: own[row.member] for name, own in expected.items()}
-
-
-@CASES
-def test_a_run_that_is_resumed_has_the_same_lines(changes: dict[str, Any]) -> None:
+    """Also where the run was interrupted on the way."""
     whole, cut = begin("whole", **WATCHED, **changes), begin("cut", **WATCHED, **changes)
+    blind = begin("blind", **changes)
+    blind.train()
     whole.train()
 
     def stop(now: Progress) -> None:
@@ -76,7 +63,15 @@ def test_a_run_that_is_resumed_has_the_same_lines(changes: dict[str, Any]) -> No
     assert max(line[0] for line in lines(cut)) == 15
     curta.load("cut").train()
     assert lines(cut) == lines(whole)
-    assert weights(curta.load("cut")) == weights(whole)
+    assert weights(curta.load("cut")) == weights(whole) == weights(blind)
+    found = [row for row in whole.folder.read_metrics() if row.evaluated]
+    assert [(row.step, row.member) for row in found] == [
+        (step, member) for step in (5, 10, 15, 20) for member in (0, 1)
+    ]
+    asked = gap.watched_problems(whole.recipe, whole.layout, whole.seeds)
+    expected = gap.watched_exact_match(whole.at(20), asked)
+    for row in found[-2:]:
+        assert row.evaluated == {name: own[row.member] for name, own in expected.items()}
 
 
 def test_an_earlier_checkpoint_is_evaluated_beside_the_newest() -> None:
@@ -86,7 +81,7 @@ def test_an_earlier_checkpoint_is_evaluated_beside_the_newest() -> None:
     assert (own.step, own.changes) == (20, {})
     earlier = run.evaluate(step=10, report=False)
     assert (earlier.step, earlier.changes) == (10, {"step": 10})
-    assert run.evaluations == ["step-10"]
+    assert run.folder.evaluation_names() == ["step-10"]
     assert run.folder.read_evaluation("step-10") == earlier
     assert run.folder.read_evaluation() == own
     alone = curta.load("run").at(10)
@@ -129,7 +124,7 @@ def test_when_each_seed_was_right_in_training_and_held_out_is_said(
     assert generalisation(run.folder) == told
     assert main(["evaluate", "run", "count=2"]) == 0
     out = capsys.readouterr().out
-    report = run.report.read_text()
+    report = run.folder.report.read_text()
     for line in told:
         assert line in out
         assert line.capitalize() in report

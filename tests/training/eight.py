@@ -53,12 +53,12 @@ def main(path: str) -> None:
 def trained(case: Case, on: list[jax.Device]) -> dict[str, np.ndarray]:
     """Mesh, losses and weights after some steps of one compiled chunk."""
     layout, seeds = layout_of(case.recipe), list(range(case.members))
-    data, bounds = records.recorded(case.recipe, layout, seeds)
+    data, bounds = records.training_data(case.recipe, layout, seeds)
     mesh = trainer.mesh_for(case.members, case.recipe.training.batch, on)
     state = trainer.shard(trainer.init(case.recipe, layout, jnp.asarray(seeds)), mesh)
     written = trainer.TaskLayout(layout, bounds)
-    call = trainer.compiled(case.recipe, written, mesh, case.vectorised)
-    state, metrics = call(state, trainer.placed(data, mesh), jnp.int32(0), jnp.int32(STEPS))
+    call = trainer.compile_steps(case.recipe, written, mesh, case.vectorised)
+    state, metrics = call(state, trainer.place_data(data, mesh), jnp.int32(0), jnp.int32(STEPS))
     leaves = [np.asarray(leaf).reshape(case.members, -1) for leaf in jax.tree.leaves(state.model)]
     return {
         "mesh": np.array(mesh.devices.shape),

@@ -26,10 +26,12 @@ def lowered(platform: str, precision: str, **changes: Any) -> str:
     """Of two vectorised members, on one device."""
     recipe = tiny.recipe(training__precision=precision, **changes)
     layout = layout_of(recipe)
-    data, bounds = records.recorded(recipe, layout, [0, 1])
+    data, bounds = records.training_data(recipe, layout, [0, 1])
     state = jax.eval_shape(lambda: trainer.init(recipe, layout, jnp.asarray([0, 1])))
     mesh = trainer.mesh_for(1, 1, jax.devices()[:1])
-    call: Any = trainer.compiled(recipe, trainer.TaskLayout(layout, bounds), mesh, vectorised=True)
+    call: Any = trainer.compile_steps(
+        recipe, trainer.TaskLayout(layout, bounds), mesh, vectorised=True
+    )
     traced = call.trace(state, data, jnp.int32(0), jnp.int32(0))
     return str(traced.lower(lowering_platforms=(platform,)).as_text())
 

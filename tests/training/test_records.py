@@ -30,7 +30,7 @@ SEEDS = [3, 8]
 
 def made(sampling: str = "uniform", seeds: list[int] = SEEDS) -> Data:
     recipe = tiny.recipe(training__sampling=sampling, **BOTH)
-    data, bounds = records.recorded(recipe, paper.layout(recipe), seeds)
+    data, bounds = records.training_data(recipe, paper.layout(recipe), seeds)
     assert bounds == ()
     return jax.device_get(data)
 
@@ -47,7 +47,7 @@ def frequency() -> Data:
 
 def shown(data: Data, member: int) -> list[tuple[paper.Window, int]]:
     """The windows of a member, and what follows each."""
-    places = data.own[0][member, : data.own[1][member]]
+    places = data.by_member[0][member, : data.by_member[1][member]]
     rows, targets = (part[places].tolist() for part in data.shared)
     return [(tuple(row), target) for row, target in zip(rows, targets, strict=True)]
 
@@ -73,10 +73,10 @@ def test_a_member_is_shown_the_windows_of_its_own_problems_each_once(uniform: Da
 
 
 def test_shares_of_windows_are_their_shares_of_the_tokens(frequency: Data) -> None:
-    assert frequency.own[2] is not None
+    assert frequency.by_member[2] is not None
     for member, seed in enumerate(SEEDS):
         counts = counted(seed)
-        upto = np.asarray(frequency.own[2][member], np.float64) / 2**32
+        upto = np.asarray(frequency.by_member[2][member], np.float64) / 2**32
         shares = np.diff(upto, prepend=0.0)[: len(counts)]
         expected = [counts[window] / counts.total() for window in shown(frequency, member)]
         np.testing.assert_allclose(shares, expected, atol=1e-9)
@@ -84,10 +84,10 @@ def test_shares_of_windows_are_their_shares_of_the_tokens(frequency: Data) -> No
 
 def drawn(data: Data, member: int, count: int) -> np.ndarray:
     """How often each of a member's windows was drawn."""
-    mine = jax.tree.map(lambda part: jnp.asarray(part[member]), data.own)
-    draw = jax.jit(lambda key: trainer.draw_windows(data._replace(own=mine), key, count))
+    mine = jax.tree.map(lambda part: jnp.asarray(part[member]), data.by_member)
+    draw = jax.jit(lambda key: trainer.draw_windows(data._replace(by_member=mine), key, count))
     places = np.asarray(draw(jax.random.key(1)))
-    known = data.own[0][member, : data.own[1][member]]
+    known = data.by_member[0][member, : data.by_member[1][member]]
     assert np.isin(places, known).all()
     return np.bincount(places, minlength=len(data.shared[0]))[known] / count
 
@@ -114,8 +114,8 @@ def test_data_is_a_function_of_recipe_and_seed(
     assert shown(alone, 0) == shown(together, 1)
     rows = []
     for data, member in ((alone, 0), (together, 1)):
-        mine = jax.tree.map(lambda part, m=member: jnp.asarray(part[m]), data.own)
-        places = trainer.draw_windows(data._replace(own=mine), jax.random.key(2), 500)
+        mine = jax.tree.map(lambda part, m=member: jnp.asarray(part[m]), data.by_member)
+        places = trainer.draw_windows(data._replace(by_member=mine), jax.random.key(2), 500)
         rows.append(data.shared[0][np.asarray(places)])
     np.testing.assert_array_equal(*rows)
 
@@ -164,15 +164,15 @@ def test_problems_have_answers_and_keep_to_the_sizes_of_the_recipe(
 def test_texts_of_programs_that_have_no_positions_are_refused(positions: dict[str, Any]) -> None:
     recipe = tiny.recipe(task__digits=[6, 6], positions=positions)
     with pytest.raises(UserError, match=r"too (long|many) for this model"):
-        records.recorded(recipe, paper.layout(recipe), [0])
+        records.training_data(recipe, paper.layout(recipe), [0])
 
 
 def test_an_encoding_that_sees_all_is_given_whole_texts() -> None:
     recipe = tiny.recipe(positions__name="rope", **BOTH)
     layout = paper.layout(recipe)
-    data, each = records.recorded(recipe, layout, SEEDS)
+    data, each = records.training_data(recipe, layout, SEEDS)
     assert data.shared == ()
-    for task, bounds, texts in zip(recipe.tasks, each, data.own, strict=True):
+    for task, bounds, texts in zip(recipe.tasks, each, data.by_member, strict=True):
         for member, seed in enumerate(SEEDS):
             problems = records.problems(recipe, layout, task, seed)
             for row, operands in enumerate(problems):

@@ -11,7 +11,7 @@ from jaxtyping import Array
 
 from curta.config.sections import Training
 from curta.layouts import layout_named
-from curta.layouts.batches import padded
+from curta.layouts.batches import completion_batch
 from curta.model.transformer import Transformer
 from curta.training import trainer
 from curta.training.trainer import Keys, step_keys
@@ -41,9 +41,9 @@ def learning(model: Transformer, settings: Training) -> Any:
     """Loss and gradient of a step with these keys, compiled once for all of them."""
 
     def loss(model: Transformer, keys: Keys) -> Array:
-        return trainer.loss_and_exact_match(model, padded(TEXT, WHERE, ROOM), ROOM, keys, settings)[
-            0
-        ]
+        return trainer.loss_and_exact_match(
+            model, completion_batch(TEXT, WHERE, ROOM), ROOM, keys, settings
+        )[0]
 
     compiled = jax.jit(jax.value_and_grad(loss))
     return lambda keys: compiled(model, keys)

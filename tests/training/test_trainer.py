@@ -13,7 +13,7 @@ import pytest
 
 from curta.config.errors import UserError
 from curta.config.recipe import Recipe
-from curta.layouts.batches import padded
+from curta.layouts.batches import completion_batch
 from curta.layouts.texts import layout_of
 from curta.model.decoding import logits_of_windows
 from curta.problems import task_sizes, tasks
@@ -21,7 +21,7 @@ from curta.runs import checkpoints
 from curta.training import records, trainer
 from curta.training.records import Data
 from curta.training.trainer import (
-    OTHERS,
+    KEY_USES,
     Member,
     Metrics,
     TaskLayout,
@@ -51,11 +51,11 @@ def program(
     """A recipe's steps for that many members on that many devices, compiled once."""
     recipe = NOISY if noisy else RECIPE
     mesh = trainer.mesh_for(members, recipe.training.batch, jax.devices()[:devices])
-    call = trainer.compiled(recipe, written(recipe), mesh)
+    call = trainer.compile_steps(recipe, written(recipe), mesh)
 
     def run(state: Member, first: int, count: int) -> tuple[Member, Metrics]:
-        data, _ = records.recorded(recipe, layout_of(recipe), state.seed.tolist())
-        state, data = trainer.shard(state, mesh), trainer.placed(data, mesh)
+        data, _ = records.training_data(recipe, layout_of(recipe), state.seed.tolist())
+        state, data = trainer.shard(state, mesh), trainer.place_data(data, mesh)
         after = call(state, data, jnp.int32(first), jnp.int32(count))
         members, metrics = jax.device_get(after)
         return members, jax.tree.map(lambda column: column[:, :count], metrics)
@@ -65,7 +65,7 @@ def program(
 
 def written(recipe: Recipe) -> TaskLayout:
     """How problems are written, with room for those of training."""
-    _, bounds = records.recorded(recipe, layout_of(recipe), [0])
+    _, bounds = records.training_data(recipe, layout_of(recipe), [0])
     return TaskLayout(layout_of(recipe), bounds)
 
 
@@ -158,7 +158,7 @@ def test_what_is_drawn_for_each_text_does_not_depend_on_the_devices_that_share_a
     for devices in (1, 2):
         mesh = trainer.mesh_for(1, 4, jax.devices()[:devices])
         state = trainer.shard(begun(recipe, 0), mesh)
-        call = trainer.compiled(recipe, written(recipe), mesh)
+        call = trainer.compile_steps(recipe, written(recipe), mesh)
         _, metrics = call(state, Data(), jnp.int32(0), jnp.int32(3))
         losses.append(np.asarray(metrics.loss)[0, :3])
     tiny.assert_close(*losses)
@@ -190,9 +190,9 @@ def test_learning_rates_of_members_differ_without_compiling_anew() -> None:
 
 def test_what_a_chunk_is_given_is_gone_afterwards_and_lies_in_what_comes_out() -> None:
     mesh = trainer.mesh_for(2, 8, jax.devices()[:1])
-    call: Any = trainer.compiled(RECIPE, written(RECIPE), mesh)
-    data, _ = records.recorded(RECIPE, LAYOUT_OF_WINDOWS, [0, 1])
-    state, data = trainer.shard(begun(RECIPE, 0, 1), mesh), trainer.placed(data, mesh)
+    call: Any = trainer.compile_steps(RECIPE, written(RECIPE), mesh)
+    data, _ = records.training_data(RECIPE, LAYOUT_OF_WINDOWS, [0, 1])
+    state, data = trainer.shard(begun(RECIPE, 0, 1), mesh), trainer.place_data(data, mesh)
     given = call.lower(state, data, jnp.int32(0), jnp.int32(1)).compile()
     after, _ = given(state, data, jnp.int32(0), jnp.int32(1))
     assert all(leaf.is_deleted() for leaf in jax.tree.leaves(state))
@@ -209,9 +209,9 @@ def test_a_step_in_bfloat16_is_nearly_that_in_float32_and_so_are_its_dtypes(reci
     for precision in ("float32", "bfloat16"):
         of = replace(recipe, training=replace(recipe.training, precision=precision))
         mesh = trainer.mesh_for(2, 8, jax.devices()[:1])
-        data, _ = records.recorded(of, layout_of(of), [0, 1])
-        call = trainer.compiled(of, written(of), mesh)
-        state, data = trainer.shard(begun(of, 0, 1), mesh), trainer.placed(data, mesh)
+        data, _ = records.training_data(of, layout_of(of), [0, 1])
+        call = trainer.compile_steps(of, written(of), mesh)
+        state, data = trainer.shard(begun(of, 0, 1), mesh), trainer.place_data(data, mesh)
         texts.append(call.lower(state, data, jnp.int32(0), jnp.int32(3)).as_text())
         state, metrics = call(state, data, jnp.int32(0), jnp.int32(3))
         losses.append(np.asarray(metrics.loss)[:, :3])
@@ -241,7 +241,7 @@ def test_loss_and_exact_are_those_computed_by_hand() -> None:
 
     @jax.jit
     def found() -> tuple[jax.Array, jax.Array]:
-        batch = padded(text, LAYOUT.where(text), bounds)
+        batch = completion_batch(text, LAYOUT.where(text), bounds)
         return trainer.loss_and_exact_match(model, batch, bounds, keys, DENSE.training)
 
     loss, exact = found()
@@ -253,7 +253,7 @@ def test_a_numeric_loss_adds_the_squared_distance_of_the_expected_digit() -> Non
     """Each digit's own probabilities, by a plain loop; the end sign adds nothing."""
     model, bounds = tiny.drawn(DENSE, LAYOUT), tiny.bounds(LAYOUT, 4)
     text = tiny.text(LAYOUT, tiny.random_sums(6, 4), bounds.total)
-    batch, keys = padded(text, LAYOUT.where(text), bounds), step_keys(0, 0)
+    batch, keys = completion_batch(text, LAYOUT.where(text), bounds), step_keys(0, 0)
 
     @jax.jit
     def found() -> tuple[list[jax.Array], jax.Array]:
@@ -291,11 +291,11 @@ def test_tasks_count_by_their_share_of_the_batch() -> None:
 
     def part(number: int) -> tuple[jax.Array, jax.Array]:
         task, share = recipe.tasks[number], recipe.shares[number]
-        own = jax.random.fold_in(keys.problems, OTHERS[-1] + number)
+        own = jax.random.fold_in(keys.problems, KEY_USES[-1] + number)
         data = own if number else keys.problems
         bounds = layout.bounds(task.operator, task_sizes.widest(task))
         text = layout.tokens(task.operator, tasks.draw(task, data, share), bounds)
-        batch = padded(text, layout.where(text), bounds)
+        batch = completion_batch(text, layout.where(text), bounds)
         return trainer.loss_and_exact_match(model, batch, bounds, keys, recipe.training)
 
     whole = alone(lambda: trainer.objective(model, recipe, how, Data(), keys, 1, lambda x: x))
@@ -306,8 +306,8 @@ def test_tasks_count_by_their_share_of_the_batch() -> None:
 def test_a_step_on_windows_has_the_mean_loss_of_those_it_drew() -> None:
     """Cross entropy in NumPy; exact match is the share of windows that are right."""
     model, keys = tiny.drawn(RECIPE, layout_of(RECIPE)), step_keys(3, 0)
-    data, _ = records.recorded(RECIPE, layout_of(RECIPE), [5])
-    data = data._replace(own=member(data.own, 0))
+    data, _ = records.training_data(RECIPE, layout_of(RECIPE), [5])
+    data = data._replace(by_member=member(data.by_member, 0))
     found = alone(
         lambda: trainer.objective(model, RECIPE, written(RECIPE), data, keys, 1, lambda x: x)
     )

@@ -27,7 +27,7 @@ from jaxtyping import Float, Int
 
 from curta.config.errors import UserError
 from curta.evaluation.rounding import FUNCTION, UNIT
-from curta.layouts.columns import DIGITS, WRITTEN, ColumnsLayout
+from curta.layouts.columns import DIGITS, OPERAND, ColumnsLayout
 from curta.model.positions.vectors import CoupledSinusoidalEncoding
 from curta.model.transformer import Transformer
 from curta.problems.problem import Problem
@@ -215,11 +215,11 @@ def parts_of(model: Transformer) -> AdderParts:
 
 def digit_vectors(model: Transformer, parts: AdderParts, place: int) -> Vectors:
     """What digits add to the state at the answer digit of this place."""
-    columns = np.r_[np.arange(WRITTEN), np.arange(WRITTEN), np.arange(place + 1)]
+    columns = np.r_[np.arange(OPERAND), np.arange(OPERAND), np.arange(place + 1)]
     weights = _weights(model, parts, columns, place)
     each = [_handed(weights[:, key], parts.passed) for key in range(len(columns))]
-    first, second, equals = each[:WRITTEN], each[WRITTEN : 2 * WRITTEN], each[2 * WRITTEN]
-    answer = each[2 * WRITTEN + 1 :] + [exact(np.zeros_like(equals.middle))] * (DIGITS - place)
+    first, second, equals = each[:OPERAND], each[OPERAND : 2 * OPERAND], each[2 * OPERAND]
+    answer = each[2 * OPERAND + 1 :] + [exact(np.zeros_like(equals.middle))] * (DIGITS - place)
     zeros = [one[0] for one in (first[0], first[-1], second[0], second[-1], equals)]
     if place:
         answer[place - 1] = added(answer[place - 1], parts.characters)
@@ -288,9 +288,9 @@ def _positions(model: Transformer) -> Ball:
     assert isinstance(model.positions, CoupledSinusoidalEncoding)
     harmonics = np.arange(1, model.config.width // 2 + 1)
     frequencies = rounded(exact(harmonics * (2 * math.pi / model.positions.period)), 2)
-    angles = scaled(exact(np.arange(-1, WRITTEN - 1)[:, None]), frequencies)
+    angles = scaled(exact(np.arange(-1, OPERAND - 1)[:, None]), frequencies)
     pairs = stacked([wave(angles, np.sin), wave(angles, np.cos)], axis=-1)
-    return pairs.each(lambda part: part.reshape(WRITTEN, -1))
+    return pairs.each(lambda part: part.reshape(OPERAND, -1))
 
 
 def _characters(model: Transformer) -> Ball:

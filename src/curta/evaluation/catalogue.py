@@ -32,6 +32,9 @@ FIRST = 60_000
 SECONDS = 10.0
 """Of the thread, for the proof of each operator; what is not proved by then is given up."""
 
+ROWS = 90.0
+"""The same, with a long list, for programs that write rows."""
+
 STRANGE = 20
 """Problems that cannot be written which are named one by one."""
 
@@ -56,6 +59,8 @@ class WindowCatalogue(NamedTuple):
     curve: list[tuple[int, int]]
     """Tokens recorded, windows known."""
     listing: OperatorListing
+    evidence: dict[str, np.ndarray]
+    """What shows that there are no others, see `Proof.evidence`; nothing where that is not so."""
 
     @property
     def closed(self) -> bool:
@@ -91,7 +96,8 @@ def of_task(recipe: Recipe, layout: ProgramLayout, task: Task) -> WindowCatalogu
 def _list(layout: ProgramLayout, program: Program, task: Task, budget: int) -> WindowCatalogue:
     """List the windows, and try to prove that there are no others.
 
-    A proof completes a short list by itself; where there is none, the list is made long.
+    A proof completes a short list by itself; where there is none, the list is made long. Programs
+    that write rows are tried again then: a window that was not recorded may not occur.
     """
     assert layout.recorder is not None
     vocabulary = layout.recorder.vocabularies[task.operator]
@@ -102,6 +108,8 @@ def _list(layout: ProgramLayout, program: Program, task: Task, budget: int) -> W
         listing = list_windows(
             lister, task_sizes.sizes(task), seed=1, budget=lister.tokens + budget
         )
+        if closure.rows:
+            closure = prove(lister, ROWS)
     table = lister.table
     summary = OperatorListing(
         windows=len(table),
@@ -129,6 +137,7 @@ def _list(layout: ProgramLayout, program: Program, task: Task, budget: int) -> W
         conflicts=len(table.conflicts),
         curve=lister.curve,
         listing=summary,
+        evidence=closure.evidence,
     )
 
 
@@ -138,20 +147,26 @@ def _content(catalogue: WindowCatalogue) -> bytes:
     arrays = {name: np.ascontiguousarray(fields.pop(name)) for name in ("rows", "targets")}
     for name in ("examples", "strange"):
         fields[name] = [[f"{value:x}" for value in operands] for operands in fields[name]]
+    arrays |= {f"evidence {name}": array for name, array in fields.pop("evidence").items()}
     text = np.frombuffer(json.dumps(fields).encode(), np.uint8)
-    return safetensors.numpy.save(arrays | {"found": text})
+    return safetensors.numpy.save(arrays | {"fields": text})
 
 
 def _parsed(content: bytes) -> WindowCatalogue | None:
     """What was kept; None if another version of Curta has kept it."""
     try:
         arrays: dict[str, Any] = safetensors.numpy.load(content)
-        fields: dict[str, Any] = json.loads(arrays.pop("found").tobytes())
+        fields: dict[str, Any] = json.loads(arrays.pop("fields").tobytes())
         for name in ("examples", "strange"):
             fields[name] = [tuple(int(v, 16) for v in operands) for operands in fields[name]]
         fields["curve"] = [(tokens, windows) for tokens, windows in fields["curve"]]
         listing = json.dumps(fields["listing"])
         fields["listing"] = typed.parse(OperatorListing, listing, "the cache", "windows")
-        return WindowCatalogue(**fields, **arrays)
+        evidence = {
+            name.removeprefix("evidence "): arrays.pop(name)
+            for name in [*arrays]
+            if name.startswith("evidence ")
+        }
+        return WindowCatalogue(**fields, **arrays, evidence=evidence)
     except (UserError, safetensors.SafetensorError, KeyError, TypeError, ValueError):
         return None

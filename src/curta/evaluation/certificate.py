@@ -5,7 +5,8 @@ is exact at every length. They are listed by recording problems far beyond train
 that is possible the list is proved complete (`programs.proof.closing`).
 
 certificate.json       what was listed, proved, and found of every member
-windows.safetensors    every window, what follows it, what each member writes, with what margin
+windows.safetensors    every window, what follows it, what each member writes, with what margin;
+                       of a list that is proved complete, what shows that it is
 """
 
 from collections.abc import Callable, Sequence
@@ -151,6 +152,9 @@ def certify(
     }
     if bound is not None:
         arrays["bound"] = bound.astype(np.float32, order="C")
+    if certificate.grade == "closed":
+        for operator, one in by_operator.items():
+            arrays |= {f"closure {operator} {name}": a for name, a in one.evidence.items()}
     return certificate, safetensors.numpy.save(arrays)
 
 
@@ -309,4 +313,4 @@ def place_of(layout: ProgramLayout, problem: Problem, row: Int[np.ndarray, " cel
     recording = Recording.of([layout.tokens_of(problem)])
     rows = recorded_windows(layout.machine, recording, layout.windows).rows
     same = np.flatnonzero((rows == row).all(axis=1))
-    return int(np.flatnonzero(recording.asked)[same[0]]) if len(same) else -1
+    return int(np.flatnonzero(recording.is_query)[same[0]]) if len(same) else -1

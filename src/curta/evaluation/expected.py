@@ -25,7 +25,6 @@ from curta.model import model_cost
 from curta.problems import task_sizes, tasks
 from curta.problems.operations import operation_named
 from curta.training import estimate
-from curta.training.estimate import tokens_of
 
 CPU, ACCELERATOR = 2e10, 1e13
 """Floating-point operations a second that an evaluation reaches, of a core and of a device."""
@@ -63,7 +62,7 @@ class PartEstimate(NamedTuple):
 
 
 def parts(
-    recipe: Recipe, layout: Layout, settings: sections.Evaluation, members: int
+    recipe: Recipe, layout: Layout, settings: sections.EvaluationSettings, members: int
 ) -> list[PartEstimate]:
     """Estimate the parts of an evaluation, in order."""
     window, estimates = isinstance(recipe.positions, Window), list[PartEstimate]()
@@ -77,7 +76,7 @@ def parts(
         """Add a part whose operands have so many digits; of each slice a sample is written too."""
         seconds = problems * per_problem(operator, digits)
         if window:
-            seconds += samples * tokens_of(layout, operator, digits) / WRITTEN
+            seconds += samples * layout.estimate_tokens(operator, digits) / WRITTEN
         shape = window or (operator, *(bucket(n) if layout.linear else n for n in digits))
         compiling = 0.0 if shape in shapes else COMPILING
         shapes.add(shape)
@@ -130,7 +129,7 @@ def _seconds(
     recipe: Recipe, layout: Layout, members: int, operator: str, digits: tuple[int, ...]
 ) -> float:
     """Of one problem; what all members write after windows is looked up at once."""
-    tokens = tokens_of(layout, operator, digits)
+    tokens = layout.estimate_tokens(operator, digits)
     if isinstance(recipe.positions, Window):
         return tokens / LOOKED_UP
     adds = sum(layer.multiply_adds for layer in model_cost.layers(recipe, layout, tokens))

@@ -98,7 +98,7 @@ def paired(
     first: EvaluatedRun,
     second: EvaluatedRun,
     names: tuple[str, str],
-    settings: sections.Evaluation,
+    settings: sections.EvaluationSettings,
     member: int | None,
     say: Callable[[str], None],
 ) -> Paired:
@@ -156,7 +156,7 @@ def paired(
 
 
 def common(
-    first: EvaluatedRun, second: EvaluatedRun, settings: sections.Evaluation
+    first: EvaluatedRun, second: EvaluatedRun, settings: sections.EvaluationSettings
 ) -> Iterator[list[ProblemSet]]:
     """Yield the slices of each size: of operators of the same base, where both have positions.
 

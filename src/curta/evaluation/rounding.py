@@ -152,7 +152,7 @@ def _logits(model: Transformer, rows: Int[Array, "windows cells"], sites: Sites)
 def _vectors(model: Transformer, rows: Int[Array, "windows cells"], sites: Sites) -> Array:
     """The vector of each cell's token: the sum of at most four parts and a role."""
     assert isinstance(model.layout, ProgramLayout)
-    parts = jnp.asarray(model.layout.parts()) if model.config.compositional_embeddings else None
+    parts = jnp.asarray(model.layout.composition()) if model.config.compositional_embeddings else None
     table = model.tokens if parts is None else parts @ model.tokens
     size = jnp.abs(model.tokens) if parts is None else parts @ jnp.abs(model.tokens)
     if model.roles is not None:

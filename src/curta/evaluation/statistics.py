@@ -1,12 +1,13 @@
 """How sure a figure is: intervals of shares and of means over seeds, and tests of two models.
 
-All intervals are of 95 %, and None where there are too few seeds to say anything. SciPy computes
-them; it is imported when it is needed, since that takes a second.
+All intervals are of 95 %, and None where there are too few seeds to say anything. SciPy resamples
+and tests; it is imported when it is needed, since that takes a second.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import fmean, median, stdev
+from math import sqrt
+from statistics import NormalDist, fmean, median, stdev
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -102,9 +103,11 @@ def wilson(right: int, count: int) -> Interval:
     >>> wilson(200, 200)
     Interval(low=0.981155, high=1.0)
     """
-    from scipy.stats import binomtest
-
-    return _rounded(binomtest(right, count).proportion_ci(method="wilson"))
+    z2 = NormalDist().inv_cdf(0.975) ** 2
+    centre = (right + z2 / 2) / (count + z2)
+    half = sqrt(z2 * (right * (count - right) / count + z2 / 4)) / (count + z2)
+    # at 0 and at 1 the interval ends there, which rounding may miss
+    return Interval(round(max(0.0, centre - half), 6), round(min(1.0, centre + half), 6))
 
 
 def deviation(values: Sequence[float]) -> float | None:
@@ -147,11 +150,7 @@ def _bootstrap(samples: Any, statistic: Any) -> Interval:
     resampled = bootstrap(
         samples, statistic, n_resamples=DRAWS, batch=batch, method="percentile", rng=rng
     )
-    return _rounded(resampled.confidence_interval)
-
-
-def _rounded(ends: Any) -> Interval:
-    """Round the ends to six digits, as all shares."""
+    ends = resampled.confidence_interval
     return Interval(round(float(ends.low), 6), round(float(ends.high), 6))
 
 

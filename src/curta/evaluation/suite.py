@@ -41,7 +41,9 @@ def fresh(name: str, find: Find) -> PartResult:
     return find()
 
 
-def settings_of(recipe: Recipe, layout: Layout, changes: Mapping[str, Any]) -> sections.Evaluation:
+def settings_of(
+    recipe: Recipe, layout: Layout, changes: Mapping[str, Any]
+) -> sections.EvaluationSettings:
     """The recipe's section with fields changed; UserError for what means nothing."""
     settings = changed_evaluation(recipe.evaluation, changes)
     for path, error in unread.unread(replace(recipe, evaluation=settings)).items():
@@ -66,7 +68,7 @@ class SuiteParts(NamedTuple):
     """The rows of each operator's grid."""
 
 
-def _parts(recipe: Recipe, models: Models, settings: sections.Evaluation) -> SuiteParts:
+def _parts(recipe: Recipe, models: Models, settings: sections.EvaluationSettings) -> SuiteParts:
     with_settings = replace(recipe, evaluation=settings)
 
     def find_gap(task: Task) -> list[Gap]:
@@ -97,28 +99,19 @@ def _parts(recipe: Recipe, models: Models, settings: sections.Evaluation) -> Sui
     return SuiteParts(sizes, held_out, gaps, grids)
 
 
-def parts(recipe: Recipe, models: Models, settings: sections.Evaluation) -> dict[str, Find]:
-    """Return all parts that `evaluate` asks to be kept, by name, in order."""
-    suite = _parts(recipe, models, settings)
-    by_name = dict(chain.from_iterable(sizes.values() for sizes in suite.sizes.values()))
-    by_name |= suite.held_out | suite.gaps
-    return by_name | dict(chain.from_iterable(rows.items() for rows in suite.grids.values()))
-
-
 def evaluate(
     recipe: Recipe,
     models: Models,
-    settings: sections.Evaluation,
+    settings: sections.EvaluationSettings,
     say: Say,
     keep: Keep = fresh,
-    drop: Say = lambda name: None,
     show_grid: ShowGrid = lambda grid: None,
 ) -> Evaluation:
     """Measure exact match by size and slice, on held-out problems, grids, whole tables, examples.
 
     Once every member is wrong on all problems of a size, longer ones are left out unless the
-    settings want `all_sizes`, but never those of training. `drop` is called with the names of such
-    parts. Raises UserError for a grid, or a table, of a recipe without operators of two operands.
+    settings want `all_sizes`, but never those of training. Raises UserError for a grid, or a table,
+    of a recipe without operators of two operands.
     """
     tabled = _operators(recipe, "table", settings.table, lambda operation: operation.takes(2))
     suite = _parts(recipe, models, settings)
@@ -139,7 +132,6 @@ def evaluate(
             shorter = [reason for other, reason in reasons.items() if within(other, digits)]
             reason = shorter[-1] if shorter and not within(digits, most) else ""
             if reason and not settings.all_sizes:
-                drop(name)
                 unevaluated.append(UnevaluatedSize(task.operator, str(size), max(digits), reason))
             else:
                 say(name)
@@ -184,7 +176,9 @@ def evaluate(
     )
 
 
-def _splits(recipe: Recipe, models: Models, settings: sections.Evaluation) -> Iterator[Split]:
+def _splits(
+    recipe: Recipe, models: Models, settings: sections.EvaluationSettings
+) -> Iterator[Split]:
     """Yield how tables are divided and how the answers of their parts lie.
 
     Of a fixed set, how many of the problems that watch it are in it. Of a program whose seeds are

@@ -119,19 +119,23 @@ def perplexities(models: Models, problems: Sequence[Problem]) -> list[list[float
 
 
 def answers_of_all(models: Models, problems: Sequence[Problem]) -> list[list[Written]]:
-    """Return of each problem what every member wrote, and the answer in it."""
-    layout, by_problem = models.layout, list[list[Written]]()
-    by_member = [written(models, problems, member) for member in range(models.members)]
-    for problem, texts in zip(problems, zip(*by_member, strict=True), strict=True):
-        tokens, prompt = layout.tokens_of(problem)
-        row = []
-        for text in texts:
-            answer = layout.answer(problem, text)
+    """Return of each problem what every member wrote, and the answer in it.
+
+    A text that is longer than the right one is given up: models at their first steps never end it.
+    """
+    layout, by_problem = models.layout, dict[int, list[Written]]()
+    for group in _by_size(problems):
+        part = [problems[i] for i in group]
+        pairs = [(member, problem) for member in range(models.members) for problem in part]
+        texts = iter(answers(models, pairs, room_for(models, part)))
+        for (_, problem), number in zip(pairs, group * models.members, strict=True):
+            text, answer = next(texts)
+            tokens, prompt = layout.tokens_of(problem)
             shown = None if answer is None else answer_text(answer, problem.answer_base)
             wrong = first_error(text, tokens[prompt:], layout.characters)
-            row.append(Written(layout.decode(text), shown, wrong))
-        by_problem.append(row)
-    return by_problem
+            row = Written(layout.decode(text), shown, wrong)
+            by_problem.setdefault(number, []).append(row)
+    return [by_problem[number] for number in range(len(problems))]
 
 
 def _by_size(problems: Sequence[Problem]) -> list[list[int]]:

@@ -12,7 +12,7 @@ from curta.runs.info import Origin
 
 if TYPE_CHECKING:
     from curta.export.base import Exporter, Importer
-    from curta.runs.session import Session
+    from curta.runs.run import Run
 
 EXPORTERS: "Registry[Exporter]" = Registry(
     "form",
@@ -31,7 +31,7 @@ IMPORTERS: "Registry[Importer]" = Registry(
 )
 
 
-def write(run: "Session", to: str, out: Path | None = None, member: int = 0) -> Path:
+def write(run: "Run", to: str, out: Path | None = None, member: int = 0) -> Path:
     """One member of a run in the form `to`, by default in the run's folder; returns where.
 
     Raises UserError if that form cannot express it.

@@ -36,7 +36,7 @@ class Exported:
 
 def parts_of(layout: Layout) -> list[list[int]]:
     """The numbers of the parts that each token's vector is the sum of."""
-    return [np.flatnonzero(row).tolist() for row in layout.parts()]
+    return [np.flatnonzero(row).tolist() for row in layout.composition()]
 
 
 def machine_data(layout: Layout, rooms: Mapping[str, Room] | None = None) -> dict[str, Any] | None:

@@ -14,16 +14,16 @@ from curta.config.recipe import Recipe
 from curta.export.formats import format_named
 from curta.model import recipes, unread
 from curta.probes.results import ProbeTable
-from curta.runs import comparison_spec, evaluations, folders, trackers
+from curta.runs import comparison_spec, folders, trackers
 from curta.runs.info import AS_USUAL, Tracking
-from curta.runs.results import ComparisonResults
 
 if TYPE_CHECKING:
     from curta.config.table import Table
     from curta.export import dataset
-    from curta.frontends.run import Comparison, Run
     from curta.report.notebook import Rows
-    from curta.runs.record import Show
+    from curta.runs.comparison import Comparison
+    from curta.runs.loop import Show
+    from curta.runs.run import Run
     from curta.runs.verify import Part
 
 
@@ -72,10 +72,10 @@ def begin(
     if name is not None:
         folders.checked(name)
     from curta.frontends import preflight
-    from curta.frontends.run import Run
     from curta.layouts.texts import layout_of
     from curta.runs import life
-    from curta.training import estimate, trainer
+    from curta.runs.run import Run
+    from curta.training import estimate, processes, trainer
 
     _configure()
     estimate.check(resolved, len(chosen))
@@ -87,7 +87,10 @@ def begin(
     if evaluate:
         preflight.check_evaluation(resolved, layout)
     wanted = life.after_training(resolved) if evaluate else ()
-    folder = folders.create(resolved, layout, recipe, chosen, name, wanted, names, tracking)
+    path = None
+    if processes.is_first():
+        path = folders.create(resolved, layout, recipe, chosen, name, wanted, names, tracking).path
+    folder = folders.Folder(Path(processes.from_first(path and str(path))))
     return Run(folder, recipe=resolved, layout=layout)
 
 
@@ -137,7 +140,7 @@ def load(run: str, num_recurrences: int | None = None, trust: bool = False) -> "
     the code that came with the run is executed: a program's, a position encoding's.
     """
     folder = folders.find(run)
-    from curta.frontends.run import Run
+    from curta.runs.run import Run
 
     _configure()
     if trust:
@@ -151,18 +154,20 @@ def extend(run: str, steps: int, trust: bool = False) -> "Run":
     The learning rate begins a new course, that of a training of so many steps, where it is by then.
     Raises UserError for a run that cannot be trained on, or not here.
     """
-    found, steps = load(run, trust=trust), operator.index(steps)
+    loaded, steps = load(run, trust=trust), operator.index(steps)
     from curta.programs.user.run_snapshot import refusal
-    from curta.runs import extension
-    from curta.training import estimate, trainer
+    from curta.runs import life
+    from curta.training import estimate, processes, trainer
 
-    recipe, members = extension.longer(found.folder, steps), len(found.seeds)
-    if not found.code_known:
-        raise refusal(found.folder.read_code())
-    trackers.checked(found.folder.read_info().track)
-    estimate.check(recipe, members)
-    trainer.training_mesh(recipe, members)
-    extension.extend(found.folder, steps)
+    if processes.is_first():
+        recipe, members = life.extended_recipe(loaded.folder, steps), len(loaded.seeds)
+        if not loaded.code_known:
+            raise refusal(loaded.folder.read_code())
+        trackers.checked(loaded.folder.read_info().track)
+        estimate.check(recipe, members)
+        trainer.training_mesh(recipe, members)
+        life.extend(loaded.folder, steps)
+    processes.from_first(None)
     return load(run)
 
 
@@ -210,44 +215,34 @@ def report(names: str | Sequence[str], out: str | Path | None = None, evaluation
     `digits-500`.
     """
     words = [names] if isinstance(names, str) else list(names)
-    folder = None if out is None else Path(out)
-    if len(words) == 1 and folders.is_comparison(words[0]):
-        return _of_comparison(words[0], folder, evaluation)
-    if len(words) == 1:
-        return load(words[0]).write_report(folder, evaluation)
-    found = [folders.find(name) for name in words]
-    name = comparison_spec.of_all([*(one.name for one in found), evaluation])
-    from curta.runs import comparison
-
-    _configure()
-    paths = {one.name: one.path for one in found}
-    place = folder or folders.root() / "reports" / name
-    return _together(comparison.beside(found, evaluation), paths, place, evaluation)
-
-
-def _of_comparison(name: str, out: Path | None, evaluation: str) -> Path:
-    from curta.frontends.run import Comparison
-
-    _configure()
-    made = Comparison.load(name)
-    place = out or (made.path / evaluations.FOLDER / evaluation if evaluation else made.path)
-    return _together(made.read_results(evaluation), made.find_folders(), place, evaluation)
-
-
-def _together(
-    results: ComparisonResults, paths: Mapping[str, Path], out: Path, evaluation: str
-) -> Path:
-    """One report of several runs, whose models calculate in it."""
+    place = None if out is None else Path(out)
+    if len(words) == 1 and not folders.is_comparison(words[0]):
+        return load(words[0]).write_report(place, evaluation)
     from curta.export import html
-    from curta.frontends.run import Run
     from curta.report.comparison import write_together
     from curta.report.document import Part
-    from curta.runs import checkpoints
+    from curta.runs import checkpoints, comparison
 
-    begun = [Run(folders.Folder(path)) for path in paths.values()]
-    trained = [run.carried() for run in begun if checkpoints.latest(run.folder.checkpoints)]
+    if len(words) == 1:
+        _configure()
+        loaded = comparison.Comparison.load(words[0])
+        paths, results = loaded.find_folders(), loaded.read_results(evaluation)
+        inside = loaded.path / folders.EVALUATIONS / evaluation
+        place = place or (inside if evaluation else loaded.path)
+    else:
+        runs = [folders.find(name) for name in words]
+        name = comparison_spec.of_all([*(run.name for run in runs), evaluation])
+        _configure()
+        results = comparison.beside(runs, evaluation)
+        paths = {run.name: run.path for run in runs}
+        place = place or folders.root() / "reports" / name
+    trained = [
+        html.carried(folder)
+        for folder in map(folders.Folder, paths.values())
+        if checkpoints.steps(folder.checkpoints)
+    ]
     work = html.at_work(trained) if trained else Part()
-    return write_together(out, results, paths, work, evaluation)
+    return write_together(place, results, paths, work, evaluation)
 
 
 def tables(name: str, evaluation: str = "") -> "dict[str, Table]":
@@ -292,7 +287,7 @@ def begin_comparison(
     spec = comparison_spec.resolve(draft, common, seeds)
     base = comparison_spec.base(entries, draft.swept)
     from curta.frontends import preflight
-    from curta.frontends.run import Comparison
+    from curta.runs.comparison import Comparison
 
     _configure()
     preflight.check_rows([row.recipe for row in spec.rows], len(spec.seeds))

@@ -1,4 +1,4 @@
-"""Published ways of writing problems down. A new one is one file and one line here."""
+"""Published ways of writing problems. To add one, write its class and a line here."""
 
 import re
 from functools import cache
@@ -9,12 +9,12 @@ from curta.config.registry import Registry
 from curta.problems.operations import MODULI
 
 if TYPE_CHECKING:
-    from curta.layouts.base import Layout, Role, ShapeBounds, Text, TokenPositions
+    from curta.layouts.base import Layout, ShapeBounds, Text, TokenPositions, TokenRole
 
 
 @cache
 def _residues(name: str) -> "Layout | None":
-    """Return the layout of a modulus, by its name; None for any other name."""
+    """Return the layout of a modulus, such as `residues-113`; None for any other name."""
     match = re.fullmatch("residues-([1-9][0-9]{0,8})", name)
     if match is None or int(match[1]) not in MODULI:
         return None
@@ -53,22 +53,22 @@ LAYOUTS: "Registry[Layout]" = Registry(
 __all__ = [
     "LAYOUTS",
     "Layout",
-    "Role",
     "ShapeBounds",
     "Text",
     "TokenPositions",
+    "TokenRole",
     "layout_named",
 ]
 
 
 def layout_named(name: str) -> "Layout":
-    """The layout of that name; a UserError with the nearest one otherwise."""
+    """Return the layout of this name; UserError, with the nearest name, if there is none."""
     LAYOUTS.check(name)
     return LAYOUTS[name]
 
 
 def __getattr__(name: str) -> Any:
-    """The classes of `base`, imported on first use: names of layouts are known without JAX."""
+    """Import the classes of `base` on first use, so that names of layouts need no JAX."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module("curta.layouts.base"), name)

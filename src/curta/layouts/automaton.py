@@ -1,11 +1,11 @@
-"""Where tokens stand, as tables: what a layout, a run's machine and every export share.
+"""Where tokens stand, as tables: shared by layouts, a run's machine and every export.
 
-A text is followed from left to right with a state and a position, by
+A text is read from left to right with a state and a position, by
 
     position = where(home[state, token], 0, position) + offset[state, token]
     state    = next[state, token]
 
-which is the machine's own step; a program's machine is the case of a single state.
+A program's machine is the case of a single state.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,11 +19,11 @@ from curta.programs.machine.machine import Machine
 from curta.programs.machine.paper import HOME
 
 State = Any
-"""What a rule knows of the text so far: anything that can be a key."""
+"""What a rule remembers of the text so far: any hashable value."""
 
 
 class Transition(NamedTuple):
-    """What a token does in a state, on the one axis of a layout: see `tokens.HOME` for moves."""
+    """What a token does in a state of a layout with one axis; see `paper.HOME` for moves."""
 
     state: State
     role: int
@@ -31,7 +31,7 @@ class Transition(NamedTuple):
 
 
 class Automaton(NamedTuple):
-    """For each state and token: the state after it, the token's role, and its move."""
+    """For each state and token: the next state, the role, and the move (home, then offset)."""
 
     next: Int[np.ndarray, "states tokens"]
     role: Int[np.ndarray, "states tokens"]
@@ -41,8 +41,11 @@ class Automaton(NamedTuple):
     def step(
         self, state: Int[Array, "*batch states"], token: Int[Array, "*batch"]
     ) -> tuple[Int[Array, "*batch states"], Int[Array, "*batch"], Int[Array, "*batch axes"]]:
-        """One token further, on the device; a state is its number, then the position."""
-        # All that is said of a state and a token stands side by side, and is looked up at once.
+        """Read one token, on the device; return state, role and position.
+
+        A state here is its number, followed by the position.
+        """
+        # One row for each state and token, so that a single look-up finds all four tables.
         columns = (self.next[..., None], self.role[..., None], self.home, self.offset)
         rows = jnp.asarray(np.concatenate(columns, axis=-1, dtype=np.int32))
         row, axes = rows[state[..., 0], token], self.home.shape[-1]
@@ -51,12 +54,12 @@ class Automaton(NamedTuple):
         return jnp.concatenate([row[..., :1], position], -1), row[..., 1], position
 
     def tables(self) -> dict[str, Any]:
-        """As lists, for a file."""
-        return {name: part.tolist() for name, part in self._asdict().items()}
+        """Return the tables as lists, for a file."""
+        return {name: array.tolist() for name, array in self._asdict().items()}
 
 
 def of_machine(machine: Machine) -> Automaton:
-    """The one state of a program's machine."""
+    """Return the tables of a program's machine, which has one state."""
     home, offset = machine.moves
     return Automaton(
         np.zeros_like(machine.role)[None], machine.role[None], home[None], offset[None]
@@ -66,7 +69,7 @@ def of_machine(machine: Machine) -> Automaton:
 def tabulated(
     characters: Sequence[str], start: State, rule: Callable[[Any, str], Transition]
 ) -> Automaton:
-    """The tables of a rule, for all states that can be reached from the first.
+    """Return the tables of a rule, for all states that can be reached from `start`.
 
     >>> rule = lambda state, c: Transition(max(state, int(c == "=")), state, 1)
     >>> tables = tabulated("7=", 0, rule)
@@ -74,11 +77,11 @@ def tabulated(
     ([[0, 1], [1, 1]], [[0, 0], [1, 1]])
     """
     numbers, entries = {start: 0}, []
-    for state in (reached := [start]):
+    for state in (states := [start]):  # which grows on the way
         entries.append([rule(state, character) for character in characters])
-        fresh = dict.fromkeys(e.state for e in entries[-1] if e.state not in numbers)
-        numbers |= {state: len(numbers) + place for place, state in enumerate(fresh)}
-        reached += fresh
+        new = dict.fromkeys(e.state for e in entries[-1] if e.state not in numbers)
+        numbers |= {state: len(numbers) + place for place, state in enumerate(new)}
+        states += new
     after = [[numbers[entry.state] for entry in row] for row in entries]
     role = np.array([[entry.role for entry in row] for row in entries], np.int32)
     move = np.array([[[entry.move] for entry in row] for row in entries], np.int32)

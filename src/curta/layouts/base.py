@@ -1,11 +1,11 @@
-"""The contract of a layout: how a problem is written down, token by token.
+"""The interface of a layout: how a problem is written, token by token.
 
-A layout says three things. `write` and `read` are plain Python and obviously
-right; where they can, they follow from a `prompt_format` and an `answer_pattern`, which are data.
-`tokens` writes a whole batch on the device, under `jit`. `automaton`, tables, follows a
-text from left to right and says of each token what part it plays (its role) and where it
-stands (its coordinates); since it sees only what came before, roles and coordinates are
-causal by construction. A `RuledLayout` says the same by a `rule`, one character at a time.
+A layout has three parts. `write` and `read` are plain Python, simple enough to be obviously
+correct; where possible they follow from a `prompt_format` and an `answer_pattern`, which are data.
+`tokens` writes a whole batch on the device, under `jit`. `automaton` holds tables that read a text
+from left to right and give each token a role (the part it plays) and coordinates (where it stands).
+It sees only what came before, so roles and coordinates are causal by construction. A `RuledLayout`
+defines these tables by a `rule`, one character at a time.
 """
 
 import re
@@ -24,7 +24,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from curta.config.errors import UserError
 from curta.layouts.automaton import Automaton, State, Transition, tabulated
-from curta.problems.digits import Numbers
+from curta.problems.digits import NumberBatch
 from curta.problems.numerals import to_int, to_text
 from curta.problems.operations import OPERATIONS, Answer
 from curta.problems.problem import Problem, widths
@@ -34,15 +34,14 @@ END = "$"
 DIGITS = "0123456789"
 
 NUMBERS = "[0-9]+(?:,[0-9]+)*"
-"""One number or more, as a regular expression."""
+"""A regular expression of one or more numbers."""
 
 
 class PromptFormat(NamedTuple):
-    """How operands are put together to a prompt: `before a between b between c after`.
+    """How operands are joined to a prompt: `before a between b between c after`.
 
-    `turned` says whether the first number, and whether the others, stand least significant
-    digit first. With a `fill` all are padded, before they are turned, to the width of the
-    longest and `ahead` more.
+    `turned` says whether the first number, and whether the others, are written least significant
+    digit first. With `fill`, all numbers are first padded to the width of the longest plus `ahead`.
     """
 
     between: str
@@ -53,23 +52,23 @@ class PromptFormat(NamedTuple):
     ahead: int = 0
 
     def write(self, operands: Sequence[int]) -> str:
-        """The prompt of these operands."""
+        """Return the prompt of these operands."""
         texts = [to_text(value) for value in operands]
         width = max(map(len, texts)) + self.ahead if self.fill else 0
-        written = [
+        numbers = [
             ordered(text.rjust(width, self.fill or "0"), self.turned[place > 0])
             for place, text in enumerate(texts)
         ]
-        return f"{self.before}{self.between.join(written)}{self.after}"
+        return f"{self.before}{self.between.join(numbers)}{self.after}"
 
 
 class AnswerPattern(NamedTuple):
-    """What of a written text, without its end sign, is the answer.
+    """How to read the answer in a completion without its end sign.
 
-    `pattern` matches the whole text once the characters of `drop` are left out of it. Its
-    first group is the sign, "-" or not, and its second the numbers, commas between. It keeps
-    to what regular expressions of Python and of JavaScript share. `turned` says whether
-    numbers stand least significant digit first.
+    `pattern` matches the whole text once the characters of `drop` are removed. Its first group is
+    the sign, "-" or empty, its second the numbers, separated by commas. It uses only what regular
+    expressions of Python and JavaScript share. `turned` says whether numbers are written least
+    significant digit first.
     """
 
     pattern: str = "()([0-9]+)"
@@ -77,7 +76,7 @@ class AnswerPattern(NamedTuple):
     drop: str = ""
 
     def read(self, text: str) -> list[int] | None:
-        """The numbers of the answer; None if the text has no such form."""
+        """Return the numbers of the answer; None if the text is malformed."""
         plain = text.translate(dict.fromkeys(map(ord, self.drop)))
         match = re.fullmatch(self.pattern, plain)
         if match is None:
@@ -87,20 +86,20 @@ class AnswerPattern(NamedTuple):
 
 
 def number_pattern(digits: int, turned: bool = False) -> str:
-    """A regular expression of the numbers of at most so many digits, without zeros ahead."""
+    """Return a regular expression of numbers of at most so many digits, without leading zeros."""
     others = f"[0-9]{{0,{digits - 1}}}"
     return f"(?:0|{others}[1-9])" if turned else f"(?:0|[1-9]{others})"
 
 
 def ordered(text: str, turned: bool) -> str:
-    """The text, or the same from its other end."""
+    """Return the text, reversed if `turned`."""
     return text[::-1] if turned else text
 
 
-class Role(NamedTuple):
-    """The part that a token plays, and the axes on which it stands everywhere.
+class TokenRole(NamedTuple):
+    """The part that a token plays in a text.
 
-    A role that is broadcast on an axis is found by every query on that axis.
+    Tokens of a role that is `broadcast` on an axis are neighbours of every query on that axis.
     """
 
     name: str
@@ -109,15 +108,15 @@ class Role(NamedTuple):
 
 
 class Text(NamedTuple):
-    """A batch of written problems, left-aligned; what follows `lengths` is padding."""
+    """A batch of written problems, left-aligned; tokens from `lengths` on are padding."""
 
     tokens: Int[Array, "batch time"]
-    prompts: Int[Array, " batch"]
+    prompts: Int[Array, " batch"]  # lengths of the prompts
     lengths: Int[Array, " batch"]
 
 
 class TokenPositions(eqx.Module):
-    """What a position encoding may know of each token; role -1 marks padding."""
+    """Index, role and coordinates of each token; role -1 marks padding."""
 
     index: Int[Array, "batch time"]
     role: Int[Array, "batch time"]
@@ -126,9 +125,9 @@ class TokenPositions(eqx.Module):
 
 @dataclass(frozen=True)
 class ShapeBounds:
-    """Upper bounds for texts over operands of given digit counts.
+    """Bounds on texts: tokens of the prompt and of the completion, end sign included.
 
-    `extents` holds the lowest and the highest coordinate on each axis.
+    `extents` are the lowest and the highest coordinate on each axis.
     """
 
     prompt: int
@@ -141,39 +140,39 @@ class ShapeBounds:
 
 
 class Piece(NamedTuple):
-    """A part of a text: tokens in order, of which only the valid ones are written."""
+    """A piece of each text of a batch: tokens in order, of which only valid ones are written."""
 
     tokens: Int[Array, "batch width"]
     valid: Bool[Array, "batch width"]
 
 
 class Layout(ABC):
-    """One way of writing problems down. Stateless; registered by name in `LAYOUTS`."""
+    """One way of writing problems. Stateless; registered by name in `LAYOUTS`."""
 
     name: str
     summary: str
     characters: Sequence[str]
     """The symbol of each token."""
-    roles: tuple[Role, ...]
+    roles: tuple[TokenRole, ...]
     axes: tuple[str, ...]
     operators: tuple[str, ...]
     linear: bool = True
-    """Whether texts grow in proportion to their operands."""
+    """Whether the length of texts is proportional to that of their operands."""
     most: int | None = None
-    """How many operands there may be; None is any number."""
+    """The most operands of a problem; None: any number."""
     longest: int | None = None
-    """How many digits an operand may have; None is any number."""
+    """The most digits of an operand; None: any number."""
     end_sign: str = END
-    """What ends a text; empty where all completions have one length, by which they end."""
+    """The last character of a text; empty if all completions have the same length."""
 
     @property
     def title(self) -> str:
-        """What complaints call it."""
+        """The layout in messages."""
         return f"layout {self.name!r}"
 
     @cached_property
     def limits(self) -> Mapping[str, OperandLimits]:
-        """What problems of each operator can be written."""
+        """Limits on the problems of each operator that can be written."""
         limits = {}
         for operator in self.operators:
             operation = OPERATIONS[operator]
@@ -184,32 +183,33 @@ class Layout(ABC):
         return limits
 
     def accept(self, operator: str, digits: Sequence[int], base: int | None = None) -> None:
-        """Check operands of so many digits, in that base or the layout's own.
+        """Raise UserError if operands of these digit counts cannot be written.
 
-        Raises UserError if the problem cannot be written.
+        `base` is that of the operands, by default the layout's.
         """
         limits = self.limits
-        own_base = limits[operator].base if operator in limits and base is None else base
-        check_operands(self.title, limits, operator, digits, own_base or 10)
+        if base is None:
+            base = limits[operator].base if operator in limits else 10
+        check_operands(self.title, limits, operator, digits, base)
 
     def prompt_format(self, operator: str) -> PromptFormat:
-        """How the operands of a problem are put together to its prompt."""
+        """Return how operands are joined to a prompt."""
         return PromptFormat(OPERATIONS[operator].mark)
 
     def answer_pattern(self, operator: str) -> AnswerPattern:
-        """What of a completion is the answer."""
+        """Return how to read the answer in a completion."""
         return AnswerPattern()
 
     def prompt(self, problem: Problem) -> str:
-        """The part of the text that is given to the model."""
+        """Return the prompt of a problem."""
         return self.prompt_format(problem.operator).write(problem.operands)
 
     def prompt_pattern(self, operator: str, digits: int, operands: int) -> str | None:
-        """A regular expression of the prompts of at most so many operands and digits.
+        """Return a regular expression of the prompts of at most so many operands and digits.
 
-        It keeps to what Python, JavaScript and Oniguruma share. Numbers have no zeros ahead; those
-        that are filled up are as wide as one another, where it takes few patterns to say so. None
-        for a layout whose prompts are not described.
+        It uses only what Python, JavaScript and Oniguruma share. Numbers have no leading zeros;
+        padded ones have the same width, if at most 64 patterns express that. None for a layout
+        whose prompts have no pattern.
         """
         form, least = self.prompt_format(operator), OPERATIONS[operator].least
         before, between, after = map(re.escape, (form.before, form.between, form.after))
@@ -219,16 +219,16 @@ class Layout(ABC):
             return f"{before}(?:{first}(?:{between}{other}){more}){after}"
         low, high = 1 + form.ahead, digits + form.ahead
         widths = [f"{w}" for w in range(low, high + 1)] if high <= 64 else [f"{low},{high}"]
-        filled = (f"[{re.escape(form.fill)}0-9]{{{width}}}" for width in widths)
-        numbers = "|".join(f"{number}(?:{between}{number}){more}" for number in filled)
+        padded = (f"[{re.escape(form.fill)}0-9]{{{width}}}" for width in widths)
+        numbers = "|".join(f"{number}(?:{between}{number}){more}" for number in padded)
         return f"{before}(?:{numbers}){after}"
 
     @abstractmethod
     def completion(self, problem: Problem) -> str:
-        """What the model is to write: the trace if there is one, and the answer."""
+        """Return what the model has to write: a trace, if any, and the answer; no end sign."""
 
     def write(self, problem: Problem) -> str:
-        """Return the whole text: prompt, completion and the end sign.
+        """Return the whole text: prompt, completion and end sign.
 
         Raises UserError for a problem that cannot be written.
         """
@@ -236,46 +236,50 @@ class Layout(ABC):
         return self.prompt(problem) + self.completion(problem) + self.end_sign
 
     def read(self, operator: str, completion: str) -> Answer | None:
-        """The answer in what a model wrote after the prompt; None if malformed."""
+        """Return the answer in what a model wrote after the prompt; None if it is malformed."""
         text, end, _ = completion.partition(self.end_sign)
         numbers = self.answer_pattern(operator).read(text) if end else None
         return None if numbers is None else OPERATIONS[operator].value(numbers)
 
     @abstractmethod
     def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
-        """Bounds for every problem whose operands have at most `digits` digits each."""
+        """Return bounds for all problems whose operands have at most `digits` digits each."""
+
+    def estimate_tokens(self, operator: str, digits: tuple[int, ...]) -> int:
+        """Estimate the tokens of the longest text with operands of so many digits."""
+        return self.bounds(operator, digits).total
 
     @abstractmethod
-    def tokens(self, operator: str, operands: Numbers, bounds: ShapeBounds) -> Text:
-        """The device-side `write`, for problems within the bounds."""
+    def tokens(self, operator: str, operands: NumberBatch, bounds: ShapeBounds) -> Text:
+        """Write a batch of problems within the bounds, on the device."""
 
     def vary(self, text: Text, keys: Key[Array, " batch"]) -> Text:
-        """For training: the texts with what is arbitrary in them drawn anew, a key for each."""
+        """Redraw what is arbitrary in the texts, in training; one key for each text."""
         return text
 
     @property
     @abstractmethod
     def automaton(self) -> Automaton:
-        """Roles and coordinates of all texts, as tables."""
+        """The tables that give each token its role and coordinates."""
 
     def step(
         self, state: Int[Array, "*batch states"], token: Int[Array, "*batch"]
     ) -> tuple[Int[Array, "*batch states"], Int[Array, "*batch"], Int[Array, "*batch axes"]]:
-        """New state, role and coordinates of `token`, given what came before it."""
+        """Return the next state, and role and coordinates of `token`, after what came before it."""
         return self.automaton.step(state, token)
 
-    def parts(self) -> Float[np.ndarray, "tokens parts"]:
-        """Which of all parts each token is made of, as zeros and ones: here, itself alone."""
+    def composition(self) -> Float[np.ndarray, "tokens parts"]:
+        """Return the vectors that each token is the sum of, as zeros and ones: here one each."""
         return np.eye(len(self.characters), dtype=np.float32)
 
     def start(self, *batch: int) -> Int[Array, "*batch states"]:
-        """The state before the first token: see `Automaton.step`."""
+        """Return the state before the first token: see `Automaton.step`."""
         return jnp.zeros((*batch, 1 + len(self.axes)), jnp.int32)
 
     def follow(
         self, tokens: Int[Array, "batch time"], lengths: Int[Array, " batch"]
     ) -> tuple[Int[Array, "batch states"], TokenPositions]:
-        """Role and coordinates of every token before `lengths`, and the state after them.
+        """Return the state after the first `lengths` tokens, and the position of each of them.
 
         >>> from curta.layouts import layout_named
         >>> layout = layout_named("reversed")
@@ -284,27 +288,29 @@ class Layout(ABC):
         ([[0, 0, 1, 2, 3]], [[0, 1, -1, 0, -1]])
         """
 
-        def advance(state: Array, now: tuple[Array, Array]) -> tuple[Array, tuple[Array, Array]]:
-            token, written = now
+        def advance(state: Array, column: tuple[Array, Array]) -> tuple[Array, tuple[Array, Array]]:
+            token, is_text = column
             after, role, coordinates = self.step(state, token)
-            state = jnp.where(written[:, None], after, state)
-            return state, (jnp.where(written, role, -1), coordinates)
+            state = jnp.where(is_text[:, None], after, state)
+            return state, (jnp.where(is_text, role, -1), coordinates)
 
         index = jnp.broadcast_to(jnp.arange(tokens.shape[1]), tokens.shape)
-        written = index < lengths[:, None]
-        states, outputs = jax.lax.scan(advance, self.start(len(tokens)), (tokens.T, written.T))
-        return states, TokenPositions(index, outputs[0].T, jnp.swapaxes(outputs[1], 0, 1))
+        is_text = index < lengths[:, None]
+        states, (role, coordinates) = jax.lax.scan(
+            advance, self.start(len(tokens)), (tokens.T, is_text.T)
+        )
+        return states, TokenPositions(index, role.T, jnp.swapaxes(coordinates, 0, 1))
 
     def where(self, text: Text) -> TokenPositions:
-        """As `follow`, for whole texts."""
+        """Return the position of each token of whole texts."""
         return self.follow(text.tokens, text.lengths)[1]
 
     def base(self, operator: str) -> int:
-        """The base in which operands are written."""
+        """Return the base in which operands are written."""
         return self.limits[operator].base
 
     def other(self, name: str) -> "Layout":
-        """The layout of that name, which writes the same problems with the same tokens."""
+        """Return the layout of this name; UserError unless it has the same tokens."""
         from curta.layouts import layout_named
 
         layout = layout_named(name)
@@ -314,91 +320,88 @@ class Layout(ABC):
 
     @property
     def end(self) -> int:
-        """The token that ends a text; -1, which is none, if its length does."""
+        """The token that ends a text; -1, which is no token, if texts end by their length."""
         return self.code(self.end_sign) if self.end_sign else -1
 
     def prompt_tokens(self, problem: Problem) -> list[int]:
-        """The tokens that are given to the model; UserError for what cannot be written."""
+        """Return the tokens of the prompt; UserError for a problem that cannot be written."""
         self.accept(problem.operator, widths(problem))
         return self.encode(self.prompt(problem)).tolist()
 
     def tokens_of(self, problem: Problem) -> tuple[list[int], int]:
-        """The tokens of the whole text, and how many of them are the prompt's."""
+        """Return the tokens of the whole text, and the length of the prompt."""
         prompt = self.prompt_tokens(problem)
         return prompt + self.encode(self.completion(problem) + self.end_sign).tolist(), len(prompt)
 
-    def answer(self, problem: Problem, written: Sequence[int]) -> Answer | None:
-        """The answer in the tokens that a model wrote after the prompt; None if malformed."""
-        return self.read(problem.operator, self.decode(written))
+    def answer(self, problem: Problem, completion: Sequence[int]) -> Answer | None:
+        """Return the answer in the tokens after the prompt; None if they are malformed."""
+        return self.read(problem.operator, self.decode(completion))
 
     def bounds_of(self, problems: Sequence[Problem]) -> ShapeBounds:
-        """Room for these problems, all of one operator."""
-        widest = [
-            max(column)
-            for column in zip_longest(*(widths(problem) for problem in problems), fillvalue=0)
-        ]
+        """Return bounds for these problems, all of one operator."""
+        digits = zip_longest(*map(widths, problems), fillvalue=0)  # by operand
+        widest = [max(column) for column in digits]
         self.accept(problems[0].operator, widest)
         return self.bounds(problems[0].operator, widest)
 
     def value(self, token: int) -> int | None:
-        """The digit that a token stands for; None for a sign."""
+        """Return the digit of a token; None for other characters."""
         symbol = self.characters[token]
         return int(symbol) if symbol in DIGITS else None
 
     def with_value(self, token: int, value: int) -> int | None:
-        """The token that is the same but for its digit; None if there is none."""
+        """Return the token that differs in its digit alone; None if there is none."""
         if self.value(token) is None or value >= len(DIGITS):
             return None
         return self.code(DIGITS[value])
 
     @property
     def digits(self) -> list[int]:
-        """Tokens of an answer that are the same but for their digit: 0, 1, ..."""
+        """The tokens of an answer's digits 0, 1, ..., which differ in the digit alone."""
         return [self.code(digit) for digit in DIGITS]
 
     def code(self, character: str) -> int:
-        """The token of a character."""
+        """Return the token of a character."""
         return self.characters.index(character)
 
     @property
     def vocabulary(self) -> list[str]:
-        """What each token is, as tables show it."""
+        """The name of each token, for tables."""
         return list(self.characters)
 
     def encode(self, text: str) -> np.ndarray:
-        """Token ids of a text whose characters all belong to the layout."""
-        points = _points("".join(self.characters))
-        codes = np.full(points.max() + 1, -1, np.int32)
+        """Return the tokens of a text whose characters all belong to the layout."""
+        points, text_points = (
+            np.frombuffer(characters.encode("utf-32-le"), "<u4")
+            for characters in ("".join(self.characters), text)
+        )
+        codes = np.full(points.max() + 1, -1, np.int32)  # by code point
         codes[points] = range(len(points))
-        return codes[_points(text)]
+        return codes[text_points]
 
     def decode(self, tokens: Iterable[int]) -> str:
+        """Return the text of these tokens."""
         return "".join(self.characters[token] for token in tokens)
 
 
 class RuledLayout(Layout):
-    """A layout whose texts are followed by a rule, from which its tables are made."""
+    """A layout whose tables are derived from a rule for one character at a time."""
 
     begin: State = 0
     """The state of `rule` before the first token."""
 
     @abstractmethod
     def rule(self, state: State, character: str) -> Transition:
-        """What a character does in a state: the state after it, its role, its move."""
+        """Return the next state, and the role and move of a character in this state."""
 
     @cached_property
     def automaton(self) -> Automaton:
-        """Roles and coordinates of all texts, as tables."""
+        """The tables that give each token its role and coordinates."""
         return tabulated(self.characters, self.begin, self.rule)
 
 
-def _points(text: str) -> np.ndarray:
-    """Unicode's number of each character."""
-    return np.frombuffer(text.encode("utf-32-le"), "<u4")
-
-
 def number(digits: Int[Array, "batch width"], lengths: Int[Array, " batch"]) -> Piece:
-    """A number, least significant digit first. Digit tokens are the digits' own values.
+    """Return a number, least significant digit first; the token of a digit is the digit.
 
     >>> number(jnp.array([[5, 4, 0]]), jnp.array([2])).valid.tolist()  # 45
     [[True, True, False]]
@@ -407,19 +410,20 @@ def number(digits: Int[Array, "batch width"], lengths: Int[Array, " batch"]) -> 
 
 
 def flipped(piece: Piece) -> Piece:
+    """Return the piece in opposite order."""
     return Piece(piece.tokens[:, ::-1], piece.valid[:, ::-1])
 
 
 def sign(token: int, batch: int) -> Piece:
-    """One token that stands in every text."""
+    """Return a token that stands in every text."""
     return Piece(jnp.full((batch, 1), token, jnp.int32), jnp.ones((batch, 1), bool))
 
 
 def join(prompt: Sequence[Piece], completion: Sequence[Piece], total: int, fill: int) -> Text:
-    """Writes the valid tokens of all pieces one after the other into `total` slots.
+    """Write the valid tokens of all pieces into `total` slots; the others get `fill`.
 
-    >>> one = number(jnp.array([[5, 4, 0]]), jnp.array([2]))
-    >>> join([one], [sign(7, 1)], total=5, fill=9)[0].tolist()
+    >>> piece = number(jnp.array([[5, 4, 0]]), jnp.array([2]))
+    >>> join([piece], [sign(7, 1)], total=5, fill=9)[0].tolist()
     [[5, 4, 7, 9, 9]]
     """
     pieces = Piece(

@@ -1,8 +1,8 @@
-"""What the direct layouts have in common: `123+45=168$`, the answer and nothing else.
+"""The direct layouts: `123+45=168$`, the answer without a trace.
 
-They differ in the order of digits, in padding, in what their coordinates say of signs, and in the
-operators they write. The simplest ones stand here, below what all share; others have a file of
-their own. An operation that is a word stands first, as one letter: `s210,7,33=7,33,210$`.
+They differ in the order of digits, in padding, in the coordinates of `+` and `=`, and in their
+operators. The base class and the simplest ones are here; others have files of their own. An
+operation that is a word stands first, as one letter: `s210,7,33=7,33,210$`.
 """
 
 from collections.abc import Sequence
@@ -18,10 +18,10 @@ from curta.layouts.base import (
     AnswerPattern,
     Piece,
     PromptFormat,
-    Role,
     RuledLayout,
     ShapeBounds,
     Text,
+    TokenRole,
     flipped,
     join,
     number,
@@ -29,43 +29,42 @@ from curta.layouts.base import (
     sign,
 )
 from curta.problems.arithmetic import ARITHMETIC
-from curta.problems.digits import Numbers
+from curta.problems.digits import NumberBatch
 from curta.problems.numerals import to_text
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem
 from curta.programs.machine.paper import HOME
 
-WRITTEN: tuple[str, ...] = ("+", "-", "*", "//", "%", "<", "sort", "copy", "reverse")
-"""The operations written here. A further one is a further character, which models that
-were trained before do not have."""
-MARKS = "".join(OPERATIONS[operator].mark for operator in WRITTEN)
+OPERATORS: tuple[str, ...] = ("+", "-", "*", "//", "%", "<", "sort", "copy", "reverse")
+"""The operators of most direct layouts. A new one adds a character, so trained models lack it."""
+MARKS = "".join(OPERATIONS[operator].mark for operator in OPERATORS)
 FIRST, OPERATOR, SECOND, EQUALS, ANSWER, FINISH, SIGN = range(7)
 
 
 class DirectLayout(RuledLayout):
-    """Operands and operator, equals, answer, end. A token below ten is that digit."""
+    """Operands and operator, equals, answer, end. Tokens 0 to 9 are the digits."""
 
     characters: Sequence[str] = "0123456789" + MARKS + ",=" + END
-    roles: tuple[Role, ...] = (
-        Role("first", digit=True),
-        Role("operator"),
-        Role("second", digit=True),
-        Role("equals"),
-        Role("answer", digit=True),
-        Role("end"),
-        Role("sign"),
+    roles: tuple[TokenRole, ...] = (
+        TokenRole("first", digit=True),
+        TokenRole("operator"),
+        TokenRole("second", digit=True),
+        TokenRole("equals"),
+        TokenRole("answer", digit=True),
+        TokenRole("end"),
+        TokenRole("sign"),
     )
     axes: tuple[str, ...] = ("index",)
-    operators = WRITTEN
+    operators = OPERATORS
     begin: State = (0, False)
     reverse = True
-    """Whether answers stand least significant digit first."""
+    """Whether answers are written least significant digit first."""
     reverse_operands = True
     padded = False
     fill = "0"
-    """What numbers are padded with."""
+    """The character that numbers are padded with."""
     ahead = 0
-    """Places that padded operands have before the first digit of the longest."""
+    """How many places wider than the longest operand padded operands are."""
 
     def prompt_format(self, operator: str) -> PromptFormat:
         mark, turned = OPERATIONS[operator].mark, (self.reverse_operands,) * 2
@@ -90,10 +89,10 @@ class DirectLayout(RuledLayout):
         answer, widest = operation.widths(digits), max(digits)
         operands = len(digits) * widest if self.padded else sum(digits)
         marks = len(digits) + operation.mark.isalpha()
-        work = sum(answer) + len(answer) + operation.signed
-        return ShapeBounds(operands + marks, work, ((-1, max(widest, *answer)),))
+        completion = sum(answer) + len(answer) + operation.signed
+        return ShapeBounds(operands + marks, completion, ((-1, max(widest, *answer)),))
 
-    def tokens(self, operator: str, operands: Numbers, bounds: ShapeBounds) -> Text:
+    def tokens(self, operator: str, operands: NumberBatch, bounds: ShapeBounds) -> Text:
         result = ARITHMETIC[operator].answer(operands)
         widest = jnp.max(operands.lengths, axis=1, keepdims=True)
         answer = self._fit(result.numbers, widest + 1)
@@ -105,17 +104,17 @@ class DirectLayout(RuledLayout):
         prompt = self._prompt(operator, operands, bounds)
         return join(prompt, [*work, stop], bounds.total, self.end)
 
-    def _prompt(self, operator: str, operands: Numbers, bounds: ShapeBounds) -> list[Piece]:
-        """The prompts, piece by piece."""
+    def _prompt(self, operator: str, operands: NumberBatch, bounds: ShapeBounds) -> list[Piece]:
+        """Return the prompts, piece by piece."""
         form, batch = self.prompt_format(operator), len(operands.digits)
         widest = jnp.max(operands.lengths, axis=1, keepdims=True)
         numbers = self._fit(operands, widest + self.ahead)
-        before, after = ([self._sign(c, batch) for c in part] for part in (form.before, form.after))
+        before, after = ([self._sign(c, batch) for c in text] for text in (form.before, form.after))
         return [*before, *self._listed(numbers, form.between, self.reverse_operands), *after]
 
     def rule(self, state: State, character: str) -> Transition:
-        """States are the part that is written, and whether a digit of a number stands already."""
-        part, in_number = state
+        """The state is which number is being written, and whether it has a digit already."""
+        part, in_number = state  # the part is 0 for the first operand, 1 for others, 2: answer
         onward = +1 if in_number else HOME
         if character.isdecimal():
             return Transition((part, True), 2 * part, onward)
@@ -127,15 +126,15 @@ class DirectLayout(RuledLayout):
         return Transition((after, False), EQUALS if character == "=" else between, move)
 
     def sign_move(self, character: str, onward: int) -> int:
-        """The move of a character that is no digit: nowhere, before any digit's."""
+        """Return the move of a character that is no digit: to -1, one before the first digit."""
         return HOME - 1
 
     def _text(self, value: int, width: int, reverse: bool) -> str:
         text = to_text(value)
         return ordered(text.rjust(width, self.fill) if self.padded else text, reverse)
 
-    def _fit(self, numbers: Numbers, widest: Int[Array, "batch 1"]) -> Numbers:
-        """The numbers, padded to one width or more if the layout does so."""
+    def _fit(self, numbers: NumberBatch, widest: Int[Array, "batch 1"]) -> NumberBatch:
+        """Return the numbers, at least `widest` digits long if the layout pads them."""
         if not self.padded:
             return numbers
         lengths = jnp.maximum(numbers.lengths, widest)
@@ -144,13 +143,14 @@ class DirectLayout(RuledLayout):
     def _sign(self, character: str, batch: int) -> Piece:
         return sign(self.code(character), batch)
 
-    def _listed(self, numbers: Numbers, between: str, reverse: bool) -> list[Piece]:
-        """The numbers with a sign before each but the first; absent ones leave nothing."""
+    def _listed(self, numbers: NumberBatch, between: str, reverse: bool) -> list[Piece]:
+        """Return the numbers with `between` between them; absent ones leave nothing."""
         pieces = []
         for place in range(numbers.lengths.shape[1]):
             lengths = numbers.lengths[:, place]
-            mark = self._sign(between, len(lengths)) if place else None
-            pieces += [mark._replace(valid=lengths[:, None] > 0)] if mark else []
+            if place:
+                separator = self._sign(between, len(lengths))
+                pieces.append(separator._replace(valid=lengths[:, None] > 0))
             pieces.append(self._number(numbers.digits[:, place], lengths, reverse))
         return pieces
 
@@ -162,7 +162,7 @@ class DirectLayout(RuledLayout):
 
 
 class SumLayout(DirectLayout):
-    """Sums of two numbers, without the characters and the role of other problems."""
+    """Sums of two numbers, without the characters and roles of other problems."""
 
     operators = ("+",)
     most = 2
@@ -171,7 +171,7 @@ class SumLayout(DirectLayout):
 
 
 class PlainLayout(DirectLayout):
-    """`123+45=168$`: as people write it, most significant digit first."""
+    """`123+45=168$`: the usual order, most significant digit first."""
 
     name = "plain"
     summary = "digits in the usual order; index within each number as coordinate"
@@ -181,7 +181,7 @@ class PlainLayout(DirectLayout):
 class Reversed(DirectLayout):
     """`321+54=861$`: every number least significant digit first.
 
-    Written so, an answer digit needs nothing that is still to be written.
+    In this order no digit of a sum depends on digits that are written after it.
     Source: Lee et al., Teaching Arithmetic to Small Transformers, arXiv 2307.03381.
     """
 
@@ -190,7 +190,7 @@ class Reversed(DirectLayout):
 
 
 class Padded(SumLayout):
-    """`321+540=8610$`: reversed, operands zero-padded to one width, the answer to one more."""
+    """`321+540=8610$`: reversed, operands zero-padded to one width, the answer one digit more."""
 
     name = "padded"
     summary = "reversed and zero-padded; index within each number as coordinate"
@@ -198,10 +198,10 @@ class Padded(SumLayout):
 
 
 class PlainPadded(SumLayout):
-    """`123+045=0168$`: as people write it, operands zero-padded to one width.
+    """`123+045=0168$`: the usual order, operands zero-padded to one width.
 
-    The answer has one digit more. So the index of a digit tells its place, without the answer
-    being turned: for contrast with `padded`, in which both are done.
+    The answer has one digit more. So the index of a digit determines its place although the answer
+    is not reversed; compare with `padded`, which does both.
     """
 
     name = "plain-padded"
@@ -213,8 +213,8 @@ class PlainPadded(SumLayout):
 class CoupledLayout(SumLayout):
     """`321+54=861$` with coordinates: digits of equal significance share a place.
 
-    The text is that of `reversed`. What is added is structure: `+` stands one place above the
-    first operand's last digit, `=` at place -1, just below the digit that is written next, and the
+    The text is that of `reversed`, with more structure in the coordinates: `+` stands one place
+    above the first operand's last digit, `=` at place -1, one below the digit that follows, and the
     end sign one place above the answer.
     """
 
@@ -229,14 +229,13 @@ class CoupledLayout(SumLayout):
 class PositionCouplingLayout(SumLayout):
     """`653+049=2070$`: the text and the coordinates of Position Coupling.
 
-    Operands are zero-padded to the longer one's n digits and stand in the usual order, the
-    answer has n + 1 digits, least significant first. The coordinate is the source's position
-    id less 1, at start 1: operand digits have ids 2 to n + 1, `+` and `=` share id n + 2, and
-    the answer counts down from n + 1, so that its carry has id 1. The end sign has id 0, as
-    padding has.
-    Source: Cho et al., arXiv 2405.20671, the first form of their code (commit 01dd272); later
-    ones run the other way. Theirs begin with the end sign too; here no sign stands first. Their
-    first digits are uniform over 1 to 9, here 1 is twice as likely as each other.
+    Operands are zero-padded to the longer one's n digits, in the usual order; the answer has n + 1
+    digits, least significant first. The coordinate is the source's position id minus 1, for
+    start 1: operand digits have ids 2 to n + 1, `+` and `=` share id n + 2, and the answer counts
+    down from n + 1, so its carry has id 1. The end sign has id 0, like padding.
+    Source: Cho et al., arXiv 2405.20671, the first version of their code (commit 01dd272); later
+    ones count in the other direction. Their texts begin with the end sign too; here they do not.
+    Their first digits are uniform over 1 to 9, here 1 is twice as likely as each other digit.
     """
 
     name = "position-coupling"
@@ -250,7 +249,7 @@ class PositionCouplingLayout(SumLayout):
         return replace(super().bounds(operator, digits), extents=extents)
 
     def rule(self, state: State, character: str) -> Transition:
-        """Up from 1 in an operand; `+` and `=` one above it; down from there in the answer."""
+        """Count up from 1 in an operand, `+` and `=` one above it, and down in the answer."""
         entry = super().rule(state, character)
         if entry.role == FINISH:
             return entry
@@ -261,12 +260,12 @@ class PositionCouplingLayout(SumLayout):
 
 
 class Begun(DirectLayout):
-    """`#123+45=168$`: the usual order of digits after a begin sign."""
+    """`#123+45=168$`: a begin sign, then the usual order of digits."""
 
     name = "begun"
     summary = "a begin sign, then digits in the usual order; index within each number"
     characters = "0123456789+-*/=#" + END
-    roles = (*DirectLayout.roles, Role("begin"))
+    roles = (*DirectLayout.roles, TokenRole("begin"))
     operators = ("+", "-", "*", "//")
     most = 2
     reverse = reverse_operands = False

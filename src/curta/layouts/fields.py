@@ -1,10 +1,9 @@
-"""`123*  45=+501302501500000000`: every text equally long, every character in its field.
+"""`123*  45=+501302501500000000`: all texts have the same length, in fields of fixed width.
 
-Operands of at most three digits are set to the right of three characters, the operator
-to the left of two. The answer is a sign and six groups of a digit, least significant
-first, and a carry of two: that which a column of a multiplication on paper passes on, 00
-for every other operation. Texts end where the fields do. Source: a decoder for five operations
-of three digits.
+Operands of at most three digits are right-aligned in three characters, the operator left-aligned in
+two. The answer is a sign and six groups, least significant first, each of a digit and a two-digit
+carry: what a column of a long multiplication passes on, 00 for other operations. Texts end with the
+last field. Source: a decoder for five operations of three digits.
 """
 
 import re
@@ -14,9 +13,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int
 
 from curta.layouts.automaton import State, Transition
-from curta.layouts.base import Role, RuledLayout, ShapeBounds, Text
+from curta.layouts.base import RuledLayout, ShapeBounds, Text, TokenRole
 from curta.problems.arithmetic import ARITHMETIC
-from curta.problems.digits import Numbers
+from curta.problems.digits import NumberBatch
 from curta.problems.numerals import to_int, to_text
 from curta.problems.operations import Answer
 from curta.problems.problem import Problem
@@ -25,6 +24,15 @@ from curta.programs.machine.paper import HOME
 WIDTH, GROUPS = 3, 6
 PROMPT, COMPLETION = 2 * WIDTH + 3, 1 + 3 * GROUPS
 FIRST, OPERATOR, SECOND, EQUALS, SIGN, ANSWER, CARRY, BLANK = range(8)
+SPOTS = (
+    *((FIRST, place) for place in reversed(range(WIDTH))),
+    *((OPERATOR, -1),) * 2,
+    *((SECOND, place) for place in reversed(range(WIDTH))),
+    (EQUALS, -1),
+    (SIGN, -1),
+    *((role, place) for place in range(GROUPS) for role in (ANSWER, CARRY, CARRY)),
+)
+"""Role and place of each character of a text."""
 
 
 class Fields(RuledLayout):
@@ -33,14 +41,14 @@ class Fields(RuledLayout):
     characters = "0123456789 +-*%/="
     end_sign = ""
     roles = (
-        Role("first", digit=True),
-        Role("operator"),
-        Role("second", digit=True),
-        Role("equals"),
-        Role("sign"),
-        Role("answer", digit=True),
-        Role("carry", digit=True),
-        Role("blank"),
+        TokenRole("first", digit=True),
+        TokenRole("operator"),
+        TokenRole("second", digit=True),
+        TokenRole("equals"),
+        TokenRole("sign"),
+        TokenRole("answer", digit=True),
+        TokenRole("carry", digit=True),
+        TokenRole("blank"),
     )
     axes = ("place",)
     operators = ("+", "-", "*", "//", "%")
@@ -73,36 +81,33 @@ class Fields(RuledLayout):
         self.accept(operator, digits)
         return ShapeBounds(PROMPT, COMPLETION, ((-1, GROUPS - 1),))
 
-    def tokens(self, operator: str, operands: Numbers, bounds: ShapeBounds) -> Text:
+    def tokens(self, operator: str, operands: NumberBatch, bounds: ShapeBounds) -> Text:
         batch = len(operands.digits)
-        values = _fitted(operands.digits, WIDTH)
+        values = _fit_width(operands.digits, WIDTH)
         blank = jnp.arange(WIDTH)[None, None] >= operands.lengths[..., None]
         first, second = jnp.moveaxis(jnp.where(blank, self.code(" "), values)[..., ::-1], 1, 0)
         result = ARITHMETIC[operator].answer(operands._replace(digits=values))
-        answer = _fitted(result.numbers.digits[:, 0], GROUPS)
+        answer = _fit_width(result.numbers.digits[:, 0], GROUPS)
         carries = _carries(values) if operator == "*" else jnp.zeros_like(answer)
         groups = jnp.stack([answer, carries // 10, carries % 10], axis=-1).reshape(batch, -1)
         sign = jnp.where(result.negative, self.code("-"), self.code("+"))[:, None]
-        mark = self._given(f"{operator:<2}", batch)
-        equals = self._given("=", batch)
+        mark, equals = (
+            jnp.broadcast_to(jnp.array([self.code(c) for c in text]), (batch, len(text)))
+            for text in (f"{operator:<2}", "=")
+        )
         tokens = jnp.concatenate([first, mark, second, equals, sign, groups], axis=1)
         lengths = jnp.full(batch, PROMPT + COMPLETION)
         return Text(tokens.astype(jnp.int32), jnp.full(batch, PROMPT), lengths)
 
     def rule(self, state: State, character: str) -> Transition:
-        """The state is how many characters stand already; further ones are as the last."""
-        spots = _spots()
-        role, place = spots[state]
+        """The state is the number of characters so far; it stays at the last one of a text."""
+        role, place = SPOTS[state]
         blank = character == " " and role in (FIRST, SECOND)
-        after = min(state + 1, len(spots) - 1)
-        return Transition(after, BLANK if blank else role, HOME + place)
-
-    def _given(self, text: str, batch: int) -> Int[Array, "batch characters"]:
-        return jnp.broadcast_to(jnp.array([self.code(c) for c in text]), (batch, len(text)))
+        return Transition(min(state + 1, len(SPOTS) - 1), BLANK if blank else role, HOME + place)
 
 
 def written_carries(problem: Problem) -> list[int]:
-    """What each column of a multiplication on paper passes on; zeros for other operations.
+    """Return what each column of a long multiplication passes on; zeros for other operations.
 
     >>> written_carries(Problem("*", (25, 15)))  # 5 x 5 = 25 passes on 2
     [2, 1, 0, 0, 0, 0]
@@ -119,7 +124,7 @@ def written_carries(problem: Problem) -> list[int]:
 
 
 def _carries(values: Int[Array, "batch 2 width"]) -> Int[Array, "batch groups"]:
-    """As `written_carries`, for a batch of multiplications."""
+    """Return `written_carries` for a batch of multiplications, on the device."""
     first, second = values[:, 0], values[:, 1]
     carries, carry = [], jnp.zeros(len(values), jnp.int32)
     for column in range(GROUPS):
@@ -129,19 +134,11 @@ def _carries(values: Int[Array, "batch 2 width"]) -> Int[Array, "batch groups"]:
     return jnp.stack(carries, axis=1)
 
 
-def _fitted(digits: Int[Array, "*batch width"], width: int) -> Int[Array, "*batch fitted"]:
-    """Digits cut or filled up with zeros to `width` places.
+def _fit_width(digits: Int[Array, "*batch width"], width: int) -> Int[Array, "*batch fitted"]:
+    """Return digits cut, or padded with zeros, to `width` places.
 
-    >>> _fitted(jnp.array([3, 2, 1]), 2).tolist(), _fitted(jnp.array([3]), 2).tolist()
+    >>> _fit_width(jnp.array([3, 2, 1]), 2).tolist(), _fit_width(jnp.array([3]), 2).tolist()
     ([3, 2], [3, 0])
     """
-    spare = max(0, width - digits.shape[-1])
-    return jnp.pad(digits, [(0, 0)] * (digits.ndim - 1) + [(0, spare)])[..., :width]
-
-
-def _spots() -> list[tuple[int, int]]:
-    """Role and place of each character of a text."""
-    below = [WIDTH - 1 - i for i in range(WIDTH)]
-    prompt = [(FIRST, p) for p in below] + [(OPERATOR, -1)] * 2 + [(SECOND, p) for p in below]
-    groups = [(role, p) for p in range(GROUPS) for role in (ANSWER, CARRY, CARRY)]
-    return [*prompt, (EQUALS, -1), (SIGN, -1), *groups]
+    padding = max(0, width - digits.shape[-1])
+    return jnp.pad(digits, [(0, 0)] * (digits.ndim - 1) + [(0, padding)])[..., :width]

@@ -1,10 +1,10 @@
-"""`=54+321______...` and `861$` written over it: an encoder's text, all digits at once.
+"""`=54+321______...` with `861$` written over it: the text of an encoder, all digits at once.
 
-The whole input is reversed and filled up to twice its longest operand and three, so that
-every digit of the answer, least significant first, has a place of the input to be
-written on; operands of up to twenty digits have the same length of text, and so has each
-further ten. Source: an encoder for sums and products (there 42 places for all texts,
-which leaves no filling between the longest operands and the answer).
+The input is reversed and padded to twice the digits of its longest operand plus three, so that each
+digit of the answer, least significant first, has a place in the input to be written over. For the
+width, digits are rounded up to 20, 30, 40, and so on. Source: an encoder for sums and products
+(there 42 places for all texts, which leaves no padding between the longest operands and the
+answer).
 """
 
 import re
@@ -13,9 +13,17 @@ from collections.abc import Sequence
 import jax.numpy as jnp
 
 from curta.layouts.automaton import State, Transition
-from curta.layouts.base import END, Piece, PromptFormat, Role, ShapeBounds, number, number_pattern
+from curta.layouts.base import (
+    END,
+    Piece,
+    PromptFormat,
+    ShapeBounds,
+    TokenRole,
+    number,
+    number_pattern,
+)
 from curta.layouts.direct import ANSWER, EQUALS, FINISH, FIRST, OPERATOR, SECOND, DirectLayout
-from curta.problems.digits import Numbers
+from curta.problems.digits import NumberBatch
 from curta.problems.numerals import to_text
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem
@@ -30,7 +38,7 @@ class Framed(DirectLayout):
     name = "framed"
     summary = "the input reversed and filled up to a fixed length, the answer's digits over it"
     characters = "0123456789+*=" + FILL + END
-    roles = (*DirectLayout.roles[:FILLING], Role("filling"))
+    roles = (*DirectLayout.roles[:FILLING], TokenRole("filling"))
     operators = ("+", "*")
     most = 2
 
@@ -44,7 +52,7 @@ class Framed(DirectLayout):
 
     def prompt_pattern(self, operator: str, digits: int, operands: int) -> str:
         patterns, least, mark = [], 0, re.escape(OPERATIONS[operator].mark)
-        for longest in range(LEAST, digits + STEP, STEP):  # all of a length in one pattern
+        for longest in range(LEAST, digits + STEP, STEP):  # one pattern for each width
             number = number_pattern(min(longest, digits), turned=True)
             size = f"(?=[\\s\\S]{{{frame(longest)}}}(?![\\s\\S]))"
             shorter = f"(?!={number_pattern(least, True)}{mark}{number_pattern(least, True)}_)"
@@ -57,21 +65,21 @@ class Framed(DirectLayout):
         width = frame(max(digits))
         return ShapeBounds(width, sum(answer) + 1, ((-1, max(*digits, *answer)),))
 
-    def _prompt(self, operator: str, operands: Numbers, bounds: ShapeBounds) -> list[Piece]:
+    def _prompt(self, operator: str, operands: NumberBatch, bounds: ShapeBounds) -> list[Piece]:
         batch = len(operands.digits)
         first, second = (
             number(operands.digits[:, place], operands.lengths[:, place]) for place in (0, 1)
         )
         equals, mark = self._sign("=", batch), self._sign(OPERATIONS[operator].mark, batch)
-        written = jnp.sum(operands.lengths, axis=1) + 2
+        used = jnp.sum(operands.lengths, axis=1) + 2
         longest = jnp.max(operands.lengths, axis=1)
         width = 2 * jnp.maximum(-(-longest // STEP) * STEP, LEAST) + 3
-        free = jnp.arange(bounds.prompt)[None] < (width - written)[:, None]
+        free = jnp.arange(bounds.prompt)[None] < (width - used)[:, None]
         filling = Piece(jnp.full(free.shape, self.code(FILL)), free)
         return [equals, second, mark, first, filling]
 
     def rule(self, state: State, character: str) -> Transition:
-        """The part is 0 for the second number, 1 for the first, 2 for the answer."""
+        """As `DirectLayout.rule`, with part 0 for the second operand, 1 for the first."""
         part, in_number = state
         if character.isdecimal():
             return Transition(
@@ -83,7 +91,7 @@ class Framed(DirectLayout):
 
 
 def frame(digits: int) -> int:
-    """Characters of an input whose longest operand has so many digits.
+    """Return the characters of an input whose longest operand has so many digits.
 
     >>> frame(5), frame(21)
     (43, 63)

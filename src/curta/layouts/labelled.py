@@ -1,8 +1,8 @@
-"""`33:c,7:b,012:a` and `acb$` after or over it: letters in the order of their numbers.
+"""`33:c,7:b,012:a` with `acb$` after or over it: letters in the order of their numbers.
 
-The whole problem `a:210,b:7,c:33` is reversed, and so is its answer `bca`. The label `a` ends
-a problem, so it needs no equals sign. Source: an encoder for sums, products and sorting
-(which fills all inputs up to one length; here batches do).
+The problem `a:210,b:7,c:33` is reversed as a whole, and so is its answer `bca`. The label `a` ends
+a problem, so no equals sign is needed. Source: an encoder for sums, products and sorting (which
+pads all inputs to one length; here batches are padded).
 """
 
 import string
@@ -15,10 +15,10 @@ from curta.layouts.base import (
     END,
     Piece,
     PromptFormat,
-    Role,
     RuledLayout,
     ShapeBounds,
     Text,
+    TokenRole,
     flipped,
     join,
     number,
@@ -26,7 +26,7 @@ from curta.layouts.base import (
     sign,
 )
 from curta.problems.arithmetic import ARITHMETIC
-from curta.problems.digits import Numbers, places
+from curta.problems.digits import NumberBatch, places
 from curta.problems.numerals import to_text
 from curta.problems.operations import OPERATIONS, Answer
 from curta.problems.problem import Problem
@@ -41,15 +41,15 @@ class Labelled(RuledLayout):
     summary = "numbers with letters, reversed, then the letters in order; index in each number"
     characters = "0123456789" + LETTERS + ":," + END
     roles = (
-        Role("number", digit=True),
-        Role("colon"),
-        Role("label"),
-        Role("comma"),
-        Role("letter"),
-        Role("end"),
+        TokenRole("number", digit=True),
+        TokenRole("colon"),
+        TokenRole("label"),
+        TokenRole("comma"),
+        TokenRole("letter"),
+        TokenRole("end"),
     )
     linear = False
-    """Bounds are those of the numbers: rounded up, twenty of them would have room for 128."""
+    """So that bounds are not rounded up: twenty numbers would get room for 128."""
     axes = ("index",)
     operators = ("order",)
     most = len(LETTERS)
@@ -84,11 +84,11 @@ class Labelled(RuledLayout):
         count = len(digits)
         return ShapeBounds(sum(digits) + 3 * count - 1, count + 1, ((-1, max(*digits, count)),))
 
-    def tokens(self, operator: str, operands: Numbers, bounds: ShapeBounds) -> Text:
+    def tokens(self, operator: str, operands: NumberBatch, bounds: ShapeBounds) -> Text:
         batch, count = operands.lengths.shape
         prompt = []
         for place in reversed(range(count)):
-            # A number and its letter, with a comma after it unless it is the first one.
+            # A number and its letter, followed by a comma unless it is the first number.
             lengths = operands.lengths[:, place]
             prompt.append(number(operands.digits[:, place], lengths))
             marks = f":{LETTERS[place]}" + "," * (place > 0)
@@ -101,7 +101,7 @@ class Labelled(RuledLayout):
         return join(prompt, [letters, sign(end, batch)], bounds.total, end)
 
     def rule(self, state: State, character: str) -> Transition:
-        """States are whether the problem is over, and whether a digit or a letter stands."""
+        """The state: is the problem over, and has this number (or the answer) begun?"""
         over, in_number = state
         if character.isdecimal() or (over and character in LETTERS):
             role = NUMBER if character.isdecimal() else LETTER

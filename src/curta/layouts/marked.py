@@ -1,4 +1,4 @@
-"""Sums with a mark before each digit of a number: its carry, or its place."""
+"""Sums with a mark before each digit: its carry, or its place."""
 
 import re
 import string
@@ -14,101 +14,100 @@ from curta.layouts.base import (
     END,
     AnswerPattern,
     Piece,
-    Role,
     ShapeBounds,
     Text,
+    TokenRole,
     flipped,
     join,
     number,
 )
 from curta.layouts.direct import DirectLayout, SumLayout
 from curta.problems.arithmetic import ARITHMETIC
-from curta.problems.digits import Numbers
+from curta.problems.digits import NumberBatch
 from curta.problems.numerals import to_int, to_text
 from curta.problems.operations import OPERATIONS, Answer
 from curta.problems.problem import Problem
 
 
 class MarkedLayout(SumLayout):
-    """Sums with a mark before digits, which stands where the digit after it does."""
+    """Sums with marks, each at the position of the digit after it."""
 
-    roles = (*DirectLayout.roles, Role("mark"))
+    roles = (*DirectLayout.roles, TokenRole("mark"))
     begin = (0, False, False)
     marks: str
-    """The characters that are marks."""
+    """All marks."""
 
     def rule(self, state: State, character: str) -> Transition:
-        """Whether a mark stands before it is the third thing to know of a digit."""
-        *before, marked = state
-        mark = character in self.marks
-        entry = super().rule((before[0], before[1]), "0" if mark else character)
-        move = 0 if marked and entry.role % 2 == 0 else entry.move
-        if mark:
+        """As `DirectLayout.rule`; the state also says whether the last character was a mark."""
+        part, in_number, after_mark = state
+        is_mark = character in self.marks
+        entry = super().rule((part, in_number), "0" if is_mark else character)
+        move = 0 if after_mark and entry.role % 2 == 0 else entry.move  # a digit after its mark
+        if is_mark:
             return Transition((*entry.state, True), len(self.roles) - 1, move)
         return entry._replace(state=(*entry.state, False), move=move)
 
 
 def interleaved(marks: Piece, digits: Piece) -> Piece:
-    """Each mark before its digit.
+    """Return each mark followed by its digit.
 
     >>> marks, digits = (number(jnp.array([row]), jnp.array([2])) for row in ([5, 4], [1, 0]))
     >>> interleaved(marks, digits).tokens.tolist()
     [[5, 1, 4, 0]]
     """
-    both = (jnp.stack(parts, axis=-1) for parts in zip(marks, digits, strict=True))
-    return Piece(*(part.reshape(len(digits.tokens), -1) for part in both))
+    pairs = (jnp.stack(columns, axis=-1) for columns in zip(marks, digits, strict=True))
+    return Piece(*(pair.reshape(len(digits.tokens), -1) for pair in pairs))
 
 
 NONE, ONE = ".'"
 
 
 class Carries(MarkedLayout):
-    """`759+860=.5'2'0'1$`: before each digit of the sum a mark of what is carried to its place.
+    """`759+860=.5'2'0'1$`: before each digit of the sum a mark for the carry into its place.
 
-    As `padded` otherwise. A dot where nothing is carried, `'` where 1 is. Program `carried` writes
-    the same, in tokens that tell the parts of a text apart; these characters do not.
+    A dot for no carry, `'` for a carry of 1; otherwise as `padded`. Program `carried` writes the
+    same in tokens that tell the parts of a text apart, which these characters do not.
     """
 
     name = "carries"
     summary = "reversed, zero-padded, the carry before each digit of the sum; index as coordinate"
     characters = "0123456789+=" + END + NONE + ONE
-    roles = (*DirectLayout.roles, Role("carry"))
+    roles = (*DirectLayout.roles, TokenRole("carry"))
     marks = NONE + ONE
     padded = True
 
     def answer_pattern(self, operator: str) -> AnswerPattern:
-        """The digits count, whatever marks there are."""
+        """Read the digits, whatever the marks are."""
         return AnswerPattern(turned=self.reverse, drop=self.marks)
 
     def completion(self, problem: Problem) -> str:
         digits = super().completion(problem)
-        below = [10**place for place in range(len(digits))]
-        carried = (sum(value % unit for value in problem.operands) >= unit for unit in below)
-        return "".join((ONE if c else NONE) + d for c, d in zip(carried, digits, strict=True))
+        units = [10**place for place in range(len(digits))]
+        carries = (sum(value % unit for value in problem.operands) >= unit for unit in units)
+        return "".join((ONE if c else NONE) + d for c, d in zip(carries, digits, strict=True))
 
     def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
         bounds = super().bounds(operator, digits)
         return replace(bounds, completion=2 * bounds.completion - 1)
 
-    def tokens(self, operator: str, operands: Numbers, bounds: ShapeBounds) -> Text:
-        """A carry is what a digit of the sum has beyond those of its place, modulo ten.
+    def tokens(self, operator: str, operands: NumberBatch, bounds: ShapeBounds) -> Text:
+        """Write texts; a carry is a digit of the sum minus the operands' digits, modulo ten.
 
-        `given` has the sum of the operands' digits of each place: in 57 + 98 = 155, from the
-        lowest place on, 5, 5, 1 less 15, 14, 0 is 0, 1, 1.
+        57 + 98 = 155, from the lowest place: digits 5, 5, 1 minus columns 15, 14, 0: 0, 1, 1.
         """
         widest = jnp.max(operands.lengths, axis=1, keepdims=True)
         answer = self._fit(ARITHMETIC[operator].answer(operands).numbers, widest + 1)
         digits, lengths = answer.digits[:, 0], answer.lengths[:, 0]
         wider = digits.shape[1] - operands.digits.shape[2]
-        given = jnp.sum(jnp.pad(operands.digits, ((0, 0), (0, 0), (0, wider))), axis=1)
-        marks = jnp.where((digits - given) % 10 == 0, self.code(NONE), self.code(ONE))
-        work = interleaved(number(marks, lengths), number(digits, lengths))
+        columns = jnp.sum(jnp.pad(operands.digits, ((0, 0), (0, 0), (0, wider))), axis=1)
+        marks = jnp.where((digits - columns) % 10 == 0, self.code(NONE), self.code(ONE))
+        completion = interleaved(number(marks, lengths), number(digits, lengths))
         prompt, stop = self._prompt(operator, operands, bounds), self._sign(END, len(digits))
-        return join(prompt, [work, stop], bounds.total, self.code(END))
+        return join(prompt, [completion, stop], bounds.total, self.code(END))
 
 
 MOST = 128
-"""Digits of an operand: one hint fewer than there are. A size that evaluations round up to."""
+"""Most digits of an operand: one fewer than there are hints; a size evaluations round up to."""
 
 GREEK, CYRILLIC = range(0x3B1, 0x3CA), range(0x410, 0x450)
 LETTERS = string.ascii_letters + "".join(map(chr, (*GREEK, *CYRILLIC)))
@@ -116,15 +115,14 @@ HINTS = LETTERS[: MOST + 1]
 
 
 class Hints(MarkedLayout):
-    """`a0b9c5d7+a0b0c6d8=d5c2b0a1$`: every digit after a hint that says which place it has.
+    """`a0b9c5d7+a0b0c6d8=d5c2b0a1$`: before each digit a hint that identifies its place.
 
-    Operands are zero-padded to one more place than the longer one has and stand in the usual
-    order, each digit after its hint; the answer is as wide, and reversed together with its
-    hints, which are scored like all that is written. Hints ascend from the most significant
-    digit and are the same in all three numbers. In training the first of them is drawn for
-    each problem, uniform over those from which the alphabet suffices (the source's draw ends
-    two earlier); otherwise it is `a`. The alphabet has 129 letters, so operands have at most
-    128 digits.
+    Operands are zero-padded to one place more than the longer one, in the usual order, each digit
+    after its hint. The answer has the same width and is reversed together with its hints, which are
+    scored like its digits. Hints ascend from the most significant digit and are the same in all
+    three numbers. In training the first hint is drawn for each problem, uniform over those for
+    which the alphabet suffices (the source's draw ends two earlier); otherwise it is `a`. The
+    alphabet has 129 letters, so operands have at most 128 digits.
     Source: index hints of Zhou et al., arXiv 2310.16028, as in Cho et al.'s code (arXiv
     2405.20671, `AdditionDatasetWithIndexHints`).
     """
@@ -132,7 +130,7 @@ class Hints(MarkedLayout):
     name = "hints"
     summary = "zero-padded, a hint before each digit, answer reversed; index within each number"
     characters = "0123456789+=" + END + HINTS
-    roles = (*DirectLayout.roles, Role("hint"))
+    roles = (*DirectLayout.roles, TokenRole("hint"))
     marks = HINTS
     reverse_operands = False
     padded = True
@@ -166,21 +164,18 @@ class Hints(MarkedLayout):
         width = max(digits) + self.ahead
         return ShapeBounds(len(digits) * (2 * width + 1), 2 * width + 1, ((-1, width),))
 
-    def tokens(self, operator: str, operands: Numbers, bounds: ShapeBounds) -> Text:
+    def tokens(self, operator: str, operands: NumberBatch, bounds: ShapeBounds) -> Text:
         wider = jnp.pad(operands.digits, ((0, 0), (0, 0), (0, self.ahead)))
         return super().tokens(operator, operands._replace(digits=wider), bounds)
 
     def vary(self, text: Text, keys: Key[Array, " batch"]) -> Text:
-        """Another first hint for each text, such that its last one is still in the alphabet.
-
-        `a2+a4=a6$` may become `k2+k4=k6$`.
-        """
+        """Draw the first hint of each text: `a2+a4=a6$` may become `k2+k4=k6$`."""
         first = self.code(HINTS[0])
-        hint = text.tokens >= first
-        used = jnp.max(jnp.where(hint, text.tokens - first + 1, 0), axis=1)
+        is_hint = text.tokens >= first
+        used = jnp.max(jnp.where(is_hint, text.tokens - first + 1, 0), axis=1)
         draw = jax.vmap(lambda key, most: jax.random.randint(key, (), 0, most + 1))
         start = draw(keys, len(HINTS) - used)[:, None]
-        return text._replace(tokens=jnp.where(hint, text.tokens + start, text.tokens))
+        return text._replace(tokens=jnp.where(is_hint, text.tokens + start, text.tokens))
 
     def _text(self, value: int, width: int, reverse: bool) -> str:
         digits = super()._text(value, width, reverse)

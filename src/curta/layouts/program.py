@@ -1,13 +1,14 @@
-"""Texts that programs write: where every token stands follows from the moves it carries.
+"""The texts of programs: the position of every token follows from the moves of tokens.
 
-A layout made from a machine alone can put problems, follow texts and read answers. What a
-program itself would write it knows only with a recorder, that is, with the program's code.
+A layout with a machine alone can write prompts, follow texts and read answers. It knows the correct
+completions only with a recorder, that is, with the program's code.
 """
 
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from math import log2
 from typing import Any
 
 import jax
@@ -17,8 +18,8 @@ from jaxtyping import Array, Float, Int
 
 from curta.config.errors import UserError, unknown
 from curta.layouts.automaton import Automaton, of_machine
-from curta.layouts.base import Layout, Role, ShapeBounds, Text, TokenPositions
-from curta.problems.digits import Numbers
+from curta.layouts.base import Layout, ShapeBounds, Text, TokenPositions, TokenRole
+from curta.problems.digits import NumberBatch
 from curta.problems.operations import Answer, operation_named
 from curta.problems.problem import Problem, widths
 from curta.problems.sizes import OperandLimits, Sizes
@@ -28,8 +29,11 @@ from curta.programs.machine.store import recorder
 from curta.programs.machine.survey import Recorder
 from curta.programs.user import registry
 
-DRAWN = 100
-"""Random problems of which the longest stands for a size whose largest problem is refused."""
+SAMPLES = 100
+"""Random problems whose longest stands for a size whose largest problem has no answer."""
+
+SHORT = 8
+"""Digits of the problems from which the length of longer ones is estimated."""
 
 
 class ProgramLayout(Layout):
@@ -48,7 +52,7 @@ class ProgramLayout(Layout):
         self.operators = tuple(machine.formats)
         valued = {token.role for token in machine.tokens if token.value is not None}
         self.roles = tuple(
-            Role(role.name, role.name in valued, role.broadcast) for role in machine.roles
+            TokenRole(role.name, role.name in valued, role.broadcast) for role in machine.roles
         )
 
     @cached_property
@@ -60,9 +64,9 @@ class ProgramLayout(Layout):
         return self.machine.end
 
     def other(self, name: str) -> "ProgramLayout":
-        """The same machine, with problems put as another program puts them."""
+        """Return the same machine with the prompts of another program."""
         programs = registry.programs_of(name)
-        program = next((one for one in programs if one.name in self.machine.others), None)
+        program = next((p for p in programs if p.name in self.machine.others), None)
         if program is None:
             raise unknown("other way to write these problems", name, self.machine.others)
         form = self.machine.others[program.name]
@@ -80,7 +84,7 @@ class ProgramLayout(Layout):
         tokens, prompt = self.tokens_of(problem)
         return self.decode(tokens[prompt:-1])
 
-    def tokens(self, operator: str, operands: Numbers, bounds: ShapeBounds) -> Text:
+    def tokens(self, operator: str, operands: NumberBatch, bounds: ShapeBounds) -> Text:
         raise UserError("a program's texts are recorded, not written on the device")
 
     def prompt_tokens(self, problem: Problem) -> list[int]:
@@ -88,7 +92,7 @@ class ProgramLayout(Layout):
         return self.machine.prompt_tokens(problem)
 
     def tokens_of(self, problem: Problem) -> tuple[list[int], int]:
-        """Raises UserError without the program's code."""
+        """Return the text and the length of its prompt; UserError without the program's code."""
         if self.recorder is None:
             raise UserError(
                 f"what the program writes for {problem} is not known here: its code was not run"
@@ -96,22 +100,22 @@ class ProgramLayout(Layout):
         self.accept(problem.operator, widths(problem))
         return self.recorder.record(problem.operator, problem.operands)
 
-    def answer(self, problem: Problem, written: Sequence[int]) -> Answer | None:
-        return self.machine.read_answer(problem, written)
+    def answer(self, problem: Problem, completion: Sequence[int]) -> Answer | None:
+        return self.machine.read_answer(problem, completion)
 
     def value(self, token: int) -> int | None:
         return self.machine.tokens[token].value
 
     def with_value(self, token: int, value: int) -> int | None:
-        """Role, carry and move stay what they are."""
-        written = self.machine.tokens[token]
-        if written.value is None:
+        """Return the token with this value, and the same role, carry and move, if there is one."""
+        old = self.machine.tokens[token]
+        if old.value is None:
             return None
-        return self.machine.numbers.get((value, written.role, written.carry, written.move))
+        return self.machine.numbers.get((value, old.role, old.carry, old.move))
 
     @property
     def digits(self) -> list[int]:
-        """Those of the first answer's role, with the carry and the move that have the most."""
+        """The digits of the first answer's role, with the most frequent carry and move."""
         role = next(iter(self.machine.formats.values())).answer.role
         groups: dict[tuple[Any, ...], list[int]] = {}
         for number, token in enumerate(self.machine.tokens):
@@ -124,26 +128,42 @@ class ProgramLayout(Layout):
         return [token.text for token in self.machine.tokens]
 
     def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
-        """Room for the longest of a few problems of this size; see `bounds_of` for given ones."""
+        """Return bounds for the longest of a few problems of this size."""
         return self.bounds_of(self.long_problems(operator, digits))
 
-    def long_problems(self, operator: str, digits: Sequence[int]) -> list[Problem]:
-        """The largest and the smallest problem with so many digits, as far as they have answers.
+    def estimate_tokens(self, operator: str, digits: tuple[int, ...]) -> int:
+        """Estimate the tokens of the longest text with operands of so many digits.
 
-        If the program refuses both: the longest of some random problems of at most so many digits.
+        Texts of more than 32 digits are extrapolated from those of 8 and 16 digits.
+        """
+
+        def count(digits: tuple[int, ...]) -> int:
+            return len(self.tokens_of(self.long_problems(operator, digits)[0])[0])
+
+        if max(digits) <= 4 * SHORT:
+            return count(digits)
+        shorter = tuple(min(width, SHORT) for width in digits)
+        first, second = (count(tuple(times * width for width in shorter)) for times in (1, 2))
+        growth = max(1.0, log2(second / first))
+        return round(second * (max(digits) / (2 * SHORT)) ** growth)
+
+    def long_problems(self, operator: str, digits: Sequence[int]) -> list[Problem]:
+        """Return the largest and the smallest problem with so many digits, if they have answers.
+
+        If neither has one: the longest of some random problems of at most so many digits.
         """
         base, refuse = self.base(operator), operation_named(operator).refuse
         extremes = self.extremes(operator, digits)
-        every = [operands for operands in extremes if refuse(operands) is None] or extremes
-        if self.recorder is not None and refuse(every[0]) is not None:
+        longest = [operands for operands in extremes if refuse(operands) is None] or extremes
+        if self.recorder is not None and refuse(longest[0]) is not None:
             program, rng = self.recorder.programs[operator], random.Random(0)
             sizes = Sizes((1, digits[0]), (1, digits[-1]), (len(digits), len(digits)))
-            drawn = [sampling.draw(program, sizes, rng) for _ in range(DRAWN)]
-            every = [max(drawn, key=lambda operands: sum(n.bit_length() for n in operands))]
-        return [Problem(operator, operands, base) for operands in every]
+            samples = [sampling.draw(program, sizes, rng) for _ in range(SAMPLES)]
+            longest = [max(samples, key=lambda operands: sum(n.bit_length() for n in operands))]
+        return [Problem(operator, operands, base) for operands in longest]
 
     def extremes(self, operator: str, digits: Sequence[int]) -> list[tuple[int, ...]]:
-        """The largest and the smallest operands with so many digits, in the operands' base."""
+        """Return the largest and the smallest operands with so many digits in their base."""
         operands = self.machine.formats[operator].of_operands(len(digits))
         sizes = [(operand.base, count) for operand, count in zip(operands, digits, strict=True)]
         return [
@@ -152,11 +172,11 @@ class ProgramLayout(Layout):
         ]
 
     def bounds_of(self, problems: Sequence[Problem]) -> ShapeBounds:
-        """Room for these very problems."""
+        """Return bounds for exactly these problems."""
         return self.room_for([self.tokens_of(problem) for problem in problems])
 
     def room_for(self, texts: Sequence[tuple[Sequence[int], int]]) -> ShapeBounds:
-        """Room for these texts."""
+        """Return bounds for these texts, each with the length of its prompt."""
         where = np.concatenate([self.machine.positions(np.array(t)) for t, _ in texts])
         extents = tuple(zip(where.min(0).tolist(), where.max(0).tolist(), strict=True))
         return ShapeBounds(
@@ -165,24 +185,23 @@ class ProgramLayout(Layout):
 
     @cached_property
     def automaton(self) -> Automaton:
-        """The machine, which has a single state."""
         return of_machine(self.machine)
 
     def follow(
         self, tokens: Int[Array, "batch time"], lengths: Int[Array, " batch"]
     ) -> tuple[Int[Array, "batch states"], TokenPositions]:
-        """As a sum of moves since the last home, all tokens at once; see `Machine.positions`."""
-        home, offset = (jnp.asarray(part)[tokens] for part in self.machine.moves)
+        """Sum the moves since the last home, for all tokens at once; see `Machine.positions`."""
+        home, offset = (jnp.asarray(table)[tokens] for table in self.machine.moves)
         total, index = jnp.cumsum(offset, axis=1), jnp.arange(tokens.shape[1])[None]
         since = jax.lax.cummax(jnp.where(home, index[..., None], 0), axis=1)
         before = jnp.take_along_axis(total - offset, since, axis=1)
         position = total - before
-        written = index < lengths[:, None]
-        role = jnp.where(written, jnp.asarray(self.machine.role)[tokens], -1)
+        is_text = index < lengths[:, None]
+        role = jnp.where(is_text, jnp.asarray(self.machine.role)[tokens], -1)
         last = position[jnp.arange(len(tokens)), lengths - 1]
         state = jnp.pad(last, ((0, 0), (1, 0)))
         where = TokenPositions(jnp.broadcast_to(index, tokens.shape), role, position)
         return state, where
 
-    def parts(self) -> Float[np.ndarray, "tokens parts"]:
+    def composition(self) -> Float[np.ndarray, "tokens parts"]:
         return self.machine.parts

@@ -1,9 +1,8 @@
-"""`12+5=17`: numbers modulo another, each a single token of its own.
+"""`12+5=17`: numbers modulo another, each a single token.
 
-There are as many number tokens as residues, and both operands and the answer share them. A number
-stands for its residue: modulo 97, `200` is written `6`. The answer is one token, and ends by that.
-Source: Power et al., Grokking, arXiv 2201.02177. There the operation and the equals sign are tokens
-as here; its other operations and a token that stands for the end are left out.
+There is a token for each residue, shared by operands and answer. A number stands for its residue:
+modulo 97, `200` is written `6`. The answer is one token, so a text needs no end sign.
+Source: Power et al., Grokking, arXiv 2201.02177, without its other operations and its end token.
 """
 
 import re
@@ -17,13 +16,13 @@ from curta.layouts.base import ShapeBounds, Text
 from curta.layouts.direct import DirectLayout
 from curta.problems import digits
 from curta.problems.arithmetic import ARITHMETIC
-from curta.problems.digits import Numbers
+from curta.problems.digits import NumberBatch
 from curta.problems.operations import SIGNS
 from curta.problems.problem import Problem
 
 
 class Residues(DirectLayout):
-    """The layout of one modulus: its name ends in it."""
+    """The layout of one modulus, which its name ends in."""
 
     summary = "modulo a number, one token for each residue; all numbers stand at 0"
     roles = DirectLayout.roles[:5]
@@ -43,7 +42,7 @@ class Residues(DirectLayout):
         return self.prompt_format(problem.operator).write(residues)
 
     def prompt_pattern(self, operator: str, digits: int, operands: int) -> None:
-        """Not described: operands stand for their residues."""
+        """Return None: any number may stand for its residue."""
 
     def completion(self, problem: Problem) -> str:
         return str(problem.truth)
@@ -54,7 +53,7 @@ class Residues(DirectLayout):
     def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
         return ShapeBounds(4, 1, ((-1, 0),))
 
-    def tokens(self, operator: str, operands: Numbers, bounds: ShapeBounds) -> Text:
+    def tokens(self, operator: str, operands: NumberBatch, bounds: ShapeBounds) -> Text:
         """`12+5=17` is 12, the token of `+`, 5, the token of `=`, 17."""
         first, second = digits.residue(operands.digits, self.modulus).T
         answer = ARITHMETIC[operator].answer(operands).numbers.digits[:, 0]
@@ -75,5 +74,5 @@ class Residues(DirectLayout):
         return list(range(self.modulus))
 
     def encode(self, text: str) -> Int[np.ndarray, " tokens"]:
-        found = re.findall("[0-9]+|.", text)
-        return np.array([self._numbers[symbol] for symbol in found], np.int32)
+        symbols = re.findall("[0-9]+|.", text)
+        return np.array([self._numbers[symbol] for symbol in symbols], np.int32)

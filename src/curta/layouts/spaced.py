@@ -1,4 +1,4 @@
-"""Sums and other problems with characters between and around numbers: blanks, filling, spaces."""
+"""Problems with blanks, padding or spaces between and around numbers."""
 
 import re
 from collections.abc import Sequence
@@ -12,14 +12,14 @@ from curta.layouts.base import (
     END,
     AnswerPattern,
     Piece,
-    Role,
     ShapeBounds,
+    TokenRole,
     flipped,
     number,
     number_pattern,
 )
 from curta.layouts.direct import DirectLayout, SumLayout
-from curta.problems.digits import Numbers, places
+from curta.problems.digits import NumberBatch, places
 from curta.problems.numerals import to_text
 from curta.problems.problem import Problem
 from curta.programs.machine.paper import HOME
@@ -28,42 +28,41 @@ BLANK = len(DirectLayout.roles)
 
 
 class Blanks(SumLayout):
-    """`957+ 68=5201$`: numbers in columns, blanks in place of the digits that they lack.
+    """`957+ 68=5201$`: numbers aligned in columns, with blanks for missing digits.
 
-    Operands stand in the usual order, right-aligned to the longer one; the answer is one
-    place wider and least significant digit first, with blanks after it. So the distance from
-    an answer's digit to those that it is the sum of depends on the width and the place alone.
-    The width is that of the problem, not one for all: a fixed one would be the longest sum
-    that could ever be written, and no model could be evaluated beyond its training.
+    Operands are in the usual order, right-aligned to the longer one; the answer is one place wider,
+    least significant digit first, with blanks after it. So the distance from a digit of the answer
+    to the digits that it is the sum of depends on the width and the place alone. The width is that
+    of the problem: a width for all problems would limit evaluations to the sizes of training.
     """
 
     name = "blanks"
     summary = "aligned with blanks, answer reversed; index within each column of digits"
     characters = "0123456789+=" + END + " "
-    roles = (*DirectLayout.roles, Role("blank"))
+    roles = (*DirectLayout.roles, TokenRole("blank"))
     reverse_operands = False
     padded = True
     fill = " "
 
     def answer_pattern(self, operator: str) -> AnswerPattern:
-        reading = super().answer_pattern(operator)
-        return reading._replace(pattern=f"{reading.pattern}{self.fill}*")
+        pattern = super().answer_pattern(operator)
+        return pattern._replace(pattern=f"{pattern.pattern}{self.fill}*")
 
     def rule(self, state: State, character: str) -> Transition:
-        """A blank stands where the digit would."""
+        """As `DirectLayout.rule`; a blank stands where the digit would."""
         if character == self.fill:
             return super().rule(state, "0")._replace(role=BLANK)
         return super().rule(state, character)
 
-    def _fit(self, numbers: Numbers, widest: Int[Array, "batch 1"]) -> Numbers:
-        """The numbers, with the token of a blank for every digit that they lack.
+    def _fit(self, numbers: NumberBatch, widest: Int[Array, "batch 1"]) -> NumberBatch:
+        """Return the numbers with a blank for every missing digit.
 
-        >>> numbers = Numbers(jnp.array([[[8, 6, 0]]]), jnp.array([[2]]))  # 68
+        >>> numbers = NumberBatch(jnp.array([[[8, 6, 0]]]), jnp.array([[2]]))  # 68
         >>> Blanks()._fit(numbers, jnp.array([[3]])).digits.tolist()
         [[[8, 6, 13]]]
         """
-        beyond = places(numbers.digits) >= numbers.lengths[..., None]
-        digits = jnp.where(beyond, self.code(self.fill), numbers.digits)
+        is_missing = places(numbers.digits) >= numbers.lengths[..., None]
+        digits = jnp.where(is_missing, self.code(self.fill), numbers.digits)
         return super()._fit(numbers._replace(digits=digits), widest)
 
 
@@ -74,11 +73,11 @@ PROMPT, LENGTH = 2 * WIDTH + 2, 13
 
 
 class Filled(DirectLayout):
-    """`957+68=1025##` and `##957+68=1025`: the usual order of digits, filled up with `#`.
+    """`957+68=1025##` and `##957+68=1025`: the usual order of digits, padded with `#`.
 
-    `#` ends a text and pads it to thirteen characters, which sums of three digits need. `filled`
-    pads on the right alone. `filled-left` pads the prompt on its left, so that every `=` stands at
-    the same index. Source: a calculator built one component at a time.
+    `#` ends a text and pads it to thirteen characters, enough for sums of three digits. `filled`
+    pads on the right only. `filled-left` pads the prompt on the left, so that every `=` has the
+    same index. Source: a calculator built one component at a time.
     """
 
     name = "filled"
@@ -88,7 +87,7 @@ class Filled(DirectLayout):
     operators = ("+", "-", "*", "//")
     most = 2
     linear = False
-    """Bounds are those of the numbers: rounded up, there would be more padding to score."""
+    """So that bounds are not rounded up, which would add padding to the loss."""
     reverse = reverse_operands = False
 
     def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
@@ -99,21 +98,21 @@ class Filled(DirectLayout):
 class FilledLeft(Filled):
     name = "filled-left"
     summary = "as filled, but the prompt padded on its left to one width"
-    roles = (*DirectLayout.roles[:PADDING], Role("padding"))
+    roles = (*DirectLayout.roles[:PADDING], TokenRole("padding"))
     longest = WIDTH
 
     def prompt(self, problem: Problem) -> str:
         return super().prompt(problem).rjust(PROMPT, FILL)
 
     def prompt_pattern(self, operator: str, digits: int, operands: int) -> str:
-        """With any padding: a tokenizer takes it for end signs, and looks at the others alone."""
+        """Match any padding: a tokenizer takes it for end signs and matches the rest."""
         return f"{FILL}*{super().prompt_pattern(operator, digits, operands)}"
 
     def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
         self.accept(operator, digits)
         return super().bounds(operator, (WIDTH, WIDTH))
 
-    def _prompt(self, operator: str, operands: Numbers, bounds: ShapeBounds) -> list[Piece]:
+    def _prompt(self, operator: str, operands: NumberBatch, bounds: ShapeBounds) -> list[Piece]:
         free = bounds.prompt - 2 - jnp.sum(operands.lengths, axis=1, keepdims=True)
         valid = jnp.arange(bounds.prompt)[None] < free
         padding = Piece(jnp.full(valid.shape, self.code(FILL)), valid)
@@ -129,23 +128,23 @@ SPACE = 6
 
 
 class Spaced(DirectLayout):
-    """`1234 + 5678 =6912$`: sums with spaces, and the same with spaces where none were seen.
+    """`1234 + 5678 =6912$`, and `1 234 + 5 678=6912$`, with spaces in other places.
 
-    Both have the same characters, so a model trained on the one can be evaluated on the other.
-    An answer may be written with any spaces: they are left out before it is read.
+    Both have the same characters, so a model trained on one can be evaluated on the other. Spaces
+    in an answer are ignored.
     Source: a Hugging Face stack for sums of four digits.
     """
 
     name = "spaced"
     summary = "digits in the usual order, spaces around the operator; index in each number"
     characters = "0123456789 +=" + END
-    roles = (*DirectLayout.roles[:SPACE], Role("space"))
+    roles = (*DirectLayout.roles[:SPACE], TokenRole("space"))
     operators = ("+",)
     most = 2
     begin = (0, False, False)
     reverse = reverse_operands = False
     within = ""
-    """What stands after the first digit of each operand."""
+    """What follows the first digit of each operand."""
     signs = (" + ", " =")
 
     def prompt(self, problem: Problem) -> str:
@@ -160,7 +159,7 @@ class Spaced(DirectLayout):
         return "".join(operand + re.escape(signs) for signs in self.signs)
 
     def answer_pattern(self, operator: str) -> AnswerPattern:
-        """As its source: without spaces it is the sum to the letter, without a zero before it."""
+        """As in its source: without spaces it is exactly the sum, without leading zeros."""
         return AnswerPattern("()(0|[1-9][0-9]*)", turned=False, drop=" ")
 
     def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
@@ -168,7 +167,7 @@ class Spaced(DirectLayout):
         return replace(super().bounds(operator, digits), prompt=sum(digits) + signs)
 
     def rule(self, state: State, character: str) -> Transition:
-        """The third thing to know is whether one digit stands: a space may then follow it.
+        """As `DirectLayout.rule`; the state also says whether a number has exactly one digit.
 
         >>> apart = SpacedApart()
         >>> tokens, lengths = jnp.asarray(apart.encode("1 23 +")[None]), jnp.array([6])
@@ -182,20 +181,16 @@ class Spaced(DirectLayout):
         move = HOME + 1 if single and digit else entry.move
         return entry._replace(state=(*entry.state, digit and not in_number), move=move)
 
-    def _prompt(self, operator: str, operands: Numbers, bounds: ShapeBounds) -> list[Piece]:
+    def _prompt(self, operator: str, operands: NumberBatch, bounds: ShapeBounds) -> list[Piece]:
         pieces = []
         for place, signs in enumerate(self.signs):
-            pieces += self._operand(operands.digits[:, place], operands.lengths[:, place])
-            pieces += [self._sign(character, len(operands.digits)) for character in signs]
+            digits, lengths = operands.digits[:, place], operands.lengths[:, place]
+            is_first = jnp.arange(digits.shape[1])[None] == lengths[:, None] - 1
+            pieces.append(flipped(Piece(digits, is_first)))
+            pieces += [self._sign(character, len(digits)) for character in self.within]
+            pieces.append(flipped(number(digits, lengths - 1)))
+            pieces += [self._sign(character, len(digits)) for character in signs]
         return pieces
-
-    def _operand(
-        self, digits: Int[Array, "batch width"], lengths: Int[Array, " batch"]
-    ) -> list[Piece]:
-        """Its first digit, what stands after that, and the others."""
-        first = jnp.arange(digits.shape[1])[None] == lengths[:, None] - 1
-        gap = [self._sign(character, len(digits)) for character in self.within]
-        return [flipped(Piece(digits, first)), *gap, flipped(number(digits, lengths - 1))]
 
 
 class SpacedApart(Spaced):

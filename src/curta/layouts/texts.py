@@ -1,4 +1,4 @@
-"""How the problems of a recipe are written: a published layout, or its programs' machine."""
+"""The layout of a recipe: a published one, or that of its programs' machine."""
 
 import hashlib
 import json
@@ -26,7 +26,7 @@ from curta.programs.user import registry
 
 
 def layout_of(recipe: Recipe) -> Layout:
-    """The layout of a recipe; of programs it is made by running them, once in a process."""
+    """Return the layout of a recipe; programs are run to find it, once in a process."""
     if recipe.layout is not None:
         return layout_named(recipe.layout)
     neighbours = tuple(sorted(getattr(recipe.positions, "neighbours", {}).items()))
@@ -34,11 +34,13 @@ def layout_of(recipe: Recipe) -> Layout:
     return _of_programs(programs, recipe.tasks, recipe.evaluation.layouts, neighbours)
 
 
-def stored(recipe: Recipe, machine: Machine, windows: Windows, where: str) -> ProgramLayout:
-    """The layout of a machine, with its programs where all of them are known in this process.
+def layout_of_machine(
+    recipe: Recipe, machine: Machine, windows: Windows, where: str
+) -> ProgramLayout:
+    """Return the layout of a machine, with a recorder if all programs are known in this process.
 
-    They came with Curta, were registered, or stand in a file that was executed. UserError if what
-    is stored there is the machine of other operators.
+    Known are Curta's, registered ones, and those of an executed file. Raises UserError if the
+    machine in `where` has other operators than the recipe.
     """
     store.check_operators(machine, [task.operator for task in recipe.tasks], where)
     recorder = registry.recorder_of(recipe.programs, recipe.tasks, machine)
@@ -52,10 +54,10 @@ def _of_programs(
     others: tuple[str, ...],
     neighbours: tuple[tuple[str, tuple[str, ...]], ...],
 ) -> ProgramLayout:
-    """Return the layout of those programs that the trained tasks need.
+    """Return the layout of the programs of these tasks; arguments are tuples, to be cached by.
 
     `others` are names of programs that write held-out problems too; `neighbours` are those that
-    the recipe sets, by role. All are tuples, since results are cached by them.
+    the recipe sets, by role.
     """
     chosen = []
     for task in trained:
@@ -74,17 +76,17 @@ def _of_programs(
     for role, texts in neighbours:
         if role not in roles:
             raise UserError(f"positions.neighbours: there is no role {role!r}: {', '.join(roles)}")
-        windows = windows | {role: tuple(_neighbour(machine, text) for text in texts)}
+        windows = windows | {role: tuple(_parse_neighbour(machine, text) for text in texts)}
     return ProgramLayout(machine, windows, store.recorder(machine, chosen))
 
 
 def _surveyed(
     programs: list[Program], sizes: dict[str, Sizes], others: list[Program]
 ) -> tuple[Machine, Windows]:
-    """Return their machine and windows: from the cache, where the same was surveyed before."""
+    """Survey programs; return their machine and windows, from the cache if it has them."""
     path = None
     if all(map(unchanging, programs)):
-        origins = [[(p.name, p.base, p.file) for p in some] for some in (programs, others)]
+        origins = [[(p.name, p.base, p.file) for p in group] for group in (programs, others)]
         key = hashlib.sha256(repr((sizes, origins, surveys.TOKENS)).encode())
         for source in sources():
             key.update(source.read_bytes())
@@ -99,23 +101,23 @@ def _surveyed(
 
 
 def sources() -> list[Path]:
-    """Every file that a survey or a list depends on."""
+    """Return every file that a survey, or a list of windows, depends on."""
     return sorted(Path(programs.__file__).parent.rglob("*.py"))
 
 
 def unchanging(program: Program) -> bool:
-    """Whether its name tells its code: it came with Curta, or stands in a file that has a hash.
+    """Return whether a program's name identifies its code: Curta's, or a file's with a hash.
 
-    Nothing tells whether one that was registered has changed.
+    The code of a registered program may change unnoticed.
     """
     return bool(program.file) or program.name in PROGRAMS
 
 
-def _neighbour(machine: Machine, text: str) -> Neighbour:
-    """Return `"b place+1 row-1"`, as a recipe writes it, as a role and a displacement."""
+def _parse_neighbour(machine: Machine, text: str) -> Neighbour:
+    """Parse `"b place+1 row-1"`, as a recipe writes it, into a role and a displacement."""
     match = re.fullmatch(r"(.*?)((?: +\S+[+-]\d+)*) *", text)
     role, moves = match.groups() if match else (text, "")
-    if role not in [one.name for one in machine.roles]:
+    if role not in [other.name for other in machine.roles]:
         raise UserError(f"positions.neighbours: {text!r} names no role: such as 'sum place+1'")
     displacement = dict.fromkeys(machine.axes, 0)
     for axis, step in re.findall(r"(\S+)([+-]\d+)", moves):

@@ -1,4 +1,4 @@
-"""A model on other inputs than whole texts: token by token with a cache, and over windows."""
+"""A model on inputs other than whole texts: token by token with a cache, and over windows."""
 
 from functools import partial
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, Int
 
 from curta.layouts import ShapeBounds, TokenPositions
 from curta.layouts.program import ProgramLayout
-from curta.model.layers import Flat, KVHeads, Logits, Slots, Tap, Tokens, below, untouched
+from curta.model.layers import Flat, KVHeads, Logits, Slots, Tap, Tokens, no_tap, prefixed
 from curta.model.positions.window import WindowEncoding
 from curta.model.transformer import (
     AttentionOutput,
@@ -24,18 +24,18 @@ from curta.model.transformer import (
 class Cache(NamedTuple):
     """Keys and values of all tokens so far, for each attention layer, and where they stand.
 
-    The same block has others in every recurrence.
+    Every recurrence has keys and values of its own.
     """
 
     keys: tuple[Slots, ...]
     values: tuple[Slots, ...]
-    index: Any
+    index: Any  # of the encoding: see Encoding.index
 
 
 def empty_cache(
     model: Transformer, where: TokenPositions, slots: int, bounds: ShapeBounds
 ) -> Cache:
-    """A cache with `slots` tokens' room for each text of the batch."""
+    """Return a cache with room for `slots` tokens of each text of the batch."""
     config = model.config
     shape = (config.num_recurrences, len(where.index), slots, config.kv_heads, config.head_dim)
     blanks = (jnp.zeros(shape),) * config.num_attention_layers
@@ -45,20 +45,19 @@ def empty_cache(
 def decode_step(
     model: Transformer, cache: Cache, tokens: Tokens, where: TokenPositions
 ) -> tuple[Cache, Logits]:
-    """Appends tokens at the slots `where.index`; logits for what follows each of them."""
+    """Append tokens at the slots `where.index`; return the cache, and logits after each token."""
     index = model.positions.insert(cache.index, where)
     context, count = model.context(tokens, where, index), model.config.num_recurrences
+    rows = jnp.arange(len(tokens))[:, None]
 
-    slots = jnp.arange(len(tokens))[:, None]
-
-    def recur(number: Array | int, now: tuple[Flat, Cache]) -> tuple[Flat, Cache]:
-        x, cache = now
+    def recur(number: Array | int, carry: tuple[Flat, Cache]) -> tuple[Flat, Cache]:
+        x, cache = carry
 
         def store(
             past: tuple[Slots, Slots], keys: KVHeads, values: KVHeads
         ) -> tuple[Array, Array, tuple[Slots, Slots]]:
-            """Return everything cached, including the new tokens, and the updated cache."""
-            spot = (number, slots, where.index)
+            """Return all keys and values of this recurrence, the new ones included; the cache."""
+            spot = (number, rows, where.index)
             past = past[0].at[spot].set(keys), past[1].at[spot].set(values)
             return past[0][number], past[1][number], past
 
@@ -66,49 +65,46 @@ def decode_step(
             partial(model.attend, store=partial(store, past))
             for past in zip(cache.keys, cache.values, strict=True)
         ]
-        x, kept = model.in_turn(x, context, attends)
-        keys, values = zip(*kept, strict=True)
+        x, layer_caches = model.run_blocks(x, context, attends)
+        keys, values = zip(*layer_caches, strict=True)
         return x, Cache(keys, values, cache.index)
 
-    now = model.begin(context.entry), cache._replace(index=index)
-    x, cache = recur(0, now) if count == 1 else jax.lax.fori_loop(0, count, recur, now)
+    carry = model.initial_state(context.embedded), cache._replace(index=index)
+    x, cache = recur(0, carry) if count == 1 else jax.lax.fori_loop(0, count, recur, carry)
     return cache, model.logits(x, where.index)
 
 
 def logits_of_windows(
-    model: Transformer, rows: Int[Array, "batch cells"], tap: Tap = untouched
+    model: Transformer, rows: Int[Array, "batch cells"], tap: Tap = no_tap
 ) -> Float[Array, "batch vocabulary"]:
-    """Logits for what follows windows: a query's token, then its neighbours'; see `seen`.
+    """Return logits for what follows each window: the query's token, then its neighbours'.
 
-    The one attention layer is the first, so keys and values of a token depend on nothing
-    but the token: they are calculated once for the vocabulary and looked up. The tap is given
-    the sites of `inspection` from `layer.0.attention.heads` on, a row for each window, and before
-    them `layer.0.before`, a row for each token of the vocabulary.
+    Windows need the first layer to be the only one that attends. Keys and values of a token then
+    depend on the token alone: they are computed once for the vocabulary and looked up. The tap is
+    called at the sites of `inspection` from `layer.0.attention.heads` on, with one row a window;
+    `layer.0.before` has one row for each token of the vocabulary.
     """
-    entry = vocabulary(model)
-    context, attend = BlockContext(None, None, entry), partial(_attend, model, rows=rows)
-    x, context = model.block(0)(model.begin(entry), context, attend, below(tap, "layer.0."))
-    x = _rest(model, x, context, tap)
+    embedded = vocabulary(model)
+    context, attend = BlockContext(None, None, embedded), partial(_attend, model, rows)
+    x = model.initial_state(embedded)
+    x, context = model.block(0)(x, context, attend, prefixed(tap, "layer.0."))
+    if tap is no_tap:
+        x = scan_blocks(model.block(slice(1, None)), x, context)
+    else:
+        for number in range(1, model.config.num_layers):
+            x, _ = model.block(number)(x, context, None, prefixed(tap, f"layer.{number}."))
     return model.logits(x, rows[None, :, 0], tap)[0]
-
-
-def _rest(model: Transformer, x: Flat, context: BlockContext, tap: Tap) -> Flat:
-    """All layers after the first; with a tap, one after the other."""
-    if tap is untouched:
-        return scan_blocks(model.block(slice(1, None)), x, context)
-    for number in range(1, model.config.num_layers):
-        x, _ = model.block(number)(x, context, None, below(tap, f"layer.{number}."))
-    return x
 
 
 def _attend(
     model: Transformer,
+    rows: Int[Array, "batch cells"],
     block: Block,
     x: Flat,
     context: BlockContext,
-    rows: Int[Array, "batch cells"],
+    tap: Tap,
 ) -> AttentionOutput:
-    """`x` is the vocabulary; the first token of each window sees the window, and goes on."""
+    """Let the first token of each window attend to the window; `x` is the whole vocabulary."""
     assert isinstance(model.positions, WindowEncoding)
     h = block.sublayer_input(x, block.attention, context)
     query, keys, values = (project(block, h, name, len(x)) for name in ("query", "key", "value"))
@@ -116,14 +112,15 @@ def _attend(
         query = query * model.config.head_dim**0.5
     keys, values = model.repeat_kv(keys), model.repeat_kv(values)
     heads = model.positions.of_windows(block.positions, rows, query, keys, values)
-    exact = x.astype(jnp.float32)  # its gradient is a sum over the windows of each token
-    x = exact[rows[:, 0]].astype(x.dtype)
-    context = context._replace(entry=context.entry[rows[:, 0]])
-    return AttentionOutput(x, context, heads.reshape(len(rows), -1), context)
+    # In float32, since the gradient sums over all windows that begin with the same token.
+    x = x.astype(jnp.float32)[rows[:, 0]].astype(x.dtype)
+    context = context._replace(embedded=context.embedded[rows[:, 0]])
+    output = block.attention_output(heads.reshape(len(rows), -1), tap)
+    return AttentionOutput(x, context, output, context)
 
 
 def vocabulary(model: Transformer) -> Float[Array, "tokens width"]:
-    """The vector of each token, its role's included."""
+    """Return the vector of each token of a program, with that of its role."""
     if model.roles is None:
         return model.characters()
     assert isinstance(model.layout, ProgramLayout)

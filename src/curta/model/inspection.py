@@ -1,31 +1,30 @@
-"""Looking inside: logits after every token, and what is calculated on the way, by name.
+"""Logits after every token, and everything computed on the way, by name.
 
-A *site* is a named value of the forward pass, such as `layer.0.attention.weights`. Those of a
-model with several recurrences begin with `recurrence.R.`; `embedding`, `final` and `logits` are
-there once. `AXES` says what the rest of a name stands for.
+A *site* is a named value of the forward pass, such as `layer.0.attention.weights`. If the model has
+several recurrences, names begin with `recurrence.R.`, except `embedding`, `final` and `logits`,
+which exist once. `AXES` gives the axes of each kind of site.
 
-    embedding            vectors of the tokens; those of roles and positions, where added, included
-    layer.L.before       the state that a layer begins with, the injected input added
-    layer.L.attention.queries, .keys, .values   as heads use them: turned by the encoding, shared
+    embedding            vectors of the tokens, with those of roles and positions if added
+    layer.L.before       the state that a layer starts from, with the injected input
+    layer.L.attention.queries, .keys, .values   as heads use them: rotated by the encoding, shared
                          keys and values repeated
-    layer.L.attention.weights   the share of each key; what lacks to 1 under a window goes to
-                         neighbours that are not there
+    layer.L.attention.weights   the share of each key; under a window the remainder is attention to
+                         absent neighbours
     layer.L.attention.heads     what each head adds to the state, after the out matrix
-    layer.L.attention.output    their sum, and the bias
+    layer.L.attention.output    their sum, plus the bias
     layer.L.middle       the state between attention and MLP
     layer.L.mlp.inner    the inner layer, after activation and gate
     layer.L.mlp.output   what the MLP adds to the state
-    layer.L.after        the state after the layer, normalised where the norm stands there
-    final                the last state as the head is given it
+    layer.L.after        the state after the layer, normalised if the norm stands there
+    final                the input of the head
     logits               for what follows each token
 
-So `after` is `before` + `attention.output` + `mlp.output`, where no norm stands after a sub-layer
-and no input is injected between the two. MLP-only layers have neither attention nor `middle`.
+So `after` is `before` + `attention.output` + `mlp.output`, unless a norm follows a sub-layer or
+input is injected between the two. MLP-only layers have neither attention nor `middle`.
 """
 
 import re
 from collections.abc import Collection, Mapping
-from functools import partial
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -33,7 +32,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from curta.layouts import ShapeBounds, TokenPositions
-from curta.model.layers import Logits, Tap, Tokens, below, untouched
+from curta.model.layers import Logits, Tap, Tokens, no_tap, prefixed
 from curta.model.transformer import Transformer
 
 _STATE = ("problem", "position", "feature")
@@ -55,11 +54,11 @@ AXES: dict[str, tuple[str, ...]] = {
     "final": _STATE,
     "logits": ("problem", "position", "token"),
 }
-"""The axes of every kind of site: of its name without recurrence and layer."""
+"""The axes of each kind of site, that is, of its name without recurrence and layer."""
 
 
 def kind(site: str) -> str:
-    """What a site is, wherever it stands.
+    """Return the kind of a site: its name without recurrence and layer.
 
     >>> kind("recurrence.0.layer.1.mlp.inner"), kind("final")
     ('mlp.inner', 'final')
@@ -67,45 +66,39 @@ def kind(site: str) -> str:
     return re.sub(r"^(recurrence\.\d+\.)?(layer\.\d+\.)?", "", site)
 
 
-class Change(NamedTuple):
-    """What stands in place of a site's value, and where; both broadcast to its shape."""
+class SiteChange(NamedTuple):
+    """Values to put at a site, where the mask is True; both broadcast to the shape of the site."""
 
     mask: Bool[Array | np.ndarray, "..."]
     values: Float[Array | np.ndarray, "..."]
 
 
-def recorded(
+def record_activations(
     model: Transformer,
     tokens: Tokens,
     where: TokenPositions,
     bounds: ShapeBounds,
     sites: Collection[str] | None = None,
-    changes: Mapping[str, Change] | None = None,
+    changes: Mapping[str, SiteChange] | None = None,
 ) -> dict[str, Array]:
-    """The values of these sites, by default of all, each with the axes of its kind.
+    """Return the values at these sites (default: all), each with the axes of its kind.
 
-    With changes, as they are when other values stand in these sites' place.
+    With `changes`, the values of a forward pass in which these sites are overwritten.
     """
-    found, changed = dict[str, Array](), changes or {}
+    activations, changes = dict[str, Array](), changes or {}
 
     def tap(site: str, value: Array) -> Array:
-        whole = _whole(site, value, tokens.shape)
-        if site in changed:
-            whole = jnp.where(changed[site].mask, changed[site].values, whole)
+        axes, full = AXES[kind(site)], value
+        if "position" in axes:  # the model has batch and time as one axis
+            full = value.reshape(*tokens.shape, *value.shape[value.ndim - len(axes) + 2 :])
+        if site in changes:
+            full = jnp.where(changes[site].mask, changes[site].values, full)
         if sites is None or site in sites:
-            found[site] = whole
-        return whole.reshape(value.shape)
+            activations[site] = full
+        return full.reshape(value.shape)
 
     all_logits(model, tokens, where, bounds, tap)
-    return found
-
-
-def _whole(site: str, value: Array, shape: tuple[int, ...]) -> Array:
-    """A site's value with a batch and a time axis, where it has the two as one."""
-    axes = AXES[kind(site)]
-    if "position" not in axes:
-        return value
-    return value.reshape(*shape, *value.shape[value.ndim - len(axes) + 2 :])
+    return activations
 
 
 def all_logits(
@@ -113,18 +106,15 @@ def all_logits(
     tokens: Tokens,
     where: TokenPositions,
     bounds: ShapeBounds,
-    tap: Tap = untouched,
+    tap: Tap = no_tap,
 ) -> Logits:
-    """Logits for what follows every token; the tap is given every site on the way."""
+    """Return logits after every token; the tap is called at every site on the way."""
     context = model.context(tokens, where, model.positions.index(where, bounds))
-    context = context._replace(entry=tap("embedding", context.entry))
-    x = model.begin(context.entry)
+    context = context._replace(embedded=tap("embedding", context.embedded))
+    x = model.initial_state(context.embedded)
     count = model.config.num_recurrences
     for number in range(count):
-        here = below(tap, f"recurrence.{number}.") if count > 1 else tap
-        attends = [
-            partial(model.attend, tap=below(here, f"layer.{layer}."))
-            for layer in range(model.config.num_attention_layers)
-        ]
-        x, _ = model.in_turn(x, context, attends, here)
+        recurrence_tap = prefixed(tap, f"recurrence.{number}.") if count > 1 else tap
+        attends = [model.attend] * model.config.num_attention_layers
+        x, _ = model.run_blocks(x, context, attends, recurrence_tap)
     return model.logits(x, tokens, tap)

@@ -1,7 +1,7 @@
-"""The layers of a block: weights, what MLP, norm and dropout calculate, what passes between.
+"""The layers of a block: their weights, and what MLP, norm and dropout compute.
 
-Attention is in `transformer`, with its encoding of positions. A bias is named after what it
-follows: `up_bias`, and `gain_bias` of a norm.
+Attention is in `transformer`, beside the position encoding that it uses. A bias is named after the
+weight it follows: `up_bias` follows `up`, `gain_bias` a norm's gain.
 """
 
 from collections.abc import Callable
@@ -23,26 +23,6 @@ Flat = Float[Array, "tokens width"]
 Gains = Float[Array, "*blocks width"] | None
 Biases = Weight | None  # blocks features
 
-Tap = Callable[[str, Array], Array]
-"""Given the name of a site and its value, the value that the model goes on with.
-
-The model calls `tap(site, value)` at named sites of the forward pass. Without a tap that is
-`untouched`, which returns the value itself: the compiled program is as if there were no sites.
-"""
-
-
-def untouched(site: str, value: Array) -> Array:
-    """No tap at all."""
-    return value
-
-
-def below(tap: Tap, prefix: str) -> Tap:
-    """The same tap for sites whose names lack what they begin with, such as `layer.0.`."""
-    if tap is untouched:
-        return untouched
-    return lambda site, value: tap(prefix + site, value)
-
-
 Tokens = Int[Array, "batch time"]
 Queries = Int[Array, "batch queries"]
 Logits = Float[Array, "batch queries vocabulary"]
@@ -50,41 +30,60 @@ Heads = Float[Array, "batch time heads features"]
 KVHeads = Float[Array, "batch time kv_heads features"]
 Slots = Float[Array, "recurrences batch slots heads features"]
 
+Tap = Callable[[str, Array], Array]
+"""Takes the name of a site and its value, and returns the value that the model goes on with.
+
+The model calls `tap(site, value)` at named sites of the forward pass. `no_tap` leaves no trace in
+the compiled program.
+"""
+
+
+def no_tap(site: str, value: Array) -> Array:
+    """Return the value unchanged."""
+    return value
+
+
+def prefixed(tap: Tap, prefix: str) -> Tap:
+    """Return a tap that adds a prefix, such as `layer.0.`, to the names of its sites."""
+    if tap is no_tap:
+        return no_tap
+    return lambda site, value: tap(prefix + site, value)
+
 
 class States(NamedTuple):
-    """The queries' state after each recurrence but the last, if any, and after the last."""
+    """States of the queries: after each recurrence but the last (if recorded), and at the end."""
 
     earlier: Float[Array, "recurrences queries width"] | None
     last: Flat
 
     def after(self, num_recurrences: Int[Array, ""]) -> Flat:
-        """The state after so many recurrences, at least one."""
+        """Return the state after so many recurrences, at least one."""
         if self.earlier is None:
             return self.last
         return jnp.concatenate([self.earlier, self.last[None]])[num_recurrences - 1]
 
 
-def rows_of(
+def one_hot_rows(
     table: Float[Array, "rows width"], index: Int[Array, "batch time"]
 ) -> Float[Array, "batch time width"]:
-    """`table[index]` as a matrix product: its gradient is one too, not a serial scatter."""
+    """Return `table[index]` as a matrix product, whose gradient is no serial scatter."""
     return jax.nn.one_hot(index, len(table), dtype=table.dtype) @ table
 
 
-def pick(tree: Any, queries: Int[Array, "batch queries"]) -> Any:
-    """The rows that belong to `queries`, of flat activations or of whole `TokenPositions`s.
+def select_queries(tree: Any, queries: Int[Array, "batch queries"]) -> Any:
+    """Return the rows at `queries` of flat activations, or of a whole `TokenPositions`.
 
-    Two texts of three tokens are rows 0-2 and 3-5; queries [[2], [1]] are rows 2 and 4.
+    Two texts of three tokens are rows 0-2 and 3-5; queries [[2], [1]] select rows 2 and 4.
     """
     rows = jnp.arange(len(queries))[:, None]
     if isinstance(tree, TokenPositions):
-        return jax.tree.map(lambda part: part[rows, queries], tree)
+        return jax.tree.map(lambda column: column[rows, queries], tree)
     time = len(tree) // len(queries)
     return tree[(rows * time + queries).reshape(-1)]
 
 
 DropoutMask = Bool[Array, "..."] | None
-"""Which numbers stay; None if all do."""
+"""True where a number stays; None if all stay."""
 
 
 class Dropout(NamedTuple):
@@ -94,73 +93,52 @@ class Dropout(NamedTuple):
     attention: DropoutMask = None  # blocks batch queries heads keys
     mlp: DropoutMask = None  # blocks tokens wide
 
-    def of(self, queries: Int[Array, "batch queries"]) -> "Dropout":
-        """The masks of all blocks for some of the tokens; texts are rows of equal length.
+    def for_queries(self, queries: Int[Array, "batch queries"]) -> "Dropout":
+        """Return the masks of some tokens only; texts are rows of equal length.
 
-        Of two texts of three tokens, queries [[2], [1]] keep what is left of tokens 2 and 4.
+        Two texts of three tokens, queries [[2], [1]]: the masks of tokens 2 and 4.
         """
         rows = jnp.arange(len(queries))[:, None]
 
-        def flat(mask: Bool[Array, "*blocks tokens width"]) -> Bool[Array, "*blocks queries width"]:
+        def select(
+            mask: Bool[Array, "*blocks tokens width"],
+        ) -> Bool[Array, "*blocks queries width"]:
             *first, _, width = mask.shape
-            each = mask.reshape(*first, len(queries), -1, width)
-            return each[..., rows, queries, :].reshape(*first, -1, width)
+            by_text = mask.reshape(*first, len(queries), -1, width)
+            return by_text[..., rows, queries, :].reshape(*first, -1, width)
 
         return Dropout(
-            None if self.output is None else flat(self.output),
+            None if self.output is None else select(self.output),
             None if self.attention is None else self.attention[:, rows, queries],
-            None if self.mlp is None else flat(self.mlp),
+            None if self.mlp is None else select(self.mlp),
         )
-
-    def without_attention(self) -> "Dropout":
-        """Those of blocks that do not attend."""
-        return self._replace(attention=None)
 
 
 NO_DROPOUT = Dropout()
-"""Left out of a model that is not in training."""
+"""The masks of a model outside of training."""
 
-
-def draw_dropout(key: PRNGKeyArray | None, config: ModelConfig, batch: int, time: int) -> Dropout:
-    """The masks of every block; nothing is left out without a key.
-
-    There are four sites: the embedding, attention weights, the MLP's inner layer, and what each
-    sub-layer adds to the state. Source: Srivastava et al., JMLR 15, 2014.
-    """
-    site, tokens = partial(dropout_mask, key, config), batch * time
-    return Dropout(
-        site("output", config.num_layers, 2, tokens, config.width),
-        site("attention", config.num_attention_layers, batch, time, config.heads, time),
-        site("mlp", config.num_layers, tokens, config.mlp_width),
-    )
+_SITE_NUMBER: dict[DropoutSite, int] = {"embedding": 0, "output": 1, "attention": 2, "mlp": 3}
 
 
 def dropout_mask(
     key: PRNGKeyArray | None, config: ModelConfig, site: DropoutSite, *shape: int
 ) -> DropoutMask:
-    """One draw for all numbers of a site; None if the recipe leaves out none of them.
+    """Draw the mask of one site; None without a key, or if the recipe has no dropout there.
 
-    Half a random word decides on each: that is exact to 1 / 131,072, in half the time.
+    Half a random word decides on each number: that takes half the time, exact to 1 / 131,072.
+    Source: Srivastava et al., JMLR 15, 2014.
     """
     if key is None or not config.dropout or site not in config.dropout_sites:
         return None
-    key = jax.random.fold_in(key, _NUMBER[site])
-    return halves(key, shape) >= round(config.dropout * 2**16)
-
-
-def halves(key: PRNGKeyArray, shape: tuple[int, ...]) -> Int[Array, "..."]:
-    """Random numbers below 2^16 of that shape: two of each word, 9 and 7 of 0x00070009."""
     count = prod(shape)
-    words = jax.random.bits(key, (-(-count // 2),))
-    values = jax.lax.bitcast_convert_type(words, jnp.uint16)
-    return values.reshape(-1)[:count].reshape(shape).astype(jnp.int32)
+    words = jax.random.bits(jax.random.fold_in(key, _SITE_NUMBER[site]), (-(-count // 2),))
+    # 0x00070009 is the two numbers 9 and 7.
+    halves = jax.lax.bitcast_convert_type(words, jnp.uint16).reshape(-1)[:count]
+    return halves.reshape(shape).astype(jnp.int32) >= round(config.dropout * 2**16)
 
 
-_NUMBER: dict[DropoutSite, int] = {"embedding": 0, "output": 1, "attention": 2, "mlp": 3}
-
-
-def dropped(config: ModelConfig, x: Array, mask: DropoutMask) -> Array:
-    """`x` with only what the mask leaves, scaled up so that its mean stays."""
+def apply_dropout(config: ModelConfig, x: Array, mask: DropoutMask) -> Array:
+    """Return `x` with zeros outside the mask, scaled up so that its mean stays."""
     return x if mask is None else jnp.where(mask, x / (1 - config.dropout), 0.0)
 
 
@@ -173,10 +151,10 @@ ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
 }
 
 
-class Attention(eqx.Module):
+class AttentionWeights(eqx.Module):
     """Weights of an attention layer, or of all of them, stacked along a leading axis.
 
-    What follows from others, by `model.weight_sharing`, is None (`sharing`).
+    A weight that follows from others by `model.weight_sharing` is None: see `weights.unshared`.
     """
 
     query: Weight  # blocks width width
@@ -194,7 +172,7 @@ class Attention(eqx.Module):
     after_bias: Biases = None
 
 
-class MLP(eqx.Module):
+class MLPWeights(eqx.Module):
     """Feed-forward weights of a block, or of all of them, stacked along a leading axis."""
 
     up: Weight  # blocks width wide
@@ -209,53 +187,55 @@ class MLP(eqx.Module):
     after_bias: Biases = None
 
 
-def attention(config: ModelConfig) -> Attention:
-    """Weights of all attention layers, still to be drawn."""
+def init_attention(config: ModelConfig) -> AttentionWeights:
+    """Describe the weights of all attention layers; `weights.draw` draws them."""
     width, count, scale = config.width, config.num_attention_layers, config.width**-0.5
-    smaller = 1.0 if config.attention_scale else config.head_dim**-0.5
-    query, out = (normal(count, width, width, scale=scale * by) for by in (smaller, 1.0))
     kv_width = config.kv_heads * config.head_dim
-    shared = normal(count, width, kv_width, scale=scale)
-    return Attention(
-        *(query, shared, shared, out, *_gains(config, count)),
-        query_bias=bias(config, "qkv", count, width),
-        key_bias=bias(config, "qkv", count, kv_width),
-        value_bias=bias(config, "qkv", count, kv_width),
-        out_bias=bias(config, "out", count, width),
-        **_norm_biases(config, count),
+    kv = normal(count, width, kv_width, scale=scale)
+    query_scale = scale * (1.0 if config.attention_scale else config.head_dim**-0.5)
+    return AttentionWeights(
+        query=normal(count, width, width, scale=query_scale),
+        key=kv,
+        value=kv,
+        out=normal(count, width, width, scale=scale),
+        query_bias=init_bias(config, "qkv", count, width),
+        key_bias=init_bias(config, "qkv", count, kv_width),
+        value_bias=init_bias(config, "qkv", count, kv_width),
+        out_bias=init_bias(config, "out", count, width),
+        **_norm_parameters(config, count),
     )
 
 
-def mlp(config: ModelConfig) -> MLP:
-    """Feed-forward weights of all blocks, still to be drawn."""
+def init_mlp(config: ModelConfig) -> MLPWeights:
+    """Describe the feed-forward weights of all blocks; `weights.draw` draws them."""
     width, count, wide = config.width, config.num_layers, config.mlp_width
     up = normal(count, width, wide, scale=width**-0.5)
-    down = normal(count, wide, width, scale=wide**-0.5)
-    return MLP(
-        *(up, down, *_gains(config, count), up if config.gated else None),
-        up_bias=bias(config, "mlp", count, wide),
-        down_bias=bias(config, "mlp", count, width),
-        gate_bias=bias(config, "mlp", count, wide) if config.gated else None,
-        **_norm_biases(config, count),
+    return MLPWeights(
+        up=up,
+        down=normal(count, wide, width, scale=wide**-0.5),
+        gate=up if config.gated else None,
+        up_bias=init_bias(config, "mlp", count, wide),
+        down_bias=init_bias(config, "mlp", count, width),
+        gate_bias=init_bias(config, "mlp", count, wide) if config.gated else None,
+        **_norm_parameters(config, count),
     )
 
 
-def bias(config: ModelConfig, of: Bias, *shape: int) -> Biases:
-    """Zeros where a recipe has this bias, and None where it has not."""
-    return constant(np.zeros(shape)) if of in config.biases else None
+def init_bias(config: ModelConfig, kind: Bias, *shape: int) -> Biases:
+    """Return zeros where the recipe has this bias, else None."""
+    return constant(np.zeros(shape)) if kind in config.biases else None
 
 
-def _gains(config: ModelConfig, count: int) -> tuple[Gains, Gains]:
-    """Gains of the norms before a sub-layer and after it, where there are any."""
+def _norm_parameters(config: ModelConfig, count: int) -> dict[str, Any]:
+    """Return gains and biases of the norms before and after `count` sub-layers."""
     gains = jnp.ones((count, config.width)) if config.has_gains else None
-    return gains if config.norms_before else None, gains if config.norms_after else None
-
-
-def _norm_biases(config: ModelConfig, count: int) -> dict[str, Any]:
-    """The same of their biases."""
-    zeros = bias(config, "norms", count, config.width)
-    before, after = config.norms_before, config.norms_after
-    return {"gain_bias": zeros if before else None, "after_bias": zeros if after else None}
+    biases = init_bias(config, "norms", count, config.width)
+    return {
+        "gain": gains if config.norms_before else None,
+        "after": gains if config.norms_after else None,
+        "gain_bias": biases if config.norms_before else None,
+        "after_bias": biases if config.norms_after else None,
+    }
 
 
 def linear(
@@ -263,40 +243,43 @@ def linear(
     weight: Float[Array, "inputs outputs"],
     bias: Float[Array, " outputs"] | None,
 ) -> Float[Array, "tokens outputs"]:
-    """`x` times a matrix, and its bias if it has one."""
-    return plus_bias(x @ weight, bias)
+    """Return `x @ weight`, plus the bias if there is one."""
+    return add_bias(x @ weight, bias)
 
 
-def plus_bias(
+def add_bias(
     x: Float[Array, "tokens outputs"], bias: Float[Array, " outputs"] | None
 ) -> Float[Array, "tokens outputs"]:
-    """`x`, and a bias if there is one."""
+    """Return `x`, plus the bias if there is one, in the dtype of `x`."""
     return x if bias is None else x + bias[None].astype(x.dtype)
 
 
 def feedforward(
-    config: ModelConfig, mlp: MLP, x: Flat, mask: DropoutMask = None, tap: Tap = untouched
+    config: ModelConfig, mlp: MLPWeights, x: Flat, mask: DropoutMask = None, tap: Tap = no_tap
 ) -> Flat:
-    """Two layers, the inner one multiplied by a gate if there is one (Shazeer, 2002.05202)."""
+    """Return down(activation(up(x))), or with a gate down(activation(gate(x)) * up(x)).
+
+    Source of the gate: Shazeer, arXiv 2002.05202.
+    """
     activate, inner = ACTIVATIONS[config.activation], linear(x, mlp.up, mlp.up_bias)
     if mlp.gate is None:
         inner = activate(inner)
     else:
         inner = activate(linear(x, mlp.gate, mlp.gate_bias)) * inner
     inner = tap("mlp.inner", inner)
-    return linear(dropped(config, inner, mask), mlp.down, mlp.down_bias)
+    return linear(apply_dropout(config, inner, mask), mlp.down, mlp.down_bias)
 
 
-def normed(
+def normalize(
     config: ModelConfig,
     x: Flat,
     gain: Float[Array, " width"] | None,
     bias: Float[Array, " width"] | None = None,
 ) -> Flat:
-    """`x` with each token's root mean square 1, and its mean 0 unless the norm is "rms".
+    """Scale each token to root mean square 1, after centring it unless the norm is "rms".
 
-    [3, 4] becomes [0.85, 1.13] with "rms" and [-1, 1] with the others, times `gain`, and `bias`
-    added; with "none" it stays as it is. Calculated in float32, whatever the dtype of `x`.
+    [3, 4] becomes [0.85, 1.13] with "rms" and [-1, 1] with "layer" and "plain", then times `gain`,
+    plus `bias`. The norm "none" returns `x`. Computed in float32 whatever the dtype of `x`.
     """
     if config.norm == "none":
         return x

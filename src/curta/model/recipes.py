@@ -1,7 +1,7 @@
-"""Recipes by name, and whether their parts fit: operations, programs, layouts, encodings.
+"""Recipes by name, and whether their operations, programs, layouts and encodings fit together.
 
-`config.recipe` reads the fields of a recipe one by one; here is what needs to know more. Names
-are checked before what takes a second to import: JAX, for layouts and encodings.
+`config.recipe` checks the fields of a recipe one by one; this module checks what depends on more.
+Names are checked before layouts and encodings are imported, since importing JAX takes a second.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def load(name: str) -> Recipe:
-    """A shipped recipe by name, any recipe by its file, or that of a program, by name or file."""
+    """Return a recipe: a shipped one by name, any by its file, or a program's by name or file."""
     return parse(read(name), where=f"recipe {name!r}")
 
 
@@ -39,34 +39,35 @@ def resolve(
     common: Mapping[str, Any] = MappingProxyType({}),
     needs: Mapping[str, unread.Need] = unread.NEEDS,
 ) -> Recipe:
-    """A recipe to train, fields of it changed; its programs must be known in this process.
+    """Return the recipe `name` with fields changed; its programs must be registered.
 
-    Raises UserError for a field that is set and that no part of such a recipe reads. A field
-    that loses its meaning by an override alone goes back to its default, and so does one that is
-    set for several recipes in `common`.
+    `overrides` are for this recipe, `common` for several. A field that an override makes irrelevant
+    resets to its default, and so does an irrelevant one in `common`. Raises UserError for any other
+    field that is set and has no effect.
     """
-    fields = recipe.with_overrides(own := read(name), {**common, **overrides})
-    resolved = stated(fields, where)
+    source = read(name)
+    fields = recipe.with_overrides(source, {**common, **overrides})
+    resolved = parse_fields(fields, where)
     others = () if resolved.layout else resolved.evaluation.layouts
     with _named(where):
         for program in (*resolved.programs, *others):
             registry.programs_of(program)
         check(resolved)
-        for path in (lost := unread.unread(resolved, needs)):
-            if path in overrides or path in unread.unread(stated(own, where), needs):
-                raise lost[path]
+        for path, error in (irrelevant := unread.unread(resolved, needs)).items():
+            if path in overrides or path in unread.unread(parse_fields(source, where), needs):
+                raise error
             fields = unread.without(fields, path)
-    resolved = stated(fields, where) if lost else resolved
+    resolved = parse_fields(fields, where) if irrelevant else resolved
     before: Recipe | None = None
-    with suppress(UserError):  # some fields are a recipe only once others are changed
-        before = stated(own, where)
+    with suppress(UserError):  # a file may be a valid recipe only with the overrides
+        before = parse_fields(source, where)
     return recipe.with_summary(resolved, before, name, {**common, **overrides})
 
 
 def read(name: str) -> dict[str, Any]:
-    """The fields of a recipe as its file has them; of a program's, those of `registry`.
+    """Return the fields of a recipe as its file has them; of a program, those of `registry`.
 
-    Files that a recipe names lie beside its own.
+    Paths in a recipe's file are relative to it. Raises UserError for an unknown name.
     """
     check_path(name)
     path = Path(name)
@@ -88,40 +89,41 @@ def read(name: str) -> dict[str, Any]:
 
 
 def parse(fields: Mapping[str, Any], where: str) -> Recipe:
-    """Checks every field, and that all fit; a UserError names the first that is wrong.
+    """Check every field, and that all fit together; UserError names the first that is wrong.
 
-    Files of the user's that it names are executed.
+    Executes the user's files that the fields name.
     """
-    parsed = stated(fields, where)
+    parsed = parse_fields(fields, where)
     with _named(where):
         check(parsed)
     return parsed
 
 
 def check_kept(fields: Mapping[str, Any], where: str) -> None:
-    """Raises UserError for a recipe from a run, a comparison or an export that names a file.
+    """Raise UserError if the recipe of a run, a comparison or an export names a file by path.
 
-    They have their files by tags. A path would be read, and executed, unasked.
+    These have tags in place of paths: a path would be read and executed without being asked for.
     """
     positions, evaluation = fields.get("positions"), fields.get("evaluation")
-    named = [fields.get("program")]
-    named += [positions.get("name")] if isinstance(positions, Mapping) else []
-    named += [evaluation.get("layouts")] if isinstance(evaluation, Mapping) else []
-    for names in named:
-        for name in names if isinstance(names, list | tuple) else [names]:
+    values = [fields.get("program")]
+    values += [positions.get("name")] if isinstance(positions, Mapping) else []
+    values += [evaluation.get("layouts")] if isinstance(evaluation, Mapping) else []
+    for value in values:
+        for name in value if isinstance(value, list | tuple) else [value]:
             if isinstance(name, str) and name.endswith(".py"):
                 raise UserError(f"{where} names the file {name!r}, as no recipe of a run does")
 
 
-def stated(fields: Mapping[str, Any], where: str) -> Recipe:
-    """As `parse`, every field checked by itself alone."""
+def parse_fields(fields: Mapping[str, Any], where: str) -> Recipe:
+    """Parse as `parse` does, but check each field by itself only."""
     return recipe.parse(
-        user.taken(_with_names(fields, lambda name: userfiles.load(name).tag), where), where
+        user.with_user_encoding(_with_names(fields, lambda name: userfiles.load(name).tag), where),
+        where,
     )
 
 
 def check(of: Recipe) -> None:
-    """Raises UserError for problems, texts or positions that models of a recipe cannot have."""
+    """Raise UserError if the recipe's operations, layout, positions or sizes do not fit."""
     for task in of.tasks:
         operation_named(task.operator)
     for name in (of.layout, *of.evaluation.layouts) if of.layout is not None else ():
@@ -147,11 +149,11 @@ def check(of: Recipe) -> None:
 
 
 def _check_layout(of: Recipe, layout: "Layout") -> None:
-    """Raise UserError if the layout has no such problems, or the model no such positions."""
+    """Raise UserError if the layout cannot write the problems, or the model lacks positions."""
     from curta.problems import task_sizes
 
     if isinstance(of.positions, Window):
-        raise UserError(f"positions 'window' need a program; {layout.name!r} is a layout")
+        raise UserError(f"positions 'window' needs a program; {layout.name!r} is a layout")
     if not of.model.causal:
         for task in of.tasks:
             _check_prompt(of, layout.bounds(task.operator, task_sizes.widest(task)))
@@ -170,51 +172,48 @@ def _check_layout(of: Recipe, layout: "Layout") -> None:
 def check_problems(
     of: Recipe, layout: "Layout | None", problems: Sequence[problem.Problem], title: str
 ) -> None:
-    """Check problems that models of a recipe are to answer; messages call these `title`.
+    """Check problems for models of a recipe, which messages call `title`.
 
-    Without a layout, problems of programs are checked as far as their formats say.
-    Raises UserError with the first problem that has an operator, a number of operands, a base or
-    a length of which these models know nothing.
+    Without a layout, the formats of the recipe's programs are what is checked. Raises UserError for
+    the first problem whose operator, number of operands, base or length these models do not take.
     """
+    limits: Mapping[str, OperandLimits]
     if layout is None:
-        limits, positions = _program_limits(of), None
+        # The limits of the programs; none where the code of one is not registered here.
+        formats = {p.operator: p.format for name in of.programs for p in registry.known(name)}
+        is_known = all(task.operator in formats for task in of.tasks)
+        limits, positions = {}, None
+        for task in of.tasks if is_known else ():
+            limits[task.operator] = formats[task.operator].limits
+            if task.base != 10:
+                limits[task.operator] = limits[task.operator]._replace(base=task.base)
     else:
         limits = {task.operator: layout.limits[task.operator] for task in of.tasks}
-        # Under a window a text of any length has its positions; those of a file need its code.
+        # Windows have positions at any length; a user's encoding can be asked only with its code.
         unbounded = isinstance(of.positions, Window) or not user.is_known(of.positions)
         positions = None if unbounded else encoding(of, layout)
-    for asked in problems if limits else ():
-        problem.check_limits(asked, limits, title)
+    for query in problems if limits else ():
+        problem.check_limits(query, limits, title)
         if layout is None or positions is None:
             continue
         try:
-            bounds = layout.bounds_of([asked])
+            bounds = layout.bounds_of([query])
             positions.check(bounds)
             if not of.model.causal:
                 _check_prompt(of, bounds)
         except UserError as error:
-            raise UserError(f"{quoted(str(asked))}: {error}") from None
+            raise UserError(f"{quoted(str(query))}: {error}") from None
 
 
 def check_named(of: Recipe, layout: "Layout | None") -> None:
     """Check the problems that a recipe's evaluation names."""
     with _named("evaluation.named"):
-        asked = [problem.parse(text) for text in of.evaluation.named]
-        check_problems(of, layout, asked, "this recipe")
-
-
-def _program_limits(of: Recipe) -> dict[str, OperandLimits]:
-    """The limits of a recipe's programs; none where the code of one is not known here."""
-    formats = {p.operator: p.format for name in of.programs for p in registry.known(name)}
-    if any(task.operator not in formats for task in of.tasks):
-        return {}
-    limits = {task.operator: formats[task.operator].limits for task in of.tasks}
-    bases = {task.operator: task.base for task in of.tasks if task.base != 10}
-    return {o: one._replace(base=bases.get(o, one.base)) for o, one in limits.items()}
+        problems = [problem.parse(text) for text in of.evaluation.named]
+        check_problems(of, layout, problems, "this recipe")
 
 
 def _check_prompt(of: Recipe, bounds: "ShapeBounds") -> None:
-    """Raises UserError if a prompt is shorter than what is to be written over it."""
+    """Raise UserError if a prompt is shorter than the answer that is written over it."""
     if bounds.completion > bounds.prompt:
         raise UserError(
             f"without model.causal an answer is written over its prompt, which is too"
@@ -224,7 +223,7 @@ def _check_prompt(of: Recipe, bounds: "ShapeBounds") -> None:
 
 @contextmanager
 def _named(where: str) -> Iterator[None]:
-    """Says of what a UserError is."""
+    """Begin the line of a UserError with `where`."""
     try:
         yield
     except UserError as error:
@@ -232,7 +231,7 @@ def _named(where: str) -> Iterator[None]:
 
 
 def _with_names(fields: Mapping[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
-    """Return the fields with each program that is named by a file changed."""
+    """Return the fields with `change` applied to each program that is a file's name."""
     rename = lambda name: change(name) if isinstance(name, str) and name.endswith(".py") else name
     names = fields.get("program")
     if names is None:

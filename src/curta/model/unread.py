@@ -1,7 +1,7 @@
-"""Fields that only some recipes read, and are refused where nothing reads them.
+"""Fields that have an effect in some recipes only, and are refused elsewhere.
 
-A field that has its default says nothing, so it is never refused. Nor is a certificate's size:
-`evaluation.certificate=0` leaves out what a published layout does not have anyway.
+A field with its default value is never refused. Nor is `evaluation.certificate=0`, which leaves out
+what a published layout does not have anyway.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,52 +15,34 @@ from curta.problems.operations import operation_named
 
 
 class Need(NamedTuple):
-    """What a field is read with, in words, and whether a recipe has it."""
+    """What a field needs to have an effect: in words, and as a test of the recipe."""
 
     words: str
     met: Callable[[Recipe], bool]
     whole: bool = False
-    """Whether a field of a task is for all tasks together; else one that sets it has to read it."""
-
-
-def _holds_out(recipe: Recipe) -> bool:
-    return any(task.held_out for task in recipe.tasks)
-
-
-def _is_finite(recipe: Recipe) -> bool:
-    return any(task.held_out or (task.rows and not task.values) for task in recipe.tasks)
-
-
-def _is_table(recipe: Recipe) -> bool:
-    return any(task.values for task in recipe.tasks)
-
-
-def _is_watched(recipe: Recipe) -> bool:
-    return recipe.training.evaluate_every > 0
-
-
-def _has_twins(recipe: Recipe) -> bool:
-    return any(task.held_out and operation_named(task.operator).commutes for task in recipe.tasks)
-
-
-def _has_second(recipe: Recipe) -> bool:
-    return all(operation_named(t.operator).most != 1 for t in recipe.tasks if t.second)
+    """For a field of tasks: test the whole recipe, not each task that sets the field alone."""
 
 
 _PROGRAM = Need("a program, not a layout", lambda r: r.layout is None)
-LISTED = "a program under positions 'window', and evaluation.certificate"
+_WATCHED = Need("training.evaluate_every", lambda r: r.training.evaluate_every > 0)
+_LISTED = "a program under positions 'window', and evaluation.certificate"
 _PAIRS = "an operator of two operands"
 
 VECTORS = (
     "learned", "sinusoidal", "randomised", "coupled", "coupled-sinusoidal", "position-coupling"
 )  # fmt: skip
-"""Encodings that are added to the embeddings, if queries and keys are not made of them alone."""
+"""Encodings that are vectors, and can be the only input of queries and keys."""
 
 NEEDS = {
     "task.base": Need("a program: layouts write base 10", _PROGRAM.met),
-    "task.second": Need("an operator of several operands", _has_second, whole=True),
+    "task.second": Need(
+        "an operator of several operands",
+        lambda r: all(operation_named(t.operator).most != 1 for t in r.tasks if t.second),
+        whole=True,
+    ),
     "task.zero": Need(
-        "a layout, and no task.values", lambda r: not r.programs and not _is_table(r)
+        "a layout, and no task.values",
+        lambda r: not r.programs and not any(t.values for t in r.tasks),
     ),
     "task.special_until": Need(
         "problems drawn anew in every step: a layout, no program, and no task.rows",
@@ -77,7 +59,10 @@ NEEDS = {
     "task.split": Need(
         "task.values or task.rows", lambda r: any(t.values or t.rows for t in r.tasks)
     ),
-    "task.twins_together": Need("task.held_out, and an operator that commutes", _has_twins),
+    "task.twins_together": Need(
+        "task.held_out, and an operator that commutes",
+        lambda r: any(t.held_out and operation_named(t.operator).commutes for t in r.tasks),
+    ),
     "model.compositional_embeddings": _PROGRAM,
     "model.qk_input": Need(
         f"positions that are vectors: {', '.join(VECTORS)}", lambda r: r.positions.name in VECTORS
@@ -104,13 +89,13 @@ NEEDS = {
         "training.validate_every, and task.held_out of every task",
         lambda r: r.training.validate_every > 0 and all(t.held_out for t in r.tasks),
     ),
-    "training.evaluate_digits": Need("training.evaluate_every", _is_watched),
-    "training.evaluate_count": Need("training.evaluate_every", _is_watched),
+    "training.evaluate_digits": _WATCHED,
+    "training.evaluate_count": _WATCHED,
     "training.named_at_checkpoints": Need("evaluation.named", lambda r: bool(r.evaluation.named)),
     "training.stop_after": Need("training.stop_at", lambda r: r.training.stop_at is not None),
     "training.problems": _PROGRAM,
-    "training.held_out_windows": Need(LISTED, lambda r: r.covers),
-    "training.repair": Need(LISTED, lambda r: r.covers or not r.training.repair),
+    "training.held_out_windows": Need(_LISTED, lambda r: r.covers),
+    "training.repair": Need(_LISTED, lambda r: r.covers or not r.training.repair),
     "training.order": Need(
         "a layout, and task.values or task.rows of every task",
         lambda r: not r.programs and all(t.values or t.rows for t in r.tasks),
@@ -128,73 +113,64 @@ NEEDS = {
         _PAIRS, lambda r: any(operation_named(t.operator).takes(2) for t in r.tasks)
     ),
     "evaluation.held_out": Need(
-        "task.held_out, task.rows or a program", lambda r: bool(r.programs) or _is_finite(r)
+        "task.held_out, task.rows or a program",
+        lambda r: bool(r.programs) or any(t.held_out or (t.rows and not t.values) for t in r.tasks),
     ),
-    "evaluation.layouts": Need("task.held_out", _holds_out),
+    "evaluation.layouts": Need("task.held_out", lambda r: any(t.held_out for t in r.tasks)),
 }
-"""What fields need that not every recipe has."""
+"""For each field that not every recipe reads, what it needs."""
 
 DATA_NEEDS = {path: need for path, need in NEEDS.items() if path.startswith("task.")}
-"""The same for data sets, which have splits of their own."""
+"""The same for data sets, which have their own splits."""
 
 DATA_FIELDS = (
     "summary", "layout", "program", "task", "positions", "training.validation",
     "evaluation.digits", "evaluation.count", "evaluation.held_out", "evaluation.layouts",
     "evaluation.seed",
 )  # fmt: skip
-"""Fields and sections that say what a data set holds, or what is too long for its models."""
-
-
-def of_data(path: str) -> bool:
-    """Whether a field says something of a data set."""
-    return any(path == known or path.startswith(f"{known}.") for known in DATA_FIELDS)
+"""Fields and sections that determine a data set, or which of its problems are too long."""
 
 
 def check_data_field(path: str) -> None:
-    """Raises UserError for a field that says nothing of a data set."""
-    if not of_data(path):
-        raise UserError(f"{path} says nothing of a data set: choose from {', '.join(DATA_FIELDS)}")
+    """Raise UserError for a field that does not determine a data set."""
+    if not any(path == field or path.startswith(f"{field}.") for field in DATA_FIELDS):
+        raise UserError(f"{path} does not affect a data set: choose from {', '.join(DATA_FIELDS)}")
 
 
 def unread(recipe: Recipe, needs: Mapping[str, Need] = NEEDS) -> dict[str, UserError]:
-    """For each field that is set and has no effect in this recipe, what it would need."""
-    found = {}
+    """Return an error for each field that is set and has no effect in this recipe."""
+    errors = {}
     for path, need in needs.items():
-        values = _set(recipe, path)
-        if values and not any(map(need.met, _asked(recipe, path, need))):
-            found[path] = UserError(f"{path} {values[0]!r} has no effect: it needs {need.words}")
-    return found
-
-
-def _asked(recipe: Recipe, path: str, need: Need) -> list[Recipe]:
-    """The recipe; for a field of tasks, with each task alone that sets it."""
-    if need.whole or not path.startswith("task."):
-        return [recipe]
-    alone = [replace(recipe, task=(task,)) for task in recipe.tasks]
-    return [one for one in alone if _set(one, path)]
+        values, readers = _changed_values(recipe, path), [recipe]
+        if path.startswith("task.") and not need.whole:  # each task that sets the field, alone
+            single = [replace(recipe, task=(task,)) for task in recipe.tasks]
+            readers = [reader for reader in single if _changed_values(reader, path)]
+        if values and not any(map(need.met, readers)):
+            errors[path] = UserError(f"{path} {values[0]!r} has no effect: it needs {need.words}")
+    return errors
 
 
 def check_common(paths: Iterable[str], recipes: Sequence[Recipe]) -> None:
-    """Raises UserError for a field set for several recipes of which none reads it."""
+    """Raise UserError for a field that is set for several recipes of which none reads it."""
     for path in paths:
         if path in NEEDS and not any(map(NEEDS[path].met, recipes)):
             raise UserError(f"{path} has no effect on any of these: it needs {NEEDS[path].words}")
 
 
 def without(fields: Mapping[str, Any], path: str) -> dict[str, Any]:
-    """The fields of a recipe's file, one of them left to its default."""
+    """Return the fields of a recipe's file without one of them, so that it has its default."""
     section, field = path.split(".")
     table = fields[section]
     tables = [
-        {key: value for key, value in one.items() if key != field}
-        for one in (table if isinstance(table, list | tuple) else [table])
+        {key: value for key, value in fields_of.items() if key != field}
+        for fields_of in (table if isinstance(table, list | tuple) else [table])
     ]
     return dict(fields) | {section: tables if isinstance(table, list | tuple) else tables[0]}
 
 
-def _set(recipe: Recipe, path: str) -> list[Any]:
-    """The values of a field that are not its default; a task's field has one in each task."""
+def _changed_values(recipe: Recipe, path: str) -> list[Any]:
+    """Return the values of a field that differ from its default: one for each task that has it."""
     section, field = path.split(".")
-    parts = recipe.tasks if section == "task" else (getattr(recipe, section),)
-    default = type(parts[0]).__dataclass_fields__[field].default
-    return [value for value in (getattr(part, field) for part in parts) if value != default]
+    tables = recipe.tasks if section == "task" else (getattr(recipe, section),)
+    default = type(tables[0]).__dataclass_fields__[field].default
+    return [value for value in (getattr(table, field) for table in tables) if value != default]

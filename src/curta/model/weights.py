@@ -1,12 +1,12 @@
-"""Weights: described first and then drawn all at once, shared, and cast for a training step.
+"""Weights: described first, then drawn all at once; shared, and cast for a training step.
 
-A model is built with `Normal` in place of random weights, and may have values of NumPy
-for others; `draw` fills the random ones in from a single draw. One draw compiles in a
-tenth of the time of one per weight. A model learns only what its recipe does not share; `unshared`
-writes the rest out, as blocks, proofs and exports read it.
+A model is built with a `Normal` in place of each random weight, and NumPy values in place of
+others; `draw` fills all random ones in from a single draw, which compiles in a tenth of the time of
+one draw a weight. A model holds only what its recipe does not share; `unshared` writes the other
+weights out, as blocks, proofs and exports read them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -18,7 +18,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from curta.config.model import ModelConfig
 
 if TYPE_CHECKING:
-    from curta.model.layers import MLP, Attention
+    from curta.model.layers import AttentionWeights, MLPWeights
     from curta.model.transformer import Transformer
 
 Tree = TypeVar("Tree")
@@ -26,13 +26,13 @@ Tree = TypeVar("Tree")
 
 @dataclass(frozen=True)
 class Normal:
-    """A weight that is still to be drawn: with mean 0 and this deviation, normal or uniform."""
+    """A weight still to be drawn: mean 0, standard deviation `scale`, normal or uniform."""
 
     shape: tuple[int, ...]
     scale: float
     uniform: bool = False
     alike: bool = False
-    """Whether all along the first axis, which is that of blocks, get the same numbers."""
+    """Whether all blocks, along the first axis, get the same numbers."""
 
     @property
     def drawn_shape(self) -> tuple[int, ...]:
@@ -47,122 +47,100 @@ else:
 
 
 def normal(*shape: int, scale: float) -> Any:
-    """A description to stand where an array of this shape will be."""
+    """Return a placeholder for a random array of this shape."""
     return Normal(shape, scale)
 
 
 def constant(values: object) -> Any:
-    """Values to stand where an array of them will be."""
+    """Return a placeholder for an array of these values, float32."""
     return np.asarray(values, np.float32)
 
 
 def draw(tree: Tree, key: PRNGKeyArray) -> Tree:
-    """`tree` with every `Normal` replaced by an array, and NumPy's arrays by JAX's."""
+    """Return `tree` with every `Normal` replaced by a random array, and NumPy arrays by JAX's."""
     leaves, structure = jax.tree.flatten(tree, is_leaf=is_normal)
     if not leaves:
         return tree
     sizes = [int(np.prod(leaf.drawn_shape)) if is_normal(leaf) else 0 for leaf in leaves]
     values = jnp.split(jax.random.normal(key, (sum(sizes),)), np.cumsum(sizes)[:-1])
-    filled = [
-        _scaled(leaf, part) if is_normal(leaf) else jnp.asarray(leaf)
-        for leaf, part in zip(leaves, values, strict=True)
-    ]
-    return jax.tree.unflatten(structure, filled)
 
+    def fill(leaf: Any, numbers: Float[Array, " size"]) -> Array:
+        if not is_normal(leaf):
+            return jnp.asarray(leaf)
+        if leaf.uniform:
+            # The share of normal numbers below x is uniform: of -1, 0, 1 it is 0.16, 0.5, 0.84.
+            numbers = 3**0.5 * jax.lax.erf(numbers * 2**-0.5)  # from -1 to 1, times sqrt(3)
+        return jnp.broadcast_to(leaf.scale * numbers.reshape(leaf.drawn_shape), leaf.shape)
 
-def _scaled(leaf: Normal, values: Float[Array, " size"]) -> Float[Array, "..."]:
-    """Standard normal numbers as the leaf describes them.
-
-    The share of normal numbers below each is uniform: of -1, 0 and 1 it is 0.16, 0.5 and 0.84.
-    """
-    if leaf.uniform:
-        values = 3**0.5 * jax.lax.erf(values * 2**-0.5)  # from -1 to 1, times the root of 3
-    return jnp.broadcast_to(leaf.scale * values.reshape(leaf.drawn_shape), leaf.shape)
+    return jax.tree.unflatten(structure, map(fill, leaves, values))
 
 
 def is_normal(leaf: object) -> bool:
     return isinstance(leaf, Normal)
 
 
-ADDING = (".attention.out", ".mlp.down")
+RESIDUAL_OUTPUTS = (".attention.out", ".mlp.down")
 """Matrices whose outputs are added to the state."""
 
 
 def describe(model: "Transformer") -> "Transformer":
-    """A model whose weights are still to be drawn, described as its recipe has them.
+    """Return the model with its weights described as `model.init` says, still to be drawn.
 
     Source of gpt2: Radford et al., Language Models are Unsupervised Multitask Learners, 2019, as
     in transformers' `GPT2PreTrainedModel`; of torch: the defaults of `nn.Linear`, `nn.Embedding`;
     of torch_encoder: `nn.TransformerEncoder`, which copies its first layer.
     """
-    describe, config = _DESCRIBED[model.config.init], model.config
+    config = model.config
 
-    def one(path: tuple[Any, ...], leaf: Any) -> Any:
-        return describe(config, jax.tree_util.keystr(path), leaf)
+    def describe_leaf(path: tuple[Any, ...], leaf: Any) -> Any:
+        name, init = jax.tree_util.keystr(path), config.init
+        if init in ("torch", "torch_encoder"):
+            return _torch_leaf(config, name, leaf)
+        if not is_normal(leaf) or init == "fan_in":
+            return leaf
+        if init == "ladder":
+            return replace(leaf, scale={".tokens": 0.25, ".head": 1.0}.get(name, leaf.scale))
+        scaled_down = init == "gpt2" and name in RESIDUAL_OUTPUTS
+        factor = (2 * config.num_layers) ** -0.5 if scaled_down else 1.0
+        return Normal(leaf.shape, factor * config.init_std)
 
-    return jax.tree_util.tree_map_with_path(one, model, is_leaf=is_normal)
+    return jax.tree_util.tree_map_with_path(describe_leaf, model, is_leaf=is_normal)
 
 
-def _as_they_are(config: ModelConfig, name: str, leaf: Any) -> Any:
+def _torch_leaf(config: ModelConfig, name: str, leaf: Any) -> Any:
+    """Describe one weight of a block or the head as PyTorch draws it.
+
+    A uniform number up to b has deviation b / sqrt(3). The encoder draws queries, keys and values
+    as one packed matrix, width x 3 width, whose Xavier deviation is sqrt(2 / (4 width)).
+    """
+    in_block, is_encoder = name.startswith((".attention", ".mlp")), config.init == "torch_encoder"
+    is_bias = name.endswith("_bias")
+    if not (in_block or name.startswith(".head")) or ".gain" in name or ".after" in name:
+        return leaf
+    if is_encoder and is_bias and name.startswith(".attention"):
+        return leaf
+    if is_normal(leaf):
+        leaf = replace(leaf, scale=leaf.scale * 3**-0.5, uniform=True)
+    elif is_bias:
+        inputs = config.mlp_width if ".down" in name else config.width
+        leaf = Normal(leaf.shape, 3**-0.5 * inputs**-0.5, uniform=True)
+    if is_encoder and in_block and is_normal(leaf):
+        if name in (".attention.query", ".attention.key", ".attention.value"):
+            leaf = replace(leaf, scale=(2 * config.width) ** -0.5)
+        leaf = replace(leaf, alike=True)
     return leaf
 
 
-def _alike(config: ModelConfig, name: str, leaf: Any) -> Any:
-    return Normal(leaf.shape, config.init_std) if is_normal(leaf) else leaf
-
-
-def _gpt2(config: ModelConfig, name: str, leaf: Any) -> Any:
-    by = (2 * config.num_layers) ** -0.5 if name in ADDING else 1.0
-    return Normal(leaf.shape, by * config.init_std) if is_normal(leaf) else leaf
-
-
-def _torch(config: ModelConfig, name: str, leaf: Any) -> Any:
-    """A uniform number up to b has deviation b / the root of 3."""
-    if not name.startswith((".attention", ".mlp", ".head")) or ".gain" in name or ".after" in name:
-        return leaf
-    deviation = 3**-0.5 * (config.mlp_width if ".down" in name else config.width) ** -0.5
-    if is_normal(leaf):
-        return replace(leaf, scale=leaf.scale * 3**-0.5, uniform=True)
-    return Normal(leaf.shape, deviation, uniform=True) if name.endswith("_bias") else leaf
-
-
-def _torch_encoder(config: ModelConfig, name: str, leaf: Any) -> Any:
-    """Xavier of a packed matrix of width x 3 width: its deviation is the root of 2 / (4 width)."""
-    if name.startswith(".attention") and name.endswith("_bias"):
-        return leaf
-    described = _torch(config, name, leaf)
-    if not is_normal(described) or not name.startswith((".attention", ".mlp")):
-        return described
-    if name in (".attention.query", ".attention.key", ".attention.value"):
-        described = replace(described, scale=(2 * config.width) ** -0.5)
-    return replace(described, alike=True)
-
-
-def _ladder(config: ModelConfig, name: str, leaf: Any) -> Any:
-    scale = {".tokens": 0.25, ".head": 1.0}.get(name)
-    return replace(leaf, scale=scale) if scale and is_normal(leaf) else leaf
-
-
-_DESCRIBED: dict[str, Callable[[ModelConfig, str, Any], Any]] = {
-    "fan_in": _as_they_are,
-    "normal": _alike,
-    "gpt2": _gpt2,
-    "torch": _torch,
-    "torch_encoder": _torch_encoder,
-    "ladder": _ladder,
-}
-
-
 def first_arc() -> Any:
-    """Radius, start and step before training; the weights around them differ from seed to seed."""
+    """Return radius, start and step of an arc before training, the same for every seed."""
     return constant([3.0, 0.0, 0.15])
 
 
 def arc_vectors(parameters: Float[Array, "3"], tokens: int) -> Float[Array, "tokens 2"]:
-    """The vector of each token: all on an arc of a circle, by three parameters.
+    """Return vectors on an arc of a circle: token i has angle `start + i step` (radians).
 
-    Token i has the angle `start + i step`, in radians, and the length `radius`. On a short arc
-    sums of vectors are nearly sums of digits.
+    `parameters` are radius, start and step. On a short arc, sums of vectors are nearly sums of
+    digits.
     Source: AdderBoard, github.com/anadim/AdderBoard, the digit embedding of its smallest trained
     entries; the initial values are Curta's.
 
@@ -174,11 +152,11 @@ def arc_vectors(parameters: Float[Array, "3"], tokens: int) -> Float[Array, "tok
     return radius * jnp.stack([jnp.cos(angles), jnp.sin(angles)], axis=-1)
 
 
-def without_shared(config: ModelConfig, attention: "Attention") -> "Attention":
-    """Attention without the weights that are made of others; with the angle that turns keys.
+def without_shared(config: ModelConfig, attention: "AttentionWeights") -> "AttentionWeights":
+    """Return attention without the weights that follow from others; with the angle of keys.
 
     Source: AdderBoard, github.com/anadim/AdderBoard, trained entries of a few dozen parameters.
-    There one angle turns a head's whole key; here every pair of features by the same angle.
+    There one angle rotates a head's whole key; here every pair of features by the same angle.
     """
     shared = config.weight_sharing
     turns = "key-query" in shared
@@ -193,21 +171,21 @@ def without_shared(config: ModelConfig, attention: "Attention") -> "Attention":
     )
 
 
-def without_gains(config: ModelConfig, mlp: "MLP") -> "MLP":
-    """Feed-forward weights; without gains where the last norm's are those of all norms."""
+def without_gains(config: ModelConfig, mlp: "MLPWeights") -> "MLPWeights":
+    """Return feed-forward weights, without gains where all norms share those of the last."""
     return replace(mlp, gain=None, after=None) if "norms" in config.weight_sharing else mlp
 
 
 def unshared(model: "Transformer") -> "Transformer":
-    """A model that calculates the same, with every weight in its own place."""
+    """Return a model of the same function in which no weight is shared."""
     config = model.config
     if not config.weight_sharing:
         return model
     attention, mlp = model.attention, model.mlp
-    key = turned(attention.query, attention.turn) if attention.key is None else attention.key
+    key = rotate_pairs(attention.query, attention.turn) if attention.key is None else attention.key
     value = key if attention.value is None else attention.value
-    leaves = -value if "out-value" in config.weight_sharing else attention.query
-    out = leaves.swapaxes(1, 2) if attention.out is None else attention.out
+    source = -value if "out-value" in config.weight_sharing else attention.query
+    out = source.swapaxes(1, 2) if attention.out is None else attention.out
     attention = replace(attention, key=key, value=value, out=out, turn=None)
     if "norms" in config.weight_sharing:
         attention = replace(attention, **_gains(model, config.num_attention_layers))
@@ -215,12 +193,13 @@ def unshared(model: "Transformer") -> "Transformer":
     return replace(model, attention=attention, mlp=mlp, config=replace(config, weight_sharing=()))
 
 
-def turned(
+def rotate_pairs(
     query: Float[Array, "blocks width features"], turn: Float[Array, "blocks 1"] | None
 ) -> Float[Array, "blocks width features"]:
-    """Each pair of features turned by its block's angle, in radians.
+    """Rotate each pair of features by its block's angle, in radians.
 
-    >>> turned(jnp.array([[[1.0, 0.0], [0.0, 2.0]]]), jnp.array([[jnp.pi / 2]])).round(3).tolist()
+    >>> pairs, quarter = jnp.array([[[1.0, 0.0], [0.0, 2.0]]]), jnp.array([[jnp.pi / 2]])
+    >>> rotate_pairs(pairs, quarter).round(3).tolist()
     [[[-0.0, 1.0], [-2.0, -0.0]]]
     """
     assert turn is not None
@@ -233,42 +212,37 @@ def turned(
 
 
 def _gains(model: "Transformer", blocks: int) -> dict[str, Any]:
-    """Gains of the norms of so many blocks, all of them the last norm's."""
+    """Return the gains of the norms of `blocks` blocks: those of the last norm."""
     assert model.gain is not None
     gains, config = jnp.broadcast_to(model.gain, (blocks, model.config.width)), model.config
     after = gains if config.norms_after else None
     return {"gain": gains if config.norms_before else None, "after": after}
 
 
-KEPT = ("positions", "gain", "after", "head", "gain_bias", "after_bias", "head_bias")
+FLOAT32_WEIGHTS = ("positions", "gain", "after", "head", "gain_bias", "after_bias", "head_bias")
 """Weights that are not multiplied by activations in bfloat16."""
 
 
 def cast(model: "Transformer", precision: Literal["float32", "bfloat16"]) -> "Transformer":
-    """The model as it calculates in a training step; evaluations take it as it is, in float32.
+    """Return the model as it computes in a training step; evaluations use it uncast, in float32.
 
-    Activations have the dtype of the matrices that they are multiplied by, so a model calculates in
-    bfloat16 once its matrices are cast. Parameters, their gradients and the optimizer's state stay
-    float32: the cast is part of the step. So do the statistics and gains of norms, what encodings
-    calculate, scores, softmax, logits and loss; but a tied head is rounded with the embeddings,
-    which it is.
-    Source: Micikevicius et al., arXiv 1710.03740; without loss scaling, since bfloat16 has
-    float32's exponents.
+    Activations have the dtype of the matrices they are multiplied by, so casting the matrices to
+    bfloat16 is enough. Parameters, their gradients and the optimiser's state stay float32: the cast
+    is part of the step. The statistics and gains of norms, what encodings compute, scores, softmax,
+    logits and loss stay float32 too; but a tied head is rounded with the embeddings.
+    Source: Micikevicius et al., arXiv 1710.03740; without loss scaling, since bfloat16 has the
+    exponents of float32.
     """
     if precision == "float32":
         return model
-    return jax.tree_util.tree_map_with_path(_half, _written_out(model))
-
-
-def _written_out(model: "Transformer") -> "Transformer":
-    """The same with weights that follow from others, and vectors on an arc, in float32."""
+    # Weights that follow from others, and vectors on an arc, are computed in float32 first.
     model = unshared(model)
-    if model.config.embedding == "table":
-        return model
-    config = replace(model.config, embedding="table")
-    return replace(model, tokens=model.characters(), config=config)
+    if model.config.embedding == "arc":
+        config = replace(model.config, embedding="table")
+        model = replace(model, tokens=model.characters(), config=config)
 
+    def cast_leaf(path: Sequence[Any], leaf: Array) -> Array:
+        stays = any(getattr(key, "name", None) in FLOAT32_WEIGHTS for key in path)
+        return leaf if stays else leaf.astype(jnp.bfloat16)
 
-def _half(path: Sequence[Any], leaf: Array) -> Array:
-    kept = any(getattr(part, "name", None) in KEPT for part in path)
-    return leaf if kept else leaf.astype(jnp.bfloat16)
+    return jax.tree_util.tree_map_with_path(cast_leaf, model)

@@ -17,7 +17,7 @@ from curta.programs.user.userfiles import watched
 if TYPE_CHECKING:
     from curta.probes.base import Probe
     from curta.probes.results import ProbeTable
-    from curta.runs.session import Session
+    from curta.runs.run import Run
 
 PROBES: "Registry[type[Probe]]" = Registry(
     "probe",
@@ -93,7 +93,7 @@ def tasks_for(probe: "type[Probe]", recipe: Recipe) -> list[Task]:
 
 
 def examine(
-    run: "Session", name: str, members: Sequence[int] | None = None, **options: Any
+    run: "Run", name: str, members: Sequence[int] | None = None, **options: Any
 ) -> "ProbeTable":
     """Examine members of a run, all by default; keyword arguments are the probe's options.
 

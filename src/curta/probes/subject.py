@@ -22,7 +22,7 @@ from curta.runs import checkpoints, embedding_history
 
 if TYPE_CHECKING:
     from curta.probes.inside.interventions import Intervention
-    from curta.runs.session import Session
+    from curta.runs.run import Run
 
 Shares = Float[np.ndarray, " members"]
 
@@ -30,7 +30,7 @@ Shares = Float[np.ndarray, " members"]
 class Subject:
     """Members of a run, as of its newest checkpoint, and the tasks to examine them on."""
 
-    def __init__(self, run: Session, members: Sequence[int], tasks: Sequence[Task]) -> None:
+    def __init__(self, run: Run, members: Sequence[int], tasks: Sequence[Task]) -> None:
         self.run, self.members, self.tasks = run, list(members), list(tasks)
 
     @cached_property

@@ -1,9 +1,9 @@
-"""Operations on digit arrays, on the device: what published layouts are trained on.
+"""Operations on digit arrays, on the device, for training on published layouts.
 
-Each has special cases, which turn random problems into rare ones. Training draws a stated share
-from them, and each is a slice of the evaluation set, so that a report shows where errors are.
-Lengths may shrink but never grow, so a case fits wherever its problems did. Where bits of noise
-are used a second time they are shifted (`>> 8`), so that the two choices do not go together.
+Each operation has special cases, which turn random problems into rare ones. Training draws a share
+of its problems from them (`task.special`), and each is a slice of the evaluation, so a report shows
+where errors are. Cases may shorten operands, never lengthen them, so bounds still hold. Noise that
+is used twice is shifted the second time (`>> 8`), so that the two choices are independent.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,175 +15,173 @@ from jaxtyping import Array, Bool, Int, UInt
 
 from curta.config.registry import Registry
 from curta.problems import digits
-from curta.problems.digits import Numbers, cut
+from curta.problems.digits import NumberBatch, cut
 from curta.problems.operations import OPERATIONS
 
 Noise = UInt[Array, "batch numbers width"]
-Case = Callable[[Numbers, Noise], Numbers]
-"""Random problems into problems of one kind, given fresh random bits for each digit."""
+Case = Callable[[NumberBatch, Noise], NumberBatch]
+"""Turns random problems into rare ones of one kind, with random bits for each digit."""
 
 
 class Result(NamedTuple):
-    """Answers of a batch: one or more numbers each, and whether they are below zero."""
+    """Answers of a batch: one or more numbers each, and whether they are negative."""
 
-    numbers: Numbers
+    numbers: NumberBatch
     negative: Bool[Array, " batch"]
 
 
 class Arithmetic(NamedTuple):
-    """An operation on the device: `answer` is what its `truth` is in Python.
+    """An operation on the device; `answer` agrees with `Operation.truth`.
 
     `admit` replaces random operands that have no answer.
     """
 
-    answer: Callable[[Numbers], Result]
+    answer: Callable[[NumberBatch], Result]
     cases: Mapping[str, Case]
-    admit: Callable[[Numbers], Numbers] = lambda operands: operands
+    admit: Callable[[NumberBatch], NumberBatch] = lambda operands: operands
 
 
-def unequal(operands: Numbers, noise: Noise) -> Numbers:
-    """All operands but one are shorter than they were."""
+def unequal(operands: NumberBatch, noise: Noise) -> NumberBatch:
+    """Shorten all operands but one."""
     lengths, count = operands.lengths, operands.lengths.shape[1]
     shorter = jnp.minimum(lengths, 1 + below(noise[..., 0], jnp.maximum(lengths - 1, 1)))
-    kept = jnp.arange(count)[None] == below(noise[:, :1, -1] >> 8, count)
-    return cut(Numbers(operands.digits, jnp.where(kept, lengths, shorter)))
+    is_long = jnp.arange(count)[None] == below(noise[:, :1, -1] >> 8, count)
+    return cut(NumberBatch(operands.digits, jnp.where(is_long, lengths, shorter)))
 
 
-def smaller_first(operands: Numbers, noise: Noise) -> Numbers:
-    """The first operand is shorter than the longest other, unless that has one digit only."""
+def smaller_first(operands: NumberBatch, noise: Noise) -> NumberBatch:
+    """Make the first operand shorter than the longest other, unless that has one digit."""
     lengths = operands.lengths
     most = jnp.maximum(jnp.max(lengths[:, 1:], axis=1) - 1, 1)
     first = jnp.minimum(lengths[:, 0], 1 + below(noise[:, 0, 0], most))
     return cut(operands._replace(lengths=lengths.at[:, 0].set(first)))
 
 
-def equal(operands: Numbers, noise: Noise) -> Numbers:
-    """Every operand is the first; of different lengths, as much of it as fits."""
+def equal(operands: NumberBatch, noise: Noise) -> NumberBatch:
+    """Make all operands the first one, cut to the shortest length."""
     same = jnp.broadcast_to(operands.digits[:, :1], operands.digits.shape)
-    return cut(Numbers(same, _least(operands)))
+    return cut(NumberBatch(same, _least(operands)))
 
 
-def near(operands: Numbers, noise: Noise) -> Numbers:
-    """Every operand is the first but for one digit."""
+def near(operands: NumberBatch, noise: Noise) -> NumberBatch:
+    """Make all operands the first one, with one digit changed in each other."""
     same = equal(operands, noise)
     place = below(noise[..., 0] >> 8, jnp.maximum(same.lengths, 1))[..., None]
     moved = (same.digits + 1 + below(noise, 9)) % 10
-    later = (jnp.arange(same.digits.shape[1]) > 0)[None, :, None]
-    changed = (digits.places(same.digits) == place) & later
-    return cut(Numbers(jnp.where(changed, moved, same.digits), same.lengths))
+    is_other = (jnp.arange(same.digits.shape[1]) > 0)[None, :, None]
+    changed = (digits.places(same.digits) == place) & is_other
+    return cut(NumberBatch(jnp.where(changed, moved, same.digits), same.lengths))
 
 
-def ties(operands: Numbers, noise: Noise) -> Numbers:
-    """All operands have one length, and about half of them are the first."""
-    same, cut_short = equal(operands, noise), same_length(operands, noise)
+def ties(operands: NumberBatch, noise: Noise) -> NumberBatch:
+    """Give all operands one length, and make about half of them the first one."""
+    same, others = equal(operands, noise), same_length(operands, noise)
     chosen = below(noise[..., -1:] >> 8, 2) > 0
-    return cut(same._replace(digits=jnp.where(chosen, same.digits, cut_short.digits)))
+    return cut(same._replace(digits=jnp.where(chosen, same.digits, others.digits)))
 
 
-def same_length(operands: Numbers, noise: Noise) -> Numbers:
-    """All operands are as long as the shortest."""
+def same_length(operands: NumberBatch, noise: Noise) -> NumberBatch:
+    """Cut all operands to the shortest length."""
     return cut(operands._replace(lengths=_least(operands)))
 
 
-def one_digit(operands: Numbers, noise: Noise) -> Numbers:
-    """Every operand has one digit."""
+def one_digit(operands: NumberBatch, noise: Noise) -> NumberBatch:
+    """Cut all operands to one digit."""
     return cut(operands._replace(lengths=jnp.minimum(operands.lengths, 1)))
 
 
-def in_order(operands: Numbers, noise: Noise) -> Numbers:
-    """All operands have one length and stand in ascending order."""
+def in_order(operands: NumberBatch, noise: Noise) -> NumberBatch:
+    """Give all operands one length, in ascending order."""
     return digits.ascending(same_length(operands, noise))
 
 
-def carry(operands: Numbers, noise: Noise) -> Numbers:
-    """The first two operands' digits mostly add up to nine, so that carries run far.
+def carry(operands: NumberBatch, noise: Noise) -> NumberBatch:
+    """Make most digits of the first two operands add up to nine, so that carries run far.
 
-    In half of the problems the carry runs through every place, as in 6238 + 3762.
+    In half of the problems a carry runs through every place, as in 6238 + 3762.
     """
     lengths = operands.lengths.at[:, :2].set(_least(operands)[:, :2])
     first = operands.digits[:, 0]
-    whole = below(noise[:, 0, :1] >> 8, 2) > 0
-    nines = whole | (below(noise[:, 1], 5) > 0)
-    second = jnp.where(nines, 9 - first, operands.digits[:, 1])
-    lowest = whole & (digits.places(first) == 0)
+    is_full = below(noise[:, 0, :1] >> 8, 2) > 0
+    sums_to_nine = is_full | (below(noise[:, 1], 5) > 0)
+    second = jnp.where(sums_to_nine, 9 - first, operands.digits[:, 1])
+    lowest = is_full & (digits.places(first) == 0)
     first = jnp.where(lowest, jnp.maximum(first, 1), first)
     second = jnp.where(lowest, 10 - first, second)
-    return cut(Numbers(operands.digits.at[:, 0].set(first).at[:, 1].set(second), lengths))
+    return cut(NumberBatch(operands.digits.at[:, 0].set(first).at[:, 1].set(second), lengths))
 
 
-def borrow(operands: Numbers, noise: Noise) -> Numbers:
-    """The first operand is mostly zeros: borrows run across them, as in 4000 - 2581."""
+def borrow(operands: NumberBatch, noise: Noise) -> NumberBatch:
+    """Make most digits of the first operand zero, so that borrows run far: 4000 - 2581."""
     zeros = below(noise[:, 0], 5) > 0
     first = jnp.where(zeros, 0, operands.digits[:, 0])
     return cut(operands._replace(digits=operands.digits.at[:, 0].set(first)))
 
 
-def zero(operands: Numbers, noise: Noise) -> Numbers:
-    """One operand is zero."""
-    return _one_operand_is(0, operands, noise)
+def one_operand_is(digit: int, operands: NumberBatch, noise: Noise) -> NumberBatch:
+    """Make one operand, drawn from all places, that digit; nothing changes where none is there."""
+    count = operands.lengths.shape[1]
+    chosen = jnp.arange(count)[None] == below(noise[:, :1, 0], count)
+    changed = chosen & (operands.lengths > 0)
+    lengths = jnp.where(changed, 1, operands.lengths)
+    return cut(NumberBatch(jnp.where(changed[..., None], digit, operands.digits), lengths))
 
 
-def one(operands: Numbers, noise: Noise) -> Numbers:
-    """One operand is one."""
-    return _one_operand_is(1, operands, noise)
-
-
-def nines(operands: Numbers, noise: Noise) -> Numbers:
-    """Nines throughout but for a few digits."""
+def nines(operands: NumberBatch, noise: Noise) -> NumberBatch:
+    """Make all but a few digits nines."""
     replaced = below(noise, 8) > 0
     return cut(operands._replace(digits=jnp.where(replaced, 9, operands.digits)))
 
 
-def trailing_zeros(operands: Numbers, noise: Noise) -> Numbers:
-    """Every operand ends in zeros."""
+def trailing_zeros(operands: NumberBatch, noise: Noise) -> NumberBatch:
+    """Make all operands end in zeros."""
     zeros = 1 + below(noise[..., :1], jnp.maximum(operands.lengths - 1, 1)[..., None])
-    kept = digits.places(operands.digits) >= zeros
-    return cut(operands._replace(digits=jnp.where(kept, operands.digits, 0)))
+    stays = digits.places(operands.digits) >= zeros
+    return cut(operands._replace(digits=jnp.where(stays, operands.digits, 0)))
 
 
-def few_digits(operands: Numbers, noise: Noise) -> Numbers:
-    """Only two different digits, one of them zero: long runs of the same digit."""
+def few_digits(operands: NumberBatch, noise: Noise) -> NumberBatch:
+    """Leave two different digits, one of them zero, so that digits repeat."""
     digit = operands.digits[..., :1]
     return cut(operands._replace(digits=digit * below(noise, 2)))
 
 
-def sparse(operands: Numbers, noise: Noise) -> Numbers:
-    """Zeros between the first and the last digit of every operand, as in 10...02."""
+def sparse(operands: NumberBatch, noise: Noise) -> NumberBatch:
+    """Make all digits but the first and the last zero, as in 10...02."""
     places = digits.places(operands.digits)
-    kept = (places == 0) | (places == operands.lengths[..., None] - 1)
-    return cut(operands._replace(digits=jnp.where(kept, operands.digits, 0)))
+    stays = (places == 0) | (places == operands.lengths[..., None] - 1)
+    return cut(operands._replace(digits=jnp.where(stays, operands.digits, 0)))
 
 
-def exact(operands: Numbers, noise: Noise) -> Numbers:
-    """The first operand is a multiple of the second."""
+def exact(operands: NumberBatch, noise: Noise) -> NumberBatch:
+    """Make the first operand a multiple of the second."""
     return _with_first(operands, _multiple(operands))
 
 
-def almost(operands: Numbers, noise: Noise) -> Numbers:
-    """The first operand is one less than a multiple of the second."""
+def almost(operands: NumberBatch, noise: Noise) -> NumberBatch:
+    """Make the first operand one less than a multiple of the second."""
     product = _multiple(operands)
     one = jnp.zeros_like(product).at[:, 0].set(1)
-    less, nothing = digits.distance(product, one)
-    return _with_first(operands, jnp.where(nothing[:, None], product, less))
+    less, is_zero = digits.distance(product, one)
+    return _with_first(operands, jnp.where(is_zero[:, None], product, less))
 
 
-def beyond_nines(operands: Numbers, noise: Noise) -> Numbers:
-    """The second operand mostly nines, the first a multiple of it and less than ten more.
+def beyond_nines(operands: NumberBatch, noise: Noise) -> NumberBatch:
+    """Make the second operand mostly nines, the first a multiple of it plus less than ten.
 
-    Remainders then step across a power of ten, where borrows run through zeros: as 3004 by 999,
-    where 3004 = 3 * 999 + 7.
+    Remainders then cross a power of ten, where borrows run through zeros: 3004 = 3 * 999 + 7.
     """
     second = nines(operands, noise).digits[:, 1]
     product = _multiple(operands._replace(digits=operands.digits.at[:, 1].set(second)))
     few = jnp.zeros_like(product).at[:, 0].set(below(noise[:, 0, 0] >> 8, 10))
     more = digits.add(product, few)
     fits = (more[:, -1] == 0) & (digits.length(more) <= operands.lengths[:, 0])
-    found = _with_first(operands, jnp.where(fits[:, None], more[:, :-1], product))
-    return found._replace(digits=found.digits.at[:, 1].set(second))
+    changed = _with_first(operands, jnp.where(fits[:, None], more[:, :-1], product))
+    return changed._replace(digits=changed.digits.at[:, 1].set(second))
 
 
 def below(bits: UInt[Array, "*shape"], bound: int | Int[Array, "*#shape"]) -> Int[Array, "*shape"]:
-    """Whole numbers in 0..bound-1, some likelier than others by up to bound / 2^32.
+    """Return random numbers in 0..bound-1, uniform up to bound / 2^32.
 
     That is one in 10^9 for digits, and two in 10^4 for a table of a million rows.
 
@@ -193,35 +191,26 @@ def below(bits: UInt[Array, "*shape"], bound: int | Int[Array, "*#shape"]) -> In
     return (bits % jnp.asarray(bound).astype(jnp.uint32)).astype(jnp.int32)
 
 
-def _least(operands: Numbers) -> Array:
-    """The smallest length for all operands that are there.
+def _least(operands: NumberBatch) -> Array:
+    """Return the smallest length of each problem, for all operands that are present.
 
-    >>> _least(Numbers(jnp.zeros((1, 3, 4)), jnp.array([[4, 2, 0]]))).tolist()
+    >>> _least(NumberBatch(jnp.zeros((1, 3, 4)), jnp.array([[4, 2, 0]]))).tolist()
     [[2, 2, 0]]
     """
-    there = operands.lengths > 0
+    is_present = operands.lengths > 0
     huge = jnp.iinfo(jnp.int32).max
-    least = jnp.min(jnp.where(there, operands.lengths, huge), axis=1, keepdims=True)
-    return jnp.where(there, least, 0)
+    least = jnp.min(jnp.where(is_present, operands.lengths, huge), axis=1, keepdims=True)
+    return jnp.where(is_present, least, 0)
 
 
-def _one_operand_is(digit: int, operands: Numbers, noise: Noise) -> Numbers:
-    """One operand, drawn from all places, is that digit; nothing changes if there is none there."""
-    count = operands.lengths.shape[1]
-    chosen = jnp.arange(count)[None] == below(noise[:, :1, 0], count)
-    there = chosen & (operands.lengths > 0)
-    lengths = jnp.where(there, 1, operands.lengths)
-    return cut(Numbers(jnp.where(there[..., None], digit, operands.digits), lengths))
+def _multiple(operands: NumberBatch) -> Int[Array, "batch width"]:
+    """Return a multiple of the second operand that is no longer than the first.
 
+    It is 0 if the second operand is longer, and the second itself if the drawn multiple is.
 
-def _multiple(operands: Numbers) -> Int[Array, "batch width"]:
-    """A multiple of the second operand that is no longer than the first.
-
-    It is 0 if the second is longer, and the second once where the multiple that was drawn is.
-
-    >>> _multiple(Numbers(jnp.array([[[1, 2, 3], [4, 0, 0]]]), jnp.array([[3, 1]]))).tolist()
+    >>> _multiple(NumberBatch(jnp.array([[[1, 2, 3], [4, 0, 0]]]), jnp.array([[3, 1]]))).tolist()
     [[4, 8, 0]]
-    >>> _multiple(Numbers(jnp.array([[[7, 2], [4, 3]]]), jnp.array([[2, 2]]))).tolist()
+    >>> _multiple(NumberBatch(jnp.array([[[7, 2], [4, 3]]]), jnp.array([[2, 2]]))).tolist()
     [[4, 3]]
     """
     first, second = operands.digits[:, 0], operands.digits[:, 1]
@@ -232,119 +221,137 @@ def _multiple(operands: Numbers) -> Int[Array, "batch width"]:
     return jnp.where(places < 0, 0, jnp.where(fits, product[:, : first.shape[-1]], second))
 
 
-def _with_first(operands: Numbers, first: Int[Array, "batch width"]) -> Numbers:
-    """The operands with another first one, of whatever length it has."""
+def _with_first(operands: NumberBatch, first: Int[Array, "batch width"]) -> NumberBatch:
+    """Return the operands with another first one, of any length."""
     lengths = operands.lengths.at[:, 0].set(digits.length(first))
-    return Numbers(operands.digits.at[:, 0].set(first), lengths)
+    return NumberBatch(operands.digits.at[:, 0].set(first), lengths)
 
 
-def _one(answer: Int[Array, "batch width"]) -> Result:
-    """One number each, from 0 up: `[[0, 6, 0]]` is 60."""
+def _single(answer: Int[Array, "batch width"]) -> Result:
+    """Return answers of one non-negative number: `[[0, 6, 0]]` is 60."""
     number = answer[:, None]
-    return Result(Numbers(number, digits.length(number)), jnp.zeros(len(number), bool))
+    return Result(NumberBatch(number, digits.length(number)), jnp.zeros(len(number), bool))
 
 
-def _sum(operands: Numbers) -> Result:
-    wide = operands.digits.shape[1] // 9 + 1  # each further digit holds nine more operands
-    columns = jnp.pad(jnp.sum(operands.digits, axis=1), ((0, 0), (0, wide)))
-    return _one(digits.carried(columns))
+def _sum(operands: NumberBatch) -> Result:
+    carries = operands.digits.shape[1] // 9 + 1  # each further digit holds nine more operands
+    columns = jnp.pad(jnp.sum(operands.digits, axis=1), ((0, 0), (0, carries)))
+    return _single(digits.carried(columns))
 
 
-def _difference(operands: Numbers) -> Result:
-    rest, negative = digits.distance(operands.digits[:, 0], operands.digits[:, 1])
-    return Result(Numbers(rest[:, None], digits.length(rest)[:, None]), negative)
+def _difference(operands: NumberBatch) -> Result:
+    difference, negative = digits.distance(operands.digits[:, 0], operands.digits[:, 1])
+    number = difference[:, None]
+    return Result(NumberBatch(number, digits.length(number)), negative)
 
 
-def _divided(operands: Numbers) -> tuple[Array, Array]:
-    return digits.divide(operands.digits[:, 0], operands.digits[:, 1])
-
-
-def _not_by_zero(operands: Numbers) -> Numbers:
-    """Operands with 1 in place of a second one that is 0."""
+def _not_by_zero(operands: NumberBatch) -> NumberBatch:
+    """Return the operands with 1 in place of a second operand that is 0."""
     second = operands.digits[:, 1]
-    nothing = jnp.all(second == 0, axis=-1)
-    return operands._replace(digits=operands.digits.at[:, 1, 0].add(nothing.astype(jnp.int32)))
+    is_zero = jnp.all(second == 0, axis=-1)
+    return operands._replace(digits=operands.digits.at[:, 1, 0].add(is_zero.astype(jnp.int32)))
 
 
-def _less(operands: Numbers) -> Result:
-    """The number 1 where the first operand is less than the second, else 0."""
+def _less(operands: NumberBatch) -> Result:
+    """Return 1 where the first operand is less than the second, else 0."""
     _, less = digits.distance(operands.digits[:, 0], operands.digits[:, 1])
     number = less.astype(jnp.int32)[:, None, None]
-    return Result(Numbers(number, jnp.ones_like(number[..., 0])), jnp.zeros_like(less))
+    return Result(NumberBatch(number, jnp.ones_like(number[..., 0])), jnp.zeros_like(less))
 
 
-def _sorted(operands: Numbers) -> Result:
+def _sorted(operands: NumberBatch) -> Result:
     ordered = digits.ascending(operands)
     return Result(ordered, jnp.zeros(len(ordered.digits), bool))
 
 
-def _places(operands: Numbers) -> Result:
-    """The places of the operands in ascending order, from one on: 2, 3, 1 for 210, 7, 33."""
-    there = jnp.sort(operands.lengths > 0, axis=1, descending=True)
-    places = jnp.where(there, 1 + digits.order(operands), 0)
-    powers = 10 ** jnp.arange(len(str(places.shape[1])))
-    written = places[..., None] // powers[None, None] % 10
-    lengths = jnp.where(there, digits.length(written), 0)
-    return Result(Numbers(written, lengths), jnp.zeros(len(places), bool))
+def _places(operands: NumberBatch) -> Result:
+    """Return the places of the operands in ascending order, from 1: 2, 3, 1 for 210, 7, 33."""
+    is_present = jnp.sort(operands.lengths > 0, axis=1, descending=True)
+    places = jnp.where(is_present, 1 + digits.order(operands), 0)
+    numbers = digits.of_ints(places, places.shape[1])
+    lengths = jnp.where(is_present, digits.length(numbers), 0)
+    return Result(NumberBatch(numbers, lengths), jnp.zeros(len(places), bool))
 
 
-def _reversed(operands: Numbers) -> Result:
-    turned = digits.reverse(operands.digits, operands.lengths)
-    return Result(Numbers(turned, digits.length(turned)), jnp.zeros(len(turned), bool))
+def _reversed(operands: NumberBatch) -> Result:
+    numbers = digits.reverse(operands.digits, operands.lengths)
+    return Result(NumberBatch(numbers, digits.length(numbers)), jnp.zeros(len(numbers), bool))
 
 
-def _residue(sign: str, modulus: int, operands: Numbers) -> Result:
-    """The answer of a sign modulo a number: 90 + 10 is 3 modulo 97, and 5 - 7 is 95."""
+def _residue(sign: str, modulus: int, operands: NumberBatch) -> Result:
+    """Return answers modulo a number: 90 + 10 is 3 modulo 97, and 5 - 7 is 95."""
     first, second = digits.residue(operands.digits, modulus).T
     answer = {"+": first + second, "-": first - second, "*": first * second}[sign] % modulus
-    return _one(digits.of_ints(answer, modulus - 1))
+    return _single(digits.of_ints(answer, modulus - 1))
 
 
-def _named(*some: Case) -> dict[str, Case]:
-    """Special cases by their names, `trailing zeros`."""
-    return {case.__name__.replace("_", " "): case for case in some}
+zero: Case = partial(one_operand_is, 0)
+one: Case = partial(one_operand_is, 1)
 
-
-_DIVISION = (
-    {"larger": smaller_first}
-    | _named(exact, almost, equal)
-    | {"nines": beyond_nines}
-    | _named(trailing_zeros, zero, one)
-)
-_SINGLE = _named(few_digits, trailing_zeros)
-_SUM = _named(unequal, carry, nines, zero)
-_DIFFERENCE = _named(unequal, borrow, equal, near, zero)
-_PRODUCT = _named(unequal, nines, trailing_zeros, sparse, zero, one)
-_SORT = _named(unequal, equal, near, few_digits, zero)
-_ORDER = _named(unequal, same_length, one_digit, ties, near, in_order)
-
-_MODULAR = _named(equal, zero, one)
+# Special cases by name; their order is part of the random draw.
+_SUM = {"unequal": unequal, "carry": carry, "nines": nines, "zero": zero}
+_DIFFERENCE = {"unequal": unequal, "borrow": borrow, "equal": equal, "near": near, "zero": zero}
+_PRODUCT = {
+    "unequal": unequal,
+    "nines": nines,
+    "trailing zeros": trailing_zeros,
+    "sparse": sparse,
+    "zero": zero,
+    "one": one,
+}
+_DIVISION = {
+    "larger": smaller_first,
+    "exact": exact,
+    "almost": almost,
+    "equal": equal,
+    "nines": beyond_nines,
+    "trailing zeros": trailing_zeros,
+    "zero": zero,
+    "one": one,
+}
+_SORT = {
+    "unequal": unequal,
+    "equal": equal,
+    "near": near,
+    "few digits": few_digits,
+    "zero": zero,
+}
+_ORDER = {
+    "unequal": unequal,
+    "same length": same_length,
+    "one digit": one_digit,
+    "ties": ties,
+    "near": near,
+    "in order": in_order,
+}
+_SINGLE = {"few digits": few_digits, "trailing zeros": trailing_zeros}
+_MODULAR = {"equal": equal, "zero": zero, "one": one}
 
 
 @lru_cache
 def _modular(symbol: str) -> Arithmetic | None:
-    """The arithmetic of `+ mod 97` and its like; None for any other symbol."""
+    """Return the arithmetic of a symbol such as `+ mod 97`; None for any other symbol."""
     operation = OPERATIONS.get(symbol)
     if operation is None or operation.modulus is None:
         return None
     return Arithmetic(partial(_residue, operation.mark, operation.modulus), _MODULAR)
 
 
-_WRITTEN: dict[str, Arithmetic] = {
+_ENTRIES: dict[str, Arithmetic] = {
     "+": Arithmetic(_sum, _SUM),
     "-": Arithmetic(_difference, _DIFFERENCE),
-    "*": Arithmetic(lambda n: _one(digits.multiply(n.digits[:, 0], n.digits[:, 1])), _PRODUCT),
+    "*": Arithmetic(lambda n: _single(digits.multiply(n.digits[:, 0], n.digits[:, 1])), _PRODUCT),
     "//": Arithmetic(
-        lambda n: _one(digits.divide(n.digits[:, 0], n.digits[:, 1])[0]), _DIVISION, _not_by_zero
+        lambda n: _single(digits.divide(n.digits[:, 0], n.digits[:, 1])[0]), _DIVISION, _not_by_zero
     ),
     "%": Arithmetic(
-        lambda n: _one(digits.divide(n.digits[:, 0], n.digits[:, 1])[1]), _DIVISION, _not_by_zero
+        lambda n: _single(digits.divide(n.digits[:, 0], n.digits[:, 1])[1]), _DIVISION, _not_by_zero
     ),
-    "<": Arithmetic(_less, _named(unequal, equal, near)),
+    "<": Arithmetic(_less, {"unequal": unequal, "equal": equal, "near": near}),
     "sort": Arithmetic(_sorted, _SORT),
     "order": Arithmetic(_places, _ORDER),
     "copy": Arithmetic(lambda n: Result(n, jnp.zeros(len(n.digits), bool)), _SINGLE),
     "reverse": Arithmetic(_reversed, _SINGLE),
 }
-ARITHMETIC: Registry[Arithmetic] = Registry("operation", _WRITTEN, numbered=_modular)
-"""Of every operation that is `on_device`, by its symbol."""
+ARITHMETIC: Registry[Arithmetic] = Registry("operation", _ENTRIES, numbered=_modular)
+"""The arithmetic of every operation that is `on_device`, by symbol."""

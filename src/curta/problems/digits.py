@@ -1,8 +1,8 @@
 """Exact arithmetic on digit arrays, on the device, for any length.
 
-Numbers are int32 arrays of decimal digits, least significant first, padded with
-zeros at the significant end. Python's ints are the truth (see `operations`);
-this is how training data is computed without leaving the device.
+Numbers are int32 arrays of decimal digits, least significant first, padded with zeros at the most
+significant end. Training data is computed this way without leaving the device; `operations`, in
+Python's ints, is what it must agree with.
 """
 
 from collections.abc import Callable
@@ -13,15 +13,15 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int
 
 
-class Numbers(NamedTuple):
-    """Numbers of a batch of problems, least significant digit first; length 0 is no number."""
+class NumberBatch(NamedTuple):
+    """The numbers of a batch of problems, least significant digit first; length 0: no number."""
 
     digits: Int[Array, "batch numbers width"]
     lengths: Int[Array, "batch numbers"]
 
 
 def add(a: Int[Array, "*batch width"], b: Int[Array, "*batch width"]) -> Int[Array, "*batch more"]:
-    """Sum of two numbers, one digit wider than the operands.
+    """Return the sum of two numbers, one digit wider than the operands.
 
     >>> add(jnp.array([8, 9]), jnp.array([5, 0])).tolist()  # 98 + 5
     [3, 0, 1]
@@ -31,9 +31,9 @@ def add(a: Int[Array, "*batch width"], b: Int[Array, "*batch width"]) -> Int[Arr
 
 
 def carried(columns: Int[Array, "*batch width"]) -> Int[Array, "*batch width"]:
-    """Digits of a number whose columns may hold more than nine; the last must not overflow.
+    """Propagate the carries of columns that may hold more than nine; the last must not overflow.
 
-    Carries ripple through a scan over places: one pass, whatever the chain.
+    A scan over places: one pass, however far carries run.
 
     >>> carried(jnp.array([13, 9, 0])).tolist()
     [3, 0, 1]
@@ -49,17 +49,17 @@ def carried(columns: Int[Array, "*batch width"]) -> Int[Array, "*batch width"]:
 def subtract(
     a: Int[Array, "*batch width"], b: Int[Array, "*batch width"]
 ) -> tuple[Int[Array, "*batch width"], Bool[Array, "*batch width"]]:
-    """Digits of a - b modulo ten to the width, and whether each place borrowed.
+    """Return the digits of a - b, modulo 10^width, and whether each place borrows.
 
-    The last place borrows just when a < b.
+    The last place borrows if and only if a < b.
 
     >>> [part.tolist() for part in subtract(jnp.array([2, 1]), jnp.array([5, 0]))]  # 12 - 5
     [[7, 0], [True, False]]
     """
 
     def place(borrow: Array, column: Array) -> tuple[Array, tuple[Array, Array]]:
-        rest = column - borrow
-        return (rest < 0).astype(rest.dtype), (rest % 10, rest < 0)
+        total = column - borrow
+        return (total < 0).astype(total.dtype), (total % 10, total < 0)
 
     return _ripple(place, a - b)
 
@@ -67,7 +67,7 @@ def subtract(
 def distance(
     a: Int[Array, "*batch width"], b: Int[Array, "*batch width"]
 ) -> tuple[Int[Array, "*batch width"], Bool[Array, "*batch"]]:
-    """Digits of |a - b|, and whether a < b.
+    """Return the digits of |a - b|, and whether a < b.
 
     >>> [part.tolist() for part in distance(jnp.array([5, 0]), jnp.array([2, 1]))]  # 5 and 12
     [[7, 0], True]
@@ -80,7 +80,7 @@ def distance(
 def multiply(
     a: Int[Array, "*batch first"], b: Int[Array, "*batch second"]
 ) -> Int[Array, "*batch both"]:
-    """Product, as wide as both factors together.
+    """Return the product, as wide as both factors together.
 
     >>> multiply(jnp.array([2, 1]), jnp.array([5])).tolist()  # 12 x 5
     [0, 6, 0]
@@ -88,8 +88,8 @@ def multiply(
     width = a.shape[-1] + b.shape[-1]
     row = jnp.pad(a, [(0, 0)] * (a.ndim - 1) + [(0, b.shape[-1])])
 
-    def add_row(columns: Array, now: tuple[Array, Array]) -> tuple[Array, None]:
-        place, digit = now
+    def add_row(columns: Array, factor: tuple[Array, Array]) -> tuple[Array, None]:
+        place, digit = factor
         return columns + jnp.roll(row, place, axis=-1) * digit[..., None], None
 
     places = jnp.arange(b.shape[-1])
@@ -100,7 +100,7 @@ def multiply(
 def divide(
     a: Int[Array, "batch first"], b: Int[Array, "batch second"]
 ) -> tuple[Int[Array, "batch first"], Int[Array, "batch second"]]:
-    """Quotient and remainder, by subtraction as on paper; the divisor must not be zero.
+    """Return quotient and remainder by long division; the divisor must not be zero.
 
     >>> [part.tolist() for part in divide(jnp.array([[7, 1]]), jnp.array([[5]]))]  # 17 by 5
     [[[3, 0]], [[2]]]
@@ -108,33 +108,34 @@ def divide(
     divisor = jnp.pad(b, ((0, 0), (0, 1)))
 
     def step(remainder: Array, digit: Array) -> tuple[Array, Array]:
-        rest, counts = jnp.concatenate([digit[:, None], remainder[:, :-1]], axis=1), 0 * digit
-        for _ in range(9):
-            less, borrows = subtract(rest, divisor)
+        remainder, count = jnp.concatenate([digit[:, None], remainder[:, :-1]], axis=1), 0 * digit
+        for _ in range(9):  # subtract the divisor as often as it fits
+            less, borrows = subtract(remainder, divisor)
             fits = ~borrows[:, -1]
-            rest, counts = jnp.where(fits[:, None], less, rest), counts + fits.astype(counts.dtype)
-        return rest, counts
+            remainder = jnp.where(fits[:, None], less, remainder)
+            count = count + fits.astype(count.dtype)
+        return remainder, count
 
-    rest, counts = jax.lax.scan(step, jnp.zeros_like(divisor), a.T[::-1])
-    return counts[::-1].T, rest[:, :-1]
+    remainder, quotient = jax.lax.scan(step, jnp.zeros_like(divisor), a.T[::-1])
+    return quotient[::-1].T, remainder[:, :-1]
 
 
-def ascending(numbers: Numbers) -> Numbers:
-    """Each problem's numbers in ascending order, absent ones last; equal ones keep theirs.
+def ascending(numbers: NumberBatch) -> NumberBatch:
+    """Sort the numbers of each problem in ascending order, absent ones last; stable.
 
-    >>> three = Numbers(jnp.array([[[7, 0], [2, 1], [3, 0]]]), jnp.array([[1, 2, 1]]))  # 7, 12, 3
-    >>> ascending(three).digits.tolist()
+    >>> digits = jnp.array([[[7, 0], [2, 1], [3, 0]]])  # 7, 12, 3
+    >>> ascending(NumberBatch(digits, jnp.array([[1, 2, 1]]))).digits.tolist()
     [[[3, 0], [7, 0], [2, 1]]]
     """
     places = order(numbers)
     digits = jnp.take_along_axis(numbers.digits, places[..., None], axis=1)
-    return Numbers(digits, jnp.take_along_axis(numbers.lengths, places, axis=1))
+    return NumberBatch(digits, jnp.take_along_axis(numbers.lengths, places, axis=1))
 
 
-def order(numbers: Numbers) -> Int[Array, "batch numbers"]:
-    """The place of each problem's least number, of the next, and so on; absent ones last.
+def order(numbers: NumberBatch) -> Int[Array, "batch numbers"]:
+    """Return the places of each problem's numbers in ascending order, absent ones last.
 
-    >>> order(Numbers(jnp.array([[[7, 0], [2, 1], [3, 0]]]), jnp.array([[1, 2, 1]]))).tolist()
+    >>> order(NumberBatch(jnp.array([[[7, 0], [2, 1], [3, 0]]]), jnp.array([[1, 2, 1]]))).tolist()
     [[2, 0, 1]]
     """
     width = numbers.digits.shape[-1]
@@ -145,32 +146,32 @@ def order(numbers: Numbers) -> Int[Array, "batch numbers"]:
 def reverse(
     digits: Int[Array, "*batch width"], lengths: Int[Array, "*batch"]
 ) -> Int[Array, "*batch width"]:
-    """The first `lengths` digits in opposite order.
+    """Return the first `lengths` digits in opposite order.
 
     >>> reverse(jnp.array([1, 2, 3, 0]), jnp.array(3)).tolist()
     [3, 2, 1, 0]
     """
     source = lengths[..., None] - 1 - places(digits)
-    turned = jnp.take_along_axis(digits, jnp.maximum(source, 0), axis=-1)
-    return jnp.where(source >= 0, turned, 0)
+    reversed_digits = jnp.take_along_axis(digits, jnp.maximum(source, 0), axis=-1)
+    return jnp.where(source >= 0, reversed_digits, 0)
 
 
 def residue(digits: Int[Array, "*batch width"], modulus: int) -> Int[Array, "*batch"]:
-    """The remainder of a number of any length; modulus times ten must fit 32 bits.
+    """Return the remainder of a number of any length; ten times the modulus must fit 32 bits.
 
     >>> residue(jnp.array([0, 0, 2]), 97).tolist()  # 200
     6
     """
 
-    def place(rest: Array, digit: Array) -> tuple[Array, None]:
-        return (10 * rest + digit) % modulus, None
+    def place(remainder: Array, digit: Array) -> tuple[Array, None]:
+        return (10 * remainder + digit) % modulus, None
 
-    turned = jnp.moveaxis(digits, -1, 0)[::-1]
-    return jax.lax.scan(place, jnp.zeros_like(turned[0]), turned)[0]
+    highest_first = jnp.moveaxis(digits, -1, 0)[::-1]
+    return jax.lax.scan(place, jnp.zeros_like(highest_first[0]), highest_first)[0]
 
 
 def of_ints(values: Int[Array, "*batch"], high: int) -> Int[Array, "*batch width"]:
-    """Digits of whole numbers up to `high`, as many as that has.
+    """Return the digits of whole numbers up to `high`, as many as `high` has.
 
     >>> of_ints(jnp.array([7, 42]), 100).tolist()
     [[7, 0, 0], [2, 4, 0]]
@@ -179,7 +180,7 @@ def of_ints(values: Int[Array, "*batch"], high: int) -> Int[Array, "*batch width
 
 
 def length(digits: Int[Array, "*batch width"]) -> Int[Array, "*batch"]:
-    """Number of digits without leading zeros; zero itself has one digit.
+    """Count digits without leading zeros; zero has one digit.
 
     >>> length(jnp.array([[7, 0, 2, 0], [0, 0, 0, 0]])).tolist()
     [3, 1]
@@ -187,20 +188,20 @@ def length(digits: Int[Array, "*batch width"]) -> Int[Array, "*batch"]:
     return jnp.maximum(1, jnp.max(jnp.where(digits > 0, 1 + places(digits), 0), axis=-1))
 
 
-def cut(numbers: Numbers) -> Numbers:
-    """Digits cut to the lengths; a leading zero becomes a one, but zero itself stays.
+def cut(numbers: NumberBatch) -> NumberBatch:
+    """Cut numbers to their lengths; a leading zero becomes 1, but zero itself stays.
 
-    >>> cut(Numbers(jnp.array([[[4, 0, 9]]]), jnp.array([[2]]))).digits.tolist()
+    >>> cut(NumberBatch(jnp.array([[[4, 0, 9]]]), jnp.array([[2]]))).digits.tolist()
     [[[4, 1, 0]]]
     """
     place, lengths = places(numbers.digits), numbers.lengths[..., None]
     leading = (place == lengths - 1) & (lengths > 1) & (numbers.digits == 0)
     digits = jnp.where(leading, 1, numbers.digits)
-    return Numbers(jnp.where(place < lengths, digits, 0), numbers.lengths)
+    return NumberBatch(jnp.where(place < lengths, digits, 0), numbers.lengths)
 
 
 def places(digits: Int[Array, "*batch width"]) -> Int[Array, "*#batch width"]:
-    """0, 1, 2, ... along the last axis, and one for every other.
+    """Return 0, 1, 2, ... along the last axis; other axes have size 1.
 
     >>> places(jnp.array([[7, 0, 2], [1, 1, 0]])).tolist()
     [[0, 1, 2]]
@@ -209,7 +210,7 @@ def places(digits: Int[Array, "*batch width"]) -> Int[Array, "*#batch width"]:
 
 
 def _ripple(place: Callable[[Array, Array], tuple[Array, Any]], columns: Array) -> Any:
-    """What `place` says of each column, scanned from the least significant one on."""
-    turned = jnp.moveaxis(columns, -1, 0)
-    _, found = jax.lax.scan(place, jnp.zeros_like(turned[0]), turned)
-    return jax.tree.map(lambda part: jnp.moveaxis(part, 0, -1), found)
+    """Scan `place` over columns from the least significant one; return its outputs."""
+    columns = jnp.moveaxis(columns, -1, 0)
+    _, outputs = jax.lax.scan(place, jnp.zeros_like(columns[0]), columns)
+    return jax.tree.map(lambda output: jnp.moveaxis(output, 0, -1), outputs)

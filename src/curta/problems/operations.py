@@ -1,7 +1,7 @@
-"""What Curta can calculate: truth by plain Python, and how problems are written and read.
+"""The operations: answers in plain Python, and how problems are written and read.
 
-`problems.arithmetic` computes the same on the device, for the operations of published layouts.
-A new operation is one entry of `OPERATIONS` here, and one of `ARITHMETIC` there.
+`problems.arithmetic` computes the same on the device, for the operations of published layouts. A
+new operation is an entry of `OPERATIONS` here and of `ARITHMETIC` there.
 """
 
 import re
@@ -17,40 +17,40 @@ from curta.problems.numerals import to_int, to_text
 from curta.problems.sizes import Sizes
 
 Answer = int | bool | tuple[int, ...] | Fraction
-"""What a problem comes to: a number, true or false, several numbers in order, or a fraction."""
+"""The answer of a problem: a number, true or false, several numbers in order, or a fraction."""
 
 
 class Operation(ABC):
-    """What can be done with numbers. Stateless; registered by its symbol in `OPERATIONS`."""
+    """An operation on numbers. Stateless; registered by its symbol in `OPERATIONS`."""
 
     symbol: str
     name: str
     mark: str
-    """One character that stands for the operation in a written problem."""
+    """The character that stands for the operation in published layouts."""
     example: str
     least: int = 2
     most: int | None = 2
-    """How many operands there may be; None is any number."""
+    """The most operands; None: any number."""
     signed: bool = False
-    """Whether answers may be below zero."""
+    """Whether answers may be negative."""
     pointed: bool = False
     """Whether answers are fractions."""
     bounded: bool = True
-    """Whether `widths` is known to bound the answers, and not supposed of a user's program."""
+    """Whether `widths` is certain to bound answers; for a user's program it is a guess."""
     commutes: bool = False
-    """Whether the order of the operands makes no difference."""
+    """Whether the order of the operands does not matter."""
     modulus: int | None = None
-    """What operands and answers are residues of; None where they are whole numbers."""
+    """The modulus, if operands and answers are residues; None if they are whole numbers."""
     base: int | None = None
-    """The base in which operands are always written; None where a problem says it."""
+    """The base in which operands are always written; None if it depends on the problem."""
     answer_base: int | None = None
-    """The base of the answer, where it is not that of the operands."""
+    """The base of the answer, if it is not that of the operands."""
     on_device: ClassVar[bool] = True
-    """Whether `problems.arithmetic` has it, so that problems can be drawn on the device."""
+    """Whether `problems.arithmetic` has the operation, so problems can be drawn on the device."""
     cases: Mapping[str, Any] = {}
-    """What draws special cases of an operation that is not `on_device`, each by its name."""
+    """By name what draws special cases, if the operation is not `on_device`."""
     patterns: Mapping[str, tuple[int, ...]] = {}
-    """Operands of single telling problems, each with a name: hard ones that chance hardly draws."""
+    """By name the operands of hard problems that are rarely drawn by chance."""
 
     def takes(self, operands: int) -> bool:
         """Return whether problems may have so many operands."""
@@ -58,46 +58,46 @@ class Operation(ABC):
 
     @abstractmethod
     def truth(self, *operands: int) -> Answer:
-        """Return the answer, by Python itself."""
+        """Return the answer, computed by Python."""
 
     def tests(self, slice_name: str, size: Sequence[int], seed: str) -> Iterator[tuple[int, ...]]:
-        """Yield test problems without end, of an operation that is not `on_device`."""
+        """Yield test problems without end, if the operation is not `on_device`."""
         raise NotImplementedError
 
     def training(self, sizes: Sizes, seed: str, special: float) -> Iterator[tuple[int, ...]]:
-        """Yield training problems without end, of an operation that is not `on_device`."""
+        """Yield training problems without end, if the operation is not `on_device`."""
         raise NotImplementedError
 
     @abstractmethod
     def widths(self, digits: Sequence[int]) -> tuple[int, ...]:
-        """Return the most digits of each number of the answer, given those of the operands."""
+        """Return the most digits of each number of the answer, by those of the operands."""
 
     def refuse(self, operands: tuple[int, ...]) -> str | None:
-        """Return why these operands have no answer, if they have none."""
+        """Return why these operands have no answer; None if they have one."""
         return None
 
     def value(self, numbers: Sequence[int]) -> Answer | None:
-        """Return the answer that these numbers write down; None if they cannot be one."""
+        """Return the answer that these numbers stand for; None if they cannot be one."""
         return numbers[0] if len(numbers) == 1 else None
 
     @property
     def compound(self) -> bool:
-        """Whether several operands are one number to people, as before and after a point."""
+        """Whether people write several operands as one number, such as the two sides of a point."""
         return False
 
     def read(self, line: str) -> list[str] | None:
-        """Return the operands' digits in a problem that is `compound`; None if it is none."""
+        """Return the operands' digits in a `compound` problem; None if the text is none."""
         return None
 
     def text(self, operands: tuple[str, ...]) -> str:
-        """Return the problem as people write it, from its operands' digits."""
+        """Return the problem as people write it, from the digits of its operands."""
         if self.symbol.isalpha():
             return f"{self.symbol} {','.join(operands)}"
         return self.symbol.join(operands)
 
 
 class _Entry(Operation):
-    """An operation as the table below has it; further fields are attributes."""
+    """An entry of the table below; further fields set the attributes of `Operation`."""
 
     def __init__(
         self,
@@ -127,7 +127,7 @@ class _Division(_Entry):
 
 
 class _Comparison(_Entry):
-    """The answer is true or false; on the device, the number 1 or 0."""
+    """The answer is true or false; on the device, 1 or 0."""
 
     def value(self, numbers: Sequence[int]) -> bool | None:
         return bool(numbers[0]) if list(numbers) in ([0], [1]) else None
@@ -139,27 +139,26 @@ class _Sorting(_Entry):
 
 
 class _Ordering(_Entry):
-    """The answer is the places of the operands, from one on: 2,3,1 for 210,7,33."""
+    """The answer is the places of the operands in ascending order: 2,3,1 for 210,7,33."""
 
     def value(self, numbers: Sequence[int]) -> tuple[int, ...] | None:
-        """None if a place is missing, or comes twice."""
-        is_complete = sorted(numbers) == list(range(1, len(numbers) + 1))
-        return tuple(numbers) if numbers and is_complete else None
+        is_permutation = sorted(numbers) == list(range(1, len(numbers) + 1))
+        return tuple(numbers) if numbers and is_permutation else None
 
 
 MODULI = range(2, 252)
-"""With the signs there are at most 255 tokens: data sets keep each as a byte."""
+"""At most 255 tokens, operators included, so that data sets can store one as a byte."""
 
 SIGNS: Mapping[str, tuple[str, Callable[[int, int], int]]] = {
     "+": ("addition", int.__add__),
     "-": ("subtraction", int.__sub__),
     "*": ("multiplication", int.__mul__),
 }
-"""Signs of modular operations: the name of each, and Python's own operation."""
+"""Operators of modular operations, with their names and Python's functions."""
 
 
 class _Modular(_Entry):
-    """A number stands for its residue: 200 and 6 are the same operand modulo 97."""
+    """A number stands for its residue: 200 and 6 are the same modulo 97."""
 
     modulus: int
 
@@ -181,12 +180,12 @@ def modular(symbol: str) -> Operation | None:
     if match is None or int(match[2]) not in MODULI:
         return None
     sign, modulus = match[1], int(match[2])
-    name, whole = SIGNS[sign]
+    name, operate = SIGNS[sign]
     return _Modular(
         symbol,
         f"{name} modulo {modulus}",
         f"{modulus - 1}{sign}{modulus // 2} mod {modulus}",
-        truth=lambda a, b: whole(a, b) % modulus,
+        truth=lambda a, b: operate(a, b) % modulus,
         widths=lambda digits: (len(str(modulus - 1)),),
         patterns={
             "two zeros": (0, 0),
@@ -334,11 +333,11 @@ _TABLE = (
 OPERATIONS: Registry[Operation] = Registry(
     "operator", {operation.symbol: operation for operation in _TABLE}, numbered=modular
 )
-"""Operations by their symbols, and those modulo a number. Programs add theirs: see `programs`."""
+"""Operations by symbol, also those modulo a number; programs add theirs (see `programs`)."""
 
 
 def operation_named(symbol: str) -> Operation:
-    """Return the operation with that symbol; UserError with the nearest one otherwise."""
+    """Return the operation with this symbol; UserError, with the nearest one, if there is none."""
     if symbol not in OPERATIONS and " mod " in symbol:
         raise UserError(
             f"unknown operator {quoted(symbol)}: there are {', '.join(SIGNS)} modulo"

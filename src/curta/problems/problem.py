@@ -1,4 +1,4 @@
-"""Problems: an operation and its operands, read from text, and the answer by Python itself."""
+"""Problems: an operation and its operands, parsed from text, and the answer in Python."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -7,17 +7,17 @@ from fractions import Fraction
 
 from curta.config.errors import UserError, quoted, unknown
 from curta.config.limits import DIGITS, OPERANDS
-from curta.problems.numerals import literals, to_digits, to_exact, to_int, to_text, written
+from curta.problems.numerals import format_number, literals, to_digits, to_exact, to_int, to_text
 from curta.problems.operations import OPERATIONS, Answer, Operation, operation_named
 from curta.problems.sizes import OperandLimits, check_operands
 
 END = "$"
-"""What ends a text."""
+"""The character that ends a text."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """An operator, non-negative integers, and the base in which people write these.
+    """An operator, non-negative integers, and the base in which people write them.
 
     Raises UserError for operands that the operation does not take.
     """
@@ -58,7 +58,9 @@ class Problem:
         return self.operation.answer_base or self.base
 
     def __str__(self) -> str:
-        return self.operation.text(tuple(written(value, self.base) for value in self.operands))
+        return self.operation.text(
+            tuple(format_number(value, self.base) for value in self.operands)
+        )
 
 
 def answer_text(answer: Answer, base: int = 10) -> str:
@@ -68,12 +70,12 @@ def answer_text(answer: Answer, base: int = 10) -> str:
     if isinstance(answer, Fraction):
         return to_exact(answer)
     if isinstance(answer, tuple):
-        return ",".join(written(value, base) for value in answer)
-    return "-" * (answer < 0) + written(abs(answer), base)
+        return ",".join(format_number(value, base) for value in answer)
+    return "-" * (answer < 0) + format_number(abs(answer), base)
 
 
 def malformed_text(text: str) -> str:
-    """Return what is shown of a text in which there is no answer."""
+    """Return the line that reports a text without an answer."""
     return f"invalid: {text if text.removesuffix(END) else 'nothing was written'}"
 
 
@@ -85,7 +87,7 @@ def widths(problem: Problem) -> tuple[int, ...]:
 
 
 def check_limits(problem: Problem, limits: Mapping[str, OperandLimits], title: str) -> None:
-    """Check a problem by `check_operands`; the message begins with the problem."""
+    """Check a problem by `check_operands`; messages begin with the problem."""
     try:
         check_operands(title, limits, problem.operator, widths(problem), problem.base)
     except UserError as error:
@@ -93,11 +95,11 @@ def check_limits(problem: Problem, limits: Mapping[str, OperandLimits], title: s
 
 
 def parse(text: str | Problem, operators: Collection[str] = ()) -> Problem:
-    """Read `"12+34"`, `"sort 3,1,2"`, `"gcd(12, 18)"`, `"3.75+12.5"`, `"0xff+0x1"`, `"3#12+3#21"`.
+    """Parse `"12+34"`, `"sort 3,1,2"`, `"gcd(12, 18)"`, `"3.75+12.5"`, `"0xff+0x1"`, `"3#12+3#21"`.
 
-    `"90+10 mod 97"` is an operation modulo a number. Blanks around numbers and a final `=` are
-    allowed. A problem is returned as it is. Raises UserError for anything else, and for a problem
-    without an answer; `operators` are those that its hints name, by default Curta's own.
+    `"90+10 mod 97"` is an operation modulo a number. Spaces around numbers and a final `=` are
+    allowed; a `Problem` is returned unchanged. Raises UserError for anything else, and for problems
+    without an answer. `operators` are those that hints name, by default Curta's.
     """
     if isinstance(text, Problem):
         return text
@@ -120,63 +122,47 @@ def parse(text: str | Problem, operators: Collection[str] = ()) -> Problem:
         if match := re.fullmatch(r"(.*?)\s+mod\s+([0-9]+)", plain, re.DOTALL):
             plain, modulus = match[1], f" mod {match[2]}"
         plain, base = literals(plain)
-        operator, operands = _named(plain, operators) or _infix(plain, operators)
-        return _in_base(operator + modulus, operands, base)
+        word, _, operand_text = plain.partition(" ")
+        if word.isalpha():
+            if word not in OPERATIONS:
+                raise unknown("operation", word, operators or OPERATIONS)
+            operator = word
+            operands = _numbers(re.split(r"\s*,\s*|\s+", operand_text.strip()), [word])
+        else:
+            if complaint := _complaint(plain, operators):
+                raise UserError(complaint)
+            pattern = _infix_pattern()
+            operator, *others = dict.fromkeys(re.findall(pattern, plain))
+            if others:
+                raise UserError(f"{operator!r} and {others[0]!r} together: one operation at a time")
+            operands = _numbers(re.split(rf"\s*(?:{pattern})\s*", plain), operators)
+        operation = operation_named(operator + modulus)
+        required_base = operation.base or (10 if operation.answer_base else base)
+        if base != required_base:
+            raise UserError(
+                f"{operation.name} takes operands in base {required_base},"
+                f" such as {operation.example}"
+            )
+        return Problem(operator + modulus, operands, base)
     except UserError as error:
         raise UserError(f"cannot read {quoted(text.strip())}: {error}") from None
 
 
 PLAIN = frozenset(OPERATIONS)
-"""Operators that nothing else ever replaces, of problems of whole numbers."""
+"""Curta's operators, of whole numbers; no program replaces them."""
 
 _PAIR = re.compile(r"([1-9][0-9]{0,999})([-+*/%]{1,2})([1-9][0-9]{0,999})$")
-"""What most problems look like, read at once."""
+"""Most problems, parsed without further ado."""
 
 
 def _infixes() -> list[str]:
-    """Return every operator that stands between whole numbers."""
+    """Return the operators that are written between whole numbers."""
     return [s for s, operation in OPERATIONS.items() if not (s.isalpha() or operation.compound)]
 
 
 def _infix_pattern() -> str:
-    """Return a pattern of any of them."""
+    """Return a regular expression of any infix operator, longest first."""
     return "|".join(map(re.escape, sorted(_infixes(), key=len, reverse=True)))
-
-
-Parsed = tuple[str, tuple[int, ...]]
-
-
-def _named(text: str, operators: Collection[str]) -> Parsed | None:
-    """Read a problem that begins with its operation's name; None if this one does not."""
-    word, _, operands = text.partition(" ")
-    if not word.isalpha():
-        return None
-    if word not in OPERATIONS:
-        raise unknown("operation", word, operators or OPERATIONS)
-    return word, _numbers(re.split(r"\s*,\s*|\s+", operands.strip()), [word])
-
-
-def _in_base(operator: str, operands: tuple[int, ...], base: int) -> Problem:
-    """Return the problem, if its operands may be written in that base."""
-    operation = operation_named(operator)
-    own_base = operation.base or (10 if operation.answer_base else base)
-    if base != own_base:
-        raise UserError(
-            f"{operation.name} takes operands in base {own_base}, such as {operation.example}"
-        )
-    return Problem(operator, operands, base)
-
-
-def _infix(text: str, operators: Collection[str]) -> Parsed:
-    """Read numbers with one and the same operator between them."""
-    complaint = _complaint(text, operators)
-    if complaint:
-        raise UserError(complaint)
-    pattern = _infix_pattern()
-    first, *others = dict.fromkeys(re.findall(pattern, text))
-    if others:
-        raise UserError(f"{first!r} and {others[0]!r} together: one operation at a time")
-    return first, _numbers(re.split(rf"\s*(?:{pattern})\s*", text), operators)
 
 
 def _numbers(texts: list[str], operators: Collection[str]) -> tuple[int, ...]:
@@ -191,7 +177,7 @@ def _numbers(texts: list[str], operators: Collection[str]) -> tuple[int, ...]:
 
 
 def _complaint(text: str, operators: Collection[str]) -> str | None:
-    """Return the most specific reason why a text is no problem."""
+    """Return the most specific reason why a text is no problem; None if it may be one."""
     pattern = _infix_pattern()
     hinted = [OPERATIONS[symbol] for symbol in operators if symbol in OPERATIONS]
     hinted = hinted or [operation for operation in OPERATIONS.values() if operation.on_device]
@@ -209,12 +195,11 @@ def _complaint(text: str, operators: Collection[str]) -> str | None:
         return "operands are whole numbers from 0 up, such as 12-34"
     operands = re.sub(pattern, " ", text)
     if "/" in operands:
-        return "'/' is no known operator: did you mean '//'?"
-    strange = sorted(set(re.findall(r"[^0-9\s]", operands)))
-    if strange:
+        return "'/' is not an operator: did you mean '//'?"
+    if unexpected := sorted(set(re.findall(r"[^0-9\s]", operands))):
         infixes = " ".join(o for o in _infixes() if not operators or o in operators)
-        unknown_sign = f"no digit and no known operator ({infixes})" if infixes else "no digit"
-        return f"{quoted(' '.join(strange))} is {unknown_sign}; write a problem such as {examples}"
+        reason = f"neither a digit nor an operator ({infixes})" if infixes else "not a digit"
+        return f"{quoted(' '.join(unexpected))} is {reason}; write a problem such as {examples}"
     if not re.search(pattern, text):
         return f"an operator is missing; write a problem such as {examples}"
     if re.search(r"[0-9]\s+[0-9]", text):

@@ -1,4 +1,4 @@
-"""How large problems are: digit counts of their operands, and how many operands."""
+"""How large problems are: how many operands they have, and how many digits these have."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from curta.config.task import Span
 
 
 class Sizes(NamedTuple):
-    """Fewest and most digits of the first operand and of each further one, and of operands."""
+    """Fewest and most digits of the first operand and of each other one, and operands."""
 
     first: Span
     others: Span
@@ -17,12 +17,12 @@ class Sizes(NamedTuple):
 
     @classmethod
     def exactly(cls, digits: Sequence[int]) -> "Sizes":
-        """Sizes of problems with just these digit counts; all further operands have the last."""
+        """Return sizes of exactly these digit counts; all operands but the first have the last."""
         first, others = digits[0], digits[-1]
         return cls((first, first), (others, others), (len(digits), len(digits)))
 
     def times(self, factor: int) -> "Sizes":
-        """Sizes whose upper ends are so many times as large; operands only where they vary."""
+        """Return sizes with upper ends `factor` times as large; operands only if they vary."""
         few, many = self.operands
         return Sizes(
             (self.first[0], factor * self.first[1]),
@@ -31,21 +31,21 @@ class Sizes(NamedTuple):
         )
 
     def short(self) -> "Sizes":
-        """The same fewest, and at most two more."""
+        """Return sizes with the same lower ends, and upper ends at most two higher."""
         return Sizes(*((few, min(many, few + 2)) for few, many in self))
 
     def digits(self, place: int) -> Span:
-        """Digit counts of the operand at that place."""
+        """Return the digit counts of the operand at this place."""
         return self.others if place else self.first
 
 
 class OperandLimits(NamedTuple):
-    """What problems of one operator can be written: how many operands, how long, in which base."""
+    """Limits on the problems of one operator: number of operands, their digits, and base."""
 
     fewest: int
     most: int | None = None
     digits: int | None = None
-    """The most digits of an operand; None is any number."""
+    """The most digits of an operand; None: any number."""
     base: int = 10
 
 
@@ -56,14 +56,13 @@ def check_operands(
     digits: Sequence[int],
     base: int = 10,
 ) -> None:
-    """Check a problem of an operator, with operands of so many digits, against `limits`.
+    """Raise UserError for the first of the `limits` that operands of these digit counts exceed.
 
-    The only such check: a layout, a run, a recipe and an export differ in their limits alone.
-    Raises UserError with the first limit that the problem exceeds; `title` names what has it.
+    Layouts, runs, recipes and exports share this check; `title` names them in the message.
     """
     if operator not in limits:
         raise UserError(f"{title} has no {quoted(operator)}: it takes {', '.join(limits)}")
-    fewest, most, longest, own_base = limits[operator]
+    fewest, most, longest, required_base = limits[operator]
     if len(digits) < fewest or (most is not None and len(digits) > most):
         counts = f"{fewest}" if fewest == most else f"{fewest} to {most}"
         counts = f"at least {fewest}" if most is None else counts
@@ -71,15 +70,15 @@ def check_operands(
         raise UserError(f"{title} takes {counts} {operands} of {operator} (got {len(digits)})")
     if longest is not None and max(digits) > longest:
         raise UserError(f"{title} takes operands of at most {longest} digits (got {max(digits):,})")
-    if base != own_base:
-        raise UserError(f"{title} takes {operator} in base {own_base} only (got base {base})")
+    if base != required_base:
+        raise UserError(f"{title} takes {operator} in base {required_base} only (got base {base})")
 
 
 @dataclass(frozen=True)
 class AnswerHistogram:
-    """How the answers of one part of a table lie: so many of them in each bin between `edges`.
+    """A histogram of the answers of one part of a table.
 
-    Of a large part only the first problems are looked at, which are in random order.
+    Of a large part only the first problems, which are in random order, are counted.
     """
 
     part: str
@@ -96,8 +95,8 @@ class AnswerHistogram:
 class Split:
     """How many problems of one operator are trained on, held out, and both.
 
-    Of those held out, `mirrored` have their twin in training: 2+1 of 1+2, where that has the same
-    answer.
+    `mirrored` of those held out have their mirror image in training (2+1 for 1+2), if the operator
+    commutes.
     """
 
     operator: str

@@ -1,4 +1,4 @@
-"""How many operands the problems of a task have, and how many digits these."""
+"""How many operands the problems of a task have, and how many digits these have."""
 
 from curta.config.task import Span, Task
 from curta.problems.operations import Operation, operation_named
@@ -6,18 +6,18 @@ from curta.problems.sizes import Sizes
 
 
 def operation(task: Task) -> Operation:
-    """Return the operation of a task; raises UserError for an unknown operator."""
+    """Return the operation of a task; UserError for an unknown operator."""
     return operation_named(task.operator)
 
 
 def counts(task: Task) -> Span:
-    """Fewest and most operands."""
+    """Return the fewest and the most operands of a task."""
     least = 2 if task.values else operation(task).least
     return task.operands or (least, least)
 
 
 def sizes(task: Task) -> Sizes:
-    """Bounds on the digit counts and the number of operands."""
+    """Return bounds on the digit counts and the number of operands."""
     if task.values:
         low, high = (len(str(value)) for value in task.values)
         return Sizes((low, high), (low, high), counts(task))
@@ -25,7 +25,7 @@ def sizes(task: Task) -> Sizes:
 
 
 def spans(task: Task) -> tuple[Span, ...]:
-    """Bounds on the digit count of each operand.
+    """Return bounds on the digit count of each operand.
 
     >>> spans(Task("//", digits=(1, 6), second=(1, 3)))
     ((1, 6), (1, 3))
@@ -33,18 +33,18 @@ def spans(task: Task) -> tuple[Span, ...]:
     return tuple(sizes(task).digits(place) for place in range(counts(task)[1]))
 
 
-def span(*of: Task) -> Span:
-    """The fewest and the most digits of any operand of these tasks.
+def span(*tasks: Task) -> Span:
+    """Return the fewest and the most digits of any operand of these tasks.
 
     >>> span(Task("//", digits=(1, 6), second=(2, 3)), Task("-", digits=(4, 9)))
     (1, 9)
     """
-    lows, highs = zip(*(one for task in of for one in spans(task)), strict=True)
+    lows, highs = zip(*(bounds for task in tasks for bounds in spans(task)), strict=True)
     return min(lows), max(highs)
 
 
 def widest(task: Task) -> tuple[int, ...]:
-    """The highest digit count of each operand.
+    """Return the highest digit count of each operand.
 
     >>> widest(Task("//", digits=(1, 6), second=(1, 3)))
     (6, 3)

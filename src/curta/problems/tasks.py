@@ -1,8 +1,7 @@
-"""Which problems are drawn: on the device for training, as Python ints for tests.
+"""The problems of a task: drawn on the device for training, as Python ints for tests.
 
-Both come from the same few lines: random numbers, a stated share of which an
-operation's special cases then turn into rare ones. Only the source of the random
-bits differs, and that a test problem has exactly the size that was asked for.
+Both are random numbers of which an operation's special cases turn a share into rare problems. They
+differ in the source of random bits, and test problems have exactly the requested size.
 """
 
 import dataclasses
@@ -16,9 +15,10 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt
 
 from curta.config.errors import refuse_if
+from curta.config.sections import size_digits
 from curta.config.task import Task
 from curta.problems.arithmetic import ARITHMETIC, below
-from curta.problems.digits import Numbers, cut
+from curta.problems.digits import NumberBatch, cut
 from curta.problems.numerals import to_int, to_text
 from curta.problems.operations import operation_named
 from curta.problems.problem import Problem
@@ -29,49 +29,45 @@ from curta.problems.task_sizes import counts, operation, sizes, spans
 Share = float | Float[Array, ""]
 
 AT_ONCE = 1 << 15
-"""Problems of a fixed set that are looked at together."""
+"""Problems of a fixed set that are hashed together."""
 
 ROWS_AT_ONCE = 1 << 20
-"""Rows of a table that are."""
+"""Rows of a table that are computed together."""
 
 COUNTED, BINS = 100_000, 20
-"""Problems of a part whose answers are counted, and the bins that these are counted in."""
+"""Most problems of a part in a histogram of answers, and its bins."""
 
 RANDOM = "random"
-"""The slice of problems without anything special."""
+"""The name of the slice of random problems."""
 
 
-def draw(task: Task, key: PRNGKeyArray, batch: int, step: Int[Array, ""] | int = 0) -> Numbers:
-    """A batch for training, a pure function of `key`, and of `step` where rare problems fade.
+def draw(task: Task, key: PRNGKeyArray, batch: int, step: Int[Array, ""] | int = 0) -> NumberBatch:
+    """Draw a batch for training; a function of `key`, and of `step` if rare problems fade.
 
-    All randomness comes from one draw of bits: each further one would add
-    to every step, and more to compilation than the rest of this function.
+    All randomness comes from one draw of bits: another would add to every step, and more to
+    compilation than the rest of this function.
     """
     if count := trained_count(task):
         numbers = below(jax.random.bits(key, (batch, task.smallest_of)), count)
-        return numbered(task, _smallest(task, numbers))
+        if task.smallest_of == 1:
+            return numbered(task, numbers[:, 0])
+        # The smallest last operand in every second row: of 5//90, 7//8 and 712//450, 3//61 these
+        # are 5//90 and 3//61.
+        pairs = table(task).pairs(task.held_out + numbers.ravel())
+        chosen = jnp.argmin(pairs[:, 1].reshape(numbers.shape), axis=1).at[::2].set(0)
+        return numbered(task, jnp.take_along_axis(numbers, chosen[:, None], axis=1)[:, 0])
     bits = jax.random.bits(key, (batch, _bits(task)))
     low, high = jnp.array(spans(task)).T[:, None]
     sizes = low + below(bits[:, 2 : 2 + len(spans(task))], high - low + 1)
     return _from_bits(task, sizes, bits, special_share(task, step))
 
 
-def _smallest(task: Task, numbers: Int[Array, "batch drawn"]) -> Int[Array, " batch"]:
-    """The first number of each row; of every second row that with the smallest last operand.
+def epoch_batch(
+    task: Task, order: UInt[Array, ""], batch: int, step: Int[Array, ""] | int
+) -> NumberBatch:
+    """Return a batch of a finite set in epochs, each a random order of all problems.
 
-    Rows 5//90, 7//8 and 712//450, 3//61: 5//90 and 3//61.
-    """
-    if task.smallest_of == 1:
-        return numbers[:, 0]
-    last = table(task).pairs(task.held_out + numbers.ravel())[:, 1].reshape(numbers.shape)
-    chosen = jnp.argmin(last, axis=1).at[::2].set(0)
-    return jnp.take_along_axis(numbers, chosen[:, None], axis=1)[:, 0]
-
-
-def in_turn(task: Task, order: UInt[Array, ""], batch: int, step: Int[Array, ""] | int) -> Numbers:
-    """A batch of a finite set in epochs: each problem once, in random order, before any again.
-
-    `order` is a random number of the member's; the order is another one in each epoch.
+    `order` is a random number of the member; each epoch has another order.
     """
     count = trained_count(task)
     turns = jnp.uint32(step) * batch + jnp.arange(batch, dtype=jnp.uint32)
@@ -79,42 +75,47 @@ def in_turn(task: Task, order: UInt[Array, ""], batch: int, step: Int[Array, ""]
     return numbered(task, shuffled(turns % count, count, seeds))
 
 
-def fixed_batch(task: Task, batch: int, step: Int[Array, ""] | int) -> Numbers:
-    """A batch of a finite set cut into batches once, which come in turn; the remainder never.
+def fixed_batch(task: Task, batch: int, step: Int[Array, ""] | int) -> NumberBatch:
+    """Return a batch of a finite set that is cut into batches once, which repeat in order.
 
-    Of 7,200 problems 28 batches of 256 come, and the last 32 problems do not.
+    The remainder is never used: of 7,200 problems in batches of 256, the last 32.
     """
     batches = trained_count(task) // batch
     return numbered(task, step % batches * batch + jnp.arange(batch))
 
 
-def numbered(task: Task, numbers: Int[Array, " batch"]) -> Numbers:
-    """The problems with these numbers, from 0 on, of a finite set that is trained on."""
+def numbered(task: Task, numbers: Int[Array, " batch"]) -> NumberBatch:
+    """Return the problems with these numbers, from 0, of the finite set of a task."""
     if task.values:
         return table(task).numbers(task.held_out + numbers)
     keys = jax.vmap(partial(jax.random.fold_in, jax.random.key(task.split)))(numbers)
     bits = jax.vmap(lambda key: jax.random.bits(key, (_bits(task),)))(keys)
-    sizes, rest = [], numbers
+    sizes = []
     for low, high in spans(task):
-        sizes.append(low + rest % (high - low + 1))
-        rest = rest // (high - low + 1)
+        sizes.append(low + numbers % (high - low + 1))
+        numbers = numbers // (high - low + 1)
     return _from_bits(task, jnp.stack(sizes, axis=1), bits, task.special)
 
 
 def _bits(task: Task) -> int:
-    """How many random numbers make a problem: which kind, which sizes, two for each digit."""
+    """Return the random words of a problem: operands, case, sizes, and two for each digit."""
     operands, width = len(spans(task)), max(high for _, high in spans(task))
     return 2 + operands * (1 + 2 * width)
 
 
 def _from_bits(
     task: Task, sizes: Int[Array, "batch operands"], bits: UInt[Array, "batch bits"], special: Share
-) -> Numbers:
+) -> NumberBatch:
     operands, (few, many) = sizes.shape[1], counts(task)
-    there = jnp.arange(operands)[None] < few + below(bits[:, :1], many - few + 1)
-    cases = _draw_cases(task.operator, special, bits[:, 1])
-    lengths = jnp.where(there, sizes, 0)
-    return _drawn(task.operator, lengths, bits[:, 2 + operands :], cases, task.zero)
+    is_present = jnp.arange(operands)[None] < few + below(bits[:, :1], many - few + 1)
+    lengths = jnp.where(is_present, sizes, 0)
+    # Case 0 is a random problem, else the number of a special case: two halves of one word.
+    share = special * (1 << 16)
+    bound = round(share) if isinstance(share, float) else jnp.round(share).astype(jnp.int32)
+    is_special = below(bits[:, 1] >> 16, 1 << 16) < bound
+    number = 1 + below(bits[:, 1] & 0xFFFF, len(ARITHMETIC[task.operator].cases))
+    cases = jnp.where(is_special, number, 0)
+    return _from_lengths(task.operator, lengths, bits[:, 2 + operands :], cases, task.zero)
 
 
 def table(task: Task) -> ProblemTable:
@@ -124,17 +125,17 @@ def table(task: Task) -> ProblemTable:
 
 
 def trained(task: Task) -> range:
-    """The places in the table's order of the problems that are trained on."""
+    """Return the places, in the order of a table, of the problems that are trained on."""
     return range(task.held_out, task.held_out + trained_count(task)) if task.values else range(0)
 
 
 def trained_count(task: Task) -> int:
-    """How many problems are trained on, all of which are known beforehand; 0: no end of them."""
+    """Return the size of the finite set that is trained on; 0 if problems are drawn without end."""
     return task.rows or (table(task).rows - task.held_out if task.values else 0)
 
 
 def slices(operator: str) -> list[str]:
-    """Slices of test problems: random ones, and each special case."""
+    """Return the slices of test problems: random ones, and each special case."""
     operation = operation_named(operator)
     return [RANDOM, *(ARITHMETIC[operator] if operation.on_device else operation).cases]
 
@@ -142,54 +143,45 @@ def slices(operator: str) -> list[str]:
 def problems(
     operator: str, slice_name: str, size: Sequence[int], count: int, seed: int
 ) -> list[Problem]:
-    """`count` test problems whose operands have `size` digits, a pure function of the arguments.
+    """Return `count` test problems whose operands have `size` digits; a pure function.
 
-    Special cases may make operands shorter, never longer.
+    Special cases may shorten operands, never lengthen them.
     """
     operation = operation_named(operator)
     if not operation.on_device:
-        drawn = operation.tests(slice_name, size, f"{seed} {slice_name} {tuple(size)}")
-        return [Problem(operator, operands) for operands in islice(drawn, count)]
-    kind = slices(operator).index(slice_name)
+        tests = operation.tests(slice_name, size, f"{seed} {slice_name} {tuple(size)}")
+        return [Problem(operator, operands) for operands in islice(tests, count)]
+    case = slices(operator).index(slice_name)
     rng = np.random.default_rng([seed, *slice_name.encode(), *operator.encode(), *size])
     bits = rng.integers(0, 1 << 32, (count, 2 * len(size) * max(size)), np.uint32)
     lengths = np.tile(np.array(size, np.int32), (count, 1))
     return as_problems(
-        operator, _drawn_on_device(operator, lengths, bits, np.full(count, kind, np.int32))
+        operator, _jitted_from_lengths(operator, lengths, bits, np.full(count, case, np.int32))
     )
 
 
 def sample(task: Task, count: int) -> list[Problem]:
-    """Training problems as Python has them, always the same ones.
+    """Return training problems in Python, always the same ones.
 
-    Where these are drawn once and for all, they are others of the same sizes.
+    For a fixed set (`task.rows`) they are other problems of the same sizes.
     """
     task = task if task.values else dataclasses.replace(task, rows=0)
     if not operation(task).on_device:
-        drawn = operation(task).training(sizes(task), "sample", task.special)
-        return [Problem(task.operator, operands) for operands in islice(drawn, count)]
-    return as_problems(task.operator, _sampled(task, count))
+        training = operation(task).training(sizes(task), "sample", task.special)
+        return [Problem(task.operator, operands) for operands in islice(training, count)]
+    return as_problems(task.operator, _draw(task, jax.random.key(0), count))
 
 
 def as_size(size: int | str, operator: str) -> tuple[int, ...]:
-    """Digits of each operand: 20, "50/25" for the first / the others, "20x5" for 20 of 5.
-
-    >>> as_size(20, "+"), as_size("50/25", "//"), as_size("3x5", "sort")
-    ((20, 20), (50, 25), (5, 5, 5))
-    """
-    least = operation_named(operator).least
-    first, _, rest = str(size).partition("/")
-    count, times, digits = first.partition("x")
-    if rest:
-        return (int(first),) + (int(rest),) * (least - 1)
-    return (int(digits),) * int(count) if times else (int(first),) * least
+    """Return the digits of each operand of this size: see `size_digits`."""
+    return size_digits(size, operation_named(operator).least)
 
 
 def held_out(task: Task, places: range) -> list[Problem]:
-    """Return problems that are never trained on, by their places in the table's order.
+    """Return problems that are never trained on, by their places in the order of the table.
 
-    Where twins stand together, one whose twin stands before these places is left out, and the one
-    after them taken: it would be in two splits, as 40+68 and 68+40.
+    If twins stay together, places move to the next boundary between pairs, so that no two splits
+    have 40+68 and 68+40.
     """
     assert places.stop <= task.held_out
     places = table(task).held_range(places.start, len(places))
@@ -197,72 +189,72 @@ def held_out(task: Task, places: range) -> list[Problem]:
 
 
 def held_out_drawn(task: Task, count: int, seed: int) -> list[Problem]:
-    """Different held-out problems of a table, drawn evenly; a function of `seed`."""
+    """Draw different held-out problems of a table, a function of `seed`."""
     rng = np.random.default_rng([task.split, seed])
     places = rng.choice(task.held_out, count, replace=False)
     return _at(task, jnp.asarray(places))
 
 
 def _at(task: Task, places: Int[Array, " places"]) -> list[Problem]:
-    """Return the problems at these places of a table's order."""
+    """Return the problems at these places in the order of a table."""
     pairs = np.asarray(table(task).pairs(places)).tolist()
     return [Problem(task.operator, tuple(pair)) for pair in pairs]
 
 
 def trained_problems(task: Task, count: int) -> list[Problem]:
-    """Some of the problems of a finite set that is trained on, always the same ones."""
+    """Return some problems of a finite set that is trained on, always the same ones."""
     total = trained_count(task)
     numbers = shuffled(jnp.arange(min(count, total)), total, seed=1)
     return as_problems(task.operator, numbered(task, numbers))
 
 
 def fresh_problems(task: Task, count: int) -> list[Problem]:
-    """At most `count` problems like those of a fixed set (`task.rows`), none of which is in it.
+    """Return at most `count` problems like those of a fixed set (`task.rows`) but not in it.
 
-    Nor is its twin. They are told by a hash, so a few that are not in it are left out, too.
+    Their twins are not in it either. Compared by hashes, so a few others may be left out, too.
     """
     endless = dataclasses.replace(task, rows=0)
-    candidates = jax.jit(lambda: draw(endless, jax.random.key(1), 4 * count))()
+    candidates = _draw(endless, jax.random.key(1), 4 * count)
     hashes = np.asarray(fingerprint(candidates))
-    trained_on = np.zeros(len(hashes), bool)
-    for _, trained in _hashes(task):
-        trained_on |= np.isin(hashes, trained)
+    is_trained = np.zeros(len(hashes), bool)
+    for _, trained_hashes in _hashes(task):
+        is_trained |= np.isin(hashes, trained_hashes)
     _, first = np.unique(hashes, return_index=True)
-    chosen = [number for number in np.sort(first).tolist() if not trained_on[number]]
-    fresh = as_problems(task.operator, candidates)
-    return [fresh[number] for number in chosen[:count]]
+    fresh = [number for number in np.sort(first).tolist() if not is_trained[number]]
+    problems = as_problems(task.operator, candidates)
+    return [problems[number] for number in fresh[:count]]
 
 
 def _hashes(task: Task) -> Iterator[tuple[Int[np.ndarray, " some"], UInt[np.ndarray, " some"]]]:
     """Yield the numbers and hashes of a fixed set's problems, in chunks."""
     total = trained_count(task)
+    hash_problems = jax.jit(lambda numbers: fingerprint(numbered(task, numbers)))
     for start in range(0, total, AT_ONCE):
         numbers = np.minimum(start + np.arange(AT_ONCE), total - 1)
-        yield numbers, np.asarray(_hashed(task, jnp.asarray(numbers)))
+        yield numbers, np.asarray(hash_problems(jnp.asarray(numbers)))
 
 
 def set_split(task: Task, tested: Sequence[Problem]) -> Split:
-    """How many test problems of a fixed set (`task.rows`) are in it, and of how many the twin is.
+    """Count the test problems that are in a fixed set (`task.rows`), and those whose twin is.
 
-    The set is searched by hashes, and what is found is compared exactly.
+    The set is searched by hashes; problems of equal hash are then compared exactly.
     """
     hashes = np.asarray(fingerprint(as_numbers([problem.operands for problem in tested])))
     same_hash = [numbers[np.isin(trained, hashes)] for numbers, trained in _hashes(task)]
     numbers = jnp.asarray(np.unique(np.concatenate(same_hash)))
-    trained = {*_ints(numbered(task, numbers))}
-    overlap = sum(problem.operands in trained for problem in tested)
+    trained_operands = {*_ints(numbered(task, numbers))}
+    overlap = sum(problem.operands in trained_operands for problem in tested)
     twins = [p.operands[::-1] for p in tested if p.operands != p.operands[::-1]]
-    mirrored = sum(twin in trained for twin in twins) if operation(task).commutes else 0
+    mirrored = sum(twin in trained_operands for twin in twins) if operation(task).commutes else 0
     return Split(task.operator, trained_count(task), len(tested), overlap, mirrored)
 
 
 def validation(task: Task, count: int) -> list[Problem]:
-    """Problems to watch the training by.
+    """Return the problems of a validation.
 
-    Of a table the first ones held out, if any are. For a fixed set (`task.rows`) they are another
-    such set: drawn alike, with all sizes in turn, whether or not a problem is in the first one. In
-    all other cases they are drawn as those of training are, of a task whose rare problems fade as
-    those at its end.
+    They are the first held-out problems of a table, if there are any; another set of the same kind
+    for a fixed set (`task.rows`), which may share problems with it; and otherwise drawn like those
+    of training, without rare problems if these fade.
     """
     if task.special_until:
         task = dataclasses.replace(task, special=0.0, special_until=0)
@@ -274,38 +266,43 @@ def validation(task: Task, count: int) -> list[Problem]:
     return sample(dataclasses.replace(task, smallest_of=1), count)
 
 
-def split(task: Task, known: Bool[np.ndarray, " rows"] | None = None) -> Split:
-    """How a task's table is divided: counted, not concluded.
+def split(task: Task, rows_trained: Bool[np.ndarray, " rows"] | None = None) -> Split:
+    """Count how the table of a task is split.
 
-    `known` rows are trained on, by default all that may be.
+    `rows_trained` says which rows are trained on, by default all that may be.
     """
-    rows, known = table(task), trained_rows(task) if known is None else known
+    rows = table(task)
+    is_trained = trained_rows(task) if rows_trained is None else rows_trained
     held = np.unique(rows.row_of(np.asarray(rows.pairs(jnp.arange(task.held_out)))))
-    mirrored = len(with_trained_twin(task, held_out(task, range(task.held_out)), known))
-    return Split(task.operator, int(known.sum()), len(held), int(known[held].sum()), mirrored)
+    mirrored = len(with_trained_twin(task, held_out(task, range(task.held_out)), is_trained))
+    return Split(
+        task.operator, int(is_trained.sum()), len(held), int(is_trained[held].sum()), mirrored
+    )
 
 
 def answer_histograms(
-    task: Task, parts: Mapping[str, range], known: Bool[np.ndarray, " rows"] | None = None
+    task: Task,
+    places_by_part: Mapping[str, range],
+    rows_trained: Bool[np.ndarray, " rows"] | None = None,
 ) -> tuple[AnswerHistogram, ...]:
-    """How the answers of parts of a table lie, by the places of these parts, in the same bins.
+    """Return histograms of the answers of parts of a table, given as places, in the same bins.
 
-    Of places that may be trained on only `known` rows count, by default all.
+    Of the places that may be trained on, only rows in `rows_trained` count, by default all.
     """
     rows, answers = table(task), dict[str, np.ndarray]()
-    for name, places in parts.items():
-        trained_on = places == trained(task)
-        places = places if trained_on else rows.held_range(places.start, len(places))
+    for name, places in places_by_part.items():
+        is_trained = places == trained(task)
+        places = places if is_trained else rows.held_range(places.start, len(places))
         first = places[:COUNTED]
         pairs = np.asarray(rows.pairs(jnp.arange(first.start, first.stop)))
-        if known is not None and trained_on:
-            pairs = pairs[known[rows.row_of(pairs)]]
+        if rows_trained is not None and is_trained:
+            pairs = pairs[rows_trained[rows.row_of(pairs)]]
         truth = operation(task).truth
         answers[name] = np.array([truth(a, b) for a, b in pairs.tolist()], float)
-    filled = {name: values for name, values in answers.items() if values.size}
-    if not filled:
+    answers = {name: values for name, values in answers.items() if values.size}
+    if not answers:
         return ()
-    edges = np.histogram_bin_edges(np.concatenate(list(filled.values())), BINS)
+    edges = np.histogram_bin_edges(np.concatenate(list(answers.values())), BINS)
     return tuple(
         AnswerHistogram(
             part=name,
@@ -317,36 +314,36 @@ def answer_histograms(
             edges=edges.round(6).tolist(),
             counts=np.histogram(values, edges)[0].tolist(),
         )
-        for name, values in filled.items()
+        for name, values in answers.items()
     )
 
 
 def trained_rows(task: Task) -> Bool[np.ndarray, " rows"]:
-    """Of each row of a table, whether it may be trained on."""
+    """Return for each row of a table whether it may be trained on."""
     rows, places = table(task), trained(task)
-    known = np.zeros(rows.rows, bool)
+    is_trained = np.zeros(rows.rows, bool)
     for start in range(places.start, places.stop, ROWS_AT_ONCE):
         block = jnp.arange(start, min(start + ROWS_AT_ONCE, places.stop))
-        known[np.asarray(rows.row(block))] = True
-    return known
+        is_trained[np.asarray(rows.row(block))] = True
+    return is_trained
 
 
 def with_trained_twin(
-    task: Task, problems: Sequence[Problem], known: Bool[np.ndarray, " rows"] | None = None
+    task: Task, problems: Sequence[Problem], rows_trained: Bool[np.ndarray, " rows"] | None = None
 ) -> list[Problem]:
-    """Those of a table's problems whose twin (2+1 of 1+2) is trained on, as `split` has it; none
-    but for commuting operators."""
+    """Return those of a table's problems whose twin is trained on; none if order matters."""
     if not problems or not operation(task).commutes:
         return []
-    rows, known = table(task), trained_rows(task) if known is None else known
+    rows = table(task)
+    is_trained = trained_rows(task) if rows_trained is None else rows_trained
     pairs = np.array([problem.operands for problem in problems])
-    own, twin = rows.row_of(pairs), rows.row_of(pairs[:, ::-1])
-    there = known[twin] & (twin != own) & (twin >= 0)
-    return [problems[number] for number in np.flatnonzero(there).tolist()]
+    row, twin = rows.row_of(pairs), rows.row_of(pairs[:, ::-1])
+    has_trained_twin = is_trained[twin] & (twin != row) & (twin >= 0)
+    return [problems[number] for number in np.flatnonzero(has_trained_twin).tolist()]
 
 
 def check(task: Task) -> None:
-    """Raises UserError if the operation takes no such operands, or has no such table."""
+    """Raise UserError if the operation does not take these operands, or has no such table."""
     few, many = counts(task)
     name, modulus = operation(task).name, operation(task).modulus
     takes = operation(task).takes
@@ -373,7 +370,7 @@ def check(task: Task) -> None:
 
 
 def special_share(task: Task, step: Int[Array, ""] | int) -> Share:
-    """The share of rare problems in a step's batch.
+    """Return the share of rare problems in the batch of a step.
 
     >>> fading = Task(special=0.8, special_until=1000)
     >>> [round(float(special_share(fading, step)), 2) for step in (0, 500, 1000, 1500)]
@@ -384,23 +381,14 @@ def special_share(task: Task, step: Int[Array, ""] | int) -> Share:
     return task.special * jnp.maximum(0.0, 1.0 - step / task.special_until)
 
 
-def _draw_cases(operator: str, special: Share, bits: UInt[Array, " batch"]) -> Int[Array, " batch"]:
-    """0 for a random problem, else the number of its special case."""
-    cases = len(ARITHMETIC[operator].cases)
-    whole = special * (1 << 16)
-    bound = round(whole) if isinstance(whole, float) else jnp.round(whole).astype(jnp.int32)
-    chosen = below(bits >> 16, 1 << 16) < bound
-    return jnp.where(chosen, 1 + below(bits & 0xFFFF, cases), 0)
-
-
-def _drawn(
+def _from_lengths(
     operator: str,
     lengths: Int[Array, "batch operands"],
     bits: UInt[Array, "batch bits"],
     cases: Int[Array, " batch"],
     zero: bool = True,
-) -> Numbers:
-    """Problems from random bits: two for each digit, its value and noise for special cases.
+) -> NumberBatch:
+    """Return problems from random words, two for each digit: its value, and noise for cases.
 
     Without `zero`, operands of one digit are 1 to 9.
     """
@@ -409,39 +397,30 @@ def _drawn(
     digits = below(values, 10)
     if not zero:
         digits = jnp.where(lengths[..., None] == 1, 1 + below(values, 9), digits)
-    plain = cut(Numbers(digits, lengths))
+    plain = cut(NumberBatch(digits, lengths))
     numbers = plain
     for number, case in enumerate(arithmetic.cases.values(), 1):
-        of_case = cases == number
+        is_case = cases == number
         special = case(plain, noise)
-        numbers = Numbers(
-            jnp.where(of_case[:, None, None], special.digits, numbers.digits),
-            jnp.where(of_case[:, None], special.lengths, numbers.lengths),
+        numbers = NumberBatch(
+            jnp.where(is_case[:, None, None], special.digits, numbers.digits),
+            jnp.where(is_case[:, None], special.lengths, numbers.lengths),
         )
     return arithmetic.admit(numbers)
 
 
-@partial(jax.jit, static_argnums=(0, 1))
-def _sampled(task: Task, count: int) -> Numbers:
-    return draw(task, jax.random.key(0), count)
+_draw = jax.jit(draw, static_argnums=(0, 2))
+_jitted_from_lengths = jax.jit(_from_lengths, static_argnums=0)
 
 
-@partial(jax.jit, static_argnums=0)
-def _hashed(task: Task, numbers: Int[Array, " batch"]) -> UInt[Array, " batch"]:
-    return fingerprint(numbered(task, numbers))
-
-
-_drawn_on_device = partial(jax.jit, static_argnums=0)(_drawn)
-
-
-def as_problems(operator: str, numbers: Numbers) -> list[Problem]:
+def as_problems(operator: str, numbers: NumberBatch) -> list[Problem]:
     """Return the problems of an operator with these operands."""
     return [Problem(operator, operands) for operands in _ints(numbers)]
 
 
-def _ints(numbers: Numbers) -> list[tuple[int, ...]]:
+def _ints(numbers: NumberBatch) -> list[tuple[int, ...]]:
     """Return the operands of each problem as Python ints."""
-    digits, lengths = (np.asarray(part) for part in numbers)
+    digits, lengths = map(np.asarray, numbers)
     lines = (digits[..., ::-1] + ord("0")).astype(np.uint8)
     texts = [[row.tobytes().decode() for row in operands] for operands in lines]
     return [
@@ -450,8 +429,8 @@ def _ints(numbers: Numbers) -> list[tuple[int, ...]]:
     ]
 
 
-def as_numbers(values: Sequence[Sequence[int]]) -> Numbers:
-    """Operands as arrays of digits."""
+def as_numbers(values: Sequence[Sequence[int]]) -> NumberBatch:
+    """Return operands as arrays of digits."""
     rows = [[to_text(value) for value in operands] for operands in values]
     count = max(map(len, rows))
     texts = [text for row in rows for text in (*row, *[""] * (count - len(row)))]
@@ -459,4 +438,4 @@ def as_numbers(values: Sequence[Sequence[int]]) -> Numbers:
     characters = "".join(text.rjust(width, "0") for text in texts)
     digits = np.frombuffer(characters.encode(), np.uint8).reshape(len(values), count, width) - 48
     lengths = np.array([len(text) for text in texts]).reshape(len(values), count)
-    return Numbers(jnp.asarray(digits[..., ::-1], jnp.int32), jnp.asarray(lengths, jnp.int32))
+    return NumberBatch(jnp.asarray(digits[..., ::-1], jnp.int32), jnp.asarray(lengths, jnp.int32))

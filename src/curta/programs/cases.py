@@ -1,4 +1,4 @@
-"""Rare problems of operations that programs bring, drawn on purpose: `draw(rng, *digits)`."""
+"""Rare problems of the operations that programs bring, drawn as `draw(rng, *digits)`."""
 
 import math
 from random import Random
@@ -8,14 +8,14 @@ from curta.programs.machine.sampling import number
 
 
 def any_lengths(rng: Random, *digits: int) -> tuple[int, ...]:
-    """Numbers of any lengths up to these."""
+    """Draw numbers of any length up to these."""
     return tuple(number(rng, rng.randint(1, width)) for width in digits)
 
 
 def through_the_point(
     rng: Random, below: int, above: int, other_below: int, other_above: int
 ) -> tuple[int, int, int, int]:
-    """Fractions that make one whole together, and nines above the point of either."""
+    """Draw fractions that add up to one, with nines above the point of either."""
     places = min(below, other_below)
     part = rng.randrange(1, 10**places)
     one, other = (to_int(to_text(n).rjust(places, "0")[::-1]) for n in (part, 10**places - part))
@@ -25,25 +25,25 @@ def through_the_point(
 
 
 def common_factor(rng: Random, first: int, second: int) -> tuple[int, int]:
-    """Two multiples of one number, which is half as long."""
+    """Draw two multiples of a number that is half as long."""
     shared = number(rng, max(1, min(first, second) // 2))
     wide, narrow = (shared * number(rng, max(1, n - len(to_text(shared)))) for n in (first, second))
     return wide, narrow
 
 
 def one_is_zero(rng: Random, first: int, second: int) -> tuple[int, int]:
-    """A number and 0, either first."""
+    """Draw a number and 0, in either order."""
     pair = [number(rng, max(first, second)), 0]
     rng.shuffle(pair)
     return pair[0], pair[1]
 
 
 def powers_of_two(rng: Random, *digits: int) -> tuple[int, ...]:
-    """Powers of two, each at most so long."""
+    """Draw powers of two of at most these lengths."""
     return tuple(1 << rng.randrange(int((10**width - 1).bit_length())) for width in digits)
 
 
 def about_a_square(rng: Random, digits: int) -> tuple[int]:
-    """A square, or one less."""
+    """Draw a square, or one less."""
     square = math.isqrt(number(rng, digits)) ** 2
     return (max(0, square - rng.randrange(2)),)

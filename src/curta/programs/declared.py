@@ -1,13 +1,12 @@
-"""`gcd 1071,462`: operations that a program brings with it, by plain Python.
+"""Operations that a program brings with it, such as `gcd 1071,462`, in plain Python.
 
-Such an operation has no arithmetic on the device: its problems are for programs alone. Of a run
-whose program is not known here there is a stand-in, made of the prompt's format: its problems
-can be read and written, but it has no truth, except for the problems that the run has kept.
+Such an operation has no arithmetic on the device, so only programs train on it. For a run whose
+program is unknown here there is a stand-in made from the prompt's format: it reads and writes
+problems, but knows the truth only of the problems stored with the run.
 
-Several operands may make one number as people write it: `3.75+12.5`. On paper such a number may
-lie the other way round, `57.3`: people write it so that its last operand begins with its most
-significant digit. An operand that lies against the last one is read from its other end: of 3.75
-the operands are 57 and 3.
+Several operands may form one number, as in `3.75+12.5`. On paper it may be written in reverse,
+`57.3`; people write it so that its last operand starts with its most significant digit. An operand
+written in the other direction than the last one is reversed: the operands of 3.75 are 57 and 3.
 """
 
 import random
@@ -17,18 +16,18 @@ from itertools import count
 from typing import ClassVar, NamedTuple
 
 from curta.config.errors import UserError, quoted
-from curta.problems.numerals import DIGITS, written
+from curta.problems.numerals import DIGITS, format_number
 from curta.problems.operations import Answer, Operation
 from curta.problems.sizes import Sizes
 from curta.programs.machine import Program, sampling
 from curta.programs.machine.prompt import Format, Given, Sign
 
 Answers = Callable[[tuple[int, ...]], Answer]
-"""What is right for these operands; it may raise UserError."""
+"""Return the right answer for operands; may raise UserError."""
 
 
 class Declared(Operation):
-    """The operation of a program that has a truth of its own."""
+    """The operation of a program with its own truth."""
 
     on_device: ClassVar[bool] = False
 
@@ -46,7 +45,7 @@ class Declared(Operation):
         if form.answer.base != base and form.answer.base <= len(DIGITS):
             self.answer_base = form.answer.base
         self.example = self.text(
-            tuple(written(12 + 22 * i, self.base or 10) for i in range(self.least))
+            tuple(format_number(12 + 22 * i, self.base or 10) for i in range(self.least))
         )
 
     @classmethod
@@ -69,7 +68,7 @@ class Declared(Operation):
         return tuple(numbers) if self.form.answer.many else super().value(numbers)
 
     def tests(self, slice_name: str, size: Sequence[int], seed: str) -> Iterator[tuple[int, ...]]:
-        """Random problems of just these sizes, or of one of the program's own cases."""
+        """Yield random problems of exactly these sizes, or of one of the program's cases."""
         program, rng = self._known_program, random.Random(f"{self.symbol} {seed}")
         case = self.cases.get(slice_name)
         while True:
@@ -83,7 +82,7 @@ class Declared(Operation):
 
     @property
     def _known_program(self) -> Program:
-        """The program that brings it; UserError if its code is not known here."""
+        """The program that brings the operation; UserError if its code is unknown here."""
         if self.program is None:
             self.truth()
         assert self.program is not None
@@ -116,24 +115,24 @@ class Declared(Operation):
         return super().text(operands)
 
     def widths(self, digits: Sequence[int]) -> tuple[int, ...]:
-        """As of a product: what answers there can be is not known, only some of them."""
+        """Return the widths of a product, since the range of answers is unknown."""
         wide = max(len(str(part.base - 1)) for part in self.form.givens)
         return (wide * sum(digits),) * (2 if self.form.answer.many else 1)
 
 
 class OperandPlace(NamedTuple):
-    """An operand's place among all, and whether people write its digits from the other end."""
+    """An operand's place, and whether people write its digits in reverse."""
 
     place: int
     reverse: bool
 
     def turn(self, digits: str) -> str:
-        """Return digits as they are read as they are written, and the other way round."""
+        """Convert digits between reading and writing order."""
         return digits[::-1] if self.reverse else digits
 
 
 def compound_text(form: Format, operator: str, operands: Sequence[str]) -> str:
-    """Return a problem from its operands' digits; an operator that is a word stands before it."""
+    """Write a problem from its operands' digits, after the operator if that is a word."""
     pieces = [piece for number in _numbers(form) for piece in number]
     texts = (p if isinstance(p, str) else p.turn(operands[p.place]) for p in pieces)
     return _word(operator) + "".join(texts)
@@ -149,10 +148,10 @@ def read_compound(form: Format, operator: str, line: str) -> list[str] | None:
 
 
 def complete_compound(form: Format, operator: str, line: str) -> str | None:
-    """Return the problem that a line is with 0 for all that is missing; None if it is none.
+    """Return the problem that a line means if missing digits are 0; None if it means none.
 
-    Every number must have a digit, and one of them a sign within. A sign between numbers must be
-    there. Patterns are possessive: what follows begins otherwise, and long lines would take hours.
+    Every number needs a digit, one of them a sign within, and signs between numbers must be there.
+    Patterns are possessive, since backtracking over long lines would take hours.
     """
     numbers = _numbers(form)
     patterns = [
@@ -175,7 +174,7 @@ def complete_compound(form: Format, operator: str, line: str) -> str | None:
 
 
 def _numbers(form: Format) -> list[list[str | OperandPlace]]:
-    """Numbers and signs in the order of people, without the sign that ends the prompt."""
+    """Return numbers and signs in reading order, without the sign that ends the prompt."""
     numbers, places = list[list[str | OperandPlace]](), count()
     for parts in form.numbers:
         last = parts[-1]
@@ -191,7 +190,7 @@ def _numbers(form: Format) -> list[list[str | OperandPlace]]:
 
 
 def _match(form: Format, operator: str, patterns: Sequence[str], line: str) -> list[str] | None:
-    """Return what patterns of numbers, with spaces between, find of each operand."""
+    """Return the digits of each operand in a line that matches the patterns of its numbers."""
     match = re.fullmatch(re.escape(_word(operator)) + r"\s*".join(patterns), line)
     if match is None:
         return None

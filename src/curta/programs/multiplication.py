@@ -2,13 +2,14 @@
 
 `12*34=` is `21*43=` and then, a row a line, a place of four signs between blanks,
 
-    0088 0044 0000 0 |        12 * 4 = 048, on top of nothing: 048
-    0060 1034 0000 0 |        12 * 3 = 036, on top of 04, its lowest digit being done: 040
-    = 8040 $                  so 12 * 34 is 0408
+      0088 0044 0000 0        12 * 4 = 048, on top of nothing: 048
+    |8  0060 1034 0000 0      12 * 3 = 036, on top of 04, its lowest digit being done: 040
+    |  040 $                  so 12 * 34 is 0408
 
 A place is what the sum carries here, what the product carries here, the product's digit, and
-the sum's digit: product and the row above. The lowest digit of each sum is one of the answer,
-and so are all of the last. A row ends with one more 0, where there is no digit to multiply.
+the sum's digit: product and the row above. The lowest digit of each sum is one of the answer: it
+is written first in the next row. When no digit is left, the rest of the last sum is copied. A row
+ends with one more 0, where there is no digit to multiply.
 """
 
 from curta.programs.machine import Answer, Given, Paper, Program, Sign, program
@@ -32,8 +33,10 @@ def in_base(base: int) -> Program:
     )
     def multiplication(paper: Paper, a: list[int], b: list[int]) -> None:
         """The product, by rows: each multiplies `a` by one digit and adds the row above."""
-        above, lowest = [0] * (len(a) + 1), []
-        for digit in b:
+        above = [0] * (len(a) + 1)
+        for row, digit in enumerate(b):
+            if row:
+                paper.write("answer", above[0])
             kept = carry = 0
             sums = []
             for x, over in zip([*a, 0], [*above[1:], 0], strict=True):
@@ -45,10 +48,6 @@ def in_base(base: int) -> Program:
             paper.move(place=+1).write("kept", 0)
             paper.home("place").move(place=-1, row=+1).write("next", "|")
             above = sums
-            lowest.append(sums[0])
-        paper.home().move(place=-1).write("result", "=")
-        for total in lowest[:-1]:
-            paper.move(row=+1).write("answer", total)
         for total in above:
             paper.move(place=+1).write("answer", total)
         paper.end()

@@ -56,6 +56,28 @@ def text_to(layout: ProgramLayout, wrong: WrongWindow) -> list[int] | None:
     return None
 
 
+def is_exact(content: Certificate) -> bool:
+    """Whether no member can be wrong: none is on a closed list, beyond what rounding can move."""
+    near = any(one.below_bound or one.wrong for one in content.members)
+    bounded = content.rounding.bound is not None
+    return content.grade == "closed" and bounded and not near and content.sound
+
+
+def plainly(content: Certificate) -> str:
+    """Say in one line, for a reader who knows no windows, what the certificate comes to."""
+    wrong, members = len(content.wrong_seeds), len(content.members)
+    if wrong == members or not content.sound:
+        return "In plain words: it makes mistakes, and the windows below show where."
+    if wrong:
+        return f"In plain words: {wrong} of {members} models make mistakes; the others make none."
+    if is_exact(content):
+        return (
+            "In plain words: every situation that it can meet was tried, at any length, and it is"
+            " right in each. It cannot make a mistake."
+        )
+    return "In plain words: it is right in every situation that was tried; there may be others."
+
+
 def headline(content: Certificate) -> str:
     """Say in plain sentences what the certificate proves, and what it leaves open."""
     members, total, says = content.members, f"{content.windows:,}", list[str]()
@@ -77,9 +99,8 @@ def headline(content: Certificate) -> str:
     bad = [one for one in members if one.wrong]
     most = max((one.wrong for one in bad), default=0)
     if not bad:
-        exact = content.grade == "closed" and bounded and not near and content.sound
         several = " in every member" if len(members) > 1 else ""
-        ends = ": exact at every length" if exact else ""
+        ends = ": exact at every length" if is_exact(content) else ""
         says.append(f"All {total} windows {which} are right{several}{ends}.")
     elif len(members) == 1:
         says.append(f"{most:,} of the {total} windows {which} {be(most)} wrong.")

@@ -11,7 +11,7 @@ from curta.evaluation.results import SliceSummary, UnevaluatedSize
 from curta.report.run_folder import Run, Trained, read_run
 from curta.report.summary import Range, finite, range_of
 from curta.runs import folders
-from curta.runs.results import ComparisonResults, ComparisonRow
+from curta.runs.info import ComparisonResults, ComparisonRow
 
 RangeCurve = dict[int, Range]
 """Ranges by training step, or by digits."""

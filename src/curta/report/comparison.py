@@ -26,7 +26,7 @@ from curta.report.page import RunReport, Section, moving, report_run, write_page
 from curta.report.rendering import render
 from curta.report.summary import MISSING, Range, cell, counted, finite, listed, range_of
 from curta.report.tables.evaluation import gap_rows
-from curta.runs.results import ComparisonResults, ComparisonRow
+from curta.runs.info import ComparisonResults, ComparisonRow
 
 KINDS = {
     "map": "map", "by": "by", "lengths": "compared lengths", "learning": "compared learning",

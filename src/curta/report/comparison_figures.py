@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from curta.report import figures
 from curta.report.compared import Compared, RangeCurve, asked, by_digits, by_step
 from curta.report.summary import range_of
-from curta.runs.results import ComparisonRow
+from curta.runs.info import ComparisonRow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

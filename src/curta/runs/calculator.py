@@ -9,7 +9,7 @@ from curta.problems.operations import Answer
 from curta.problems.problem import Problem, check_limits, parse
 from curta.programs.machine import store
 from curta.reference import WindowModel
-from curta.runs import folders, states
+from curta.runs import folders
 from curta.runs.folders import Folder
 
 
@@ -29,7 +29,7 @@ class Calculator:
             raise UserError(f"no member {member}: {where} has 0 to {len(seeds) - 1}")
         self.machine, windows = store.read(folder.machine, folder.name)
         store.check_operators(self.machine, [task.operator for task in recipe.tasks], where)
-        weights = states.member_weights(folder, recipe)[member]
+        weights = folder.read_weights(recipe)[member]
         try:
             self.model = WindowModel(recipe.model, weights, self.machine, windows)
         except (KeyError, IndexError, ValueError):

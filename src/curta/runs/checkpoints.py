@@ -19,7 +19,7 @@ import safetensors.numpy
 from curta.config import files
 from curta.config.errors import UserError, notify
 from curta.config.recipe import Recipe
-from curta.config.sections import Evaluation
+from curta.config.sections import EvaluationSettings
 
 LARGEST = 1 << 36
 """Most bytes of a checkpoint: of thousands of members, or of a model of billions of weights."""
@@ -42,7 +42,7 @@ def owner(recipe: Recipe, seeds: list[int], step: int) -> str:
     ends = recipe.training.ends
     count = bisect_left(ends, step, hi=len(ends) - 1)
     training = replace(recipe.training, steps=ends[count], extended_at=ends[:count])
-    trained = replace(recipe, summary="", evaluation=Evaluation(), training=training)
+    trained = replace(recipe, summary="", evaluation=EvaluationSettings(), training=training)
     content = json.dumps([_without_defaults(trained), seeds], sort_keys=True, default=str)
     return hashlib.sha256(content.encode()).hexdigest()
 
@@ -110,11 +110,6 @@ def stopped(folder: Path, step: int) -> dict[int, int]:
     return {int(member): int(at) for member, at in members.items()}
 
 
-def latest(folder: Path) -> int | None:
-    """Return the step of the newest checkpoint, whole or not; None if there is none."""
-    return max(steps(folder), default=None)
-
-
 def newest_whole(folder: Path) -> int | None:
     """Return the step of the newest checkpoint that is whole; a line tells of later ones.
 
@@ -133,15 +128,6 @@ def newest_whole(folder: Path) -> int | None:
     if damages:
         raise damages[0]
     return None
-
-
-def is_whole(folder: Path, step: int) -> bool:
-    """Whether there is a checkpoint of that step, as it was saved."""
-    try:
-        read(folder, step)
-    except DamagedError:
-        return False
-    return True
 
 
 def arrays(folder: Path, step: int, of: str) -> dict[str, np.ndarray]:

@@ -13,11 +13,12 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from curta.config import files, typed
-from curta.config.errors import UserError, unknown
+from curta.config.errors import UserError, printable, unknown
 from curta.config.recipe import Recipe, as_table
+from curta.config.table import Table, counted
 from curta.evaluation import expected
 from curta.evaluation.evaluation_set import refusal
 from curta.evaluation.results import UnevaluatedSize
@@ -30,18 +31,24 @@ from curta.programs.user.userfiles import KeptFile
 from curta.runs import folders, metrics, ownership
 from curta.runs.comparison_spec import ComparisonSpec, Row
 from curta.runs.folders import COMPARISON, Folder, read_comparison
-from curta.runs.results import ComparisonResults, ComparisonRow
-from curta.runs.session import Session
+from curta.runs.info import ComparisonResults, ComparisonRow
+from curta.runs.run import Run, Say, silent
 from curta.runs.summary import slice_summary, summary_statistics
 
-Kind = TypeVar("Kind", bound="Comparison")
+if TYPE_CHECKING:
+    from curta.report.notebook import Picture, Rows
+
+Train = Callable[[Row, Run], None]
+"""Trains the run of a row."""
+
+
+def train_silently(row: Row, run: Run) -> None:
+    """Train the run of a row without showing its progress."""
+    run.train()
 
 
 class Comparison:
-    """A specification, and the folder that its runs lie in."""
-
-    session: type[Session] = Session
-    """What its runs are made as."""
+    """Several runs under the same conditions: a specification, their folder, and their report."""
 
     def __init__(self, path: Path, spec: ComparisonSpec, code: tuple[KeptFile, ...] = ()) -> None:
         self.path = path
@@ -50,7 +57,7 @@ class Comparison:
         """The user's files that its recipes name; a run that has begun has its own."""
 
     @classmethod
-    def begin(cls: type[Kind], spec: ComparisonSpec, name: str | None, base: str) -> Kind:
+    def begin(cls, spec: ComparisonSpec, name: str | None, base: str) -> "Comparison":
         """The comparison of that name if it has such runs, else a new one.
 
         Without a name it is called `base`, numbered if a folder of another content is called
@@ -60,11 +67,11 @@ class Comparison:
             if not _fits(path := folders.root() / folders.checked(name), spec):
                 raise UserError(f"{name!r} exists already with other runs: choose another name")
             return cls(path, spec, _code(spec))
-        paths = (folders.root() / one for one in folders.numbered(base))
+        paths = (folders.root() / numbered for numbered in folders.numbered(base))
         return cls(next(path for path in paths if _fits(path, spec)), spec, _code(spec))
 
     @classmethod
-    def load(cls: type[Kind], name: str, only: str | None = None) -> Kind:
+    def load(cls, name: str, only: str | None = None) -> "Comparison":
         """A comparison by its name in the runs folder, or by its path.
 
         With `only` it has a single row, by its run's folder, to be completed: the recipes of the
@@ -78,6 +85,26 @@ class Comparison:
     @property
     def name(self) -> str:
         return self.path.name
+
+    @property
+    def report(self) -> Path:
+        return self.path / "report.html"
+
+    def __repr__(self) -> str:
+        """Return its title, and how many of its runs are finished."""
+        try:
+            status = [Folder(path).read_info().status for path in self.find_folders().values()]
+            facts = (
+                f"{printable(self.spec.title)}, {status.count('finished')} of"
+                f" {counted(len(self.spec.rows), 'run')} finished,"
+                f" {counted(len(self.spec.seeds), 'seed')}"
+            )
+        except (OSError, ValueError):  # UserError among them
+            facts = "damaged"
+        return f"<Comparison {printable(self.name)}: {facts}>"
+
+    def _repr_html_(self) -> str:
+        return self.read_rows()._repr_html_(f"Comparison {self.name}: {self.spec.title}")
 
     def find_folders(self) -> dict[str, Path]:
         """The folders of its rows by their names, of those that have begun."""
@@ -99,12 +126,33 @@ class Comparison:
             rows=[_row(row, self.path / row.folder, evaluation) for row in self.spec.rows],
         )
 
-    def run_comparison(
-        self,
-        train: Callable[[Row, Session], None] = lambda row, run: run.train(),
-        say: Callable[[str], None] = lambda what: None,
-    ) -> bool:
-        """Train and evaluate what is not finished yet; return False if it was interrupted."""
+    def read_rows(self) -> "Rows":
+        """Return the evaluations of all entries: median, least and greatest over the seeds."""
+        from curta.report.notebook import Rows, slice_row
+
+        return Rows(
+            {"name": row.name} | figures
+            for row in self.read_results().rows
+            for figures in [*map(slice_row, row.lengths), *map(slice_row, row.unevaluated)]
+        )
+
+    def read_tables(self, evaluation: str = "") -> dict[str, Table]:
+        """Return its tables by name, `comparison`, `statistics` and `seeds`; see `Run`."""
+        from curta.report.tables import of_comparison
+
+        return of_comparison(self.path, evaluation)
+
+    def find_pictures(self) -> "dict[str, Picture]":
+        """Return the report's pictures, `learning` and `lengths` among them."""
+        from curta.report.notebook import find_pictures
+
+        return find_pictures(self.path)
+
+    def run_comparison(self, train: Train = train_silently, say: Say = silent) -> bool:
+        """Train and evaluate what is not finished yet, and write the report.
+
+        Returns False if it was interrupted.
+        """
         self.path.mkdir(parents=True, exist_ok=True)
         with ownership.owned(self.path):
             results = self.save()
@@ -115,6 +163,7 @@ class Comparison:
                 if completed != results.rows[place]:
                     results.rows[place] = completed
                     files.write(self.path / COMPARISON, typed.text(results, indent=1))
+            self.conclude()
         return True
 
     def save(self) -> ComparisonResults:
@@ -126,6 +175,14 @@ class Comparison:
             results = self.read_results()
             files.write(self.path / COMPARISON, typed.text(results, indent=1))
         return results
+
+    def conclude(self) -> None:
+        """Write the results of all its runs, whoever has trained them, and the report."""
+        from curta.report.comparison import write_comparison
+
+        with ownership.owned(self.path):
+            self.save()
+            write_comparison(self.path)
 
     def pace(self) -> expected.Pace:
         """Return how far the work is at each row that is not finished, from now on."""
@@ -142,9 +199,7 @@ class Comparison:
             ]
         )
 
-    def complete(
-        self, row: Row, train: Callable[[Row, Session], None], say: Callable[[str], None]
-    ) -> bool:
+    def complete(self, row: Row, train: Train, say: Say) -> bool:
         """Train and evaluate a row, as far as that is missing; return False if interrupted."""
         run = self._run(row)
         if "training" in run.missing():
@@ -155,7 +210,7 @@ class Comparison:
             run.evaluate(lambda what: say(f"{row.name}: {what}"))
         return True
 
-    def _run(self, row: Row) -> Session:
+    def _run(self, row: Row) -> Run:
         """The row's run, begun if it is not yet there."""
         path, recipe = self.path / row.folder, placed(row.recipe)
         if not (path / "run.json").exists():
@@ -164,8 +219,8 @@ class Comparison:
                 recipe, layout, row.source, self.spec.seeds, row.folder, ("evaluating",),
                 inside=self.path,
             )  # fmt: skip
-            return self.session(folder, recipe=recipe, layout=layout)
-        run = self.session(folders.find(str(path)))
+            return Run(folder, recipe=recipe, layout=layout)
+        run = Run(folders.find(str(path)))
         if not (run.code_known and user.is_known(run.recipe.positions)):
             address = run.folder.address
             raise UserError(
@@ -273,9 +328,9 @@ def _fits(path: Path, spec: ComparisonSpec) -> bool:
         return True
     if not (path / COMPARISON).exists():
         return False
-    there, mine = _spec(path), {row.folder: row.recipe for row in spec.rows}
-    same = all(mine.get(row.folder) == row.recipe for row in there.rows)
-    return same and there.seeds == spec.seeds
+    stored, recipes_of = _spec(path), {row.folder: row.recipe for row in spec.rows}
+    is_part = all(recipes_of.get(row.folder) == row.recipe for row in stored.rows)
+    return is_part and stored.seeds == spec.seeds
 
 
 def _code(spec: ComparisonSpec) -> tuple[KeptFile, ...]:

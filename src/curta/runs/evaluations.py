@@ -1,32 +1,36 @@
-"""Where the evaluations of a run lie, and what they are called.
+"""The evaluations of a run: where they lie, what they are called, and their partial results.
 
-runs/NAME/evaluation.json               as the recipe's settings say
+runs/NAME/evaluation.json               with the recipe's settings
           evaluating.jsonl              while it is under way: a line for each part that is done
           evaluations/digits-500.json   with other settings, named after what differs
           evaluations/digits-500.jsonl  while that one is under way
+
+An evaluation that was interrupted continues after the parts that are done.
 """
 
 import hashlib
 import json
-import re
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from curta.config import sections
-
-FOLDER = "evaluations"
+from curta.config import files, sections, typed
+from curta.config.errors import UserError
+from curta.evaluation.exact_match import Cells
+from curta.evaluation.results import Gap, SliceResult
+from curta.evaluation.suite import Find, Keep, PartResult
+from curta.runs.folders import Folder, evaluation_name
 
 PARTIAL = "evaluating.jsonl"
 """The parts of the recipe's evaluation that are done, until all are."""
 
-LONGEST = 40
-"""Characters of a value that a file's name repeats as it is."""
-
 
 def changes(
-    recipe: sections.Evaluation, settings: sections.Evaluation, num_recurrences: int | None
+    recipe: sections.EvaluationSettings,
+    settings: sections.EvaluationSettings,
+    num_recurrences: int | None,
 ) -> dict[str, Any]:
     """Return the fields that differ from the recipe's, as JSON has them."""
     usual, chosen = (json.loads(json.dumps(asdict(section))) for section in (recipe, settings))
@@ -34,35 +38,52 @@ def changes(
     return changed if num_recurrences is None else changed | {"num_recurrences": num_recurrences}
 
 
-def named(changed: Mapping[str, Any]) -> str:
-    """Return the name of an evaluation with such changes, for a file; empty for the recipe's.
-
-    Numbers and sizes stand as they are, any other value as a hash.
-
-    >>> named({"digits": [500, "50/25"], "count": 20})
-    'digits-500_50-25.count-20'
-    """
-    words = []
-    for field, value in changed.items():
-        items = value if isinstance(value, list) else [value]
-        text = "_".join(str(item).lower().replace("/", "-") for item in items)
-        if len(text) > LONGEST or not re.fullmatch(r"[0-9x_-]+|true|false", text):
-            text = hashlib.sha256(json.dumps(value).encode()).hexdigest()[:8]
-        words.append(f"{field}-{text}")
-    return ".".join(words)
-
-
-def path_of(folder: Path, name: str) -> Path:
-    """Return where an evaluation lies in a run's folder, by its name; the recipe's for ""."""
-    return folder / FOLDER / f"{name}.json" if name else folder / "evaluation.json"
-
-
-def partial_file(folder: Path, changed: Mapping[str, Any]) -> Path:
+def partial_file(folder: Folder, changed: Mapping[str, Any]) -> Path:
     """Return where the parts of an evaluation with such changes lie until all are done."""
-    return path_of(folder, named(changed)).with_suffix(".jsonl") if changed else folder / PARTIAL
+    if not changed:
+        return folder.path / PARTIAL
+    return folder.evaluations / f"{evaluation_name(changed)}.jsonl"
 
 
-def names(folder: Path) -> list[str]:
-    """Return the names of a run's evaluations beside the recipe's."""
-    place = folder / FOLDER
-    return sorted(path.stem for path in place.glob("*.json")) if not place.is_symlink() else []
+@dataclass(frozen=True)
+class EvaluatedPart:
+    """One size, row of a grid, or gap: its name, its results, and a hash of what they depend on."""
+
+    of: str
+    name: str
+    rows: list[SliceResult] | Cells | list[Gap]
+
+
+@contextmanager
+def partial_evaluation(path: Path, depends_on: Any) -> Iterator[Keep]:
+    """Yield what evaluates a part and saves it to a file, or returns it if it is there already.
+
+    The file is removed once the block ends well. Its parts count only if they are of the same
+    `depends_on`, the weights and the settings.
+    """
+    text = json.dumps(depends_on, default=str)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    saved = [part for part in read_parts(path) if part.of == digest]
+    results: dict[str, PartResult] = {part.name: part.rows for part in saved}
+    if path.exists():  # without a torn line, to which the next one would be added
+        files.write(path, typed.lines(saved))
+
+    def keep(name: str, find: Find) -> PartResult:
+        if name not in results:
+            results[name] = find()
+            path.parent.mkdir(exist_ok=True)
+            files.append(path, typed.text(EvaluatedPart(digest, name, results[name])))
+        return results[name]
+
+    yield keep
+    path.unlink(missing_ok=True)
+
+
+def read_parts(path: Path) -> Iterator[EvaluatedPart]:
+    """Yield the parts on whole lines; one that is torn or damaged is evaluated again."""
+    where = f"{str(path)!r}"
+    for line in files.read_own(path, where).splitlines() if path.exists() else ():
+        try:
+            yield typed.parse(EvaluatedPart, line, where, path.name)
+        except UserError:
+            continue

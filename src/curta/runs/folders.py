@@ -1,6 +1,6 @@
-"""Run folders: everything about one training, readable without this program.
+"""Run folders: all files of a training, readable without this program.
 
-What takes long to import is imported where it is used: `curta ask` needs little of it.
+Slow imports stand where they are used, since `curta ask` needs few of them.
 
 runs/NAME/recipe.toml      the resolved recipe
           machine.json     of programs: tokens, windows, prompts
@@ -9,25 +9,29 @@ runs/NAME/recipe.toml      the resolved recipe
           checkpoints/     safetensors + JSON
           shown.safetensors  of programs: windows, and which each member was shown
           history/         the characters' vectors at moments of training
-          evaluation.json  what was found
-          evaluations/     what was found with other settings
+          evaluation.json  the results
+          evaluations/     results with other settings
           check_certificate.py  checks the certificate with NumPy alone
           report.html      and its pictures
 """
 
 import dataclasses
 import datetime
+import hashlib
 import itertools
 import json
 import os
 import platform
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from curta.config import files, system, typed
-from curta.config.errors import UserError, quoted, unknown
+from curta.config.errors import UserError, notify, quoted, unknown
 from curta.config.limits import check_path, is_name
 from curta.config.positions import UserEncoding
 from curta.config.recipe import Recipe, dump, shipped_names, tables
@@ -38,18 +42,44 @@ from curta.problems.problem import Problem
 from curta.programs.machine import store
 from curta.programs.user import registry, run_snapshot, userfiles
 from curta.programs.user.run_snapshot import RunCode
-from curta.runs import evaluations, metrics, ownership, provenance
+from curta.runs import checkpoints, metrics, ownership, provenance
 from curta.runs.info import AS_USUAL, STAGES, Metric, RunInfo, Stage, Tracking
 from curta.training import windows
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from curta.evaluation.results import Certificate, Evaluation
     from curta.layouts import Layout
     from curta.programs.machine.recording import Rows
-    from curta.runs.results import ComparisonResults
+    from curta.runs.info import ComparisonResults
 
 COMPARISON = "comparison.json"
-"""The file by which the folder of a comparison is known."""
+"""The file that only the folder of a comparison has."""
+
+EVALUATIONS = "evaluations"
+"""The folder of evaluations with other settings than the recipe's."""
+
+LONGEST = 40
+"""Characters of a value that the name of an evaluation repeats."""
+
+
+def evaluation_name(changes: Mapping[str, Any]) -> str:
+    """Return the name of an evaluation with such changes, for a file; empty for the recipe's.
+
+    Numbers and sizes are repeated, any other value becomes a hash.
+
+    >>> evaluation_name({"digits": [500, "50/25"], "count": 20})
+    'digits-500_50-25.count-20'
+    """
+    words = []
+    for field, value in changes.items():
+        items = value if isinstance(value, list) else [value]
+        text = "_".join(str(item).lower().replace("/", "-") for item in items)
+        if len(text) > LONGEST or not re.fullmatch(r"[0-9x_-]+|true|false", text):
+            text = hashlib.sha256(json.dumps(value).encode()).hexdigest()[:8]
+        words.append(f"{field}-{text}")
+    return ".".join(words)
 
 
 class Folder:
@@ -59,20 +89,25 @@ class Folder:
         self.path, self.name = path, path.name
         self.checkpoints, self.history = path / "checkpoints", path / "history"
         self.probes = path / "probes"
-        """Where probes keep what they found, a file each."""
-        self.evaluations = path / evaluations.FOLDER
+        """Results of probes, a file each."""
+        self.evaluations = path / EVALUATIONS
         """Evaluations with other settings than the recipe's."""
         self.recipe, self.machine = path / "recipe.toml", path / "machine.json"
         """The machine of a run of programs."""
         self.metrics, self.evaluation = path / "metrics.jsonl", path / "evaluation.json"
+        self.report = path / "report.html"
 
     @property
     def address(self) -> str:
-        """What commands call the run."""
-        return address(self.path)
+        """The name by which commands find the run: `comparison/name` in a comparison.
+
+        It never is a path of this machine: elsewhere than in the runs folder it is the name alone.
+        """
+        path, runs = self.path.resolve(), root().resolve()
+        return path.relative_to(runs).as_posix() if path.is_relative_to(runs) else self.name
 
     def read_info(self) -> RunInfo:
-        """What run.json says; UserError if it is missing, damaged or of another version.
+        """Read run.json; UserError if it is missing, damaged or of another version.
 
         A stage whose process is gone was interrupted.
         """
@@ -85,7 +120,7 @@ class Folder:
         self.save_info(dataclasses.replace(self.read_info(), **fields))
 
     def read_code(self) -> RunCode:
-        """What is needed to make its operators known."""
+        """Return what makes its operators known."""
         info = self.read_info()
         return RunCode(self.path, tuple(info.operators), info.programs, info.files)
 
@@ -94,24 +129,24 @@ class Folder:
         userfiles.trust(self.path, self.read_info().files)
 
     def read_recipe(self) -> Recipe:
-        """Its operators are made known, by the formats of its machine if need be."""
+        """Read the recipe, and make its operators known."""
         run_snapshot.make_known(self.read_code())
         return recipes.parse(self.read_recipe_fields(), f"recipe {str(self.recipe)!r}")
 
     def state_recipe(self) -> Recipe:
-        """As `read_recipe`, every field checked by itself alone: that needs no JAX."""
+        """Read the recipe with every field checked alone, which needs no JAX."""
         run_snapshot.make_known(self.read_code())
-        return recipes.stated(self.read_recipe_fields(), f"recipe {str(self.recipe)!r}")
+        return recipes.parse_fields(self.read_recipe_fields(), f"recipe {str(self.recipe)!r}")
 
     def read_recipe_fields(self) -> dict[str, Any]:
-        """The tables of recipe.toml; UserError if it is no TOML, or would have files executed."""
+        """Return the tables of recipe.toml; UserError if it is no TOML, or would execute files."""
         where = f"recipe {str(self.recipe)!r}"
         fields = tables(files.read_own(self.recipe, f"run {self.name!r}"), where)
         recipes.check_kept(fields, where)
         return fields
 
     def read_recipe_text(self) -> str:
-        """The recipe as it was written; empty if there is none."""
+        """Return the text of the recipe; empty if there is none."""
         where = f"run {self.name!r}"
         return files.read_own(self.recipe, where) if os.path.lexists(self.recipe) else ""
 
@@ -119,13 +154,13 @@ class Folder:
         return metrics.read(self.metrics)
 
     def read_evaluation(self, name: str = "") -> "Evaluation | None":
-        """The recipe's, None as long as there is none; or a further one by its name.
+        """Read the recipe's evaluation, None if there is none yet; or another by its name.
 
         Raises UserError for a name that none of its evaluations has.
         """
-        if name and name not in (known := self.evaluation_names()):
-            raise unknown(f"evaluation of run {self.name!r}", name, known)
-        path = evaluations.path_of(self.path, name)
+        if name and name not in (names := self.evaluation_names()):
+            raise unknown(f"evaluation of run {self.name!r}", name, names)
+        path = self.evaluation_path(name)
         if not os.path.lexists(path):
             return None
         from curta.evaluation.results import Evaluation
@@ -133,7 +168,7 @@ class Folder:
         return typed.read(Evaluation, path, f"evaluation of run {self.name!r}")
 
     def read_certificate(self) -> "Certificate | None":
-        """None if it has none."""
+        """Read the certificate; None if there is none."""
         from curta.evaluation.results import CERTIFICATE, Certificate
 
         path = self.path / CERTIFICATE
@@ -141,34 +176,100 @@ class Folder:
             return None
         return typed.read(Certificate, path, f"certificate of run {self.name!r}")
 
+    def evaluation_path(self, name: str) -> Path:
+        """Return where an evaluation lies, by its name; the recipe's for ""."""
+        return self.evaluations / f"{name}.json" if name else self.evaluation
+
     def evaluation_names(self) -> list[str]:
-        """Of the evaluations beside the recipe's, such as `digits-500`."""
-        return evaluations.names(self.path)
+        """Return the names of the evaluations beside the recipe's, such as `digits-500`."""
+        place = self.evaluations
+        return sorted(path.stem for path in place.glob("*.json")) if not place.is_symlink() else []
 
-    def save_evaluation(self, found: "Evaluation") -> Path:
-        """Writes it as the run's own, or beside that if it has changes; returns its path."""
-        path = evaluations.path_of(self.path, evaluations.named(found.changes))
-        files.write(path, typed.text(found))
-        return path
+    def save_evaluation(self, evaluation: "Evaluation") -> None:
+        """Write it as the run's evaluation, or beside that if it has changes."""
+        path = self.evaluation_path(evaluation_name(evaluation.changes))
+        files.write(path, typed.text(evaluation))
 
-    def save_certificate(self, found: "Certificate", windows: bytes) -> None:
-        """Write what `certificate.certify` gives, and beside it what checks it without Curta."""
+    def save_certificate(self, certificate: "Certificate", windows: bytes) -> None:
+        """Write the results of `certificate.certify`, and a script that checks them alone."""
         from curta.evaluation import check_certificate
         from curta.evaluation.results import CERTIFICATE, WINDOWS
 
         files.write(self.path / WINDOWS, windows)
-        files.write(self.path / CERTIFICATE, typed.text(found))
+        files.write(self.path / CERTIFICATE, typed.text(certificate))
         checker = Path(check_certificate.__file__)
         files.write(self.path / checker.name, checker.read_text("utf-8"))
 
     def save_info(self, info: RunInfo) -> None:
         files.write(self.path / "run.json", typed.text(info, indent=1))
 
+    # Checkpoints
+
+    def newest_checkpoint(self) -> int:
+        """Return the step of the newest checkpoint that is whole; UserError if there is none."""
+        step = self._newest_whole()
+        if step is None:
+            raise UserError(
+                f"run {self.name!r} has no checkpoint yet:"
+                f" `curta train --resume {self.address}` trains it"
+            )
+        return step
+
+    def _newest_whole(self) -> int | None:
+        """Notify if the newest checkpoint that run.json names is gone."""
+        newest = max(checkpoints.steps(self.checkpoints), default=None)
+        saved = self.read_info().checkpoint
+        if newest is not None and newest < saved:
+            notify(f"run {self.name!r} was trained to step {saved}, but the checkpoint is gone")
+        return checkpoints.newest_whole(self.checkpoints)
+
+    def resume(self) -> tuple[int, float]:
+        """Return the step to train on from, and the seconds until then; drop all of later steps.
+
+        Raises UserError if there were checkpoints, and there are none any more.
+        """
+        from curta.runs import embedding_history
+
+        info, step = self.read_info(), self._newest_whole()
+        if step is None and info.checkpoint:
+            raise UserError(
+                f"run {self.name!r} was trained to step {info.checkpoint}, but its checkpoints are"
+                " gone: put them back, or train anew under another name"
+            )
+        seconds = metrics.cut(self.metrics, step or 0)
+        embedding_history.cut(self.history, step or 0)
+        if step is not None and step > info.checkpoint:
+            # the process was gone after it had written the checkpoint, and before run.json
+            stopped = info.stopped | checkpoints.stopped(self.checkpoints, step)
+            self.update(checkpoint=step, stopped=stopped, training_seconds=round(seconds, 3))
+        return step or 0, seconds
+
+    def read_weights(self, recipe: Recipe) -> "list[dict[str, np.ndarray]]":
+        """Return every member's weights by path, as of the newest whole checkpoint.
+
+        They are those with which the member did best on validation, where the run keeps these.
+        """
+        step, seeds = self.newest_checkpoint(), self.read_info().seeds
+        owner = checkpoints.owner(recipe, seeds, step)
+        arrays = checkpoints.arrays(self.checkpoints, step, owner)
+        members = []
+        for member in range(len(seeds)):
+            has_best = ".best.score" in arrays and arrays[".best.score"][member] >= 0
+            prefix = ".best.model." if has_best else ".model."
+            members.append(
+                {
+                    name.removeprefix(prefix): array[member]
+                    for name, array in arrays.items()
+                    if name.startswith(prefix)
+                }
+            )
+        return members
+
 
 def layout_in(folder: Folder, recipe: Recipe | None = None) -> "Layout":
-    """The layout of a run, as its folder has it; see `texts.stored`.
+    """Return the layout of a run; see `texts.layout_of_machine`.
 
-    Where a program's code is not known, it has the texts that the run has kept.
+    If a program's code is not known, it has the texts that the run has stored.
     """
     from curta.layouts import texts
 
@@ -176,7 +277,7 @@ def layout_in(folder: Folder, recipe: Recipe | None = None) -> "Layout":
     if recipe.layout is not None:
         return layout_named(recipe.layout)
     where = f"run {folder.name!r}"
-    layout = texts.stored(recipe, *store.read(folder.machine, folder.name), where)
+    layout = texts.layout_of_machine(recipe, *store.read(folder.machine, folder.name), where)
     if layout.recorder is None:
         layout.recorder = run_snapshot.StoredTexts.of(folder.read_code())
     return layout
@@ -205,12 +306,12 @@ def join(folder: Folder, rows: "Rows", problems: Sequence[Problem]) -> int:
 
 
 def root() -> Path:
-    """Where runs are kept: $CURTA_RUNS, or `runs` in the current folder."""
+    """Return the runs folder: $CURTA_RUNS, or `runs` in the current folder."""
     return Path(os.environ.get("CURTA_RUNS") or "runs")
 
 
 def seeds_of(seeds: int | Sequence[int]) -> list[int]:
-    """Seeds 0, 1, ... up to a count, or the seeds themselves, if they can be used."""
+    """Return seeds 0, 1, ... up to a count, or the seeds themselves; UserError for bad ones."""
     chosen = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
     if not chosen or len(set(chosen)) < len(chosen):
         raise UserError(f"at least one seed is needed, and each only once, not {chosen}")
@@ -232,8 +333,8 @@ def create(
 ) -> Folder:
     """Create a run folder in the runs folder, or inside of another; UserError if it exists.
 
-    Without a name it has the recipe's, numbered. It appears whole: of several that are made at
-    the same time each has a folder of its own. `wanted` are the stages that follow training.
+    Without a name it has the recipe's, numbered. It appears whole, and several that are created at
+    the same time get different folders. `wanted` are the stages that follow training.
     """
     from curta.layouts.program import ProgramLayout
     from curta.problems import task_sizes
@@ -277,23 +378,14 @@ def create(
     )
 
 
-def address(path: Path) -> str:
-    """What `find` knows a run by: its name, or `comparison/name`; its name where it lies elsewhere.
-
-    A path of this machine is never among them.
-    """
-    where, known = path.resolve(), root().resolve()
-    return where.relative_to(known).as_posix() if where.is_relative_to(known) else path.name
-
-
 def of_comparison(path: Path, name: str) -> Path:
-    """The path, or where no run is, that of the run `comparison/name` in the runs folder."""
-    here, there = (os.path.lexists(one / "run.json") for one in (path, root() / name))
+    """Return the path, or if no run is there, that of `comparison/name` in the runs folder."""
+    here, there = (os.path.lexists(place / "run.json") for place in (path, root() / name))
     return root() / name if there and not here else path
 
 
 def find(name: str) -> Folder:
-    """The run of that name in the runs folder, or at that path; checked to be whole.
+    """Find the run of that name in the runs folder, or at that path; its run.json is readable.
 
     One of a comparison is `comparison/name`.
     """
@@ -307,7 +399,7 @@ def find(name: str) -> Folder:
             raise UserError(f"no run {name!r} in {str(root())!r}: train one with `curta train`")
         raise unknown("run", name, existing(), "curta runs")
     if is_comparison(name):
-        inside = sorted(one.parent.name for one in path.glob("*/run.json"))
+        inside = sorted(file.parent.name for file in path.glob("*/run.json"))
         hint = f": name one of its runs, such as {path / inside[0]}" if inside else " without runs"
         raise UserError(f"{name!r} is a comparison{hint}")
     folder = Folder(path)
@@ -319,19 +411,19 @@ def find(name: str) -> Folder:
 
 
 def existing() -> list[str]:
-    """Names of the runs in the runs folder."""
+    """Return the names of the runs in the runs folder."""
     return _holding("run.json")
 
 
 def comparison_path(name: str) -> Path:
-    """Where a comparison of that name or path lies, if there is one."""
+    """Return where a comparison of that name or path lies, if there is one."""
     path = Path(name)
     return path if (path / COMPARISON).exists() else root() / name
 
 
 def read_comparison(path: Path) -> "ComparisonResults":
-    """What comparison.json holds in a comparison's folder."""
-    from curta.runs.results import ComparisonResults
+    """Read comparison.json in a comparison's folder."""
+    from curta.runs.info import ComparisonResults
 
     return typed.read(ComparisonResults, path / COMPARISON, f"comparison {path.name!r}")
 
@@ -342,21 +434,18 @@ def is_comparison(name: str) -> bool:
 
 
 def comparisons() -> list[str]:
-    """Names of the comparisons in the runs folder."""
+    """Return the names of the comparisons in the runs folder."""
     return _holding(COMPARISON)
 
 
 def _holding(file: str) -> list[str]:
-    """Names of the folders with that file, or with anything that is called so.
-
-    What begins with a dot is still being made.
-    """
-    found = root().iterdir() if root().is_dir() else []
-    return sorted(p.name for p in found if p.name[0] != "." and os.path.lexists(p / file))
+    """Return the names of the folders with that file; one with a dot first is not complete."""
+    paths = root().iterdir() if root().is_dir() else []
+    return sorted(p.name for p in paths if p.name[0] != "." and os.path.lexists(p / file))
 
 
 def structure(recipe: Recipe) -> str:
-    """What the model is given that a plain transformer would have to find, in one sentence."""
+    """Describe the structure given to the model that a plain transformer has to learn."""
     if recipe.layout is not None:
         layout = layout_named(recipe.layout)
         phrases = [f"layout {layout.name}: {layout.summary}"]
@@ -368,7 +457,7 @@ def structure(recipe: Recipe) -> str:
         ]
     settings: Any = recipe.positions
     if isinstance(settings, UserEncoding) and user.is_known(settings):
-        settings = user.made(settings)
+        settings = user.user_settings(settings)
     summary = (type(settings).__doc__ or "").partition("\n")[0].rstrip(".").replace("`", "")
     phrases.append(f"positions {settings.name}: {summary}")
     phrases += [
@@ -387,7 +476,7 @@ def structure(recipe: Recipe) -> str:
 
 
 def _plainly(value: Any) -> str:
-    """A setting as a reader has it: `place 0..1`, or `sum (place 0..1, row -1..0)`."""
+    """Return a setting in words: `place 0..1`, or `sum (place 0..1, row -1..0)`."""
     if isinstance(value, tuple):
         return "..".join(map(str, value))
     if not isinstance(value, dict):
@@ -401,27 +490,61 @@ def _plainly(value: Any) -> str:
 
 
 def checked(name: str) -> str:
-    """The name, if a run folder can be called so."""
+    """Return the name; UserError if a run folder cannot be called so."""
     if not is_name(name):
         raise UserError(f"{quoted(name)} is no name for a run: use letters, digits, - and _")
     return name
 
 
 def told_apart(first: Path, second: Path) -> tuple[str, str]:
-    """The names of two folders; where these are the same, the shortest ends of their paths.
+    """Return the names of two folders; if these are equal, the shortest ends of their paths.
 
     >>> told_apart(Path("/runs/rope/addition"), Path("/runs/abacus/addition"))
     ('rope/addition', 'abacus/addition')
     """
     paths = [path.absolute().parts for path in (first, second)]
     for count in range(1, max(map(len, paths)) + 1):
-        one, other = ("/".join(parts[-count:]) for parts in paths)
-        if one != other:
-            return one, other
+        ends = ["/".join(parts[-count:]) for parts in paths]
+        if ends[0] != ends[1]:
+            return ends[0], ends[1]
     return first.name, second.name
 
 
 def numbered(base: str) -> Iterator[str]:
-    """Names to choose from: `base`, `base-2`, `base-3`, ..."""
+    """Yield names to choose from: `base`, `base-2`, `base-3`, ..."""
     yield base
     yield from (f"{base}-{number}" for number in itertools.count(2))
+
+
+def removable(name: str) -> Path:
+    """Return the folder of a run or a comparison, by name or path, however damaged it is.
+
+    Raises UserError for anything else, and for a link to one.
+    """
+    path = Path(name) if system.is_path(name) else root() / name
+    path = of_comparison(path, name)
+    if path.is_symlink():
+        raise UserError(f"{str(path)!r} is a link: remove it yourself, or the run that it leads to")
+    if not any(os.path.lexists(path / file) for file in ("run.json", COMPARISON)):
+        names = [*existing(), *comparisons()]
+        raise unknown("run", name, names, "curta runs")
+    return path
+
+
+def remove(path: Path) -> None:
+    """Remove the folder and all in it; UserError if a process works on it, or on a run in it.
+
+    It is renamed first, so that a removal that is broken off leaves nothing that looks like a run.
+    On Windows no folder with an open file in it can be renamed, so the lock is given back before.
+    """
+    inside = [entry for entry in sorted(path.iterdir()) if not entry.is_symlink()]
+    for folder in (*(entry for entry in inside if (entry / "run.json").exists()), path):
+        with ownership.owned(folder):
+            pass
+    with ownership.owned(path) if system.OPENS_FOLDERS else nullcontext():
+        try:
+            aside = Path(tempfile.mkdtemp(dir=path.parent, prefix=".", suffix=files.PART))
+            path.rename(aside / path.name)
+        except OSError as error:
+            raise UserError(f"cannot remove {str(path)!r}: {error.strerror}") from None
+    shutil.rmtree(aside)

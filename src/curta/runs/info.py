@@ -1,11 +1,12 @@
-"""The files that a run updates while it trains: `run.json` and lines of `metrics.jsonl`."""
+"""What `run.json`, a line of `metrics.jsonl` and `comparison.json` hold."""
 
 from dataclasses import dataclass, field, replace
-from typing import Annotated, ClassVar, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import Field
 
 from curta.config.task import Span
+from curta.evaluation.results import SliceSummary, SummaryStatistics, UnevaluatedSize
 from curta.programs.user.userfiles import KeptFile
 
 Stage = Literal["training", "evaluating", "certifying", "reporting"]
@@ -132,9 +133,10 @@ class Metric:
 
     `loss` is the mean of a scored token in nats, None once the member has stopped; `seconds` are
     those of training until then. What is validated stands in the line of that step, with the
-    exact match of each operator where there are several, and so does
-    `evaluated`: exact match of what is watched, by names such as `+ held out` and `+ 20`. `named`
-    are the answers to named problems at a checkpoint, by the problem.
+    exact match of each operator where there are several, the learning rate of the next step, and
+    under a window `windows_right`: a bit for each of the windows of `TrainingWindows.sample`, in
+    base64. So does `evaluated`: exact match of what is watched, by names such as `+ held out` and
+    `+ 20`. `named` are the answers to named problems at a checkpoint, by the problem.
     """
 
     step: int
@@ -146,5 +148,54 @@ class Metric:
     validation_exact_match: float | None = None
     validation_token_accuracy: float | None = None
     validation_by_operator: dict[str, float] = field(default_factory=dict)
+    learning_rate: float | None = None
+    windows_right: str = ""
     evaluated: dict[str, float] = field(default_factory=dict)
     named: dict[str, NamedAnswer] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ComparisonRow:
+    """An entry of a comparison: what it is, its cost, its last training steps, its evaluation.
+
+    `changes` are those of its recipe's fields, `settings` the whole recipe as a table. `entry` is
+    the name of the entry that is swept, where there are several. At sizes that are `unplaced` the
+    models have no positions; those `unevaluated` were left out of the evaluation.
+    """
+
+    name: str
+    run: str
+    recipe: str
+    changes: dict[str, Any]
+    structure: str
+    settings: dict[str, Any]
+    status: str
+    lengths: list[SliceSummary]
+    unplaced: list[UnevaluatedSize]
+    steps: int | None = None
+    parameters: int | None = None
+    training_seconds: float | None = None
+    stopped: dict[int, int] | None = None
+    loss: SummaryStatistics | None = None
+    exact_match: SummaryStatistics | None = None
+    entry: str = ""
+    unevaluated: tuple[UnevaluatedSize, ...] = ()
+
+
+@dataclass(frozen=True)
+class ComparisonResults:
+    """`comparison.json`: what is compared, and what is known of it by now.
+
+    `files` are the user's files of code that its recipes name, as they lie in its folder.
+    """
+
+    FORMAT: ClassVar[int] = 3
+    REMEDY: ClassVar[str] = "compare it anew"
+
+    name: str
+    title: str
+    summary: str
+    seeds: list[int]
+    swept: list[str]
+    rows: list[ComparisonRow]
+    files: tuple[KeptFile, ...] = ()

@@ -54,7 +54,7 @@ _patient = False
 
 @contextmanager
 def handled(last: bool = False) -> Iterator[None]:
-    """For the whole of a command: one line for each signal, never a traceback.
+    """Handle signals for the whole of a command: one line for each, never a traceback.
 
     A signal that the shell has told the process to ignore stays ignored. With `last` nothing
     follows but the end of the process, which a signal does not change.
@@ -75,7 +75,7 @@ def handled(last: bool = False) -> Iterator[None]:
 
 @contextmanager
 def patient() -> Iterator[None]:
-    """As `handled`, for the whole of a task of a cluster."""
+    """Handle signals for the whole of a task of a cluster."""
     global _patient
     _patient = True
     try:
@@ -87,7 +87,7 @@ def patient() -> Iterator[None]:
 
 
 def listened() -> list[signal.Signals]:
-    """Those of `SIGNALS` that the shell has not told the process to ignore."""
+    """Return those of `SIGNALS` that the shell has not set to be ignored."""
     return [number for number in SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
 
 
@@ -95,7 +95,7 @@ def listened() -> list[signal.Signals]:
 def given(
     numbers: Iterable[signal.Signals], handler: Callable[[int, FrameType | None], None]
 ) -> Iterator[None]:
-    """Within, `handler` has these signals; afterwards those have them again that had them."""
+    """Let `handler` have these signals within the block."""
     before = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield
@@ -106,7 +106,7 @@ def given(
 
 @contextmanager
 def deferred() -> Iterator[Noted]:
-    """A signal is noted by the event, for the work to end where it is safe.
+    """Let a signal only set the event, for the work to end where it is safe.
 
     Outside of a command SIGTERM, once the work has ended, ends the process with code 143.
     """
@@ -123,7 +123,7 @@ def deferred() -> Iterator[Noted]:
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """As `handled`, for work in a program of the user's, which SIGTERM then ends."""
+    """Handle signals for work in a user's program, which SIGTERM then ends."""
     with handled():
         try:
             yield
@@ -136,17 +136,17 @@ def _alone() -> Iterator[None]:
 
 
 def check() -> None:
-    """A safe point: raises `Interrupted` if a signal was noted."""
+    """Mark a safe point: raise `Interrupted` if a signal was noted."""
     if _noted.is_set():
         raise Interrupted(_noted.number)
 
 
 def checked(say: Callable[[str], None]) -> Callable[[str], None]:
-    """`say`, each call of which is a safe point."""
+    """Return `say` with a safe point in each call."""
 
-    def checked_say(what: str) -> None:
+    def checked_say(progress: str) -> None:
         check()
-        say(what)
+        say(progress)
 
     return checked_say
 
@@ -171,7 +171,7 @@ def _handle(number: int, frame: FrameType | None) -> None:
 
 
 def leave(line: str, code: int) -> NoReturn:
-    """Ends the process at once, as if killed, but with a line; a terminal gets its cursor back."""
+    """End the process at once, as if killed, but with a line; show the terminal's cursor again."""
     cursor = "\x1b[?25h" if sys.stderr.isatty() else ""
     os.write(2, f"{cursor}\ncurta: {line}\n".encode())
     os._exit(code)
@@ -181,8 +181,8 @@ def _end(number: int) -> None:
     leave("ended at once", 128 + number)
 
 
-def _unraisable(found: Any) -> None:
-    """Raised where nobody can catch it, such as in a callback of another library."""
-    if isinstance(found.exc_value, Interrupted):
+def _unraisable(raised: Any) -> None:
+    """Handle what nobody can catch, such as an exception in a callback of another library."""
+    if isinstance(raised.exc_value, Interrupted):
         _end(_noted.number)
-    sys.__unraisablehook__(found)
+    sys.__unraisablehook__(raised)

@@ -1,36 +1,157 @@
-"""The loop over compiled chunks of steps: metrics, validation, checkpoints, and when to end.
+"""The training loop: chunks of compiled steps, metrics, validation, repair, checkpoints, its end.
 
-Several processes that train one run all go through it, and come to the same decisions, since all
-that these depend on is fetched by all; process 0 alone has a `Record`.
+Several processes that train one run all go through it and come to the same decisions, since all
+that these depend on is fetched by all; process 0 alone writes.
 """
 
+import base64
 import time
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Bool, Float
 
+from curta.config import files
 from curta.config.recipe import Recipe
 from curta.config.sections import Training
-from curta.evaluation import gap, scoring, writing
+from curta.config.table import counted
+from curta.evaluation import gap, memo, scoring, writing
 from curta.layouts import Layout
+from curta.model.transformer import Transformer
 from curta.problems import tasks
 from curta.problems.problem import Problem, answer_text, parse
-from curta.runs import embedding_history
-from curta.runs.info import Metric, NamedAnswer, RunInfo
+from curta.runs import checkpoints, embedding_history, metrics
+from curta.runs.folders import Folder
+from curta.runs.info import Metric, NamedAnswer
 from curta.runs.interrupts import Noted
 from curta.runs.life import Ending
-from curta.runs.record import Progress, Record, Validated
-from curta.runs.repair import Repair
+from curta.runs.trackers import Tracker
 from curta.training import optimizers, processes, records, trainer
-from curta.training.records import Data
+from curta.training.records import Data, window_data
 from curta.training.trainer import CHUNK, Member, Metrics
+from curta.training.windows import NEVER, TrainingWindows
 
 BUCKET = 10
 """Steps that one line of metrics averages over."""
+
+MANY = 0.01
+"""Share of wrong windows above which a member's training was far from finished."""
+
+FASTER = 5.0
+"""Factor on the learning rate of a round of repair for such a member."""
+
+
+@dataclass(frozen=True)
+class Validated:
+    """Validation results of each member, and the learning rate of the next step."""
+
+    loss: list[float]
+    exact_match: list[float]
+    token_accuracy: list[float]
+    by_operator: dict[str, list[float]]
+    learning_rate: float
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The state of training after a chunk of steps; an example is a problem, or a window.
+
+    `named` are each member's answers to named problems, at a checkpoint where they are written.
+    """
+
+    step: int
+    steps: int
+    seconds: float
+    loss: list[float]
+    exact_match: list[float]
+    stopped: dict[int, int]
+    examples_per_second: float
+    named: Mapping[int, Mapping[str, NamedAnswer]] = field(default_factory=dict)
+    validated: Validated | None = None
+    repair: str = ""
+    """The round of repair, and its reason."""
+
+
+Show = Callable[[Progress], None]
+
+
+class Repair:
+    """Rounds of repair: after the last step, training goes on until no listed window is wrong.
+
+    A round begins with every listed window. If a member has some wrong that training showed it,
+    its training was not finished: it goes on with these drawn more often. Otherwise the wrong ones
+    are shown from now on. A member that has none wrong rests: its weights stay the same. The data
+    of a round is saved before its first step, so that a run that is killed resumes with the same.
+    Training began at step `first` in this process.
+    """
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        windows: TrainingWindows,
+        first: int,
+        place: Callable[[Data], Data],
+        save: Callable[[TrainingWindows], None],
+    ) -> None:
+        self.training, self.steps, self.windows = recipe.training, recipe.round_steps, windows
+        self.skips_met = first < recipe.training.steps
+        self.place, self.save = place, save
+        self.learning_rate = recipe.optimizer.learning_rate
+
+    def round_at(self, step: int) -> int:
+        """Return the round of the step after `step`; 0 before the first round."""
+        after = step - self.training.steps
+        return 1 + after // self.steps if self.steps and after >= 0 else 0
+
+    def data(self, step: int) -> Data:
+        """Return the data that the step after `step` draws from."""
+        number = min(self.round_at(step), len(self.windows.wrong))
+        return self.place(window_data(self.windows, number, room=True, skip_met=self.skips_met))
+
+    def resting(self, step: int) -> Bool[np.ndarray, " members"]:
+        """Return the members whose weights this round does not change."""
+        number = self.round_at(step)
+        if not number:
+            return np.zeros(len(self.windows.since), bool)
+        return np.logical_not(self.windows.wrong[number - 1].any(axis=1))
+
+    def described(self, step: int) -> str:
+        """Describe the round of this step: its number, and the most wrong windows at its start."""
+        number = self.round_at(step)
+        wrong = int(self.windows.wrong_counts[number - 1].max())
+        return f"repair {number}, of {counted(wrong, 'wrong window')}"
+
+    def rates(self, step: int) -> Float[np.ndarray, " members"]:
+        """Return each member's peak learning rate in the round of this step."""
+        wrong = self.windows.wrong_counts[self.round_at(step) - 1]
+        faster = np.where(wrong > MANY * len(self.windows.rows), FASTER, 1.0)
+        return (self.learning_rate * faster).astype(np.float32)
+
+    def begins(self, step: int, model: Transformer, alive: Bool[np.ndarray, " members"]) -> bool:
+        """Return whether a round begins after this step; if so, save its data.
+
+        That follows from the weights alone, so it is the same where a run is resumed here.
+        """
+        number, windows = self.round_at(step), self.windows
+        if not 1 <= number <= self.training.repair:
+            return False
+        windows.since[windows.since >= number] = NEVER
+        del windows.wrong[number - 1 :], windows.wrong_counts[number - 1 :]
+        wrong = ~(memo.calculate(model, windows.rows, windows.targets).margin > 0)
+        wrong &= alive[:, None]
+        if not wrong.any():
+            return False
+        shown = windows.since >= 0
+        unfinished = (wrong & shown).any(axis=1, keepdims=True)
+        windows.since[wrong & ~shown & ~unfinished] = number
+        windows.wrong.append(wrong & (windows.since >= 0))
+        windows.wrong_counts.append(wrong.sum(axis=1))
+        self.save(windows)
+        return True
 
 
 class Loop:
@@ -38,18 +159,23 @@ class Loop:
 
     def __init__(
         self,
-        info: RunInfo,
+        folder: Folder,
         recipe: Recipe,
         layout: Layout,
         call: Callable[..., tuple[Member, Metrics]],
         data: Data,
+        windows: TrainingWindows | None,
         repair: Repair | None,
-        record: Record | None,
+        trackers: Sequence[Tracker],
+        show: Show,
         interrupted: Noted,
     ) -> None:
+        info = folder.read_info()
+        self.folder, self.writes = folder, processes.is_first()
         self.recipe, self.settings, self.layout = recipe, recipe.training, layout
-        self.call, self.record, self.interrupted = call, record, interrupted
-        self.data, self.repair = data, repair
+        self.call, self.interrupted = call, interrupted
+        self.data, self.windows, self.repair = data, windows, repair
+        self.trackers, self.show = trackers, show
         self.seeds, self.members = tuple(info.seeds), len(info.seeds)
         self.stopped = dict(info.stopped)
         self.end = self.settings.steps if info.ended is None else info.ended
@@ -71,17 +197,19 @@ class Loop:
             state, status = self._next_round(state, step)
         while status is None:
             begun, count = time.perf_counter(), _until_boundary(step, self.settings, self.end)
-            state, metrics = self.call(state, self.data, jnp.int32(step), jnp.int32(count))
-            metrics = Metrics(*(column[:, :count] for column in processes.fetch(metrics)))
+            state, chunk = self.call(state, self.data, jnp.int32(step), jnp.int32(count))
+            chunk = Metrics(*(column[:, :count] for column in processes.fetch(chunk)))
             seconds += time.perf_counter() - begun
             idle = self.stopped | self._resting
-            self.stopped |= _failures(metrics, processes.fetch(state.alive), step, idle)
-            rows = _rows(metrics, step, seconds, self.stopped | self._resting)
+            self.stopped |= _failures(chunk, processes.fetch(state.alive), step, idle)
+            rows = _rows(chunk, step, seconds, self.stopped | self._resting)
             step += count
             state, rows, validated = self._measure(state, step, rows)
-            if self.record:
-                self.record.rows(rows)
-            loss, exact_match = (column[:, -BUCKET:].mean(axis=1).tolist() for column in metrics)
+            if self.writes:
+                metrics.add(self.folder.metrics, rows)
+                for tracker in self.trackers:
+                    tracker.add(rows)
+            loss, exact_match = (column[:, -BUCKET:].mean(axis=1).tolist() for column in chunk)
             progress = Progress(
                 step=step,
                 steps=self.end,
@@ -103,16 +231,32 @@ class Loop:
             self._keep_vectors(state, step, status)
             if status is not None or ends or self._is_due(step, self.settings.checkpoint_every):
                 host_state = processes.fetch(state)
-                if self.record:
-                    self.record.checkpoint(step, host_state, seconds, self.stopped)
+                if self.writes:
+                    self._save(step, host_state, seconds)
                 if status is not None:
                     self.final = step, host_state
-            if self.record:
-                self.record.show(progress)  # what it shows is saved
+            if self.writes:
+                self.show(progress)  # what it shows is saved
             if ends and status is None:
                 assert self.repair is not None
                 repair = self.repair.described(step)
         return status
+
+    def _save(self, step: int, host_state: Member, seconds: float) -> None:
+        """Write a checkpoint; the metrics before it outlast a power failure as it does."""
+        files.sync(self.folder.metrics)
+        checkpoints.save(
+            self.folder.checkpoints,
+            step,
+            host_state,
+            checkpoints.owner(self.recipe, list(self.seeds), step),
+            self.settings.checkpoints,
+            self.settings.extended_at,
+            self.stopped,
+        )
+        self.folder.update(
+            training_seconds=round(seconds, 3), stopped=dict(self.stopped), checkpoint=step
+        )
 
     def _next_round(self, state: Member, step: int) -> tuple[Member, Ending | None]:
         """Begin a round of repair, if one is due; else the training is done."""
@@ -158,17 +302,17 @@ class Loop:
         every = self.settings.history_every
         if every and (self._is_due(step, every) or status in ("done", "stopped")):
             vectors = embedding_history.vectors(state.model)
-            if self.record:
-                embedding_history.save(self.record.folder.history, step, vectors)
+            if self.writes:
+                embedding_history.save(self.folder.history, step, vectors)
 
     def _measure(
         self, state: Member, step: int, rows: list[Metric]
     ) -> tuple[Member, list[Metric], Validated | None]:
         """Add to each member's last row the validation, what is watched, and named answers.
 
-        Each has steps at which it is due. Training ends here if the validation is good enough;
-        that is noted before the checkpoint is written, so a run killed in between ends at the same
-        step. Returns the state with the best weights by validation.
+        Each has steps at which it is due; windows are tried with a validation. Training ends here
+        if the validation is good enough; that is noted before the checkpoint is written, so a run
+        killed in between ends at the same step. Returns the state with the best weights.
         """
         settings, validated = self.settings, None
         added: dict[int, dict[str, Any]] = {member: {} for member in range(self.members)}
@@ -181,11 +325,11 @@ class Loop:
             )
             if enough and step >= settings.stop_after:
                 self.end = step
-                if self.record:
-                    self.record.folder.update(ended=step)
+                if self.writes:
+                    self.folder.update(ended=step)
             by_tokens = settings.keep == "best-tokens"
             score = validated.token_accuracy if by_tokens else validated.exact_match
-            state = trainer.improved(
+            state = trainer.update_best(
                 state, np.array(validated.loss, np.float32), np.array(score, np.float32)
             )
             for member, fields in added.items():
@@ -197,7 +341,14 @@ class Loop:
                         operator: round(shares[member], 6)
                         for operator, shares in validated.by_operator.items()
                     },
+                    "learning_rate": float(f"{validated.learning_rate:.6g}"),
                 }
+            if self.windows is not None:
+                sample = self.windows.sample()
+                rows_of, targets = self.windows.rows[sample], self.windows.targets[sample]
+                right = memo.calculate(processes.local(state.model), rows_of, targets).margin > 0
+                for member, bits in enumerate(np.packbits(right, axis=1)):
+                    added[member]["windows_right"] = base64.b64encode(bits.tobytes()).decode()
         if settings.evaluate_every and step % settings.evaluate_every == 0:
             watched = gap.watched_exact_match(self._models_at(state), self._watched)
             for member in trained:

@@ -1,11 +1,10 @@
-"""What training will take of memory and time, estimated before it begins.
+"""Memory and time of a training, estimated before it begins.
 
-Counted from shapes, so that nothing is drawn and nothing recorded but a few short problems. It is
-for telling what cannot work from what can, not for planning: within a factor of three.
+Counted from shapes: nothing is drawn, and only a few short problems are recorded. Estimates are
+within a factor of three, to refuse what cannot work; they are too coarse for planning.
 """
 
 from dataclasses import replace
-from math import log2
 from typing import NamedTuple
 
 import jax
@@ -14,34 +13,31 @@ from curta.config import system
 from curta.config.errors import UserError
 from curta.config.positions import Window
 from curta.config.recipe import Recipe
-from curta.layouts import Layout
-from curta.layouts.program import ProgramLayout
+from curta.layouts.program import SHORT, ProgramLayout
 from curta.layouts.texts import layout_of
 from curta.model import model_cost
 from curta.problems import task_sizes
 from curta.problems.task_sizes import widest
+from curta.programs.machine.machine import cells_of
 
 BYTES = 4
-"""Of a number: all are single precision, or 32-bit integers."""
+"""Bytes of a number: single precision, or a 32-bit integer."""
 
 PROCESS = 450_000_000
 """Bytes of a process that has imported JAX and compiled a step."""
 
-SHORT = 8
-"""Digits of the problems of which longer ones are estimated."""
-
 SECONDS = 366 * 24 * 3600.0
-"""Longest training that is begun."""
+"""Longest training that is accepted."""
 
 CPU, ACCELERATOR = 1e11, 2e14
-"""Floating-point operations a second, of a core and of a device, that are never exceeded."""
+"""Upper bounds on floating-point operations per second, of a core and of an accelerator."""
 
 MOMENTS = {"sgd": 1, "adam": 2, "adamw": 2, "muon": 2}
 """Numbers that an optimiser keeps for each weight."""
 
 
 class Estimate(NamedTuple):
-    """Bytes, and floating-point operations of the whole training."""
+    """Bytes of memory, and floating-point operations of the whole training."""
 
     weights: int
     optimizer: int
@@ -51,12 +47,12 @@ class Estimate(NamedTuple):
 
     @property
     def memory(self) -> int:
-        """Bytes in all, those of the process itself included."""
+        """Bytes in all, including the process itself."""
         return PROCESS + self.weights + self.optimizer + self.activations + self.data
 
 
 def check(recipe: Recipe, members: int) -> None:
-    """Raises UserError, with the estimate, for what takes more memory or time than there is."""
+    """Raise UserError, with the estimate, if training needs more memory or time than there is."""
     needs, available = estimate(recipe, members), memory()
     if needs.memory > available:
         raise UserError(
@@ -73,9 +69,9 @@ def check(recipe: Recipe, members: int) -> None:
 
 
 def estimate(recipe: Recipe, members: int) -> Estimate:
-    """Estimate memory and operations of training so many members of a recipe.
+    """Estimate memory and operations of training `members` members of a recipe.
 
-    Of a program, problems are shortened first, so that it can be surveyed at once.
+    Long problems of a program are shortened first, so that surveying it takes no time.
     """
     if recipe.layout is None and any(max(widest(task)) > 4 * SHORT for task in recipe.tasks):
         short = tuple(
@@ -91,14 +87,12 @@ def estimate(recipe: Recipe, members: int) -> Estimate:
         layout = layout_of(replace(recipe, task=short))
     else:
         layout = layout_of(recipe)
-    recorded = isinstance(layout, ProgramLayout)
-    windowed = isinstance(recipe.positions, Window) and recorded
-    # The part of a step that is of each task: how many texts, their tokens, keys of each query.
-    longest = [tokens_of(layout, task.operator, widest(task)) for task in recipe.tasks]
+    windowed = isinstance(recipe.positions, Window)
+    # For each task the texts of a step, tokens of each, and keys of each query.
+    longest = [layout.estimate_tokens(task.operator, widest(task)) for task in recipe.tasks]
     if windowed:
         assert isinstance(layout, ProgramLayout)
-        cells = 1 + max(map(len, layout.windows.values()), default=0)
-        steps = [(texts, 1, cells) for texts in recipe.shares]
+        steps = [(texts, 1, cells_of(layout.windows)) for texts in recipe.shares]
     else:
         steps = [(texts, n, n) for texts, n in zip(recipe.shares, longest, strict=True)]
 
@@ -106,85 +100,62 @@ def estimate(recipe: Recipe, members: int) -> Estimate:
     weights = BYTES * members * sum(layer.parameters for layer in layers)
     adds = sum(layer.multiply_adds for layer in layers)
 
-    # Numbers that a step keeps until its gradients are calculated.
+    # Numbers that a step stores until its gradients are computed.
     config, activations = recipe.model, list[int]()
     inner = (config.mlp_ratio * (3 if config.gated else 2) + 8) * config.width
     attention_layers = config.num_attention_layers * config.num_recurrences
     for texts, tokens, keys in steps:
         rows = texts * tokens
-        within = config.num_layers * config.num_recurrences * rows * inner
+        in_blocks = config.num_layers * config.num_recurrences * rows * inner
         per_key = 4 * config.width + 4 * config.heads if windowed else 4 * config.heads
         scores = attention_layers * rows * keys * per_key
-        activations.append(within + scores + rows * 4 * len(layout.characters))
+        activations.append(in_blocks + scores + rows * 4 * len(layout.characters))
     # On a processor, members take turns on each core.
     devices = jax.devices()
     together = min(members, len(devices)) if devices[0].platform == "cpu" else members
 
     counts = [task_sizes.counts(task)[1] for task in recipe.tasks]
     widths = [max(widest(task)) for task in recipe.tasks]
-    if not recorded:  # the random bits of a batch, and the digits made of them
+    problems = recipe.training.problems // len(longest) + 1  # of each task
+    if recipe.layout is not None:  # the random bits of a batch, and the digits drawn by them
         batches = zip(recipe.shares, counts, widths, strict=True)
         data = max(share * count * width * 12 * BYTES for share, count, width in batches)
+    elif windowed:  # distinct windows are fewer than tokens: a program has some ten thousand
+        operands = sum(100 * count + width for count, width in zip(counts, widths, strict=True))
+        recording = min(problems, 2_000) * max(longest) * 100
+        windows = members * min(sum(longest) * problems, 1_000_000) * 64
+        data = recording + problems * operands + windows
     else:
-        each = recipe.training.problems // len(longest) + 1
-        if windowed:  # distinct windows are fewer than tokens: a program has some ten thousand
-            operands = sum(100 * count + width for count, width in zip(counts, widths, strict=True))
-            recording = min(each, 2_000) * max(longest) * 100
-            windows = members * min(sum(longest) * each, 1_000_000) * 64
-            data = recording + each * operands + windows
-        else:
-            data = sum(longest) * each * members * 3 * BYTES
+        data = sum(longest) * problems * members * 3 * BYTES
+    tokens = sum(texts * tokens for texts, tokens, _ in steps)
     return Estimate(
-        # A chunk of steps has the members as they come in, as they go out, and their gradients.
+        # A chunk of steps holds the members before and after it, and their gradients.
         weights=weights * (3 + (recipe.training.keep != "last")),
         optimizer=weights * MOMENTS[recipe.optimizer.name] * 2,
         activations=together * BYTES * max(activations),
         data=data,
-        operations=6.0
-        * adds
-        * sum(texts * tokens for texts, tokens, _ in steps)
-        * members
-        * recipe.training.steps,
+        operations=6.0 * adds * tokens * members * recipe.training.steps,
     )
 
 
 def memory() -> int:
-    """Bytes of memory in which the training takes place: of the machine, or of its accelerators."""
+    """Return the bytes of memory for training: of the machine, or of all its accelerators."""
     devices = jax.local_devices()
     statistics = [device.memory_stats() for device in devices if device.platform != "cpu"]
-    limits = [one["bytes_limit"] for one in statistics if one and "bytes_limit" in one]
+    limits = [stats["bytes_limit"] for stats in statistics if stats and "bytes_limit" in stats]
     return sum(limits) * jax.process_count() or system.memory()
 
 
 def speed() -> float:
-    """Floating-point operations that all devices can carry out in a second, at most."""
+    """Return an upper bound on the floating-point operations of all devices in a second."""
     devices = jax.devices()
     return len(devices) * (CPU if devices[0].platform == "cpu" else ACCELERATOR)
 
 
 def size(count: int) -> str:
-    """Bytes as people read them: 1.5 GB.
+    """Format a number of bytes: 1.5 GB.
 
     >>> size(1_500_000_000), size(20)
     ('1.5 GB', '0.0 GB')
     """
     return f"{count / 1e9:,.1f} GB"
-
-
-def tokens_of(layout: Layout, operator: str, digits: tuple[int, ...]) -> int:
-    """Estimate the tokens of the longest text with operands of so many digits.
-
-    Of a program's long texts by how those of short problems grow.
-    """
-    if not isinstance(layout, ProgramLayout):
-        return layout.bounds(operator, digits).total
-
-    def written(digits: tuple[int, ...]) -> int:
-        return len(layout.tokens_of(layout.long_problems(operator, digits)[0])[0])
-
-    if max(digits) <= 4 * SHORT:
-        return written(digits)
-    shorter = tuple(min(width, SHORT) for width in digits)
-    first, second = (written(tuple(times * width for width in shorter)) for times in (1, 2))
-    growth = max(1.0, log2(second / first))
-    return round(second * (max(digits) / (2 * SHORT)) ** growth)

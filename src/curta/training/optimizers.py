@@ -1,7 +1,7 @@
-"""Named optimisers and schedules over optax.
+"""Optimisers and learning rate schedules, by optax.
 
-Learning rate and weight decay are arrays, one value per member, so that sweeping
-them compiles nothing anew; everything else is part of the program.
+Learning rate and weight decay are arrays, one value per member, so sweeping them compiles nothing;
+all other settings are constants of the compiled program.
 """
 
 from typing import NamedTuple
@@ -17,7 +17,7 @@ from curta.model.transformer import Transformer
 
 
 class HyperParams(NamedTuple):
-    """The numbers of an optimiser that may differ from member to member.
+    """The settings of an optimiser that may differ between members.
 
     `weight_decay` is None where the optimiser has none.
     """
@@ -27,7 +27,7 @@ class HyperParams(NamedTuple):
 
     @classmethod
     def of(cls, settings: OptimizerSettings) -> "HyperParams":
-        """Those of a recipe."""
+        """Return those of a recipe."""
         decay = getattr(settings, "weight_decay", None)
         return cls(
             jnp.float32(settings.learning_rate), None if decay is None else jnp.float32(decay)
@@ -35,17 +35,17 @@ class HyperParams(NamedTuple):
 
 
 REPAIR_RATE = 0.1
-"""Share of the learning rate with which a round of repair begins."""
+"""Learning rate of a round of repair at its peak, as a share of that of training."""
 
 
 def schedule(
     settings: OptimizerSettings, step: Int[Array, ""], *ends: int, round_steps: int = 0
 ) -> Float[Array, ""]:
-    """The learning rate's factor: linear warm-up over a share of the steps, then its course.
+    """Return the factor of the learning rate: linear warm-up, then constant, linear or cosine.
 
-    Where training was extended it has several ends: up to each it is as if that were the last.
-    After the last come rounds of repair of `round_steps`, if any: in each the factor rises to
-    REPAIR_RATE over a tenth of the steps, then falls to 0.
+    An extended training has several `ends`: up to each, the factor is that of a training which ends
+    there. After the last end come rounds of repair of `round_steps`, if any: in each the factor
+    rises towards REPAIR_RATE over a tenth of the steps and falls linearly to 0.
 
     >>> settings, steps = AdamW(warmup=0.2), jnp.array([0, 1, 6, 10])
     >>> [round(float(schedule(settings, step, 10)), 2) for step in steps]
@@ -54,9 +54,9 @@ def schedule(
     [0.5, 1.0, 0.5, 0.69]
     """
     *earlier, last = ends
-    factor = _course(settings, step, last)
+    factor = _warmup_and_decay(settings, step, last)
     for end in reversed(earlier):
-        factor = jnp.where(step < end, _course(settings, step, end), factor)
+        factor = jnp.where(step < end, _warmup_and_decay(settings, step, end), factor)
     if round_steps:
         at = jnp.asarray((step - last) % round_steps, jnp.float32)
         rises, falls = 10.0 * (at + 1) / round_steps, 1.0 - at / round_steps
@@ -64,24 +64,26 @@ def schedule(
     return factor
 
 
-def _course(settings: OptimizerSettings, step: Int[Array, ""], steps: int) -> Float[Array, ""]:
-    """The factor in a training of so many steps."""
+def _warmup_and_decay(
+    settings: OptimizerSettings, step: Int[Array, ""], steps: int
+) -> Float[Array, ""]:
+    """Return the factor in a training of `steps` steps."""
     warm = max(1.0, settings.warmup * steps)
     step = jnp.asarray(step, jnp.float32)
     progress = jnp.clip((step - warm) / max(1.0, steps - warm), 0.0, 1.0)
-    falls = {
+    decay = {
         "constant": jnp.ones_like(progress),
         "linear": 1.0 - progress,
         "cosine": 0.5 * (1.0 + jnp.cos(jnp.pi * progress)),
     }
-    course = settings.final + (1.0 - settings.final) * falls[settings.schedule]
-    return jnp.minimum(1.0, (step + 1) / warm) * course
+    factor = settings.final + (1.0 - settings.final) * decay[settings.schedule]
+    return jnp.minimum(1.0, (step + 1) / warm) * factor
 
 
 def transformation(
     settings: OptimizerSettings, hyperparams: HyperParams, *ends: int, round_steps: int = 0
 ) -> optax.GradientTransformation:
-    """Return the whole chain: clipping, the optimiser, its schedule."""
+    """Return the chain of clipping and the optimiser with its schedule."""
 
     def rate(step: Array) -> Array:
         factor = schedule(settings, step, *ends, round_steps=round_steps)
@@ -96,8 +98,8 @@ def transformation(
         case AdamW():
             optimizer = optax.adamw(rate, b1=settings.beta1, b2=settings.beta2, weight_decay=decay)
         case Muon():
-            # AdamW is for embeddings, head, gains and biases. Both have Nesterov's momentum, and
-            # share one learning rate: updates are scaled to the size of Adam's.
+            # AdamW updates embeddings, head, gains and biases. Both have Nesterov momentum and
+            # the same learning rate: Muon's updates are scaled to the size of Adam's.
             optimizer = optax.contrib.muon(
                 rate,
                 beta=settings.momentum,
@@ -113,7 +115,7 @@ def transformation(
 
 
 def matrices(model: Transformer) -> PyTree:
-    """Marks the weights that Muon may treat: block matrices, stacked along their first axis."""
+    """Mark the weights that Muon updates: matrices of blocks, stacked along their first axis."""
     stacked = MuonDimensionNumbers(reduction_axis=1, output_axis=2)
 
     def mark(path: tuple[jax.tree_util.KeyEntry, ...], leaf: Array) -> MuonDimensionNumbers | None:

@@ -1,9 +1,13 @@
-"""Arrays that are spread over the devices of several processes: how they get there, and back.
+"""Several processes that run the same program (SPMD), and arrays spread over their devices.
 
 With one process `put` and `fetch` are JAX's own `device_put` and `np.asarray`. With several, all of
-them call these functions at the same points, with the same values.
+them call these functions at the same points. Process 0 alone writes files and prints.
 """
 
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import jax
@@ -14,9 +18,43 @@ from jaxtyping import PyTree
 
 from curta.config.errors import UserError
 
+MESSAGE = 8192
+"""Bytes in which `from_first` sends a value as JSON; a path has at most 4,096."""
+
+
+class PeerError(RuntimeError):
+    """Another process has ended, so this one cannot go on."""
+
+
+@contextmanager
+def peers() -> Iterator[None]:
+    """Raise PeerError where the network between processes breaks within the block."""
+    try:
+        yield
+    except (ValueError, RuntimeError) as error:  # JAX raises either
+        is_network = re.match("[A-Z_]+: .*(gloo|nccl|coordination)", str(error), re.IGNORECASE)
+        if jax.process_count() == 1 or not is_network:
+            raise
+        line = "another process has ended: `curta train --resume` goes on from the last checkpoint"
+        raise PeerError(line) from error
+
+
+def is_first() -> bool:
+    """Return whether this is process 0."""
+    return jax.process_index() == 0
+
+
+def from_first(value: Any) -> Any:
+    """Return the plain value that process 0 passes, in every process; all wait for all."""
+    if jax.process_count() == 1:
+        return value
+    text = json.dumps(value if is_first() else None).encode().ljust(MESSAGE)
+    sent = multihost_utils.broadcast_one_to_all(np.frombuffer(text, np.uint8))
+    return json.loads(bytes(np.asarray(sent)))
+
 
 def put(tree: PyTree, sharding: Any) -> PyTree:
-    """Places arrays that every process has whole; each keeps what is on its own devices."""
+    """Place arrays that every process has whole; each keeps what is on its own devices."""
     if sharding.is_fully_addressable:
         return jax.device_put(tree, sharding)
 
@@ -28,7 +66,7 @@ def put(tree: PyTree, sharding: Any) -> PyTree:
 
 
 def fetch(tree: PyTree) -> PyTree:
-    """The whole of each array, as NumPy has it, in every process."""
+    """Return each array whole, as a NumPy array, in every process."""
 
     def gather(leaf: Any) -> np.ndarray:
         if getattr(leaf, "is_fully_addressable", True):
@@ -39,26 +77,26 @@ def fetch(tree: PyTree) -> PyTree:
 
 
 def local(tree: PyTree) -> PyTree:
-    """Arrays with which this process can calculate on its own; as they are if it can already."""
+    """Return arrays that this process can compute with alone; unchanged if it can already."""
     leaves = jax.tree.leaves(tree)
     alone = all(getattr(leaf, "is_fully_addressable", True) for leaf in leaves)
     return tree if alone else fetch(tree)
 
 
 def highest(here: int) -> int:
-    """The greatest number that any of the processes gives."""
+    """Return the greatest number that any of the processes passes."""
     if jax.process_count() == 1:
         return here
     return int(multihost_utils.process_allgather(np.array(here, np.int32)).max())
 
 
 def processes_of(mesh: Mesh) -> int:
-    """How many processes have devices of the mesh."""
+    """Return how many processes have devices of the mesh."""
     return len({device.process_index for device in mesh.devices.flat})
 
 
 def check(mesh: Mesh, members: int) -> None:
-    """Raises UserError if a process would have nothing to train."""
+    """Raise UserError if a process would have nothing to train."""
     count = jax.process_count()
     if processes_of(mesh) < count:
         raise UserError(

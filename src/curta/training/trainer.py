@@ -1,10 +1,9 @@
-"""Loss, step, and the compiled chunk of steps; all members of a run at once.
+"""Loss, step, and the compiled chunk of steps, for all members of a run at once.
 
-A step is a pure function of (member, step number): data, random starts and
-everything else follow from the member's seed and the step, so a run that is
-resumed continues in the same bits, as long as the same compiled program runs:
-on one machine, with the same versions and as many devices. Members are spread
-over the devices of one mesh with axes `member` and `batch`; members on one
+A step is a pure function of the member and the step's number: problems, random starts and all other
+draws follow from the member's seed and that number. So a resumed run continues in the same bits, as
+long as the same compiled program runs: on one machine, with the same versions and number of
+devices. Members are spread over a mesh of devices with axes `member` and `batch`; those of one
 device take turns on a CPU and are vectorised on an accelerator.
 """
 
@@ -24,25 +23,25 @@ from curta.config.positions import Window
 from curta.config.recipe import Recipe
 from curta.config.sections import Training
 from curta.layouts import Layout, ShapeBounds, Text
-from curta.layouts.batches import Batch, errors, scored_batch
+from curta.layouts.batches import Batch, count_errors, scored_batch
 from curta.model import weights
 from curta.model.decoding import logits_of_windows
+from curta.model.layers import Flat, States
 from curta.model.positions.window import WindowEncoding
 from curta.model.transformer import Transformer
 from curta.problems import tasks
 from curta.training import processes
 from curta.training.optimizers import HyperParams, transformation
 from curta.training.records import Data
-from curta.training.recurrence_loss import loss_terms
 
 CHUNK = 100
-"""Steps per compiled call: often enough for live progress, seldom enough to cost nothing."""
+"""Steps per compiled call: few enough for live progress, enough to make calls cost nothing."""
 
 
 class Best(NamedTuple):
-    """A member as it was when it did best on the validation problems.
+    """The weights of a member that did best on the validation problems.
 
-    Its score is the share that `training.keep` names, of problems or of tokens; -1 before any.
+    The score is the share of correct problems, or tokens, as `training.keep` says; -1 at first.
     """
 
     model: Transformer
@@ -51,7 +50,7 @@ class Best(NamedTuple):
 
 
 class Member(NamedTuple):
-    """Everything that a member carries from step to step."""
+    """The state of a member between steps."""
 
     seed: Int[Array, ""]
     hyperparams: HyperParams
@@ -62,16 +61,16 @@ class Member(NamedTuple):
 
     @property
     def chosen(self) -> Transformer:
-        """The model that the run is for: the best, once any was validated."""
+        """The model to evaluate: the best, once any was validated, else the present one."""
         if self.best is None:
             return self.model
         return _where(self.best.score < 0, self.model, self.best.model)
 
 
 class Metrics(NamedTuple):
-    """Per step: the loss, and the share of problems answered without an error, or of windows.
+    """For each step the loss, and the share of problems (or windows) without an error.
 
-    Both are measured on the step's own problems, or windows, before it learns from them.
+    Both are measured on the problems of the step before it learns from them.
     """
 
     loss: Float[Array, "*members steps"]
@@ -79,21 +78,20 @@ class Metrics(NamedTuple):
 
 
 class TaskLayout(NamedTuple):
-    """The layout of all tasks, and room for the longest text of each in training."""
+    """The layout of all tasks, and bounds on the texts of each in training."""
 
     layout: Layout
     bounds: tuple[ShapeBounds, ...]
 
 
-OTHERS = (1, 2, 3)
-"""What is folded into a step's key for its starts, recurrences and dropout; tasks have more."""
+KEY_USES = (1, 2, 3)
+"""Folded into a step's key for starts, recurrences and dropout; larger numbers are for tasks."""
 
 
 class Keys(NamedTuple):
-    """The random keys of a step: pure functions of a member's seed and the step's number.
+    """The random keys of a step, pure functions of a member's seed and the step's number.
 
-    One each for problems, random starts, numbers of recurrences, and dropout; also the step's
-    number, and a number of the member's by which epochs are ordered.
+    `order` is the same for all steps of a member: it shuffles epochs.
     """
 
     problems: PRNGKeyArray
@@ -108,14 +106,15 @@ def step_keys(seed: Int[Array, ""] | int, number: Int[Array, ""] | int) -> Keys:
     """Return the keys of one step of one member."""
     member = jax.random.key(seed)
     key, order = jax.random.fold_in(member, 1 + number), jax.random.bits(member)
-    starts, recurrences, dropout = (jax.random.fold_in(key, use) for use in OTHERS)
+    starts, recurrences, dropout = (jax.random.fold_in(key, use) for use in KEY_USES)
     return Keys(key, starts, recurrences, dropout, number, order)
 
 
 def task_keys(keys: Keys, number: int) -> Keys:
-    """Return a task's own keys: its own problems, and its own dropout on every device."""
-    own = jax.random.fold_in(keys.problems, OTHERS[-1] + number)
-    problems = own if number else keys.problems
+    """Return the keys of one task, with problems of its own, and dropout of each device."""
+    problems = keys.problems
+    if number:  # the first task has the step's own key
+        problems = jax.random.fold_in(keys.problems, KEY_USES[-1] + number)
     dropout = jax.random.fold_in(keys.dropout, number)
     dropout = jax.random.fold_in(dropout, jax.lax.axis_index("batch"))
     return keys._replace(problems=problems, dropout=dropout)
@@ -124,20 +123,20 @@ def task_keys(keys: Keys, number: int) -> Keys:
 def per_text_keys(
     key: PRNGKeyArray, task: int, texts: int
 ) -> tuple[Key[Array, " texts"], Key[Array, " texts"]]:
-    """Return two keys for each text of a task's whole batch: how it is written, and its start.
+    """Return two keys for each text of a task's whole batch: for its writing and its start.
 
-    They do not depend on how many devices share the batch. Where nothing is drawn from
-    them, the compiled step has no trace of them.
+    They do not depend on how many devices share the batch. Unused keys leave no trace in the
+    compiled step.
     """
     keys = jax.random.split(jax.random.fold_in(key, task), (2, texts))
     return keys[0], keys[1]
 
 
 def init(recipe: Recipe, layout: Layout, seeds: Int[Array, " members"]) -> Member:
-    """Members before their first step, stacked along a leading axis."""
+    """Return members before their first step, stacked along a leading axis."""
     settings, keeps_best = recipe.optimizer, recipe.training.keep != "last"
 
-    def one(seed: Array) -> Member:
+    def init_member(seed: Array) -> Member:
         key = jax.random.fold_in(jax.random.key(seed), 0)
         model = Transformer.init(recipe.model, recipe.positions, layout, key=key)
         hyperparams = HyperParams.of(settings)
@@ -145,13 +144,54 @@ def init(recipe: Recipe, layout: Layout, seeds: Int[Array, " members"]) -> Membe
         best = Best(model, jnp.float32(jnp.inf), jnp.float32(-1.0)) if keeps_best else None
         return Member(seed, hyperparams, model, optimizer, jnp.array(True), best)
 
-    return jax.jit(jax.vmap(one))(seeds)
+    return jax.jit(jax.vmap(init_member))(seeds)
 
 
 def _chain(recipe: Recipe, hyperparams: HyperParams) -> optax.GradientTransformation:
     return transformation(
         recipe.optimizer, hyperparams, *recipe.training.ends, round_steps=recipe.round_steps
     )
+
+
+def loss_terms(
+    settings: Training, num_recurrences: int, states: Callable[..., States], key: PRNGKeyArray
+) -> list[tuple[float, Flat]]:
+    """Return the queries' states whose losses are added, each with its share of the loss.
+
+    The state after the most recurrences comes last. `states` is `Transformer.states` of a batch;
+    `key` is that of the step.
+
+    last: the loss after the last recurrence.
+
+    mixed: half of that, and half of the loss after a random number of recurrences, 1 to all, drawn
+    for each step. Both come from one pass, at the cost of a second head.
+
+    progressive: with R recurrences and B = max(R // 2, 1), a share `alpha` is the loss after n
+    recurrences without gradient and k with it, n uniform in 0..R-1 and k in 1..min(R - n, B); the
+    other share is the loss after all R, with gradients through the last B. For R = 6, B = 3 and
+    n = 4, k is 1 or 2: the loss is that after 5 or 6. The n recurrences run without storing
+    activations; then B more run, whatever k is, and the state after k of them is read:
+    (R - 1) / 2 + B forward on average, and B backward.
+    Source: Bansal et al., arXiv 2202.05826, in the form of McLeish et al., arXiv 2405.17399.
+    """
+    if settings.recurrence_loss == "last":
+        return [(1.0, states().last)]
+    if settings.recurrence_loss == "mixed":
+        recorded, count = states(each=True), jax.random.randint(key, (), 1, num_recurrences + 1)
+        return [(0.5, recorded.after(count)), (0.5, recorded.last)]
+    most, alpha = max(num_recurrences // 2, 1), settings.progressive_alpha
+    first, second = jax.random.split(key)
+    no_grad_recurrences = jax.random.randint(first, (), 0, num_recurrences)
+    left = num_recurrences - no_grad_recurrences
+    grad_recurrences = jax.random.randint(second, (), 1, jnp.minimum(left, most) + 1)
+    terms = []
+    if alpha > 0:
+        recorded = states(num_recurrences=most, no_grad_recurrences=no_grad_recurrences, each=True)
+        terms.append((alpha, recorded.after(grad_recurrences)))
+    if alpha < 1:
+        final = states(num_recurrences=most, no_grad_recurrences=num_recurrences - most).last
+        terms.append((1 - alpha, final))
+    return terms
 
 
 def loss_and_exact_match(
@@ -162,10 +202,10 @@ def loss_and_exact_match(
     settings: Training,
     total: Callable[[Array], Array] = lambda x: x,
 ) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    """Mean cross entropy over scored tokens, and the share of problems with an exact match.
+    """Return the mean cross entropy over scored tokens, and the share of exact matches.
 
-    `total` sums over the devices among which the batch is divided. Where the loss of a looped
-    model has several terms, exact match is read from that with the most recurrences.
+    `total` sums over the devices that share the batch. If the loss of a looped model has several
+    terms, exact match is that of the term with the most recurrences.
     """
     where = model.positions.shift_batch(batch.where, keys.starts)
     key = keys.dropout if model.config.dropout else None
@@ -176,7 +216,7 @@ def loss_and_exact_match(
     ):
         logits = model.logits(state, batch.queries)
         losses = losses + share * _token_losses(settings, logits, batch.goals)
-    exact_match = jnp.sum(errors(logits, batch) == 0).astype(jnp.float32)
+    exact_match = jnp.sum(count_errors(logits, batch) == 0).astype(jnp.float32)
     scored = total(jnp.sum(batch.scored)).astype(jnp.float32)
     loss = jnp.sum(jnp.where(batch.scored, losses, 0.0)) / scored
     return loss, exact_match / total(jnp.float32(len(batch.tokens)))
@@ -187,12 +227,12 @@ def _token_losses(
     logits: Float[Array, "rows queries vocabulary"],
     goals: Int[Array, "rows queries"],
 ) -> Float[Array, "rows queries"]:
-    """Cross entropy; with a numeric loss also how far the expected digit is from the right one.
+    """Return the cross entropy of each token; a numeric loss adds the error of the digit.
 
-    That is the squared distance, as a share of the largest there is, where a digit is due.
+    That is the squared distance of the expected digit from the goal, divided by 81.
 
-    >>> sure = jax.nn.one_hot(jnp.array([[0]]), 12) * 1e3  # of 0, where 9 is right
-    >>> float((_token_losses(Training(loss="numeric"), sure, jnp.array([[9]])) - 1e3)[0, 0])
+    >>> certain = jax.nn.one_hot(jnp.array([[0]]), 12) * 1e3  # predicts 0, the goal is 9
+    >>> float((_token_losses(Training(loss="numeric"), certain, jnp.array([[9]])) - 1e3)[0, 0])
     1.0
     """
     losses = optax.softmax_cross_entropy_with_integer_labels(logits, goals)
@@ -212,80 +252,80 @@ def objective(
     shards: int,
     total: Callable[[Array], Array],
 ) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    """This device's part of a step's loss and exact match, each task at its share.
+    """Return this device's part of a step's loss and exact match.
 
-    Every task is a batch of its own, so short problems are not padded to long ones: of tasks with
-    30 and 10 of the 40 problems of a step, the loss is 3/4 of the first's and 1/4 of the other's.
+    Every task has a batch of its own, so short problems are not padded to long ones. Losses are
+    weighted by shares: with 30 and 10 of 40 problems, 3/4 of the first's and 1/4 of the other's.
     """
     model = weights.cast(model, recipe.training.precision)
     if isinstance(model.positions, WindowEncoding):
         return window_objective(model, recipe.training.batch, data, keys, shards)
-    parts = []
+    task_values = []
     for number, share in enumerate(recipe.shares):
-        bounds, own = layouts.bounds[number], task_keys(keys, number)
-        _, starts = _share(per_text_keys(keys.starts, number, share), shards)
-        text = _text(recipe, layouts, data, own, number, shards)
+        bounds, keys_of_task = layouts.bounds[number], task_keys(keys, number)
+        _, starts = _shard(per_text_keys(keys.starts, number, share), shards)
+        text = _text(recipe, layouts, data, keys_of_task, number, shards)
         where = model.layout.where(text)
         batch = scored_batch(recipe.training.loss, text, where, bounds, causal=recipe.model.causal)
         batch = batch._replace(where=model.positions.shift_each(batch.where, starts))
-        values = loss_and_exact_match(model, batch, bounds, own, recipe.training, total)
-        parts.append([value * (share / recipe.training.batch) for value in values])
-    loss, exact_match = (sum(column[1:], start=column[0]) for column in zip(*parts, strict=True))
-    return loss, exact_match
+        values = loss_and_exact_match(model, batch, bounds, keys_of_task, recipe.training, total)
+        task_values.append([value * (share / recipe.training.batch) for value in values])
+    losses, exact_matches = zip(*task_values, strict=True)
+    return sum(losses[1:], start=losses[0]), sum(exact_matches[1:], start=exact_matches[0])
 
 
 def window_objective(
     model: Transformer, batch: int, data: Data, keys: Keys, shards: int
 ) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    """This device's part of the mean loss over windows, and the share of them that are right."""
-    chosen = _share(draw_windows(data, keys.problems, batch), shards)
-    rows, targets = (part[chosen] for part in data.shared)
+    """Return this device's part of the mean loss over windows, and of the share correct."""
+    chosen = _shard(draw_windows(data, keys.problems, batch), shards)
+    rows, targets = (column[chosen] for column in data.shared)
     logits = logits_of_windows(model, rows)
     losses = optax.softmax_cross_entropy_with_integer_labels(logits, targets)
-    right = jnp.argmax(logits, axis=-1) == targets
-    return jnp.sum(losses) / batch, jnp.sum(right).astype(jnp.float32) / batch
+    correct = jnp.argmax(logits, axis=-1) == targets
+    return jnp.sum(losses) / batch, jnp.sum(correct).astype(jnp.float32) / batch
 
 
 def draw_windows(data: Data, key: PRNGKeyArray, batch: int) -> Int[Array, " batch"]:
-    """Which windows a step learns from: uniform ones of those shown, or by frequency.
+    """Draw the windows of a step, of the member's: uniformly, or by frequency.
 
-    >>> upto = jnp.array([0, 2**32 - 1, 2**32 - 1], jnp.uint32)  # 4 never, 7 always
-    >>> data = Data((), (jnp.array([4, 7, 9]), 2, upto))
+    >>> thresholds = jnp.array([0, 2**32 - 1, 2**32 - 1], jnp.uint32)  # 4 never, 7 always
+    >>> data = Data((), (jnp.array([4, 7, 9]), 2, thresholds))
     >>> draw_windows(data, jax.random.key(0), 3).tolist()
     [7, 7, 7]
     """
-    shown, count, upto = data.own
-    if upto is None:
-        return shown[jax.random.randint(key, (batch,), 0, count)]
-    drawn = jax.random.bits(key, (batch,), jnp.uint32)
-    return shown[jnp.minimum(jnp.searchsorted(upto, drawn, side="right"), count - 1)]
+    windows, count, thresholds = data.by_member
+    if thresholds is None:
+        return windows[jax.random.randint(key, (batch,), 0, count)]
+    bits = jax.random.bits(key, (batch,), jnp.uint32)
+    return windows[jnp.minimum(jnp.searchsorted(thresholds, bits, side="right"), count - 1)]
 
 
 def _text(
     recipe: Recipe, layouts: TaskLayout, data: Data, keys: Keys, number: int, shards: int
 ) -> Text:
-    """This device's part of a task's texts: those recorded, or new ones drawn and written."""
+    """Return this device's part of a task's texts: recorded ones, or drawn and written ones."""
     task, share = recipe.tasks[number], recipe.shares[number]
-    if data.own:
-        texts: Text = data.own[number]
+    if data.by_member:
+        texts: Text = data.by_member[number]
         chosen = jax.random.randint(keys.problems, (share,), 0, len(texts.tokens))
-        return Text(*(part[_share(chosen, shards)] for part in texts))
+        return Text(*(column[_shard(chosen, shards)] for column in texts))
     layout, bounds = layouts
     if recipe.training.order == "epochs":
-        drawn = tasks.in_turn(task, keys.order, share, keys.step)
+        problems = tasks.epoch_batch(task, keys.order, share, keys.step)
     elif recipe.training.order == "fixed":
-        drawn = tasks.fixed_batch(task, share, keys.step)
+        problems = tasks.fixed_batch(task, share, keys.step)
     else:
-        drawn = tasks.draw(task, keys.problems, share, keys.step)
-    drawn = _share(drawn, shards)
-    writing, _ = _share(per_text_keys(keys.starts, number, share), shards)
-    return layout.vary(layout.tokens(task.operator, drawn, bounds[number]), writing)
+        problems = tasks.draw(task, keys.problems, share, keys.step)
+    problems = _shard(problems, shards)
+    writing, _ = _shard(per_text_keys(keys.starts, number, share), shards)
+    return layout.vary(layout.tokens(task.operator, problems, bounds[number]), writing)
 
 
 def step(
     recipe: Recipe, layouts: TaskLayout, shards: int, member: Member, data: Data, number: Array
 ) -> tuple[Member, Metrics]:
-    """One optimiser step; inside a mesh whose `batch` axis has `shards` devices."""
+    """Make one optimiser step, in a mesh whose `batch` axis has `shards` devices."""
     total = partial(jax.lax.psum, axis_name="batch")
     learn = jax.value_and_grad(objective, has_aux=True)
     keys = step_keys(member.seed, number)
@@ -298,18 +338,18 @@ def step(
 
 
 def steps(
-    one: Callable[..., tuple[Member, Metrics]],
+    step: Callable[..., tuple[Member, Metrics]],
     member: Member,
     data: Data,
     first: Int[Array, ""],
     count: Int[Array, ""],
 ) -> tuple[Member, Metrics]:
-    """`count` steps (at most CHUNK). A member whose loss fails to be finite stays as it was."""
+    """Make `count` steps, at most CHUNK; a member whose loss becomes infinite stays as it was."""
 
     def body(i: Array, carry: tuple[Member, Metrics]) -> tuple[Member, Metrics]:
         member, metrics = carry
-        member, now = one(member, data, first + i)
-        return member, jax.tree.map(lambda column, value: column.at[i].set(value), metrics, now)
+        member, values = step(member, data, first + i)
+        return member, jax.tree.map(lambda column, x: column.at[i].set(x), metrics, values)
 
     blank = Metrics(jnp.zeros(CHUNK), jnp.zeros(CHUNK))
     after, metrics = jax.lax.fori_loop(0, count, body, (member, blank))
@@ -319,12 +359,12 @@ def steps(
     return survivor._replace(alive=alive), metrics
 
 
-def improved(
+def update_best(
     state: Member, loss: Float[np.ndarray, " members"], score: Float[np.ndarray, " members"]
 ) -> Member:
-    """Stacked members, each with the better of its best and its present model.
+    """Return stacked members, each with the better of its best and its present model.
 
-    That is the one with the higher score; of equals the one with less loss.
+    Better is the higher score, or of equal scores the smaller loss.
     """
     if state.best is None:
         return state
@@ -335,7 +375,7 @@ def improved(
 
 
 def _where(which: Bool[Array | np.ndarray, " members"], these: PyTree, others: PyTree) -> PyTree:
-    """Stacked members: `these` where it says so, `others` elsewhere."""
+    """Return stacked members: `these` where `which` is True, `others` elsewhere."""
 
     def pick(new: Array | np.ndarray, old: Array | np.ndarray) -> Array:
         return jnp.where(which.reshape(-1, *[1] * (old.ndim - 1)), new, old)
@@ -344,10 +384,10 @@ def _where(which: Bool[Array | np.ndarray, " members"], these: PyTree, others: P
 
 
 def mesh_for(members: int, batch: int, devices: list[jax.Device] | None = None) -> Mesh:
-    """Devices as member x batch: as many for members as divide evenly, the rest for the batch.
+    """Arrange devices as member x batch: as many for members as divide evenly, others for batch.
 
-    6 members on 4 devices: 2 by 2, each with three members and half of an even batch. Of four of
-    which two are needed it is the first and the third, so that two processes have one each.
+    6 members on 4 devices: 2 by 2, each with three members and half of an even batch. If two of
+    four devices are needed, they are the first and the third, so that two processes have one each.
     """
     devices = devices or jax.devices()
     across = math.gcd(members, len(devices))
@@ -358,12 +398,12 @@ def mesh_for(members: int, batch: int, devices: list[jax.Device] | None = None) 
 
 
 def training_mesh(recipe: Recipe, members: int) -> Mesh:
-    """The mesh to train on: each device gets an equal part of every task, or of all windows.
+    """Return the mesh to train on: each device gets an equal part of every task, or of all windows.
 
-    Cores do not share a batch of windows: a step takes one millisecond or two, and that they wait
-    for each other takes one more (addition, 1,000 steps of 32, 128 and 512 windows: 0.4, 0.6 and
-    2.1 s on one core, 1.5, 1.6 and 2.2 s on two). Raises UserError if a process is left
-    without devices.
+    Cores do not share a batch of windows: a step takes one or two milliseconds, and waiting for
+    each other would add another (addition, 1,000 steps of 32, 128 and 512 windows: 0.4, 0.6 and
+    2.1 s on one core, 1.5, 1.6 and 2.2 s on two). Raises UserError if a process is left without
+    devices.
     """
     cores = jax.devices()[0].platform == "cpu"
     if not isinstance(recipe.positions, Window):
@@ -374,24 +414,25 @@ def training_mesh(recipe: Recipe, members: int) -> Mesh:
     return mesh
 
 
-def compiled(
+def compile_steps(
     recipe: Recipe, layouts: TaskLayout, mesh: Mesh, vectorised: bool | None = None
 ) -> Callable[[Member, Data, Array, Array], tuple[Member, Metrics]]:
-    """The chunk of steps for stacked members: call it with (members, data, first step, count).
+    """Return the compiled chunk of steps: call it with (members, data, first step, count).
 
-    The members that it is given are gone afterwards: what comes out lies in their memory. Those of
-    one device are `vectorised`, by default on an accelerator only; else they take turns.
+    `members` are stacked and donated: do not use them after the call. Members of one device are
+    `vectorised`, or take turns; by default they are vectorised on accelerators only.
     """
     on_accelerator = mesh.devices.flat[0].platform != "cpu"
     together = on_accelerator if vectorised is None else vectorised
-    one = partial(step, recipe, layouts, mesh.shape["batch"])
+    step_member = partial(step, recipe, layouts, mesh.shape["batch"])
 
     def local(members: Member, data: Data, first: Array, count: Array) -> tuple[Member, Metrics]:
-        def run(mine: tuple[Member, Any]) -> tuple[Member, Metrics]:
-            return steps(one, mine[0], data._replace(own=mine[1]), first, count)
+        def run(args: tuple[Member, Any]) -> tuple[Member, Metrics]:
+            member, by_member = args
+            return steps(step_member, member, data._replace(by_member=by_member), first, count)
 
-        each = (members, data.own)
-        return jax.vmap(run)(each) if together else jax.lax.map(run, each)
+        args = (members, data.by_member)
+        return jax.vmap(run)(args) if together else jax.lax.map(run, args)
 
     member, whole = PartitionSpec("member"), PartitionSpec()
     shard = jax.shard_map(
@@ -405,22 +446,22 @@ def compiled(
 
 
 def shard(tree: PyTree, mesh: Mesh, axis: str = "member") -> PyTree:
-    """Places what is stacked by members, or by the batch, on the devices that have each part."""
+    """Place arrays on the devices of a mesh, their leading axis split along `axis`."""
     return processes.put(tree, NamedSharding(mesh, PartitionSpec(axis)))
 
 
-def placed(data: Data, mesh: Mesh) -> Data:
-    """Places each member's own data with it, and what is shared everywhere."""
+def place_data(data: Data, mesh: Mesh) -> Data:
+    """Place each member's data beside it, and shared data on every device."""
     everywhere = NamedSharding(mesh, PartitionSpec())
-    return Data(processes.put(data.shared, everywhere), shard(data.own, mesh))
+    return Data(processes.put(data.shared, everywhere), shard(data.by_member, mesh))
 
 
-def _share(tree: PyTree, shards: int) -> PyTree:
-    """This device's part of a batch that every device draws whole, since that costs nothing."""
-    part = jax.lax.axis_index("batch")
-    return jax.tree.map(
-        lambda leaf: jax.lax.dynamic_slice_in_dim(
-            leaf, part * (len(leaf) // shards), len(leaf) // shards
-        ),
-        tree,
-    )
+def _shard(tree: PyTree, shards: int) -> PyTree:
+    """Return this device's part of a batch; every device draws it whole, which costs nothing."""
+    shard = jax.lax.axis_index("batch")
+
+    def part_of(leaf: Array) -> Array:
+        size = len(leaf) // shards
+        return jax.lax.dynamic_slice_in_dim(leaf, shard * size, size)
+
+    return jax.tree.map(part_of, tree)

@@ -1,9 +1,9 @@
-"""The windows of a run: which of them each member was shown, in training or by repair.
+"""The windows of a run, and which of them each member trained on, in training or by repair.
 
-runs/NAME/shown.safetensors    the windows, what follows each, since when each member was shown it
+runs/NAME/shown.safetensors    the windows, their targets, and since when each member trains on them
 
-A run's list grows: windows that an evaluation or a question meets are joined to it, and the
-certificate asks members after these too.
+The list of a run grows: windows that an evaluation or a question meets are added to it, and the
+certificate checks them too.
 """
 
 import json
@@ -26,18 +26,21 @@ from curta.programs.machine.survey import Recorder
 
 FILE = "shown.safetensors"
 
+SAMPLE = 4096
+"""Most windows that a validation tries: as many as one pass takes."""
+
 NEVER = -1
-"""Round of a window that a member was never shown."""
+"""In place of a round: the member never trained on this window."""
 
 
 @dataclass
 class TrainingWindows:
-    """Distinct windows with what follows each, and which of them every member was shown, when.
+    """Distinct windows, their targets, and since when each member trains on them.
 
     `since` is NEVER, 0 for the windows of training, or the number of the round of repair that
-    added them. `counts` says how often each member met each, where they are drawn by frequency.
-    `wrong` are, for each round, the windows that a member had wrong when it began and that it is
-    shown in it; `wrong_counts` counts all that it had wrong.
+    added the window. `counts` is how often each window occurs in a member's problems, if windows
+    are drawn by frequency. `wrong` has for each round the windows that a member got wrong before it
+    and trains on in it; `wrong_counts` counts all that it got wrong.
     """
 
     rows: Int[np.ndarray, "windows cells"]
@@ -47,22 +50,30 @@ class TrainingWindows:
     wrong: list[Bool[np.ndarray, "members windows"]] = field(default_factory=list)
     wrong_counts: list[Int[np.ndarray, " members"]] = field(default_factory=list)
     met: int = 0
-    """How many of the windows, the last ones, joined the list after training began."""
+    """How many windows, the last ones of the list, were added after training began."""
     examples: dict[int, Problem] = field(default_factory=dict)
-    """Problems containing windows that no list had before they were met."""
+    """By the number of a window that no list had before: a problem that contains it."""
 
     def find(self, rows: Int[np.ndarray, "queries cells"]) -> Int[np.ndarray, "members queries"]:
-        """Return the round since which each member has been shown these windows."""
+        """Return the round since which each member trains on these windows, or NEVER."""
         number = self.index.find(rows)
         return np.where(number < 0, NEVER, self.since[:, number])
 
+    def sample(self) -> Int[np.ndarray, " sample"]:
+        """Return the windows that a validation tries: all, or SAMPLE spread evenly over them.
+
+        It stays the same when windows join the list.
+        """
+        count = len(self.rows) - self.met
+        return np.linspace(0, count - 1, min(count, SAMPLE)).astype(np.int64)
+
     def rounds(self, member: int) -> list[int]:
-        """How many windows a member had wrong as each of its rounds of repair began."""
+        """Return how many windows a member got wrong before each of its rounds of repair."""
         return [int(counts[member]) for counts in self.wrong_counts if counts[member]]
 
     @cached_property
     def index(self) -> WindowIndex:
-        """Index from a window to its number here."""
+        """The index from a window to its number in this list."""
         index = WindowIndex(self.rows.shape[1])
         index.enter(self.rows)
         return index
@@ -73,16 +84,16 @@ class TrainingWindows:
         targets: Int[np.ndarray, " windows"],
         examples: Sequence[Problem],
     ) -> "TrainingWindows":
-        """Return these windows plus others that were not shown, with a problem for each."""
+        """Return the list with further windows, which no member trained on, and their problems."""
         new, before = len(rows), len(self.rows)
-        wider = lambda one, value: np.pad(one, ((0, 0), (0, new)), constant_values=value)
+        wider = lambda array, value: np.pad(array, ((0, 0), (0, new)), constant_values=value)
         return replace(
             self,
             rows=np.concatenate([self.rows, rows]),
             targets=np.concatenate([self.targets, targets]),
             since=wider(self.since, NEVER),
             counts=None if self.counts is None else wider(self.counts, 1),
-            wrong=[wider(one, value=False) for one in self.wrong],
+            wrong=[wider(wrong, value=False) for wrong in self.wrong],
             met=self.met + new,
             examples=self.examples | dict(enumerate(examples, before)),
         )
@@ -90,9 +101,9 @@ class TrainingWindows:
     def with_texts(
         self, machine: Machine, windows: Windows, recorder: Recorder, problems: Sequence[Problem]
     ) -> "TrainingWindows":
-        """Return these windows plus those in the correct texts of some problems."""
+        """Return the list with the windows of the correct texts of some problems added."""
         table = WindowTable(self.rows.shape[1])
-        texts = [recorder.record(one.operator, one.operands) for one in problems]
+        texts = [recorder.record(problem.operator, problem.operands) for problem in problems]
         table.add(recorded_windows(machine, Recording.of(texts), windows))
         new = np.flatnonzero(self.index.find(table.rows) < 0)
         examples = [problems[text] for text in table.example[new].tolist()]
@@ -101,9 +112,9 @@ class TrainingWindows:
 
 def save(folder: Path, windows: TrainingWindows) -> None:
     """Write the windows into a run's folder."""
-    known = [
-        [number, one.operator, [f"{value:x}" for value in one.operands], one.base]
-        for number, one in windows.examples.items()
+    examples = [
+        [number, problem.operator, [f"{value:x}" for value in problem.operands], problem.base]
+        for number, problem in windows.examples.items()
     ]
     shape = (len(windows.wrong), *windows.since.shape)
     arrays: dict[str, np.ndarray] = {
@@ -113,7 +124,7 @@ def save(folder: Path, windows: TrainingWindows) -> None:
         "wrong": np.packbits(np.array(windows.wrong, bool).reshape(shape), axis=-1),
         "wrong_counts": np.array(windows.wrong_counts, np.int64).reshape(-1, len(windows.since)),
         "met": np.array([windows.met], np.int64),
-        "examples": np.frombuffer(json.dumps(known).encode(), np.uint8),
+        "examples": np.frombuffer(json.dumps(examples).encode(), np.uint8),
     }
     if windows.counts is not None:
         arrays["counts"] = windows.counts
@@ -121,20 +132,20 @@ def save(folder: Path, windows: TrainingWindows) -> None:
 
 
 def read(folder: Path) -> TrainingWindows | None:
-    """Return the windows in a run's folder; None if it has kept none.
+    """Read the windows in a run's folder; None if it has none.
 
     Raises UserError if they are damaged.
     """
     try:
         arrays = safetensors.numpy.load(files.read_bytes(folder / FILE, 1 << 36))
         count = len(arrays["rows"])
-        known = json.loads(arrays["examples"].tobytes())
+        examples = json.loads(arrays["examples"].tobytes())
         wrong = np.unpackbits(arrays["wrong"], axis=-1, count=count).astype(bool)
         return TrainingWindows(
             arrays["rows"], arrays["targets"], arrays["since"], arrays.get("counts"), list(wrong),
             list(arrays["wrong_counts"]), int(arrays["met"][0]),
             {n: Problem(operator, tuple(int(v, 16) for v in operands), base)
-             for n, operator, operands, base in known},
+             for n, operator, operands, base in examples},
         )  # fmt: skip
     except FileNotFoundError:
         return None

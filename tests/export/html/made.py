@@ -20,7 +20,7 @@ from curta.export.html.page import Carried, render_page
 from curta.layouts import ShapeBounds, Text, layout_named
 from curta.layouts.program import ProgramLayout
 from curta.model import recipes
-from curta.model.inspection import recorded
+from curta.model.inspection import record_activations
 from curta.model.transformer import Transformer
 from curta.probes.inside.texts import model_input
 from curta.problems.operations import OPERATIONS
@@ -234,7 +234,7 @@ def _room(texts: Sequence[tuple[list[int], int]], more: int) -> ShapeBounds:
 
 @partial(jax.jit, static_argnums=2)
 def _sites(model: Transformer, text: Text, bounds: ShapeBounds) -> dict[str, jax.Array]:
-    return recorded(model, *model_input(model.layout, model.config, text, bounds), bounds)
+    return record_activations(model, *model_input(model.layout, model.config, text, bounds), bounds)
 
 
 def page_sites(tab: Page, tokens: Sequence[int]) -> dict[str, list[Any]]:

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page
 
-from curta.frontends.run import Run
 from curta.layouts import LAYOUTS
 from curta.probes.inside.interventions import Intervention, parsed
 from curta.problems.problem import parse
+from curta.runs.run import Run
 from tests import tiny
 from tests.designs import DESIGNS
 from tests.export.made import begun

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from curta.export.html import design
 from curta.frontends.api import train
-from curta.frontends.run import Run
+from curta.runs.run import Run
 from tests import tiny
 
 from .tabs import numbers

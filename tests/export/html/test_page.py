@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from curta.frontends.api import train
 from curta.frontends.cli import main
-from curta.frontends.run import Run
+from curta.runs.run import Run
 from tests import tiny
 
 from .made import Made, page, shipped
@@ -79,6 +79,44 @@ def paused(tab: Page, problem: str = "12+34", tokens: int = 6) -> Page:
     longer(tab, tokens)
     tab.get_by_role("button", name="Pause").click()
     return tab
+
+
+def test_a_page_opens_on_a_sum_with_a_carry_that_it_writes_at_once(either: Page) -> None:
+    problem = either.get_by_role("textbox", name="Problem", exact=True)
+    expect(problem).to_have_value("57+68")
+    longer(either, 6)
+    assert (text(either).text_content() or "").startswith("75+86=")
+    assert unquote(either.url).endswith("#problem=57+68")
+    either.keyboard.type("1+2")  # takes the place of what was there
+    expect(problem).to_have_value("1+2")
+
+
+def test_where_motion_is_not_wanted_the_sum_is_there_at_once(tab: Page, tmp_path: Path) -> None:
+    tab.emulate_media(reduced_motion="reduce")
+    show(tab, tmp_path)
+    expect(tab.get_by_label("Speed")).to_have_value("0")
+
+
+def test_the_tour_shows_five_things_and_can_be_left_at_once(either: Page) -> None:
+    tour = either.get_by_role("complementary", name="Tour")
+    either.get_by_role("button", name="Tour in five steps").click()
+    for number, words in enumerate(("Here it looks", "This is", "Change a digit", "Remove a head")):
+        expect(tour).to_contain_text(f"{number + 1} of 5")
+        expect(tour).to_contain_text(words)
+        expect(either.locator(".pointed")).to_have_count(1)
+        expect(either.locator("#text .changed")).to_have_count(number == 2)
+        expect(either.locator("#parts [aria-pressed=true]")).to_have_count(number == 3)
+        tour.get_by_role("button", name="Next").click()
+    expect(tour).to_contain_text(re.compile(r"Ask [\d,]+ digits"))
+    problem = either.get_by_role("textbox", name="Problem", exact=True).input_value()
+    digits = int(re.findall(r"Ask ([\d,]+) digits", tour.inner_text())[0].replace(",", ""))
+    assert len(problem) == 2 * digits + 1 > 5
+    tour.get_by_role("button", name="Done").click()
+    expect(tour).to_be_hidden()
+    either.get_by_role("button", name="Tour in five steps").click()
+    either.keyboard.press("Escape")
+    expect(tour).to_be_hidden()
+    expect(either.locator(".pointed")).to_have_count(0)
 
 
 def test_a_problem_is_typed_and_written_token_by_token(either: Page) -> None:

@@ -15,11 +15,11 @@ from playwright.sync_api import Page, expect
 from curta.export.html import at_work
 from curta.frontends.api import report, train
 from curta.frontends.cli import main
-from curta.frontends.run import Run
 from curta.problems.problem import parse
 from curta.report.document import document
 from curta.report.page import write_report
 from curta.runs import embedding_history
+from curta.runs.run import Run
 from tests import tiny
 from tests.report import sample
 
@@ -159,6 +159,23 @@ def test_a_wrong_problem_can_be_watched(runs: tuple[Run, Run], opened: Page) -> 
     (text,) = runs[0].write([problem], int(member))
     most = min(len(text), len(written))
     assert written[:most] == [runs[0].layout.characters[token] for token in text[:most]]
+
+
+def test_an_address_of_a_report_names_the_problem_and_the_model(opened: Page) -> None:
+    expect(opened.locator("#work")).to_be_hidden()
+    opened.get_by_label("Speed").select_option("at once")
+    opened.get_by_label("Model", exact=True).select_option("1")
+    opened.get_by_role("textbox", name="Problem", exact=True).fill("12+34")
+    opened.keyboard.press("Enter")
+    expect(opened.locator("#work")).to_be_visible()
+    address = opened.url
+    assert address.endswith("#problem=12%2B34&model=1")
+    opened.goto("about:blank")
+    opened.goto(address)
+    expect(opened.get_by_label("Model", exact=True)).to_have_value("1")
+    expect(opened.get_by_role("textbox", name="Problem", exact=True)).to_have_value("12+34")
+    opened.evaluate("location.hash = '#part-errors'")
+    expect(opened.locator("#work")).to_be_visible()
 
 
 def test_the_window_of_the_asked_token_is_shaded(opened: Page) -> None:

@@ -19,7 +19,6 @@ from curta.export.huggingface.asking_curta import prompt
 from curta.export.room import SPARE, longest
 from curta.frontends import api
 from curta.frontends.cli import main
-from curta.frontends.run import Run
 from curta.model import recipes
 from curta.model.transformer import Transformer
 from curta.problems.sizes import Sizes
@@ -27,6 +26,7 @@ from curta.programs import PROGRAMS
 from curta.programs.machine import sampling
 from curta.programs.machine.paper import Vocabulary
 from curta.programs.machine.survey import Recorder
+from curta.runs.run import Run
 from tests import tiny
 from tests.designs import DESIGNS
 
@@ -98,7 +98,7 @@ def test_a_run_goes_out_and_comes_back(tmp_path: Path, capsys: pytest.CaptureFix
     assert again.folder.machine.read_bytes() == run.folder.machine.read_bytes()
     assert again.write(["1+2"]) == run.write(["1+2"])
     again.evaluate(count=2, generated=2)
-    assert again.report.exists()
+    assert again.folder.report.exists()
     assert main(["train", "--resume", "again"]) == 0
     assert "finished" in capsys.readouterr().out
     with pytest.raises(UserError, match="exists already"):

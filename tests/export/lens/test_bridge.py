@@ -13,7 +13,7 @@ from curta.config.recipe import Recipe
 from curta.evaluation.generation import completions
 from curta.export.base import Exported
 from curta.layouts import ShapeBounds, Text
-from curta.model.inspection import Change, recorded
+from curta.model.inspection import SiteChange, record_activations
 from curta.model.transformer import Transformer
 from tests import tiny
 from tests.designs import DESIGNS
@@ -116,10 +116,12 @@ def changed(
     """Curta's logits of a text with these values there."""
     tokens, length = jnp.asarray(text), jnp.asarray([len(text[0])])
     where, bounds = model.layout.where(Text(tokens, length, length)), ShapeBounds(0, 0, ())
-    shape = recorded(model, tokens, where, bounds, [site])[site].shape
+    shape = record_activations(model, tokens, where, bounds, [site])[site].shape
     mask, put = np.zeros(shape, bool), np.zeros(shape, np.float32)
     mask[0][at], put[0][at] = True, values
-    found = recorded(model, tokens, where, bounds, ["logits"], {site: Change(mask, put)})
+    found = record_activations(
+        model, tokens, where, bounds, ["logits"], {site: SiteChange(mask, put)}
+    )
     return np.asarray(found["logits"][0])
 
 

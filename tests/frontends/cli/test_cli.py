@@ -9,12 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from curta.config import described
-from curta.config.recipe import shipped_names
-from curta.export import EXPORTERS
-from curta.frontends import api
-from curta.frontends.cli import NEW_NAMES, main
-from curta.probes import PROBES
+from curta.frontends.cli import main
 from tests.made_once import Shared
 
 SMALL = [
@@ -27,20 +22,6 @@ SMALL_FILES_ONLY = (
     "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
     "resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))"
 )
-DECAY = """
-from dataclasses import dataclass
-from typing import Any
-
-
-@dataclass(frozen=True)
-class Decay:
-    name: str = "decay"
-    rate: float = 1.0
-    '''How fast it fades. More of it.'''
-
-    def build(self, shape: Any) -> Any:
-        return None
-"""
 
 pytestmark = pytest.mark.usefixtures("brief")
 
@@ -64,85 +45,6 @@ def trained(brief: None, shared_runs: Shared, tmp_path_factory: pytest.TempPathF
     made, folder = shared_runs.made("command-line", train), tmp_path_factory.mktemp("runs")
     shutil.copytree(made / "small", folder / "small")
     return folder / "small"
-
-
-@pytest.mark.parametrize("name", shipped_names())
-def test_every_recipe_shows_its_fields(capsys: pytest.CaptureFixture[str], name: str) -> None:
-    assert main(["show", name, "--fields"]) == 0
-    assert "evaluation.digits" in capsys.readouterr().out
-
-
-def test_fields_have_values_and_a_line_on_what_they_are(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert main(["show", "addition", "--fields", "model.width=48"]) == 0
-    lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines() if line}
-    assert lines["model.width"].split()[1] == "48"
-    for path, text in described.lines().items():
-        section = path.partition(".")[0]
-        assert path in lines or section in ("positions", "optimizer"), path
-        assert path not in lines or text in lines[path], path
-
-
-def test_fields_of_an_encoding_of_the_users_are_shown(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    file = tmp_path / "decay.py"
-    file.write_text(DECAY)
-    words = ["show", "addition-plain", "--fields", f"positions.name={file}"]
-    assert main(words) == 0
-    assert "How fast it fades. (decay)" in capsys.readouterr().out
-
-
-def test_export_help_names_every_form(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["export", "--help"]) == 0
-    text = capsys.readouterr().out
-    assert [form for form in EXPORTERS if form not in text] == []
-
-
-@pytest.mark.parametrize(("name", "says"), NEW_NAMES.items())
-def test_a_former_command_says_what_it_is_called_now(
-    name: str, says: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert refused(capsys, name, "x", "--what", "ever") == f'curta: "{name}" is now: {says}\n'
-
-
-@pytest.mark.parametrize(
-    ("words", "setting"),
-    [
-        ("train addition --model.width 64", "model.width=64"),
-        ("train --model.width=64", "model.width=64"),
-        ("train --steps 3", "training.steps=3"),
-        ("train --layout reversed", "layout=reversed"),
-        ("compare addition --model.width 16,32", "model.width=16,32"),
-        ("evaluate mine --digits 20,100", "digits=20,100"),
-        ("evaluate mine --all-sizes --json", "all_sizes=true"),
-        ("probe mine longer --count 4", "count=4"),
-        ("data addition --task.digits [1,5] --rows 3 --out x", "'task.digits=[1,5]'"),
-    ],
-)
-def test_a_former_option_says_how_it_is_written_now(
-    words: str, setting: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert f"settings are plain arguments: {setting} in place" in refused(capsys, *words.split())
-
-
-@pytest.mark.parametrize(
-    ("words", "line"),
-    [
-        (["train", "a", "b"], "one recipe at a time (got 'a', 'b')"),
-        (["train", "model.width="], "'model.width=' has no value"),
-        (["train", "model.width=3", "model.width=4"], "model.width is given twice: 3 and 4"),
-        (["train", "--resume", "x", "model.width=3"], "leave out model.width"),
-        (["train", "--trust"], "--trust is for --resume RUN"),
-        (["show", "--layers"], "--layers needs a recipe"),
-        (["runs", "--remove"], "--remove needs a name"),
-    ],
-)
-def test_a_mistake_is_one_line(
-    words: list[str], line: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert line in refused(capsys, *words)
 
 
 def test_without_a_run_the_newest_that_knows_the_operator_answers(
@@ -169,13 +71,6 @@ def test_an_interrupted_command_says_so(
     assert capsys.readouterr().err == "curta: interrupted\n"
 
 
-def test_training_writes_a_whole_run_folder(trained: Path) -> None:
-    names = {path.name for path in trained.iterdir()}
-    assert names >= {"recipe.toml", "run.json", "metrics.jsonl", "checkpoints", "evaluation.json"}
-    assert names >= {"report.html", "learning.svg", "lengths.svg"}
-    assert json.loads((trained / "run.json").read_text())["status"] == "finished"
-
-
 def test_ask_prints_one_answer_a_line_in_order(
     trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -197,91 +92,21 @@ def test_a_member_can_be_chosen_before_the_problem(
     )
 
 
-def test_show_says_that_it_takes_the_recipe_where_a_run_has_its_name(
-    runs_folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (runs_folder / "addition").mkdir(parents=True)
-    (runs_folder / "addition" / "run.json").write_text("{}")
-    assert main(["show", "addition", "1+2"]) == 0
-    assert f"the recipe; of the run: curta show {runs_folder}/addition" in capsys.readouterr().err
-
-
-def test_evaluate_prints_json_that_holds_every_member(
-    trained: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    options = ["digits=2", "count=3", "grid=2", "--json"]
-    assert main(["evaluate", str(trained), *options]) == 0
-    table = json.loads(capsys.readouterr().out)
-    assert all(
-        len(row["exact_match"]) == 2 and row["generated"]["agrees"] for row in table["lengths"]
-    )
-    (grid,) = table["grids"]
-    assert grid["operator"] == "+"
-    assert np.shape(grid["exact_match"]) == (2, 2, 2)
-
-
-def test_evaluate_counts_a_table_and_draws_problems_by_its_seed(
+def test_evaluate_prints_json_of_every_member_and_draws_problems_by_its_seed(
     trained: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = []
     for seed in ("5", "6"):
-        options = ["digits=2", "count=2", "table=2", f"seed={seed}", "--json"]
+        options = ["digits=2", "count=2", "table=2", "grid=2", f"seed={seed}", "--json"]
         assert main(["evaluate", str(trained), *options]) == 0
         found.append(json.loads(capsys.readouterr().out))
-    assert [(one["operator"], one["limit"]) for one in found[0]["tables"]] == [("+", 2)]
-    first, second = ([one["problem"] for one in each["examples"]] for each in found)
-    assert first != second
-
-
-def test_data_has_a_form_and_problems_by_its_seed(tmp_path: Path) -> None:
-    texts = []
-    for seed in ("1", "2"):
-        out = tmp_path / seed
-        command = ["data", "addition-plain", "--rows", "20", "--out", str(out), "--seed", seed]
-        options = ["--format", "jsonl", "evaluation.digits=[6]", "evaluation.count=2"]
-        assert main([*command, *options]) == 0
-        texts.append(next(out.rglob("train-00000.jsonl")).read_text())
-    assert texts[0].count("\n") == texts[1].count("\n") == 20
-    assert texts[0] != texts[1]
-
-
-def test_evaluate_prints_named_problems(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["evaluate", str(trained), "digits=2", "count=3", "--member", "1"]) == 0
-    text = capsys.readouterr().out
-    assert "named problems" in text
-    begun = [line.split()[:2] for line in text.splitlines()]
-    assert ["1+2", "3"] in begun
-    assert ["30+4", "34"] in begun
-
-
-def test_show_explains_every_token(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["show", "addition-reversed", "123+45"]) == 0
-    text = capsys.readouterr().out
-    assert "321+54=861$" in text
-    assert all(word in text for word in ("first", "second", "answer", "index", "scored"))
-
-
-def test_show_lists_layers_for_a_problem_or_for_training(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert main(["show", "sources/digit-encoder", "--layers"]) == 0
-    text = capsys.readouterr().out
-    assert "107,791" in text
-    assert "texts of up to 43 tokens (the longest in training)" in text
-    assert main(["show", "sources/digit-encoder", "--layers", "1+2"]) == 0
-    text = capsys.readouterr().out
-    assert "107,791" in text
-    assert "(this problem)" in text
-
-
-def test_probe_lists_what_applies(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["probe", str(trained)]) == 0
-    lines = {line.split()[0]: line.split()[1:] for line in capsys.readouterr().out.splitlines()}
-    assert set(PROBES) < set(lines)
-    assert lines["commutativity"][0] == "+"
-    api.begin("subtraction", 1, "differences", {})
-    assert main(["probe", "differences"]) == 0
-    assert "commutativity  nothing here" in capsys.readouterr().out
+    first, second = found
+    assert all(
+        len(row["exact_match"]) == 2 and row["generated"]["agrees"] for row in first["lengths"]
+    )
+    assert [(table["operator"], table["limit"]) for table in first["tables"]] == [("+", 2)]
+    assert [np.shape(grid["exact_match"]) for grid in first["grids"]] == [(2, 2, 2)]
+    assert first["examples"] != second["examples"]
 
 
 def test_probe_prints_json_that_its_file_and_the_report_hold(
@@ -301,19 +126,6 @@ def test_probe_prints_json_that_its_file_and_the_report_hold(
     assert all(word in text for word in ("entropy", "57+68", "75+86=521$", "Report:"))
 
 
-def test_runs_lists_broken_folders_too(
-    trained: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    broken = trained.parent / "broken"
-    broken.mkdir()
-    (broken / "run.json").write_text("{")
-    monkeypatch.setenv("CURTA_RUNS", str(trained.parent))
-    assert main(["runs"]) == 0
-    text = capsys.readouterr().out
-    assert "small" in text
-    assert "damaged" in text
-
-
 def test_a_place_that_cannot_be_written_is_one_line(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -328,6 +140,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in files}
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_one_line_and_loses_nothing(trained: Path) -> None:
     """A limit on file size stands in for the disk: the system refuses the write just so."""
     before = contents(trained)
@@ -365,27 +178,6 @@ def test_a_sweep_trains_every_combination(swept: Path) -> None:
     assert pictures == {
         "by-task.digits", "by-optimizer.learning_rate", "lengths", "learning", "map",
     }  # fmt: skip
-
-
-@pytest.mark.slow
-def test_a_finished_comparison_is_shown_again(
-    swept: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CURTA_RUNS", str(swept.parent))
-    assert main(["train", "--resume", swept.name]) == 0
-    text = capsys.readouterr().out
-    assert "digits=[1, 2] learning_rate=0.01" in " ".join(text.split())
-    assert "step" not in text.replace("steps", "")
-    assert text.rstrip().endswith("report.html")
-
-
-@pytest.mark.slow
-def test_runs_names_comparisons_too(
-    swept: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CURTA_RUNS", str(swept.parent))
-    assert main(["runs"]) == 0
-    assert capsys.readouterr().out == f"comparisons: {swept.name}\n"
 
 
 @pytest.mark.slow

@@ -127,18 +127,6 @@ def test_commands_show_foreign_texts_as_letters(
     assert printable(name) in said(capsys, "ask", name, "1*2", code=2)
 
 
-def test_the_opening_lines_are_letters_and_short(
-    copy: Copy, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = copy("[red]x")
-    (folder / "report.html").unlink()
-    text = said(capsys, "train", "--resume", "[red]x", code=1)  # it ends with wrong windows
-    first, second, *_ = text.split("\n")
-    assert first.startswith(f"[red]x: {MARKUP[:100]}")
-    assert len(first) < 400
-    assert second.startswith("training 2 members on 1 to 4 digits")
-
-
 def test_symbols_and_roles_of_a_foreign_machine_are_letters(
     copy: Copy, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -222,15 +210,3 @@ def test_a_torn_last_line_is_no_damage(
     with (runs_folder / "torn" / "metrics.jsonl").open("ab") as file:
         file.write(content)
     assert "finished" in said(capsys, "runs")
-
-
-def test_an_evaluation_of_nobody_is_told(
-    trained: Path, runs_folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Rows without any member have no median."""
-    shutil.copytree(trained, runs_folder / "nobody")
-    path = runs_folder / "nobody" / "evaluation.json"
-    found = json.loads(path.read_text())
-    found["lengths"][0]["exact_match"] = []
-    path.write_text(json.dumps(found))
-    said(capsys, "runs")

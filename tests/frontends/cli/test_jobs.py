@@ -73,11 +73,6 @@ def test_the_command_line_is_laid_on_the_file(tmp_path: Path) -> None:
     assert destination(None, None, False, {}) is None
 
 
-def test_jobs_are_listed(job: JobFolder, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["runs"]) == 0
-    assert "job mine: local, submitted now: 2 failed" in capsys.readouterr().out
-
-
 def test_states_are_a_table_and_json(job: JobFolder, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["runs", "mine"]) == 1
     shown = capsys.readouterr().out
@@ -87,15 +82,6 @@ def test_states_are_a_table_and_json(job: JobFolder, capsys: pytest.CaptureFixtu
     first, second = json.loads(capsys.readouterr().out)["job"]
     assert (first["run"], first["state"], first["failures"]) == ("width-16", "failed", 2)
     assert second["line"] == "its task has ended without it"
-
-
-def test_a_job_of_the_current_folder_is_found_as_runs_are(
-    job: JobFolder, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CURTA_RUNS", "elsewhere")
-    monkeypatch.chdir(job.path.parent)
-    assert main(["runs", "mine"]) == 1
-    assert "mine: 2 runs: 2 failed" in capsys.readouterr().out
 
 
 def test_logs_are_those_of_the_runs_that_are_named(

@@ -2,15 +2,17 @@
 
 import json
 import os
-from multiprocessing.synchronize import Event
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from curta.frontends import api
 from curta.frontends.cli import main
-from curta.runs import folders, ownership
+from curta.runs import folders
 from tests import tiny
+from tests.runs.test_ownership import OWNS
 
 pytestmark = pytest.mark.usefixtures("brief")
 
@@ -79,27 +81,15 @@ def test_what_is_no_run_is_not_removed(three: Path, capsys: pytest.CaptureFixtur
 
 
 def test_a_run_in_use_is_not_removed(three: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from multiprocessing import get_context
-
-    there, gone = (get_context("spawn").Event() for _ in range(2))
-    holder = get_context("spawn").Process(target=hold, args=(three / "sum", there, gone))
-    holder.start()
-    try:
-        assert there.wait(60)
+    command = [sys.executable, "-c", OWNS, str(three / "sum")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "owns\n"
         assert main(["runs", "--remove", "--yes", "sum"]) == 2
         assert "in use" in capsys.readouterr().err
         assert (three / "sum" / "run.json").exists()
-    finally:
-        gone.set()
-        holder.join()
+        holder.kill()
     assert main(["runs", "--remove", "--yes", "sum"]) == 0
-
-
-def hold(path: Path, there: Event, gone: Event) -> None:
-    """Owns a run until it is told to let go."""
-    with ownership.owned(path):
-        there.set()
-        gone.wait(60)
 
 
 def test_a_damaged_run_can_be_removed(three: Path) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from curta.frontends.cli import main
-from curta.frontends.run import Run
 from curta.probes.inside.activations import Activations
+from curta.runs.run import Run
 from tests.made_once import Shared
 
 
@@ -16,6 +16,7 @@ def run(shared_runs: Shared) -> Run:
     return shared_runs.trained("mine")
 
 
+@pytest.mark.slow
 def test_it_prints_sites_axes_and_answers_and_writes_a_file(
     run: Run, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -42,13 +43,3 @@ def test_as_json_with_the_answer_of_a_patch(run: Run, capsys: pytest.CaptureFixt
     assert found["about"]["members"] == [1]
     (row,) = found["answers"]
     assert (row["problem"], row["member"]) == ("12+34", 1)
-
-
-def test_without_interventions_no_answer_is_asked_for(
-    run: Run, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["probe", "mine", "activations", "1+2", "sites=layer.0.mlp"]) == 0
-    text = capsys.readouterr().out
-    assert [line.split()[0] for line in text.splitlines()[2:]] == [
-        "layer.0.mlp.inner", "layer.0.mlp.output",
-    ]  # fmt: skip

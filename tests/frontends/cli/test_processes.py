@@ -66,11 +66,14 @@ def begin_two(*words: str) -> list[subprocess.Popen[str]]:
 
 
 def of_two(*words: str) -> subprocess.CompletedProcess[str]:
-    """A command of two processes that have ended: what process 0 said; the other said nothing."""
+    """Run a command on two processes to its end; return what process 0 printed.
+
+    The other prints nothing, unless the command fails.
+    """
     tasks = begin_two(*words)
-    said = [task.communicate(timeout=PATIENCE) for task in tasks]
-    assert said[1] == ("", "")
-    return subprocess.CompletedProcess(words, tasks[0].returncode, *said[0])
+    printed = [task.communicate(timeout=PATIENCE) for task in tasks]
+    assert tasks[0].returncode or (tasks[1].returncode, *printed[1]) == (0, "", "")
+    return subprocess.CompletedProcess(words, tasks[0].returncode, *printed[0])
 
 
 TWO = ("--seeds=2", "--no-evaluation")
@@ -93,6 +96,7 @@ def status(runs: Path, name: str) -> str:
     return curta.load(str(runs / name)).folder.read_info().status
 
 
+@pytest.mark.slow
 def test_two_processes_have_the_weights_of_two_devices(runs_folder: Path) -> None:
     """They share each batch: every step sums what both have found."""
     changes = tiny.DENSE | {"positions__name": "rope"}
@@ -108,15 +112,17 @@ def test_two_processes_have_the_weights_of_two_devices(runs_folder: Path) -> Non
 
 @pytest.mark.slow
 def test_more_processes_than_there_is_work_for_are_refused() -> None:
-    assert of_two("train", "addition").stderr == (
+    refused = of_two("train", "addition")
+    assert refused.returncode == 2
+    assert (
         "curta: 1 member cannot be shared by 2 processes: train --seeds 2, or a multiple of it,"
         " or take fewer processes\n"
-    )
+    ) in refused.stderr
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["window", "dense"])
-def test_a_shared_evaluation_finds_the_same(runs_folder: Path, kind: str) -> None:
+def test_a_training_with_its_evaluation_finds_the_same(runs_folder: Path, kind: str) -> None:
     """Two members, validation included; and again by `evaluate`, with other sizes.
 
     The dense ones are wrong on all of a size, so that longer ones are left out.
@@ -176,11 +182,10 @@ def test_a_process_that_dies_ends_the_other_and_any_division_goes_on(
     tasks = begun(runs_folder)
     tasks[dies].kill()
     said = [task.communicate(timeout=PATIENCE)[1] for task in tasks]
-    assert tasks[1 - dies].returncode == 1
+    assert tasks[1 - dies].returncode not in (0, None)
     if dies:
-        line = said[0].split("\n")[-2]
-        assert line.startswith("curta: process 1 of 2 has ended")
-        assert line.endswith("`curta train --resume` goes on from the last checkpoint")
+        line = "another process has ended: `curta train --resume` goes on from the last checkpoint"
+        assert f"curta: {line}\n" in said[0]
     assert status(runs_folder, "two") == "interrupted"
     told = (of_two if dies else ended)("train", "--resume", "two")
     assert told.returncode == 0, told.stderr

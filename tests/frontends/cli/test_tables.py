@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import re
 import shutil
 from pathlib import Path
 
@@ -44,13 +43,6 @@ def test_tables_are_listed_and_printed_in_every_form(
         assert json.loads(out(capsys, "report", "both", name, "--json")) == table.records()
 
 
-def test_no_line_of_a_table_is_cut(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = out(capsys, "report", "both", "statistics")
-    assert "least seed, 95 %" in text
-    assert all(re.search(r"\d\.\d{3} to \d\.\d{3}$", line) for line in text.splitlines()[3:-2])
-    assert "Of one seed: Wilson's interval of its share, 95 %." in text
-
-
 def test_all_tables_are_written(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -87,35 +79,6 @@ def test_a_table_from_elsewhere_has_letters_only(
         assert "\u202e" not in text
 
 
-@pytest.mark.slow
-def test_commands_print_the_table_alone_in_another_form(
-    shared_runs: Shared, capsys: pytest.CaptureFixture[str]
-) -> None:
-    found = shared_runs.finished("mine")
-    main(["evaluate", "mine", "--csv"])
-    told = rows(capsys.readouterr().out)
-    assert told
-    assert all(None not in row and None not in row.values() for row in told)
-    assert main(["probe", "mine", "single-digits"]) == 0
-    capsys.readouterr()
-    told = rows(out(capsys, "report", "mine", "exact-match", "--csv"))
-    known = found.folder.read_evaluation()
-    assert known is not None
-    assert [float(row["seed 1"]) for row in told] == [one.exact_match[1] for one in known.lengths]
-    names = [row["table"] for row in rows(out(capsys, "report", "mine", "--csv"))]
-    assert names[-2:] == ["certificate", "probes/single-digits"]
-
-
-def test_an_evaluation_is_printed_as_csv_and_its_lines_apart(
-    shared_runs: Shared, capsys: pytest.CaptureFixture[str]
-) -> None:
-    shared_runs.trained("mine")
-    assert main(["evaluate", "mine", "count=4", "--member", "1", "--csv"]) == 0
-    told = rows(capsys.readouterr().out)
-    assert [row["slice"] for row in told] == ["random", "unequal", "carry", "nines", "zero"]
-    assert all(row["median"] == row["seed 1"] for row in told)
-
-
 def test_two_runs_are_asked_the_same(
     shared_runs: Shared, runs_folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -149,17 +112,4 @@ def test_more_operands_than_a_program_takes_are_refused_in_a_line(
     before = run.folder.read_info()
     assert main([*command, "digits=5x3", "count=2"]) == 2
     assert capsys.readouterr() == ("", f"curta: {says}\n")
-    assert (run.folder.read_info(), run.evaluations) == (before, [])
-
-
-def test_runs_of_one_name_are_told_apart(
-    shared_runs: Shared, runs_folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    shared_runs.trained("sum")
-    for name in ("rope", "abacus"):
-        shutil.copytree(runs_folder / "sum", runs_folder / name / "sum")
-    paths = [str(runs_folder / name / "sum") for name in ("rope", "abacus")]
-    words = ("evaluate", paths[0], "--against", paths[1], "digits=1", "count=2")
-    means, members = out(capsys, *words, "--latex"), out(capsys, *words, "--member", "1", "--latex")
-    assert " rope/sum & abacus/sum " in means
-    assert " only rope/sum & only abacus/sum " in members
+    assert (run.folder.read_info(), run.folder.evaluation_names()) == (before, [])

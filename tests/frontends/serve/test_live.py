@@ -1,20 +1,24 @@
 """A run in training, watched in a real browser while it is trained."""
 
+import base64
 import re
 import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 from rich.console import ConsoleDimensions
 
+from curta.evaluation import memo
 from curta.evaluation.results import Grid
-from curta.frontends.api import train
+from curta.frontends.api import load, train
 from curta.frontends.cli.display import grid_map
-from curta.frontends.serve import cached_pages
-from curta.runs.record import Progress
+from curta.frontends.serve import cached_pages, live
+from curta.frontends.serve.server import APP
+from curta.runs.loop import Progress
 from tests import tiny
 from tests.export.html.tabs import expect_complaint, fits, screens
 
@@ -67,7 +71,7 @@ def shares(tab: Page) -> set[str]:
     return {value, *(share for text in told for share in re.findall(r"\d+%", text))}
 
 
-def test_curves_grow_as_the_run_is_trained_and_give_way_to_the_report(
+def test_curves_grow_as_the_run_is_trained_until_it_says_what_it_has_learned(
     paced: Paced, server: Served, tab: Page
 ) -> None:
     tab.goto(server.address)
@@ -85,7 +89,11 @@ def test_curves_grow_as_the_run_is_trained_and_give_way_to_the_report(
     expect(now).to_contain_text("steps a second")
     expect(tab).to_have_title(re.compile("% watched: in training · Curta$"))
     paced.end()
-    tab.wait_for_url("**/runs/watched/report.html", timeout=PATIENCE)
+    expect(tab.locator("#status")).to_have_text("finished", timeout=PATIENCE)
+    ended = tab.get_by_role("region", name="What it learned")
+    expect(ended).to_contain_text(re.compile("windows"))
+    expect(ended.get_by_role("link", name="Let it calculate")).to_be_visible()
+    ended.get_by_role("link", name="Read its report").click()
     expect(tab.get_by_role("heading", level=1)).to_have_text("watched finished")
 
 
@@ -263,7 +271,11 @@ def test_named_problems_and_a_grid_appear_as_they_are_answered(
     expect(tab.locator("#answers tr")).to_have_count(4)
     first = tab.locator("#answers tr").first
     expect(first.locator("th")).to_have_text("12+34")
-    expect(first.locator("td").last).to_have_text("20")
+    expect(first.locator("td").last).to_have_text("46")
+    wrote = rows[2].named["12+34"].answer or "no answer"
+    expect(first.locator("td").first).to_have_text(wrote)
+    right = [a == b for a, b in zip(wrote[::-1], "64", strict=False)]
+    expect(first.locator("b.right")).to_have_count(sum(right) if wrote.isdecimal() else 0)
     seen: list[str] = []
 
     def look(grid: Grid) -> None:
@@ -279,3 +291,115 @@ def test_named_problems_and_a_grid_appear_as_they_are_answered(
     assert [text.splitlines()[1].strip() for text in seen[:2]] == ["3", "3"]  # not yet there
     assert len(seen[2].splitlines()[1].strip()) > 1
     assert found.grids[0].digits == [1, 2, 3]
+
+
+def order(tab: Page, server: Served, recipe: str = "addition", **changes: object) -> None:
+    """The form of a new run, with the tiny recipe's settings filled in."""
+    tab.goto(f"{server.address}playground.html?recipe={recipe}")
+    for section in tab.locator("form details").all():
+        section.evaluate("section => section.open = true")
+    settings = tiny.overrides(**changes) | {"training.validate_every": 10}
+    for path, value in settings.items():
+        field = tab.locator(f'[name="{path}"]')
+        if field.evaluate("field => field.tagName") == "SELECT":
+            field.select_option(str(value).lower())
+        else:
+            field.fill(str(value).lower() if isinstance(value, bool) else str(value))
+
+
+def test_a_run_is_ordered_trained_watched_and_asked(
+    runs_folder: Path, server: Served, tab: Page
+) -> None:
+    order(tab, server, training__steps=40)
+    train_it = tab.get_by_role("button", name="Train")
+    width = tab.get_by_label("width", exact=True)
+    width.fill("15")
+    expect(tab.locator("[id='model.width-wrong']")).to_contain_text("not divisible by model.heads")
+    expect(width).to_have_attribute("aria-invalid", "true")
+    expect(train_it).to_be_disabled()
+    width.fill("16")
+    expect(train_it).to_be_enabled()
+    train_it.click()
+    tab.wait_for_url("**/runs/addition/live.html")
+    expect(tab.locator("#now")).to_have_text(re.compile("^step .0 of 40"), timeout=3 * PATIENCE)
+    expect(tab.locator("#answers tr")).to_have_count(8)
+    expect(tab.locator(".chart .validation")).to_have_count(2)
+    expect(tab.locator("#maps canvas").first).to_be_visible()
+    expect(tab.locator("#status")).to_have_text("finished", timeout=3 * PATIENCE)
+    run = load("addition")
+    bits = [row.windows_right for row in run.folder.read_metrics() if row.windows_right][-1]
+    sample, listed = run.windows.sample(), run.windows
+    right = memo.calculate(run.load_models().stacked, listed.rows[sample], listed.targets[sample])
+    assert base64.b64decode(bits) == np.packbits(right.margin[0] > 0).tobytes()
+    groups = live.windows(run.folder.path)
+    assert sorted(n for group in groups for n in group["numbers"]) == list(range(len(sample)))
+    captions = {text.partition(":")[0] for text in tab.locator("figcaption").all_text_contents()}
+    assert captions == {group["role"] for group in groups}
+    slider = tab.get_by_role("slider", name="At step")
+    slider.press("Home")
+    expect(tab.locator("#step")).to_have_text("10")
+    tab.get_by_role("link", name="Let it calculate").click()
+    expect(tab.get_by_role("textbox", name="Problem", exact=True)).to_have_value("57+68")
+
+
+def test_a_training_is_stopped_and_gone_on_with(
+    runs_folder: Path, server: Served, tab: Page
+) -> None:
+    order(tab, server, training__steps=1_000_000, training__checkpoint_every=100_000)
+    tab.get_by_role("button", name="Train").click()
+    tab.wait_for_url("**/runs/addition/live.html")
+    expect(tab.locator("#now")).to_contain_text("steps a second", timeout=3 * PATIENCE)
+    tab.get_by_role("button", name="Stop").click()
+    expect(tab.locator("#status")).to_have_text("interrupted", timeout=PATIENCE)
+    step = load("addition").folder.read_info().checkpoint
+    assert step
+    tab.get_by_role("button", name="Go on training").click()
+    expect(tab.locator("#status")).to_have_text("training", timeout=3 * PATIENCE)
+    expect(tab.get_by_role("button", name="Go on training")).to_be_hidden()
+    tab.get_by_role("button", name="Stop").click()
+    expect(tab.locator("#status")).to_have_text("interrupted", timeout=3 * PATIENCE)
+    assert load("addition").folder.read_info().checkpoint >= step
+
+
+def test_a_foreign_page_can_begin_nothing(
+    runs_folder: Path, server: Served, tab: Page, tmp_path: Path, complaints: list[str]
+) -> None:
+    before = dict(APP.state.trainings.jobs)
+    (tmp_path / "foreign.html").write_text("<!DOCTYPE html><title>x</title>")
+    tab.goto((tmp_path / "foreign.html").as_uri())
+    for headers in ("{}", "{'X-Curta-Token': 'guess'}"):
+        tab.evaluate(
+            f"""fetch("{server.address}trainings/train", {{ method: "POST", headers: {headers},
+                body: '{{"recipe": "addition"}}' }}).catch(() => {{}})"""
+        )
+    tab.goto("about:blank")
+    assert APP.state.trainings.jobs == before
+    complaints.clear()
+
+
+@pytest.mark.parametrize("tab", screens(400, 1200), indirect=True)
+def test_chosen_runs_are_overlaid(small: Path, server: Served, tab: Page) -> None:
+    shutil.copytree(small, small.parent / "other")
+    tab.goto(server.address)
+    tab.get_by_label("Choose small").check()
+    expect(tab.get_by_role("link", name="Overlay their curves")).to_be_hidden()
+    tab.get_by_label("Choose other").check()
+    tab.get_by_label("Find").fill("small")
+    expect(tab.locator("tbody tr")).to_have_count(1)
+    tab.get_by_label("Find").fill("")
+    expect(tab.get_by_label("Choose other")).to_be_checked()
+    assert fits(tab)
+    tab.get_by_role("link", name="Overlay their curves").click()
+    expect(tab.locator(".chart .line")).to_have_count(4)
+    expect(tab.locator(".chart p").first).to_contain_text(re.compile("small .*; other "))
+    assert fits(tab)
+
+
+@pytest.mark.parametrize("tab", screens(400, 1200), indirect=True)
+def test_the_form_fits_every_screen(runs_folder: Path, server: Served, tab: Page) -> None:
+    tab.goto(f"{server.address}playground.html?recipe=sources/ladder-3-rope")
+    expect(tab.locator("#command")).to_have_text(begins("curta train sources/ladder-3-rope"))
+    assert fits(tab)
+    tab.get_by_label("positions", exact=True).select_option("alibi")
+    tab.wait_for_url("**positions.name=alibi**")
+    expect(tab.get_by_label("learned", exact=True)).to_be_attached()

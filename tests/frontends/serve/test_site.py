@@ -51,7 +51,7 @@ def test_the_index_says_how_far_every_run_is(small: Path) -> None:
 def test_a_damaged_run_is_listed_with_what_is_wrong(small: Path) -> None:
     (small / "run.json").write_text("{")
     (row,) = page("/").rows[1:]
-    assert row == ["small", "run 'small' is damaged: run.json is no valid JSON"]
+    assert row == ["small", "run 'small' is damaged: run.json is not valid JSON"]
     for leaf in ("", "report.html", "live.html", "metrics.json"):
         assert client.get(f"/runs/small/{leaf}").status_code == (404 if leaf else 303)
 
@@ -87,7 +87,7 @@ def test_a_run_leads_to_its_curves_or_to_its_report(small: Path, young: Path) ->
 def test_names_are_escaped_in_addresses_and_pages(small: Path, ask: Asks) -> None:
     name = "a <b>&amp;%20?#é"
     small.rename(small.parent / name)
-    found = next(attributes["href"] for tag, attributes in page("/").elements if tag == "a")
+    found = next(link for link in links("/") if link.startswith("/runs/"))
     assert found == f"/runs/{quote(name, safe='')}/report.html"
     assert ask(found)[0].status == 200
     reply, _ = ask(found.removesuffix("report.html"))
@@ -161,7 +161,7 @@ def test_every_link_of_the_index_leads_somewhere(small: Path, young: Path) -> No
     found = links("/")
     assert "/runs/begun/report.html" in found
     assert not [link for link in found if "damaged" in link]
-    assert "comparison.json is no valid JSON" in client.get("/").text
+    assert "comparison.json is not valid JSON" in client.get("/").text
     for link in [*found, *links("/runs/young/live.html")]:
         target = link if link.startswith("/") else f"/runs/young/{link}"
         assert client.get(target).status_code == 200, link
@@ -256,3 +256,56 @@ def test_what_json_does_not_know_is_none(small: Path) -> None:
     metrics.add(Folder(small).metrics, [Metric(30, 0, float("nan"), None, 1.0)])
     found = json.loads(client.get("/runs/small/metrics.json").content)
     assert dict(zip(found["columns"], found["records"][-1], strict=True))["loss"] is None
+
+
+def test_a_list_is_searched_and_sorted_by_its_address(small: Path, young: Path) -> None:
+    shutil.copytree(small, small.parent / "worse")
+    Folder(small.parent / "worse").update(created="2020-01-01T00:00:00+00:00")
+    content = json.loads((small.parent / "worse" / "evaluation.json").read_text())
+    for row in content["lengths"]:
+        row["exact_match"] = [0.0, 0.0]
+    (small.parent / "worse" / "evaluation.json").write_text(json.dumps(content))
+
+    def names(query: str) -> list[str]:
+        return [row[0] for row in page(f"/?{query}").rows[1:]]
+
+    assert names("") == ["young", "small", "worse"]
+    assert names("find=WORSE") == ["worse"]
+    assert names("find=finished+addition") == ["small", "worse"]
+    assert names("find=nothing") == []
+    assert "No run has all of these words" in client.get("/?find=nothing").text
+    for order in listing.ORDERS:
+        assert names(f"sort={quote(order)}")[0] == "young"
+    assert names("sort=most+exact+first").index("small") == 1
+
+
+def test_a_sparkline_has_the_exact_match_of_a_run_over_its_training(small: Path) -> None:
+    shares = [row.exact_match for row in Folder(small).read_metrics()]
+    (row,) = listing.sorted_rows()
+    assert list(row.curve) == shares
+    assert row.sparkline.startswith("0.0,")
+    assert f'points="{row.sparkline}"' in client.get("/").text
+
+
+@given(st.integers(1, 90), st.integers(1, 30))
+def test_lines_spread_over_a_file_are_lines_of_it_in_their_order(
+    tmp_path_factory: pytest.TempPathFactory, lines: int, most: int
+) -> None:
+    path = tmp_path_factory.mktemp("spread") / "metrics.jsonl"
+    metrics.add(path, [Metric(step, 0, 1.0, 0.5, 1.0) for step in range(lines)])
+    steps = [row.step for row in metrics.read_evenly(path, most)]
+    assert steps == sorted({*steps})
+    assert steps[0] == 0
+    assert len(steps) <= most
+    assert metrics.read_evenly(path.with_name("nothing"), most) == []
+
+
+def test_runs_are_overlaid_and_compared_where_there_are_several(small: Path) -> None:
+    shutil.copytree(small, small.parent / "other")
+    for leaf in ("overlay", "together"):
+        assert client.get(f"/{leaf}.html?run=small&run=other").status_code == 200
+        for query in ("run=small", "run=small&run=nothing", "run=small&run=../small", ""):
+            assert client.get(f"/{leaf}.html?{query}").status_code == 404
+    assert "sandbox" in client.get("/together.html?run=small&run=other").headers[
+        "Content-Security-Policy"
+    ]  # fmt: skip

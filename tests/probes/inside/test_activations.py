@@ -8,11 +8,11 @@ import pytest
 
 from curta.config.errors import UserError
 from curta.evaluation.scoring import Models, scores
-from curta.frontends.run import Run
 from curta.probes.inside import activations
 from curta.probes.inside.activations import Activations
 from curta.probes.inside.interventions import Intervention
 from curta.problems.problem import parse
+from curta.runs.run import Run
 from tests import tiny
 
 from ..helpers import alone

@@ -9,11 +9,11 @@ import pytest
 from curta.config.errors import UserError
 from curta.evaluation.scoring import Models
 from curta.evaluation.writing import written as plainly
-from curta.frontends.run import Run
 from curta.probes.inside import activations
 from curta.probes.inside.interventions import Intervention, parsed
 from curta.probes.inside.question import write_under
 from curta.problems.problem import Problem, parse
+from curta.runs.run import Run
 from tests import adder, tiny
 
 from ..helpers import alone

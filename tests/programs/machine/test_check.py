@@ -9,7 +9,7 @@ import pytest
 
 from curta.config.errors import UserError
 from curta.programs.machine import Answer, Given, Paper, Program, Sign, check, program, written
-from curta.programs.machine.check import Checked
+from curta.programs.machine.check import ProgramCheck
 from curta.programs.machine.prompt import Part
 from curta.programs.user import registry
 
@@ -22,7 +22,7 @@ def _little(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(check, "TOKENS", 2_000)
 
 
-def of(run: Callable[..., Any], truth: Callable[..., Any], **fields: Any) -> Checked:
+def of(run: Callable[..., Any], truth: Callable[..., Any], **fields: Any) -> ProgramCheck:
     """What is found of a program of one operand, or of two."""
     operands = [Given(name, "place") for name in "nm"[: run.__code__.co_argcount - 1]]
     fields = {"axes": ("place",), "sizes": (1, 5), "answer": Answer("out")} | fields

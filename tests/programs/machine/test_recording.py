@@ -103,7 +103,7 @@ def test_what_is_seen_is_what_a_dictionary_of_squares_says(seed: int) -> None:
     machine, recording = recorded(wandering, random_operands(8, seed))
     found = recorded_windows(machine, recording, WINDOWS)
     assert found.rows.tolist() == by_dictionary(machine, recording, WINDOWS)
-    queries = np.flatnonzero(recording.asked)
+    queries = np.flatnonzero(recording.is_query)
     np.testing.assert_array_equal(found.targets, recording.tokens[queries + 1])
     np.testing.assert_array_equal(found.text, recording.text[queries])
 

@@ -139,9 +139,10 @@ def ahead(paper: Paper, a: list[int]) -> None:
 @pytest.mark.parametrize(
     ("of", "sizes", "reason"),
     [
-        (machines.greatest, Sizes((1, 4), (1, 4), (2, 4)), "operands along another axis"),
+        (machines.greatest, Sizes((1, 4), (1, 4), (2, 4)), "any number of operands"),
         (ahead, ONE, "moves home to a square among the operands"),
-        (PROGRAMS["binary"], ONE, "writes along more than one axis"),
+        (PROGRAMS["gcd"], PAIR, "moves back along 'x', a second axis"),
+        (PROGRAMS["sorting"], Sizes((1, 3), (1, 3), (1, 4)), "any number of operands"),
     ],
 )
 def test_what_is_not_modelled_is_refused(of: Program, sizes: Sizes, reason: str) -> None:

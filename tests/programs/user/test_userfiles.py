@@ -56,6 +56,23 @@ def _nothing_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     forget()
 
 
+def test_a_first_program_is_written_that_passes_its_check(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", "--new", "double"]) == 0
+    assert "curta check double.py" in capsys.readouterr().out
+    lines = (tmp_path / "double.py").read_text().splitlines()
+    assert len(lines) < 30
+    assert main(["check", "double.py"]) == 0
+    assert "It can be learned" in capsys.readouterr().out
+    assert parse("double 57").truth == 114
+    assert main(["check", "--new", "double.py"]) == 2
+    assert "exists already" in capsys.readouterr().err
+    for words in (["--new", "gcd"], ["--new", "A"], ["--new", "class"], ["--new", "x", "gcd"], []):
+        assert main(["check", *words]) == 2
+    assert [path.name for path in tmp_path.glob("*.py")] == ["double.py"]
+
+
 def forget() -> None:
     """As a new process: no file was executed, no operator is known that is not built in."""
     userfiles.KNOWN.clear()
@@ -320,7 +337,7 @@ def test_an_encoding_of_the_users_own(tmp_path: Path, capsys: pytest.CaptureFixt
 )
 def test_a_mistake_in_the_settings_of_the_users_encoding(given: dict[str, Any], line: str) -> None:
     with pytest.raises(UserError, match=re.escape(line)):
-        user.taken({"positions": {"name": str(EXAMPLES / "decay.py"), **given}}, "x")
+        user.with_user_encoding({"positions": {"name": str(EXAMPLES / "decay.py"), **given}}, "x")
 
 
 def test_a_program_that_ends_no_text_is_told_so(

@@ -84,28 +84,3 @@ def test_tasks_that_live_are_not_submitted_again(tmp_path: Path) -> None:
     folder.save(Job("local", Cluster(), (Task(("a",), "12"),), ("curta",), "now", "mill"))
     with folder.alive(0), pytest.raises(UserError, match="are at work: `curta runs"):
         submission.submit(tmp_path, ["a"], "local", Cluster(), work)
-
-
-@pytest.mark.parametrize("link", [".jobs", ".jobs/runs", ".jobs/tasks", ".jobs/submitit"])
-def test_nothing_is_written_through_a_link(tmp_path: Path, link: str) -> None:
-    """A run from elsewhere may hold any."""
-    elsewhere = tmp_path / "elsewhere"
-    (elsewhere / "tasks").mkdir(parents=True)
-    (elsewhere / "notes.json").write_text("mine")
-    path = tmp_path / "run" / link
-    path.parent.mkdir(parents=True)
-    path.symlink_to(elsewhere)
-    with pytest.raises(UserError, match=f"'run' is damaged: {path.name!r} is a link"):
-        submission.submit(tmp_path / "run", ["a"], "local", Cluster(), work)
-    assert sorted(one.name for one in elsewhere.rglob("*")) == ["notes.json", "tasks"]
-
-
-def test_no_log_is_written_through_a_link(tmp_path: Path) -> None:
-    notes = tmp_path / "notes.txt"
-    notes.write_text("mine")
-    log = JobFolder(tmp_path).task_log(0)
-    log.parent.mkdir(parents=True)
-    log.symlink_to(notes)
-    with pytest.raises(UserError, match=r"'0\.log' is a link"):
-        submission.submit(tmp_path, ["a"], "local", Cluster(), work)
-    assert notes.read_text() == "mine"

@@ -17,13 +17,13 @@ from jaxtyping import Array, PRNGKeyArray, UInt
 
 from curta.config.errors import UserError
 from curta.config.recipe import Recipe
-from curta.config.sections import Evaluation
+from curta.config.sections import EvaluationSettings
 from curta.config.task import Task, shares
 from curta.evaluation.evaluation_set import drawn, slices
 from curta.layouts import Layout, layout_named
 from curta.layouts.program import ProgramLayout
 from curta.problems import task_sizes, tasks
-from curta.problems.digits import Numbers
+from curta.problems.digits import NumberBatch
 from curta.problems.numerals import to_int
 from curta.problems.problem import Problem, widths
 from curta.problems.problem_table import fingerprint
@@ -125,7 +125,7 @@ class Source:
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def _draw(task: Task, size: int, key: PRNGKeyArray) -> tuple[Numbers, UInt[Array, " batch"]]:
+def _draw(task: Task, size: int, key: PRNGKeyArray) -> tuple[NumberBatch, UInt[Array, " batch"]]:
     numbers = tasks.draw(task, key, size)
     return numbers, fingerprint(numbers) % BUCKETS
 
@@ -151,7 +151,7 @@ def sources(recipe: Recipe, own: Layout, rows: int, seed: int) -> dict[str, list
     return by_split
 
 
-def beyond(task: Task, layout: Layout, settings: Evaluation) -> Iterator[list[Problem]]:
+def beyond(task: Task, layout: Layout, settings: EvaluationSettings) -> Iterator[list[Problem]]:
     """The evaluation's problems that are larger than any of training, by size and slice."""
     for size in settings.sizes(task.operator):
         for slice_name in slices(layout, task.operator):

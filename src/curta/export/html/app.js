@@ -16,10 +16,14 @@ import { Mistake, TRUTHS, answerText, parse, problemText } from "./problems.js";
 import { Rights, rightAnswer, verdictOf } from "./rights.js";
 import { sheetOf } from "./sheet.js";
 import { Sheet } from "./squares.js";
+import { Tour } from "./tour.js";
 import { Transformer } from "./transformer.js";
 import { Writing } from "./writing.js";
 
 const LIKELIEST = 8; // tokens that are shown unless all are asked for
+const BRIEF = 12; // tokens that are written slowly as the page opens; more go steadily
+const ENDLESS = 300; // tokens after which a text is written on beside all else
+const LARGEST = 1000; // digits that the tour asks for, if the page can
 
 const weights = [...document.querySelectorAll("script.weights")];
 const models = JSON.parse(at("designs").textContent).flatMap(({ run, first, design, names }) =>
@@ -351,25 +355,102 @@ function tell() {
   at("where").hidden = at("places").hidden = !now.source;
 }
 
-/** Keeps problem and changes in the address, so that a link or a reload shows the same: of a page of its own. */
+/** Keeps problem, model and changes in the address, so that a link or a reload shows the same. */
 function remember() {
-  if (!("linked" in at("form").dataset)) return;
-  const patch = now.patch?.positions.size ? now.patch : null;
-  history.replaceState(null, "", `#${addressOf({ problem: now.typed, zeroed: now.zeroed, patch })}`);
+  const patch = now.patch?.positions.size ? now.patch : null, chosen = models.indexOf(entry);
+  const which = chosen ? `&model=${chosen}` : "";
+  history.replaceState(null, "", `#${addressOf({ problem: now.typed, zeroed: now.zeroed, patch })}${which}`);
 }
 
 function recall() {
-  if (!("linked" in at("form").dataset)) return;
+  const fields = new URLSearchParams(location.hash.slice(1)), linked = "linked" in at("form").dataset;
+  if (!linked && !fields.has("problem")) return; // the address of another part of a report
+  if (models[fields.get("model") ?? 0] !== entry) take(Number(at("model").value = fields.get("model") in models ? fields.get("model") : 0));
   const { problem, zeroed, patch } = addressed(location.hash, design.config);
   Object.assign(now, { zeroed, patch });
   at("problem").value = problem;
   at("other").value = patch?.source ?? "";
   if (patch) at("site").value = patch.site;
+  if (problem && !linked) at("form").scrollIntoView();
   if (problem) return calculate();
   pace.stop();
   refuse("");
   at("work").hidden = true;
 }
+
+/** The page as it opens: an example is written, slowly if it is short, unless motion is not wanted. */
+function open() {
+  at("problem").value = design.opening;
+  try {
+    const { length } = written(design.opening, BRIEF + 1).writing.written;
+    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    at("speed").value = calm ? 0 : length > BRIEF ? 80 : 600;
+  } catch (mistake) {
+    if (!(mistake instanceof Mistake)) throw mistake;
+    return void (at("problem").value = "");
+  }
+  calculate();
+  at("problem").select();
+}
+
+/** Writes what is left at once, or goes on writing a text that finds no end. */
+function complete() {
+  for (let n = 0; n < ENDLESS && !now.writing.over; n++) now.writing.go();
+  draw();
+  if (!now.writing.over) return pace.go();
+  pace.stop();
+  finish();
+}
+
+/** The example with LARGEST digits in each of its numbers, or as many as the page can write. */
+function enlarged() {
+  const widened = (digits) => design.opening.replace(/\d+/g, (text) => text.repeat(digits).slice(0, digits));
+  const [short, long] = [2, 4].map((digits) => written(widened(digits), Infinity).writing.length);
+  const able = (digits) => digits <= design.digits && long * (digits / 4) ** Math.log2(long / short) < design.tokens;
+  const digits = [LARGEST, LARGEST / 2, 100, 30].find(able) ?? 4;
+  return { digits, problem: widened(digits) };
+}
+
+/** The steps of the tour: each acts, and says what is to be seen at an element. */
+const steps = () => [
+  ["board", () => {
+    ask(design.opening);
+    complete();
+    choose(now.writing.given);
+    return model.windowed
+      ? "Here it looks. The framed square is where the model stands, and the shaded ones are all that it sees: from them alone it writes the next token."
+      : "Here it looks. The darker a token, the more the model looked at it as it wrote the chosen one.";
+  }],
+  ["board", () => {
+    const { given, tokens } = now.writing, digit = tokens.findIndex(({ token }, n) => n >= given && design.layout.characters[token] === "2");
+    if (design.opening !== "57+68" || digit < 0) return "This is doubt. A token with an orange line below it was not sure; what else might stand there is listed below.";
+    choose(digit);
+    return "This is the carry. 7 + 8 is 15, so 1 goes to the tens: 5 + 6 + 1 is 12, and the model wrote this 2.";
+  }],
+  model.config.causal && ["board", () => {
+    const number = now.writing.given, logits = now.writing.before(number), { token } = now.writing.tokens[number];
+    const roleOf = (one) => design.layout.tokens?.[one].role, others = [...logits.keys()].filter((one) => one !== token && roleOf(one) === roleOf(token));
+    change(number, others.sort((a, b) => logits[b] - logits[a])[0]);
+    complete();
+    return "Change a digit. The first token is another one now, in a dotted frame, and the model went on from there. Type over any token to try it.";
+  }],
+  ["parts", () => {
+    const heads = at("parts").querySelectorAll("[data-zeroes*=head]"), parts = [...(heads.length ? heads : at("parts").querySelectorAll("button"))];
+    parts.find((part, n) => { // the first without which the answer is wrong, else the last
+      toggle(part);
+      complete();
+      return at("work").dataset.right !== "true" || n === parts.length - 1 || void toggle(part);
+    });
+    return `Remove a head. ${at("changes").textContent} ${at("status").textContent} Press it again and it is back.`;
+  }],
+  ["form", () => {
+    const { digits, problem } = enlarged();
+    asTrained();
+    at("speed").value = 0;
+    ask(problem);
+    return `Ask ${digits.toLocaleString("en")} digits. The model is whole again, and writes what it never met in training.`;
+  }],
+].filter(Boolean);
 
 /** Puts a problem into the field and calculates it. */
 function ask(text) {
@@ -437,6 +518,10 @@ onButtons("places", place);
 document.querySelectorAll("[data-problem]").forEach(watched);
 addEventListener("hashchange", recall);
 recall();
+if ("linked" in at("form").dataset) {
+  new Tour(steps());
+  if (!location.hash) open();
+}
 
 /** For the browser's console: the same model without the page around it. */
 globalThis.curta = {

@@ -9,7 +9,7 @@ import numpy as np
 from curta.config.task import Task
 from curta.evaluation.results import read_windows
 from curta.problems.numerals import DIGITS as SYMBOLS
-from curta.problems.numerals import written
+from curta.problems.numerals import format_number
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem, answer_text
 from curta.problems.task_sizes import span
@@ -31,6 +31,9 @@ WHOLE_TOKENS = 1_000
 DIGITS = 1_000
 OPERANDS = 50
 
+OPENING = "57+68"
+"""What a page of sums writes as it opens: it has a carry. Others begin with their own example."""
+
 RIGHTS = 1_000_000
 """The most characters that a page carries of a certificate."""
 
@@ -46,7 +49,7 @@ def table(run: "Carried") -> dict[str, Any]:
     """Everything about a model but its weights: its shape, its layout, how problems are put."""
     recipe, layout = run.recipe, run.layout
     machine: Machine | None = getattr(layout, "machine", None)
-    about = {
+    about: dict[str, Any] = {
         "config": asdict(replace(recipe.model, weight_sharing=())),
         "positions": asdict(recipe.positions),
         "parameters": run.parameters,
@@ -57,11 +60,17 @@ def table(run: "Carried") -> dict[str, Any]:
         "recorded": [],
     }
     if machine is None:
-        return about | _published(recipe.tasks, layout)
-    about |= {
-        "machine": store.dump(machine, getattr(layout, "windows")),  # noqa: B009
-        "operations": {task.operator: _operation(machine, task) for task in recipe.tasks},
-    }
+        about |= _published(recipe.tasks, layout)
+    else:
+        about |= {
+            "machine": store.dump(machine, getattr(layout, "windows")),  # noqa: B009
+            "operations": {task.operator: _operation(machine, task) for task in recipe.tasks},
+        }
+    examples = [each["example"] for each in about["operations"].values()]
+    is_sum = recipe.tasks[0].operator == "+" and recipe.tasks[0].base == 10
+    about["opening"] = OPENING if is_sum else [*recipe.evaluation.named, *examples][0]
+    if machine is None:
+        return about
     if run.folder is None or all(name in PROGRAMS for name in run.folder.read_info().programs):
         return about
     return about | {"recorded": _recorded(run.folder, machine), **_rights(run.folder)}
@@ -79,7 +88,7 @@ def _operation(machine: Machine, task: Task) -> dict[str, Any]:
         count = len(givens) + (givens[-1].many is not None)
         bases = [part.base for part in [*givens, givens[-1]][:count]]
         values = [
-            written(
+            format_number(
                 (2 * n + 1) * base + (2 * n + 2) % base,
                 base if base <= len(SYMBOLS) else 10,
             )

@@ -20,7 +20,7 @@ from curta.programs.machine import store
 from curta.programs.machine.machine import Machine, Windows
 from curta.report.document import Part, document, own
 from curta.report.rendering import render
-from curta.runs import ownership, states
+from curta.runs import ownership
 from curta.runs.folders import Folder, layout_in
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 MODULES = (
     "layers", "machine", "changes", "encodings", "transformer", "compound", "problems", "layouts",
-    "writing", "rights", "elements", "sheet", "squares", "drawing", "app",
+    "writing", "rights", "elements", "sheet", "squares", "drawing", "tour", "app",
 )  # fmt: skip
 """Each after those that it imports."""
 
@@ -75,7 +75,7 @@ class Carried(NamedTuple):
         of tokens that are sums of parts or lie on an arc, and the matrix of a tied head.
         """
         config, layout = self.recipe.model, self.layout
-        parts = layout.machine.parts if isinstance(layout, MachineLayout) else layout.parts()
+        parts = layout.machine.parts if isinstance(layout, MachineLayout) else layout.composition()
         tensors = reference.unshared(config, self.members[member])
         characters = reference.character_vectors(config, tensors, parts)
         head = reference.head_matrix(config, tensors, characters)
@@ -100,7 +100,7 @@ def page_refusal(positions: str, parameters: int = 0) -> str | None:
 def carried(folder: Folder) -> Carried:
     """All members of a run, as of its newest checkpoint; under a window without JAX."""
     recipe = folder.state_recipe()
-    weights = states.member_weights(folder, recipe)
+    weights = folder.read_weights(recipe)
     if isinstance(recipe.positions, Window):
         paper = MachineLayout(*store.read(folder.machine, folder.name))
         return Carried(folder.name, recipe, paper, weights, folder)

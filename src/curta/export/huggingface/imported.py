@@ -15,7 +15,7 @@ from curta.config.recipe import Recipe
 from curta.export.base import Exported
 from curta.export.huggingface.model_class import ModelClass, read_tensors
 from curta.layouts import Layout, layout_named
-from curta.layouts.texts import stored
+from curta.layouts.texts import layout_of_machine
 from curta.model import recipes
 from curta.programs.machine import store
 from curta.programs.user.run_snapshot import formats_known
@@ -81,4 +81,4 @@ def _layout_and_recipe(about: Mapping[str, Any], place: str) -> tuple[Layout, Re
         return layout_named(recipe.layout), recipe
     if not isinstance(machine, dict):
         raise UserError(f"{where} is damaged: curta.machine is missing")
-    return stored(recipe, *store.load(machine, where), where), recipe
+    return layout_of_machine(recipe, *store.load(machine, where), where), recipe

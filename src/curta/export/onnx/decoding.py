@@ -51,7 +51,11 @@ def decode(
     places = jnp.concatenate([places, new_places], axis=1)
     seen = TokenPositions(places[..., 0], places[..., 1], places[..., 3:])
     context = model.context(tokens, where, seen)
-    x, present, count = model.begin(context.entry), list[KV](), model.config.num_attention_layers
+    x, present, count = (
+        model.initial_state(context.embedded),
+        list[KV](),
+        model.config.num_attention_layers,
+    )
     past = list(zip(keys, values, strict=True))
 
     def store(past: KV, keys: KVHeads, values: KVHeads) -> tuple[Array, Array, KV]:
@@ -63,7 +67,7 @@ def decode(
     for _ in range(model.config.num_recurrences):
         layers = past[len(present) :][:count]
         attends = [partial(model.attend, store=partial(store, kv)) for kv in layers]
-        x, kept = model.in_turn(x, context, attends)
+        x, kept = model.run_blocks(x, context, attends)
         present += kept
     keys, values = (jnp.stack(part) for part in zip(*present, strict=True))
     return model.logits(x, tokens), places, keys, values

@@ -19,6 +19,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.segment import Segment
 from rich.text import Text
 
+from curta.config import system
 from curta.config.errors import escape_unprintable, printable
 from curta.config.table import Table, cell, counted, spanned
 from curta.frontends.cli.arguments import form
@@ -27,13 +28,12 @@ if TYPE_CHECKING:
     from rich.console import ConsoleDimensions
 
     from curta.evaluation.results import Evaluation, Grid
-    from curta.frontends.run import Run
     from curta.problems.operations import Answer
     from curta.problems.problem import Problem
     from curta.runs.comparison_spec import Row
-    from curta.runs.record import Progress as Step
-    from curta.runs.record import Validated
-    from curta.runs.session import Session
+    from curta.runs.loop import Progress as Step
+    from curta.runs.loop import Validated
+    from curta.runs.run import Run
 
 
 ROOMY = 100_000
@@ -88,6 +88,15 @@ def notice(content: RenderableType | Table) -> None:
             console().print(Text(note))
 
 
+def next_steps(*steps: tuple[str, str]) -> None:
+    """Print what to do next: commands of `curta`, and what each does."""
+    command = " ".join(system.command())
+    widest = max(len(words) for words, _ in steps)
+    notice(Text("Next:"))
+    for words, about in steps:
+        notice(Text.assemble("  ", (f"{command} {words:{widest}}", "bold"), f"  {about}"))
+
+
 def print_whole(table: Table) -> None:
     """Print a table with all that its cells hold, even where lines get longer than the screen.
 
@@ -125,7 +134,7 @@ def entry_line(row: "Row", progress: str) -> Text:
 class Learning:
     """Progress of training: a bar on a terminal, elsewhere a line at times."""
 
-    def __init__(self, run: "Session") -> None:
+    def __init__(self, run: "Run") -> None:
         self.run, self.begun = run, time.monotonic()
         self.warm: tuple[float, int] | None = None
         """When the first steps were over, and how many these were: they are slower than others."""
@@ -272,11 +281,11 @@ def evaluation_lines(evaluation: "Evaluation") -> Iterator[str]:
 
 def answer_line(problem: "Problem", answer: "Answer | None") -> Text:
     """`12 + 34 = 46  right`, with long numbers shortened."""
-    from curta.problems.numerals import written
+    from curta.problems.numerals import format_number
     from curta.problems.problem import answer_text
     from curta.report.tables.evaluation import short
 
-    operands = tuple(short(written(value, problem.base)) for value in problem.operands)
+    operands = tuple(short(format_number(value, problem.base)) for value in problem.operands)
     text = "invalid" if answer is None else short(answer_text(answer, problem.answer_base))
     is_right = answer == problem.truth
     verdict = ("  right", "green") if is_right else ("  WRONG", "bold red")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from curta.layouts.program import ProgramLayout
     from curta.problems.operations import Answer
     from curta.problems.problem import Problem
-    from curta.programs.machine.check import Checked, Explained
+    from curta.programs.machine.check import ConflictExample, ProgramCheck
 
 COLOURS = ("cyan", "magenta", "yellow", "green", "red", "blue", "bright_cyan", "bright_magenta")
 
@@ -85,7 +85,7 @@ def steps_table(layout: "ProgramLayout", problem: "Problem") -> Data:
         Column("token", words=True, style=lambda token, row: f"bold {colours[row[2]]}"),
         Column("role", words=True, style=lambda role, row: colours[role]),
         *(Column(name, words=True, fold=True) for name in ("move", "square", "neighbours")),
-        Column("given", shown=False),
+        Column("given", on_screen=False),
     ]
     steps = drawing.steps(layout.machine, layout.windows, tokens, prompt)
     return Data("", columns, [_step(layout.axes, step) for step in steps])
@@ -258,11 +258,12 @@ def certificate_view(
     certificate: "Certificate", layout: "ProgramLayout", drawn: int = DRAWN
 ) -> RenderableType:
     """What a certificate says; wrong windows in a problem where the program's code is known."""
-    from curta.report.certified import headline
+    from curta.report.certified import headline, plainly
     from curta.report.tables.certificate import members
 
     style = "green" if certificate.perfect else "bold red"
-    views: list[RenderableType] = [Text(headline(certificate), style), members(certificate)]
+    views: list[RenderableType] = [Text(headline(certificate), style), Text(plainly(certificate))]
+    views.append(members(certificate))
     for window in certificate.wrong[:drawn]:
         views += _wrong_window(layout, window)
     left = sum(member.wrong for member in certificate.members) - len(certificate.wrong[:drawn])
@@ -294,7 +295,7 @@ MANY = 60_000
 """Windows above which a program is hard to learn at default settings."""
 
 
-def check_lines(check: "Checked", train: str) -> Iterator[Text]:
+def check_lines(check: "ProgramCheck", train: str) -> Iterator[Text]:
     """The results of a check, line by line, and at last whether the program can be learned.
 
     `train` is what `curta train` is to be given for it, if anything.
@@ -351,7 +352,7 @@ def check_lines(check: "Checked", train: str) -> Iterator[Text]:
     yield Text(f"It can be learned{limit}.{step}", style="bold yellow" if limit else "bold green")
 
 
-def _window_lines(check: "Checked") -> Iterator[Text]:
+def _window_lines(check: "ProgramCheck") -> Iterator[Text]:
     """How many windows there are, and what each role sees; advice where they are many."""
     if check.program.run is None:
         yield Text("  no algorithm: the answer is learned whole, by attention to all tokens")
@@ -381,7 +382,7 @@ def _window_lines(check: "Checked") -> Iterator[Text]:
         )
 
 
-def _conflict_lines(check: "Checked", conflict: "Explained") -> Iterator[Text]:
+def _conflict_lines(check: "ProgramCheck", conflict: "ConflictExample") -> Iterator[Text]:
     """Two windows that look alike, what follows each, and what would tell them apart."""
     windows = "1 window is" if conflict.count == 1 else f"{conflict.count:,} windows are"
     yield Text(
@@ -406,12 +407,12 @@ def layers_view(recipe: "Recipe", problem: "Problem | None") -> Group:
     Texts are those of the problem, and without one the longest of training.
     """
     from curta.layouts.texts import layout_of
-    from curta.model.model_cost import layers, scored
+    from curta.model.model_cost import layers, scored_keys
 
     def sides(shape: tuple[int, ...]) -> str:
         return " x ".join(f"{side:,}" for side in shape)
 
-    lengths = scored(recipe, problem)
+    lengths = scored_keys(recipe, problem)
     tokens, rows, costs = lengths.tokens, list[Cells](), list[tuple[int, ...]]()
     for layer in layers(recipe, layout_of(recipe), lengths.keys):
         activations = layer.activation_bytes * tokens

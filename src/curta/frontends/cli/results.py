@@ -1,6 +1,7 @@
 """Commands about what is there: `ask`, `show`, `check`, `report`, `export`, `runs`, ..."""
 
 import json
+import keyword
 import re
 import shlex
 import sys
@@ -362,18 +363,10 @@ def _paper(
 
 def list_recipes() -> int:
     """Print the recipes that come with the program, in groups, and the comparisons."""
-    from curta.config.recipe import shipped, shipped_names
+    from curta.config.recipe import grouped
     from curta.runs import comparison_spec
 
-    groups: dict[str, list[tuple[str, str]]] = {
-        "Programs, exact at any length": [],
-        "Published ways of writing, for contrast": [],
-        "Settings of published sources": [],
-    }
-    for name in shipped_names():
-        recipe = shipped(name)
-        group = 2 if "/" in name else 1 if "layout" in recipe else 0
-        groups[list(groups)[group]].append((name, recipe.get("summary", "")))
+    groups = grouped()
     groups["Comparisons, for `curta compare`"] = [
         (name, comparison_spec.read(name).title) for name in comparison_spec.names()
     ]
@@ -388,20 +381,20 @@ def list_recipes() -> int:
 
 def show_fields(recipe: "Recipe") -> None:
     """Print every field of a recipe with its value and one line on what it is."""
-    from curta.config.described import lines, stated
+    from curta.config.descriptions import format_value, help_lines
     from curta.config.recipe import as_table, field_paths, lookup
     from curta.frontends.cli.display import notice
     from curta.model.positions import user
 
-    encodings = tuple(user.every())
-    table, texts = as_table(recipe), lines(encodings)
+    encodings = tuple(user.all_settings())
+    table, texts = as_table(recipe), help_lines(encodings)
     rows = []
     for path in field_paths(table, encodings):
         value = lookup(table, path)
         section = path.partition(".")[0]
         own = value is not None or section not in ("positions", "optimizer")
         if own and (value is None or not isinstance(value, dict) or path in texts):
-            rows.append([path, stated(value), texts.get(path, "")])
+            rows.append([path, format_value(value), texts.get(path, "")])
     columns = [Column("field", words=True), Column("value", words=True, fold=True)]
     notice(Table("", [*columns, Column("what it is", words=True, fold=True)], rows))
 
@@ -436,13 +429,62 @@ def find_recipe(
     where = f"recipe {name!r}"
     if checked:
         return recipes.resolve(name, changes, where), None
-    return recipes.stated(with_overrides(recipes.read(name), changes), where), None
+    return recipes.parse_fields(with_overrides(recipes.read(name), changes), where), None
+
+
+TEMPLATE = '''"""A program of your own: twice a number, worked out from its last digit."""
+
+from curta import Answer, Given, Paper, Sign, program
+
+
+@program(
+    "NAME",
+    axes=("place",),
+    prompt=(Given("n", along="place"), Sign("=")),  # NAME(57) is written 75=
+    answer=Answer("sum"),
+    truth=lambda n: 2 * n,
+    sizes=(1, 8),  # digits of n in training
+)
+def NAME(paper: Paper, n: list[int]) -> None:
+    """Twice a number, digit by digit."""
+    carry = 0
+    for digit in n:  # the last one first
+        carry, total = divmod(2 * digit + carry, 10)
+        paper.move(place=+1).write("sum", total)
+    if carry:
+        paper.move(place=+1).write("sum", carry)
+    paper.end()
+'''
+"""The first lines of a program, which `curta check --new NAME` writes to NAME.py."""
+
+
+def write_program(name: str) -> int:
+    """Write TEMPLATE to a file of that name; UserError if there is one, or the name is taken."""
+    from curta.frontends.cli.display import next_steps, notice
+    from curta.problems.operations import OPERATIONS
+    from curta.programs.user import registry
+
+    name = name.removesuffix(".py")
+    if not re.fullmatch("[a-z]+", name) or keyword.iskeyword(name):
+        raise UserError(f"--new needs a name of small letters, such as double (got {quoted(name)})")
+    if name in registry.names() or name in OPERATIONS:
+        raise UserError(f"{quoted(name)} is Curta's own: choose another name")
+    path = Path(f"{name}.py")
+    if path.exists():
+        raise UserError(f"{quoted(str(path))} exists already: choose another name")
+    files.write(path, TEMPLATE.replace("NAME", name))
+    notice(f"Wrote {path}: it doubles a number. Change its steps, and its truth, to your own.")
+    next_steps((f"check {path}", "is it right, and can it be learned?"),
+               (f"show {path}", "how it writes a problem"),
+               (f"train {path}", "teach it to a model"))  # fmt: skip
+    return 0
 
 
 @click.command()
-@click.argument("program", type=arguments.NAME)
+@click.argument("program", type=arguments.NAME, required=False)
+@click.option("--new", type=arguments.NAME, metavar="NAME", help="Write a first one to NAME.py.")
 @arguments.as_json
-def check(program: str, as_json: bool) -> int:
+def check(program: str | None, new: str | None, as_json: bool) -> int:
     """Check a program: its answers, its windows, its moves.
 
     PROGRAM is a file with programs, such as gcd.py, or the name of a program, a recipe or a run.
@@ -451,6 +493,12 @@ def check(program: str, as_json: bool) -> int:
     from curta.frontends.cli.paper import check_lines
     from curta.programs.user import registry, userfiles
 
+    if new is not None:
+        if program is not None or as_json:
+            raise UserError("--new writes a program: leave out all else")
+        return write_program(new)
+    if program is None:
+        raise UserError("check which program? curta check gcd.py; --new NAME writes a first one")
     train = program
     if userfiles.is_file(program) or registry.known(program):
         verdicts = registry.check(program)
@@ -618,6 +666,7 @@ def page(run: str, trust: bool, member: int, out: Path | None) -> int:  # fmt: s
     if trust:
         folder.trust()
     notice(f"Page: {html.write_page(html.carried(folder), folder, member, out)}")
+    notice("Next: open it in a browser, or send it to somebody: it is one file, without a network.")
     return 0
 
 

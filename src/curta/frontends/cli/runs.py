@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 PAUSE = 2.0
 """Seconds between two looks at a job."""
 
-PART_STYLES = {
-    "whole": "green", "missing": "yellow", "damaged": "bold red", "foreign": "magenta",
-}  # fmt: skip
+PART_STYLES = {"whole": "green", "missing": "yellow", "damaged": "bold red"}
 STATE_STYLES = {"failed": "bold red", "running": "cyan", "finished": "green"}
 
 
@@ -197,9 +195,9 @@ def show_run(name: str, as_json: bool) -> int:
 def remove_runs(names: Sequence[str], yes: bool) -> int:
     """Remove runs, or comparisons with all their runs; what a process works on stays."""
     from curta.frontends.cli.display import notice
-    from curta.runs import removal
+    from curta.runs import folders
 
-    paths = [removal.path_of(name) for name in dict.fromkeys(names)]
+    paths = [folders.removable(name) for name in dict.fromkeys(names)]
     if not yes:
         listed = ", ".join(printable(path) for path in paths)
         try:
@@ -210,7 +208,7 @@ def remove_runs(names: Sequence[str], yes: bool) -> int:
             notice("Nothing was removed.")
             return 1
     for path in paths:
-        removal.remove(path)
+        folders.remove(path)
         notice(f"Removed {printable(path)}")
     return 0
 
@@ -264,9 +262,9 @@ def follow(path: Path, as_json: bool = False) -> int:
 
     from curta.frontends.cli.display import console, notice
     from curta.frontends.cli.training import show_comparison
-    from curta.frontends.run import Comparison
     from curta.runs.cluster import states
     from curta.runs.cluster.job import JobFolder
+    from curta.runs.comparison import Comparison
     from curta.runs.folders import COMPARISON
     from curta.training import devices
 
@@ -340,7 +338,7 @@ def print_logs(folder: "JobFolder", row: str) -> int:
     job = folder.read()
     if row and row not in job.runs:
         raise unknown(f"run of job {folder.name!r}", row, job.runs)
-    logs = [folder.log(name) for name in ([row] if row else job.runs)]
+    logs = [folder.of_run(name, "log") for name in ([row] if row else job.runs)]
     for number in range(0 if row else len(job.tasks)):
         logs += states.task_logs(folder, job, number)
     for path in logs:

@@ -3,34 +3,35 @@
 import functools
 import json
 import os
+import shlex
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from curta.config import launched, limits, system
-from curta.config.errors import UserError, printable, quoted, unknown
+from curta.config import launched, limits
+from curta.config.errors import Notice, UserError, printable, quoted, unknown
 from curta.config.table import Column, Table, counted
 from curta.frontends.cli import arguments
 from curta.frontends.cli.arguments import Destination, destination, destination_options
 
 if TYPE_CHECKING:
     from curta.evaluation.results import Evaluation
-    from curta.frontends.run import Comparison, Run
     from curta.probes.inside.interventions import Intervention
     from curta.runs.cluster.job import System
+    from curta.runs.comparison import Comparison
     from curta.runs.comparison_spec import Row
     from curta.runs.info import Stage
-    from curta.runs.session import Session
+    from curta.runs.run import Run
 
 
-def shared(command: Callable[..., int]) -> Callable[..., int]:
-    """Let srun or mpirun begin a command on several processes, all with the same words.
+def on_all_processes(command: Callable[..., int]) -> Callable[..., int]:
+    """Let srun or mpirun begin a command that trains on several processes, with the same words.
 
-    Process 0 carries the command out, and is the only one that prints; the others do their part
-    of its training and evaluation.
+    Process 0 alone prints. In the others, only the line of an error is printed.
     """
 
     @functools.wraps(command)
@@ -38,25 +39,40 @@ def shared(command: Callable[..., int]) -> Callable[..., int]:
         process = launched.process()
         if process.count == 1:
             return command(**options)
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        if not process.index:  # prints to a copy, so that what libraries print goes nowhere
-            output = sys.stdout
-            output.flush()
-            sys.stdout = os.fdopen(os.dup(1), "w", encoding=output.encoding, errors=output.errors)
-        os.dup2(nowhere, 1)
-        from curta.runs import following, team
-        from curta.training import devices
+        output = sys.stdout
+        output.flush()
+        # What libraries print goes nowhere, so process 0 prints to a copy of its output.
+        number = os.open(os.devnull, os.O_WRONLY) if process.index else os.dup(1)
+        sys.stdout = os.fdopen(number, "w", encoding=output.encoding, errors=output.errors)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        if process.index:
+            warnings.simplefilter("ignore", Notice)
+        import jax
+
+        from curta.training import devices, processes
 
         devices.configure()
         devices.join(process)
-        if process.index:
-            link = team.followed()
-            os.dup2(1, 2)  # from now on process 0 says what is wrong
-            following.follow(link)
-        with team.led(process):
-            return command(**options)
+        try:
+            with processes.peers():
+                code = command(**options)
+        except processes.PeerError as error:
+            print(f"curta: {error}", file=sys.stderr)
+            return 1
+        jax.distributed.shutdown()
+        return code
 
     return on_processes
+
+
+def on_first_process(command: Callable[..., int]) -> Callable[..., int]:
+    """Let process 0 alone carry out a command that srun or mpirun has begun on several."""
+
+    @functools.wraps(command)
+    def on_process(**options: Any) -> int:
+        return 0 if launched.process().index else command(**options)
+
+    return on_process
 
 
 DEMO = {"evaluation.digits": (20, 1000), "evaluation.count": 20}
@@ -89,7 +105,7 @@ SUMS = (
 @click.option("--tags", default="", metavar="A,B", help="Tags that wandb gives the run.")
 @click.option("--online", is_flag=True, help="Let wandb send while the run goes on.")
 @destination_options
-@shared
+@on_all_processes
 def train(
     words: tuple[str, ...],
     run: str | None,
@@ -134,10 +150,7 @@ def train(
     begun = begin(
         recipe or "addition", seeds or 1, run, changes, track or (), not no_evaluation, tracking
     )
-    code = complete(begun, place)
-    if is_demo and not code:
-        show_sums(begun)
-    return code
+    return complete(begun, place, show_sums if is_demo else None)
 
 
 def resume(name: str, trust: bool, steps: Any, place: Destination | None) -> int:
@@ -149,7 +162,9 @@ def resume(name: str, trust: bool, steps: Any, place: Destination | None) -> int
         if trust or steps is not None:
             option = "--trust" if trust else "training.steps"
             raise UserError(f"{option} is for a single run, and {name!r} is a comparison")
-        from curta.frontends.run import Comparison
+        if launched.process().count > 1:
+            raise UserError("several processes train one run; runs of a comparison take --on slurm")
+        from curta.runs.comparison import Comparison
         from curta.training import devices
 
         devices.configure()
@@ -163,8 +178,13 @@ def resume(name: str, trust: bool, steps: Any, place: Destination | None) -> int
     return complete(run, place)
 
 
-def complete(run: "Run", place: Destination | None = None) -> int:
-    """Do what is missing of a run, here or elsewhere, and print the results; the exit code."""
+def complete(
+    run: "Run", place: Destination | None = None, show: "Callable[[Run], None] | None" = None
+) -> int:
+    """Do what is missing of a run, here or elsewhere, and print the results; the exit code.
+
+    At the end `show` prints more of a run that has no wrong window.
+    """
     if place is not None:
         return hand_over(place, run.folder.path, [run.name])
     from curta.frontends.cli.display import notice, opening
@@ -180,6 +200,10 @@ def complete(run: "Run", place: Destination | None = None) -> int:
         return signal.code
     certificate = run.folder.read_certificate()
     if certificate is None or not certificate.wrong_seeds:
+        if run.folder.read_info().status == "finished":
+            if show is not None:
+                show(run)
+            show_next(run)
         return max(codes, default=0)
     seeds, members = certificate.wrong_seeds, certificate.members
     notice(
@@ -192,7 +216,7 @@ def complete(run: "Run", place: Destination | None = None) -> int:
     return 1
 
 
-def learn(run: "Session") -> None:
+def learn(run: "Run") -> None:
     """Train a run, with its progress on the screen."""
     from curta.frontends.cli.display import Learning
 
@@ -232,16 +256,29 @@ def run_stage(run: "Run", stage: "Stage") -> int:
 
 def show_sums(run: "Run") -> None:
     """Let the model add a few numbers, the first of a thousand digits."""
-    from rich.text import Text
-
     from curta.frontends.cli.display import answer_line, console
     from curta.problems.problem import parse
 
     for text, tokens in zip(SUMS, run.write(SUMS), strict=True):
         problem = parse(text)
         console().print(answer_line(problem, run.layout.answer(problem, tokens)))
-    command = f'{" ".join(system.command())} ask {run.name} "12+34"'
-    console().print(Text.assemble("\nAsk it yourself: ", (command, "bold")))
+
+
+def show_next(run: "Run") -> None:
+    """Say what can be done with a trained run."""
+    from curta.frontends.cli.display import next_steps
+    from curta.problems.operations import operation_named
+
+    name = shlex.quote(run.folder.address)
+    example = shlex.quote(operation_named(run.recipe.tasks[0].operator).example)
+    evaluated = run.folder.evaluation.exists()
+    next_steps(
+        *[(f"evaluate {name}", "ask it problems of many sizes")] * (not evaluated),
+        (f"ask {name} {example}", "let it calculate"),
+        (f"page {name}", "watch it write, in a browser"),
+        (f"probe {name}", "look inside"),
+        ("serve", "all runs, and new ones, in a browser"),
+    )
 
 
 def show_generalisation(run: "Run") -> None:
@@ -258,8 +295,8 @@ def show_evaluation(evaluation: "Evaluation", seeds: list[int]) -> None:
     from curta.frontends.cli.display import evaluation_lines, notice
     from curta.report.tables.evaluation import exact_match, named, trained_and_held_out
 
-    notice(exact_match(evaluation, seeds))
     for_screen = arguments.form() is None
+    notice(exact_match(evaluation, seeds, collapsed=for_screen))
     if evaluation.gaps and for_screen:
         notice(trained_and_held_out(evaluation.gaps, seeds))
     for line in evaluation_lines(evaluation):
@@ -324,7 +361,7 @@ def run_comparison(comparison: "Comparison", as_json: bool, place: Destination |
         return hand_over(place, comparison.path, folders, as_json)
     pace = comparison.pace()
 
-    def train(row: "Row", run: "Session") -> None:
+    def train(row: "Row", run: "Run") -> None:
         if arguments.form():
             return run.train()
         notice(entry_line(row, pace.at(row.name)))
@@ -345,7 +382,7 @@ def run_comparison(comparison: "Comparison", as_json: bool, place: Destination |
 def show_comparison(comparison: "Comparison", as_json: bool) -> None:
     """Print what a comparison found, and where its report is; as JSON the results alone."""
     from curta.config.typed import as_json as to_json
-    from curta.frontends.cli.display import notice
+    from curta.frontends.cli.display import next_steps, notice
     from curta.report.tables.comparison import comparison as table_of
 
     if as_json:
@@ -353,6 +390,14 @@ def show_comparison(comparison: "Comparison", as_json: bool) -> None:
         return
     notice(table_of(comparison.read_results()))
     notice(f"Report: {comparison.report}")
+    first, *others = (row.folder for row in comparison.spec.rows)
+    name = shlex.quote(comparison.name)
+    both = [shlex.quote(f"{comparison.name}/{folder}") for folder in (first, *others[:1])]
+    next_steps(
+        (f"report {name} --csv", "its tables"),
+        *[(f"evaluate {' --against '.join(both)}", "test a difference")] * bool(others),
+        (f"page {both[0]}", "watch one write, in a browser"),
+    )
 
 
 def hand_over(place: Destination, path: Path, runs: Sequence[str], as_json: bool = False) -> int:
@@ -394,7 +439,7 @@ def hand_over(place: Destination, path: Path, runs: Sequence[str], as_json: bool
 @arguments.recurrences
 @arguments.as_json
 @arguments.as_tables
-@shared
+@on_first_process
 def evaluate(
     words: tuple[str, ...],
     trust: bool,
@@ -413,7 +458,7 @@ def evaluate(
     from curta.evaluation.results import agrees
     from curta.frontends.api import load
     from curta.frontends.cli.display import Status, notice
-    from curta.runs.evaluations import named
+    from curta.runs.folders import evaluation_name
 
     names, settings = arguments.split(words)
     name = arguments.at_most_one(names, "run")
@@ -437,9 +482,9 @@ def evaluate(
     if not run.code_known:
         notice("These are problems that the run has kept: its program's code was not run (--trust)")
     if evaluation.changes:
-        notice(f"Kept beside the recipe's own: {named(evaluation.changes)}")
+        notice(f"Kept beside the recipe's own: {evaluation_name(evaluation.changes)}")
     if member is None:
-        notice(f"Report: {run.report}")
+        notice(f"Report: {run.folder.report}")
     return code
 
 
@@ -522,7 +567,7 @@ def certify(run: str, trust: bool, as_json: bool, check: bool) -> int:
         print(json.dumps(to_json(certificate)))
     else:
         notice(certificate_view(certificate, trained.program))
-        notice(f"Report: {trained.report}")
+        notice(f"Report: {trained.folder.report}")
     return int(not certificate.perfect)
 
 
@@ -620,7 +665,7 @@ def probe(
         print(json.dumps(to_json(table)))
         return 0
     notice(table_of(table))
-    notice(f"Report: {run.report}")
+    notice(f"Report: {run.folder.report}")
     return 0
 
 

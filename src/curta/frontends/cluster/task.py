@@ -1,13 +1,12 @@
 """A task: processes, one after the other, that do runs of a job, and what follows if one breaks.
 
-The work is done in a process of its own, so that a run which is killed, such as for want of memory,
-is a try that has failed, and the runs after it are done all the same. A signal is handed on; once
-the work is saved, Slurm is asked to queue the task again, by submitit's own handler.
+Another process does the work, so that a run that is killed, such as for want of memory, counts as
+a failed try, and the runs after it are done all the same. A signal is passed on; once the work is
+saved, submitit's own handler asks Slurm to queue the task again.
 
-This module is what submitit is given, and what a local task executes; it imports no JAX.
+Submitit calls this module, and a local task executes it; it imports no JAX.
 """
 
-import os
 import signal
 import subprocess
 import sys
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from curta.runs.cluster import queue
-from curta.runs.cluster.job import Job, JobFolder
+from curta.runs.cluster.job import JobFolder
 from curta.runs.interrupts import OF_TASKS, given
 
 MORE = 75
@@ -24,20 +23,25 @@ MORE = 75
 
 
 def work(folder: str, number: str) -> None:
-    """Does the runs of a task, in the folder of a run or a comparison; tries again what fails.
+    """Do the runs of a task, in the folder of a run or a comparison; try again what fails.
 
-    A task of Slurm's that was told to end is queued again, unless the job was cancelled.
+    A task of Slurm's that a signal has ended is queued again, unless the job was cancelled.
     """
-    requeue: Any = signal.getsignal(signal.SIGUSR2)  # what submitit has put there
-    place = JobFolder(Path(folder))
-    with place.alive(int(number)) as mine:
-        told = _Task(place, int(number)).work() if mine else None
-    if told is not None and _goes_on(place, int(number), told):
-        requeue(told, None)
+    requeue: Any = signal.getsignal(signal.SIGUSR2)  # the handler of submitit
+    job_folder = JobFolder(Path(folder))
+    with job_folder.alive(int(number)) as is_mine:
+        received = _work(job_folder, int(number)) if is_mine else None
+    job = job_folder.read()
+    if received is None or job.on == "local" or job.cancelled:
+        return
+    # SIGUSR2 says that its time is nearly over; SIGTERM alone that the machine is needed, or that
+    # the task is being cancelled, and then Slurm does not list it as running.
+    if received == signal.SIGUSR2 or queue.is_running(job.tasks[int(number)].id):
+        requeue(received, None)
 
 
 def again(folder: str, number: str) -> Any:
-    """What submitit submits for a task that is queued again: the same."""
+    """Return what submitit submits for a task that is queued again: the same."""
     from submitit.helpers import DelayedSubmission
 
     return DelayedSubmission(work, folder, number)
@@ -46,77 +50,42 @@ def again(folder: str, number: str) -> Any:
 work.checkpoint = again  # type: ignore[attr-defined]  # submitit looks for it there
 
 
-class _Task:
-    """A task at work, and the first signal that it was sent."""
+def _work(job_folder: JobFolder, number: int) -> int | None:
+    """Begin processes until no run is left, or a signal ends the task; return that signal.
 
-    def __init__(self, place: JobFolder, number: int) -> None:
-        self.place, self.number = place, number
-        self.job: Job = place.read()
-        self.told: int | None = None
-        self.process: subprocess.Popen[bytes] | None = None
-
-    def work(self) -> int | None:
-        """Until nothing is left, or a signal ends it, which is returned."""
-        self._bind()
-        with given(OF_TASKS, self._hand_on):
-            while code := self._one():
-                if self.told is not None and not self._stays():
-                    return self.told
-                if self.told is None and code != MORE:
-                    self._blame(code)
-                self.told = None
-        return None
-
-    def _stays(self) -> bool:
-        """Whether it need not be queued to go on: a local task, where it was not told to end."""
-        return self.job.on == "local" and self.told == signal.SIGUSR2
-
-    def _one(self) -> int:
-        """How one process ended that does some of the runs."""
-        command = [sys.executable, "-m", "curta.frontends.cluster.worker"]
-        self.process = subprocess.Popen([*command, str(self.place.path), str(self.number)])
-        if self.told is not None:  # before there was a process to hand it to
-            self.process.send_signal(self.told)
-        return self.process.wait()
-
-    def _blame(self, code: int) -> None:
-        """A try has failed that was at work in a process which is gone.
-
-        Raises RuntimeError if none was: then the next process would end in the same way.
-        """
-        how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
-        for name in self.job.tasks[self.number].runs:
-            if self.place.read_tries(name).task == self.number:
-                return self.place.fail_try(name, f"its process was {how}")
-        raise RuntimeError(f"a process was {how} before it began a run")
-
-    def _bind(self) -> None:
-        """Holds a local task to its share of the cores, where the system can do so."""
-        if self.job.on != "local" or not hasattr(os, "sched_setaffinity"):
-            return
-        from curta.runs.cluster.submission import local_cores
-
-        visible, count = sorted(os.sched_getaffinity(0)), local_cores(self.job)
-        first = self.number * count
-        os.sched_setaffinity(0, {visible[(first + one) % len(visible)] for one in range(count)})
-
-    def _hand_on(self, number: int, frame: Any) -> None:
-        self.told = self.told or number
-        if self.process is not None:
-            with suppress(ProcessLookupError):
-                self.process.send_signal(number)
-
-
-def _goes_on(place: JobFolder, number: int, told: int) -> bool:
-    """Whether a task that was told to end is to be queued again.
-
-    SIGUSR2 says that its time is nearly over, SIGTERM alone that the machine is wanted, or that it
-    is being cancelled: then Slurm does not count it among the running ones any more.
+    Raises RuntimeError if a process broke before it began a run: the next would break as well.
     """
-    job = place.read()
-    if job.on == "local" or job.cancelled:
-        return False
-    return told == signal.SIGUSR2 or queue.is_running(job.tasks[number].id)
+    job, received = job_folder.read(), None
+    process: subprocess.Popen[bytes] | None = None
+
+    def pass_on(signal_number: int, frame: Any) -> None:
+        nonlocal received
+        received = received or signal_number
+        if process is not None:
+            with suppress(ProcessLookupError):
+                process.send_signal(signal_number)
+
+    command = [sys.executable, "-m", "curta.frontends.cluster.worker"]
+    with given(OF_TASKS, pass_on):
+        while True:
+            process = subprocess.Popen([*command, str(job_folder.path), str(number)])
+            if received is not None:  # it came before there was a process
+                process.send_signal(received)
+            code = process.wait()
+            if not code:
+                return None
+            if received is None and code != MORE:
+                killed_by = signal.Signals(-code).name if code < 0 else ""
+                how = f"killed by {killed_by}" if killed_by else f"ended with code {code}"
+                runs = job.tasks[number].runs
+                broken = (name for name in runs if job_folder.read_tries(name).task == number)
+                name = next(broken, None)
+                if name is None:
+                    raise RuntimeError(f"a process was {how} before it began a run")
+                job_folder.fail_try(name, f"its process was {how}")
+            elif received is not None and (job.on, received) != ("local", signal.SIGUSR2):
+                return received
+            received = None
 
 
 if __name__ == "__main__":

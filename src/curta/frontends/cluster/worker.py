@@ -1,4 +1,4 @@
-"""The process that does runs of a task: trains, evaluates, and writes down how each try ended."""
+"""The process that does runs of a task: it trains, evaluates, and records how each try ended."""
 
 import os
 import sys
@@ -13,78 +13,68 @@ from curta.config.errors import UserError, as_line
 from curta.frontends.cli.display import Status, entry_line, notice
 from curta.frontends.cli.training import complete, learn
 from curta.frontends.cluster.task import MORE
-from curta.frontends.run import Comparison, Run
 from curta.runs import interrupts
 from curta.runs.cluster.job import JobFolder
+from curta.runs.comparison import Comparison
 from curta.runs.folders import COMPARISON, Folder
+from curta.runs.run import Run
 from curta.training import devices
 
 
 def main(folder: str, number: str) -> int:
-    """Does runs of a task; the exit code is that of the signal which has ended it, or `MORE`."""
+    """Do runs of a task; the exit code is that of the signal that ended it, or `MORE`."""
     try:
         with interrupts.patient():
-            return _Worker(JobFolder(Path(folder)), int(number)).work()
+            return _work(JobFolder(Path(folder)), int(number))
     except interrupts.Interrupted as signal:
         return signal.code
 
 
-class _Worker:
-    """Goes through the runs of a task, and takes those that nobody else is at."""
-
-    def __init__(self, place: JobFolder, number: int) -> None:
-        self.place, self.number = place, number
-        self.job = place.read()
-        sys.argv[:] = self.job.command  # a run says by which words it was begun
-        devices.configure()
-
-    def work(self) -> int:
-        waiting, done = deque(self.job.tasks[self.number].runs), 0
-        while waiting:
-            if done == self.job.cluster.runs:
-                return MORE
-            name = waiting.popleft()
-            with self.place.claimed(name) as mine:
-                if not mine or not self._is_wanted(name):
-                    continue
-                done += 1
-                self._try(name)
-            waiting.append(name)  # where it has failed it is tried again, after the others
-        return 0
-
-    def _is_wanted(self, name: str) -> bool:
-        """Whether a run is not finished, and has not failed too often."""
-        failures = self.place.read_tries(name).failures
-        return failures <= self.job.cluster.retries and not self.place.is_finished(name)
-
-    def _try(self, name: str) -> None:
-        self.place.begin_try(name, self.number)
-        with _printing_to(self.place.log(name)):
-            try:
-                self._carry_out(name)
-                interrupts.check()
-                self.place.end_try(name)
-            except interrupts.Interrupted:
-                self.place.requeue_try(name)
-                raise
-            except Exception as error:
-                self.place.fail_try(name, _told(error))
-
-    def _carry_out(self, name: str) -> None:
-        """Does a run: a row of the comparison, or the only one."""
-        path = self.place.path
-        if not (path / COMPARISON).exists():
-            complete(Run(Folder(path)))
-            return
-        made = Comparison.load(str(path), only=name)
-        (row,) = made.spec.rows
-        notice(entry_line(row, f"task {self.number}"))
-        with Status() as status:
-            made.complete(row, lambda row, run: learn(run), status.say)
+def _work(job_folder: JobFolder, number: int) -> int:
+    """Go through the runs of a task, and do those that no other process works on."""
+    job = job_folder.read()
+    sys.argv[:] = job.command  # a run records the words that began it
+    devices.configure()
+    waiting, done = deque(job.tasks[number].runs), 0
+    while waiting:
+        if done == job.cluster.runs:
+            return MORE
+        name = waiting.popleft()
+        with job_folder.claimed(name) as is_mine:
+            tries = job_folder.read_tries(name)
+            has_failed = tries.failures > job.cluster.retries
+            if not is_mine or has_failed or job_folder.is_finished(name):
+                continue
+            done += 1
+            job_folder.update_tries(name, task=number)
+            with _printing_to(job_folder.of_run(name, "log")):
+                try:
+                    _complete(job_folder.path, name, number)
+                    interrupts.check()
+                    job_folder.update_tries(name, task=None)
+                except interrupts.Interrupted:
+                    job_folder.update_tries(name, task=None, requeued=tries.requeued + 1)
+                    raise
+                except Exception as error:
+                    job_folder.fail_try(name, _line(error))
+        waiting.append(name)  # where it has failed it is tried again, after the others
+    return 0
 
 
-def _told(error: Exception) -> str:
-    """What went wrong, in one line; of what is no user's mistake the traceback is printed."""
+def _complete(path: Path, name: str, number: int) -> None:
+    """Do a run: a row of the comparison, or the only one."""
+    if not (path / COMPARISON).exists():
+        complete(Run(Folder(path)))
+        return
+    comparison = Comparison.load(str(path), only=name)
+    (row,) = comparison.spec.rows
+    notice(entry_line(row, f"task {number}"))
+    with Status() as status:
+        comparison.complete(row, lambda row, run: learn(run), status.say)
+
+
+def _line(error: Exception) -> str:
+    """Return an error in one line; print the traceback unless it is a user's mistake."""
     if isinstance(error, UserError):
         print(f"curta: {error}", file=sys.stderr)
         return as_line(str(error))
@@ -94,7 +84,7 @@ def _told(error: Exception) -> str:
 
 @contextmanager
 def _printing_to(path: Path) -> Iterator[None]:
-    """Within the block all that this process prints is added to a file."""
+    """Append to a file all that this process prints within the block."""
     before = [os.dup(number) for number in (1, 2)]
     handle = files.open_end(path)
     _point(handle, handle)
@@ -107,7 +97,7 @@ def _printing_to(path: Path) -> Iterator[None]:
 
 
 def _point(out: int, err: int) -> None:
-    """Standard output and standard error go there from now on."""
+    """Let standard output and standard error go there from now on."""
     sys.stdout.flush()
     sys.stderr.flush()
     os.dup2(out, 1)

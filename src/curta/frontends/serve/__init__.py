@@ -4,7 +4,8 @@
 a browser may do with the answer. What is shown comes from the files of the runs: `listing.py`
 finds them, `cached_pages.py` makes their reports and pages anew where these are older, `live.py`
 hands out the metrics of a run in training as they are written. Nothing is ever taken from an
-address but a name that was found before, or that of a file in `static`.
+address but a name that was found before, or that of a file in `static`. `playground.py` is the form
+of a new run, and `trainings.py` the queue of trainings that pages may begin and stop, with a token.
 """
 
 from curta.frontends.serve.server import serve

@@ -6,7 +6,7 @@ They are kept in the cache: a run's own folder is written by its owner alone.
 import hashlib
 import tempfile
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -51,9 +51,16 @@ def compared(folder: Path) -> bytes:
     return _kept(key, lambda out: write(str(folder), out))
 
 
+def together(folders: Sequence[Path]) -> bytes:
+    """The report of several runs side by side."""
+    sources = [path for folder in folders for path in _files(folder, _REPORTED)]
+    key = _key(f"together {[str(folder.resolve()) for folder in folders]}", sources)
+    return _kept(key, lambda out: write([str(folder) for folder in folders], out))
+
+
 def page(folder: Path, member: int) -> bytes:
     """The page in which a member calculates; UserError where there can be none."""
-    called = folders.address(folder)
+    called = folders.Folder(folder).address
     key = _key(f"page {member} {folder.resolve()} {called}", _files(folder, _CALCULATES))
     return _kept(key, lambda out: load(str(folder)).write_page(member, out / "page.html"))
 

@@ -2,6 +2,7 @@
 
 import math
 import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -13,6 +14,9 @@ from curta.export.html import page_refusal
 from curta.runs import folders, metrics
 from curta.runs.folders import Folder
 from curta.runs.info import STAGES, RunInfo
+
+POINTS = 40
+"""Points of a sparkline, at most."""
 
 Name = tuple[str, ...]
 """A run's name, or a comparison's and that of a run within it."""
@@ -33,6 +37,8 @@ class Row:
     evaluated: float | None = None
     """Exact match in the hardest row of the evaluation, median over members."""
     slices: int = 0
+    curve: tuple[float, ...] = ()
+    """Exact match on training problems, at moments spread evenly over its training."""
     calculates: bool = False
     """Whether there can be a page in which a member calculates."""
 
@@ -40,6 +46,21 @@ class Row:
     def running(self) -> bool:
         """Whether its training is still to come, or it is being worked on."""
         return self.info is not None and self.info.status in ("created", *STAGES)
+
+    @property
+    def sparkline(self) -> str:
+        """The points of its curve in a box of 100 x 24."""
+        last = max(1, len(self.curve) - 1)
+        return " ".join(
+            f"{100 * number / last:.1f},{22 - 20 * share:.1f}"
+            for number, share in enumerate(self.curve)
+        )
+
+    @property
+    def score(self) -> float:
+        """What a list is sorted by: of runs that are not evaluated, exact match in training."""
+        known = self.evaluated if self.evaluated is not None else self.learned
+        return -1.0 if known is None else known
 
 
 @dataclass(frozen=True)
@@ -71,11 +92,31 @@ def comparison_folders() -> dict[Name, Path]:
     return {(name,): folders.root() / name for name in folders.comparisons()}
 
 
-def rows() -> list[Row]:
-    """All runs of no comparison: those that run first, then the newest."""
-    found = [row(name, path) for name, path in run_folders().items() if len(name) == 1]
-    newest = sorted(found, key=lambda one: one.info.created if one.info else "", reverse=True)
-    return sorted(newest, key=lambda one: not one.running)
+ORDERS: dict[str, Callable[[Row], Any]] = {
+    "newest first": lambda row: row.info.created if row.info else "",
+    "most exact first": lambda row: row.score,
+    "longest first": lambda row: row.seconds or 0.0,
+}
+"""How a list may be sorted, the largest first; always after those that run."""
+
+
+def sorted_rows(words: str = "", order: str = "") -> list[Row]:
+    """Return the runs of no comparison: those that run first, then by an order of ORDERS.
+
+    Only those that hold each of the words in their name, recipe, summary or status.
+    """
+    rows = [row(name, path) for name, path in run_folders().items() if len(name) == 1]
+
+    def matches(one: Row) -> bool:
+        about = [*one.name, one.summary, one.error]
+        about += [one.info.recipe, one.info.status] if one.info else []
+        text = " ".join(about).casefold()
+        return all(word in text for word in words.casefold().split())
+
+    newest = ORDERS["newest first"]
+    chosen = sorted(filter(matches, rows), key=newest, reverse=True)
+    chosen.sort(key=ORDERS.get(order, newest), reverse=True)
+    return sorted(chosen, key=lambda row: not row.running)
 
 
 def comparisons() -> list[Compared]:
@@ -101,6 +142,7 @@ def row(name: Name, path: Path) -> Row:
         max((line.step for line in last), default=0),
         max((line.seconds for line in last), default=None),
         _median([line.exact_match for line in last]), min(found, default=None), len(found),
+        _curve(*_version(folder.metrics)),
         bool(info.checkpoint) and _calculates(recipe, info.parameters or 0),
     )  # fmt: skip
 
@@ -127,6 +169,13 @@ def _evaluated(path: Path, written: Version) -> tuple[float, ...]:
     """Exact match in every row of the evaluation, median over members."""
     found = Folder(path.parent).read_evaluation()
     return tuple(median(row.exact_match) for row in found.lengths) if found else ()
+
+
+@lru_cache(4096)
+def _curve(path: Path, written: Version) -> tuple[float, ...]:
+    """Exact match on training problems, at moments spread evenly; of any member."""
+    rows = metrics.read_evenly(path, POINTS)
+    return tuple(row.exact_match for row in rows if row.exact_match is not None)
 
 
 @lru_cache(4096)

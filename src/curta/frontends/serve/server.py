@@ -1,4 +1,4 @@
-"""Who may ask: this machine, under its own name, to read."""
+"""Who may ask: this machine, under its own name."""
 
 import asyncio
 import contextlib
@@ -16,6 +16,7 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from curta.config.errors import UserError
 from curta.frontends.serve import site
 from curta.frontends.serve.policy import StrictHeaders
+from curta.frontends.serve.trainings import Trainings
 from curta.runs import folders
 
 HERE = "127.0.0.1"
@@ -33,6 +34,7 @@ APP = Starlette(
     ],
     exception_handlers=site.REFUSALS,
 )
+APP.state.trainings = Trainings()
 
 
 def serve(port: int, say: Callable[[str], object] = print) -> int:
@@ -41,6 +43,7 @@ def serve(port: int, say: Callable[[str], object] = print) -> int:
         say(f"The runs in {str(folders.root())!r}: {address(opened)} (Ctrl-C ends it)")
         with running(opened) as thread, contextlib.suppress(KeyboardInterrupt):
             thread.join()
+    APP.state.trainings.end()
     say("Ended.")
     return 0
 

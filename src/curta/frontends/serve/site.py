@@ -2,10 +2,15 @@
 
 import mimetypes
 import re
+import secrets
+import shlex
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
-from starlette.convertors import IntegerConvertor, register_url_convertor
+import pydantic
+from starlette.concurrency import run_in_threadpool
+from starlette.convertors import IntegerConvertor, StringConvertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
@@ -13,9 +18,12 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from curta.config.errors import UserError
+from curta.config.recipe import grouped
 from curta.config.typed import as_json
-from curta.frontends.serve import cached_pages, listing, live, policy
+from curta.frontends.serve import cached_pages, listing, live, playground, policy
+from curta.frontends.serve.trainings import Trainings
 from curta.report.rendering import render
+from curta.runs import folders
 
 _HERE = Path(__file__).parent
 
@@ -28,15 +36,63 @@ class _Member(IntegerConvertor):
     regex = "0|[1-9][0-9]{0,5}"
 
 
+class _Action(StringConvertor):
+    """What a page may have done."""
+
+    regex = "check|train|stop|resume"
+
+
 register_url_convertor("member", _Member())
+register_url_convertor("action", _Action())
+
+MOST_SENT = 1 << 16
+"""Bytes of what a page sends."""
+
+MOST_CHOSEN = 12
+"""Runs that are shown together."""
 
 
 def index(request: Request) -> Response:
+    query = request.query_params
     page = render(
-        "serve/index.html", rows=listing.rows(), compared=listing.comparisons(), address=address,
+        "serve/index.html",
+        rows=listing.sorted_rows(query.get("find", ""), query.get("sort", "")),
+        compared=listing.comparisons(),
+        trainings=trainings_of(request),
+        address=address,
         place=_place,
-    )  # fmt: skip
+        orders=listing.ORDERS,
+        query=query,
+    )
     return HTMLResponse(page)
+
+
+def new_run(request: Request) -> Response:
+    """The playground's form, of the recipe and with the changes that the address names."""
+    settings = dict(request.query_params)
+    form = playground.form(settings.pop("recipe", "addition"), settings)
+    trainings = trainings_of(request)
+    page = render("serve/playground.html", form=form, groups=grouped(), token=trainings.token)
+    return HTMLResponse(page)
+
+
+def overlay(request: Request) -> Response:
+    """The curves of several runs in one plot."""
+    return HTMLResponse(render("serve/overlay.html", runs=_chosen(request), place=_place))
+
+
+def together(request: Request) -> Response:
+    """The report of several runs side by side."""
+    every = listing.run_folders()
+    return _isolated(cached_pages.together([every[name] for name in _chosen(request)]))
+
+
+def _chosen(request: Request) -> list[listing.Name]:
+    """The runs that an address names; HTTPException unless there are two or more, all known."""
+    names = [tuple(text.split("/")) for text in request.query_params.getlist("run")]
+    if not 2 <= len(names) <= MOST_CHOSEN or not listing.run_folders().keys() >= {*names}:
+        raise HTTPException(404)
+    return names
 
 
 def home(request: Request) -> Response:
@@ -48,10 +104,14 @@ def home(request: Request) -> Response:
 
 
 def watched(request: Request) -> Response:
-    row = listing.row(_name(request), _folder(request))
-    if row.error:
-        raise UserError(row.error)
-    return HTMLResponse(render("serve/watched.html", row=row))
+    """A run as it trains; one that waits in the queue has a page already."""
+    name, trainings = _name(request), trainings_of(request)
+    row, job = listing.Row(name, None), trainings.jobs.get("/".join(name))
+    if job is None or name in listing.run_folders():
+        row = listing.row(name, _folder(request))
+        if row.error:
+            raise UserError(row.error)
+    return HTMLResponse(render("serve/watched.html", row=row, token=trainings.token))
 
 
 def report(request: Request) -> Response:
@@ -66,9 +126,85 @@ def page(request: Request) -> Response:
 
 
 def metrics(request: Request) -> Response:
-    return JSONResponse(
-        as_json(live.since(_folder(request), request.query_params.get("after", "")))
-    )
+    """What is new of a run; of one that only waits to be begun, how long the queue is."""
+    trainings, name = trainings_of(request), "/".join(_name(request))
+    job = {"job": trainings.state(name), "ahead": trainings.ahead(name)}
+    if _name(request) not in listing.run_folders() and name in trainings.jobs:
+        return JSONResponse(job | {"error": trainings.jobs[name].error})
+    news = live.since(_folder(request), request.query_params.get("after", ""))
+    return JSONResponse(as_json(news) | job)
+
+
+def windows(request: Request) -> Response:
+    return JSONResponse(live.windows(_folder(request)))
+
+
+async def act(request: Request) -> Response:
+    """Check an order, begin a training, stop one, or go on with one: for the server's own pages.
+
+    A foreign page cannot read the token, and a browser says where a request comes from.
+    """
+    origin, token = request.headers.get("Origin", ""), request.headers.get("X-Curta-Token", "")
+    here = f"http://{request.headers.get('Host', '')}"
+    trainings = trainings_of(request)
+    if origin != here or not secrets.compare_digest(token.encode(), trainings.token.encode()):
+        return JSONResponse({"error": "this page is not of this server: load it again"}, 403)
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MOST_SENT:
+            return JSONResponse({"error": "that is too long"}, 413)
+    action = {"check": _check, "train": _train, "stop": _stop, "resume": _resume}[
+        request.path_params["action"]
+    ]
+    try:
+        return JSONResponse(await run_in_threadpool(action, trainings, body))
+    except (UserError, pydantic.ValidationError) as error:
+        return JSONResponse({"error": str(error).splitlines()[0]}, 400)
+
+
+def _check(trainings: Trainings, body: bytes) -> dict[str, Any]:
+    order = playground.Order.model_validate_json(body)
+    command = shlex.join(["curta", *order.words])
+    return {"errors": playground.errors(order), "command": command}
+
+
+def _train(trainings: Trainings, body: bytes) -> dict[str, Any]:
+    order = playground.Order.model_validate_json(body)
+    if errors := playground.errors(order):
+        return {"errors": errors}
+    names = folders.numbered(order.run or order.recipe.rpartition("/")[2])
+    taken = listing.run_folders()
+    run = next(name for name in names if (name,) not in taken and trainings.state(name) == "ended")
+    trainings.submit(run, [*order.words, "--run", run])
+    return {"page": _place((run,)) + "live.html"}
+
+
+def _stop(trainings: Trainings, body: bytes) -> dict[str, Any]:
+    trainings.stop(_Named.model_validate_json(body).run)
+    return {}
+
+
+def _resume(trainings: Trainings, body: bytes) -> dict[str, Any]:
+    """Go on with a run of the runs folder, by its name alone."""
+    name = _Named.model_validate_json(body).run
+    if (name,) not in listing.run_folders():
+        raise UserError(f"no run is named {name!r}")
+    trainings.submit(name, ["train", "--resume", str(folders.root() / name)])
+    return {}
+
+
+class _Named(pydantic.BaseModel, extra="forbid"):
+    """What a page sends of a run that is there."""
+
+    run: str = pydantic.Field(max_length=200)
+
+
+def trainings_of(request: Request) -> Trainings:
+    """The queue of this server."""
+    trainings = request.app.state.trainings
+    assert isinstance(trainings, Trainings)
+    return trainings
 
 
 def report_style(request: Request) -> Response:
@@ -117,14 +253,18 @@ def _folder(request: Request) -> Path:
 
 
 def _isolated(content: bytes) -> Response:
-    """A page from a run's folder, with a link back to all runs that the file itself lacks."""
-    back = '<p><a href="/">All runs</a></p>'
+    """A page from a run's folder, with links to the other pages that the file itself lacks."""
+    back = '<p class="row"><a href="/">All runs</a> <a href="/playground.html">New run</a></p>'
     page = re.sub("<body[^>]*>", lambda body: body[0] + back, content.decode(), count=1)
     return HTMLResponse(page, headers=policy.isolated(page))
 
 
 ROUTES = [
     Route("/", index),
+    Route("/playground.html", new_run),
+    Route("/overlay.html", overlay),
+    Route("/together.html", together),
+    Route("/trainings/{action:action}", act, methods=["POST"]),
     Route("/style.css", report_style),
     *(
         Route(f"/runs/{name}/{leaf}", endpoint)
@@ -134,6 +274,7 @@ ROUTES = [
             "live.html": watched,
             "report.html": report,
             "metrics.json": metrics,
+            "windows.json": windows,
             "page-{member:member}.html": page,
         }.items()
     ),

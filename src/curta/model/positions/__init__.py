@@ -27,18 +27,21 @@ BUILDERS: dict[type, str] = {
     positions.UserEncoding: "user.build_user",
     positions.Window: "window.build_window",
 }
-"""The function that makes an encoding of its settings; its module is imported on first use."""
+"""For each class of settings the function that builds the encoding, imported on first use."""
 
 
 def build(settings: Positions, shape: "Shape") -> "Encoding":
-    """The encoding, its weights described but not drawn; UserError where it does not fit."""
+    """Return the encoding, its weights described but not drawn.
+
+    Raises UserError if the model or layout cannot have these positions.
+    """
     module, function = BUILDERS[type(settings)].split(".")
     encoding: Encoding = getattr(import_module(f"{__name__}.{module}"), function)(settings, shape)
     return encoding
 
 
 def encoding(recipe: Recipe, layout: "Layout") -> "Encoding":
-    """The encoding of a recipe, for texts of that layout."""
+    """Return the encoding of a recipe for texts of this layout."""
     from curta.model.positions.base import Shape
 
     model = recipe.model

@@ -1,4 +1,4 @@
-"""Encodings that add a bias to attention scores, by how far a key stands from its query."""
+"""Encodings that add a bias to attention scores, by the distance of a key from its query."""
 
 from dataclasses import replace
 from typing import Any
@@ -11,25 +11,26 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from curta.config.positions import FIRE, T5, ALiBi
 from curta.layouts import ShapeBounds, TokenPositions
-from curta.model.positions.base import Encoding, Shape, VisibleKeys, distances, one_for_all
+from curta.model.positions.base import Encoding, Shape, VisibleKeys, distances, first_text
 from curta.model.positions.vectors import check_subset, subset
 from curta.model.weights import Weight, constant, normal
 
 
 def build_alibi(settings: ALiBi, shape: Shape) -> Encoding:
-    slopes = series(shape.heads)
+    heads = shape.heads
+    slopes = np.exp2(-8.0 * np.arange(1, heads + 1) / heads).astype(np.float32)
     if not settings.learned:
         return ALiBiEncoding(tuple(slopes.tolist()))
     return LearnedALiBiEncoding(constant(np.tile(slopes, (shape.num_attention_layers, 1))))
 
 
 class ALiBiEncoding(Encoding):
-    """ALiBi: attention scores fall off in a straight line with the distance, head by head.
+    """ALiBi: attention scores fall linearly with the distance, with a slope for each head.
 
-    The score of key j for query i has slope x (j - i) added. Slopes are the geometric series
-    of the paper, 2^(-8h/heads) for h = 1 to heads, for any number of heads (the authors'
-    code takes another series where that number is no power of two). Learned slopes begin
-    there, and each attention layer then has its own.
+    The bias of key j for query i is slope x (j - i). Slopes are the geometric series of the paper,
+    2^(-8h/heads) for h = 1 to heads, for any number of heads (the authors' code uses another
+    series if that number is no power of two). Learned slopes start there, and differ between
+    attention layers.
     Source: Press et al., arXiv 2108.12409.
     """
 
@@ -38,10 +39,12 @@ class ALiBiEncoding(Encoding):
     def bias(
         self, layer: Any, visible_keys: VisibleKeys
     ) -> Float[Array, "#batch heads queries keys"]:
-        return sloped(jnp.array(self.slopes), visible_keys)
+        return linear_bias(jnp.array(self.slopes), visible_keys)
 
 
 class LearnedALiBiEncoding(Encoding):
+    """ALiBi with trained slopes."""
+
     slopes: Weight  # attention_layers heads
 
     @property
@@ -51,19 +54,15 @@ class LearnedALiBiEncoding(Encoding):
     def bias(
         self, layer: Any, visible_keys: VisibleKeys
     ) -> Float[Array, "#batch heads queries keys"]:
-        return sloped(layer, visible_keys)
+        return linear_bias(layer, visible_keys)
 
 
-def series(heads: int) -> Float[np.ndarray, " heads"]:
-    """2^(-8/heads), and its powers."""
-    return np.exp2(-8.0 * np.arange(1, heads + 1) / heads).astype(np.float32)
-
-
-def sloped(
+def linear_bias(
     slopes: Float[Array, " heads"], visible_keys: VisibleKeys
 ) -> Float[Array, "#batch heads queries keys"]:
-    away = jnp.abs(distances(one_for_all(visible_keys))).astype(jnp.float32)
-    return -slopes[None, :, None, None] * away[:, None]
+    """Return -slope x |distance| for each head."""
+    distance = jnp.abs(distances(first_text(visible_keys))).astype(jnp.float32)
+    return -slopes[None, :, None, None] * distance[:, None]
 
 
 def build_t5(settings: T5, shape: Shape) -> Encoding:
@@ -74,9 +73,9 @@ def build_t5(settings: T5, shape: Shape) -> Encoding:
 class T5Encoding(Encoding):
     """T5's relative bias: a learned number per head for each bucket of distances.
 
-    The first half of the buckets are distances 0, 1, 2 ...; the others grow as the logarithm,
-    up to `max_distance`; whatever is farther shares the last one. This is the causal form.
-    As in T5, one table serves all blocks. Its queries are not scaled down, ours are.
+    The first half of the buckets hold one distance each, 0, 1, 2 ...; the others grow
+    logarithmically up to `max_distance`; all larger distances share the last one. This is the
+    causal form. As in T5, all blocks share one table. T5 does not scale scores, Curta does.
     Source: Raffel et al., arXiv 1910.10683, and `_relative_position_bucket` of its code.
     """
 
@@ -87,15 +86,15 @@ class T5Encoding(Encoding):
         self, layer: Any, visible_keys: VisibleKeys
     ) -> Float[Array, "#batch heads queries keys"]:
         count = len(self.table)
-        known = jnp.asarray(buckets(count, self.max_distance))
-        bucket = known[jnp.clip(distances(one_for_all(visible_keys)), 0, self.max_distance)]
+        bucket_of = jnp.asarray(buckets(count, self.max_distance))
+        bucket = bucket_of[jnp.clip(distances(first_text(visible_keys)), 0, self.max_distance)]
         # A matrix product, not `table[bucket]`: its gradient is one too, not a serial scatter.
         chosen = jax.nn.one_hot(bucket, count, dtype=self.table.dtype)
         return jnp.moveaxis(chosen @ self.table, -1, 1)
 
 
 def buckets(count: int, max_distance: int) -> Int[np.ndarray, " distances"]:
-    """The bucket of each distance from 0 to `max_distance`."""
+    """Return the bucket of each distance from 0 to `max_distance`."""
     exact = count // 2
     distance = np.arange(max_distance + 1)
     ratio = np.log(np.maximum(distance, exact) / exact) / np.log(max_distance / exact)
@@ -104,12 +103,12 @@ def buckets(count: int, max_distance: int) -> Int[np.ndarray, " distances"]:
 
 
 THRESHOLD = 512.0
-"""Position below which distances are not taken relative to the query's, times `m`."""
+"""Times `m`, the query position below which distances are relative to this instead of to it."""
 
 
 def build_fire(settings: FIRE, shape: Shape) -> Encoding:
     blocks, hidden, heads = shape.num_attention_layers, settings.hidden, shape.heads
-    maps = Maps(
+    maps = FIREWeights(
         scale=constant(np.full(blocks, 0.1)),
         threshold=constant(np.ones(blocks)),
         up=normal(blocks, hidden, scale=(2 / (1 + hidden)) ** 0.5),
@@ -120,8 +119,8 @@ def build_fire(settings: FIRE, shape: Shape) -> Encoding:
     return FIREEncoding(maps, len(shape.layout.axes), settings.max_length)
 
 
-class Maps(eqx.Module):
-    """What every attention layer learns, stacked along a leading axis."""
+class FIREWeights(eqx.Module):
+    """Weights of the bias network of every attention layer, stacked along a leading axis."""
 
     scale: Weight  # blocks
     threshold: Weight  # blocks
@@ -132,27 +131,27 @@ class Maps(eqx.Module):
 
 
 class FIREEncoding(Encoding):
-    """FIRE: a score bias that a small network learns from the distance, relative to where it is.
+    """FIRE: a small network maps the distance, relative to the query's position, to a score bias.
 
     For a query at p_i and a key at p_j, every attention layer has
 
         (log(|c (p_i - p_j)| + 1)) / (log(|c max(p_i, |512 m|)| + 1) + 1e-6)
 
-    pass through a linear layer to 32 features, ReLU, and a linear layer to one bias a head;
-    c begins at 0.1 and m at 1, both learned. With `max_length`, positions are a sorted random
-    subset of 0 to `max_length` - 1 in training, one for each block, shared by the batch;
-    otherwise they are the indices. This is McLeish et al.'s form (arXiv 2405.17399, class
-    `FIRE` of their code) of Li et al., arXiv 2310.04418. Their linear layers begin as Xavier
+    pass through a linear layer to `hidden` features, ReLU, and a linear layer to one bias a head;
+    c starts at 0.1 and m at 1, both learned. With `max_length`, positions in training are a sorted
+    random subset of 0 to `max_length` - 1, one for each block, shared by the batch; otherwise they
+    are the indices. This is McLeish et al.'s form (arXiv 2405.17399, class
+    `FIRE` of their code) of Li et al., arXiv 2310.04418. Their linear layers start as Xavier
     normal times a factor for deep networks, which is left out here, with biases of 0.
     """
 
-    maps: Maps
+    maps: FIREWeights
     axes: int = eqx.field(static=True)
     max_length: int = eqx.field(static=True)
 
     @property
     def layers(self) -> Any:
-        """Each block's maps and its number."""
+        """The weights of each block, and its number."""
         return self.maps, jnp.arange(len(self.maps.scale))
 
     def check(self, bounds: ShapeBounds, *, training: bool = False) -> None:
@@ -160,7 +159,7 @@ class FIREEncoding(Encoding):
             check_subset(bounds, self.max_length)
 
     def shift_batch(self, where: TokenPositions, key: PRNGKeyArray) -> TokenPositions:
-        """Each block's positions, as further coordinates."""
+        """Draw the positions of each block; they become further coordinates."""
         if not self.max_length:
             return where
         keys = jax.random.split(key, len(self.maps.scale))
@@ -174,7 +173,7 @@ class FIREEncoding(Encoding):
         self, layer: Any, visible_keys: VisibleKeys
     ) -> Float[Array, "#batch heads queries keys"]:
         maps, number = layer
-        visible_keys = one_for_all(visible_keys)
+        visible_keys = first_text(visible_keys)
         query = self._positions(visible_keys.queries, number)[:, :, None]
         key = self._positions(visible_keys.keys, number)[:, None, :]
         least = jnp.abs(maps.threshold * THRESHOLD)
@@ -182,13 +181,13 @@ class FIREEncoding(Encoding):
         far = jnp.log(jnp.abs(maps.scale * jnp.maximum(query, least)) + 1)
         relative = (near / (far + 1e-6))[..., None]
         up, up_bias, down_bias = (
-            part[None, None, None] for part in (maps.up, maps.up_bias, maps.down_bias)
+            row[None, None, None] for row in (maps.up, maps.up_bias, maps.down_bias)
         )
         features = jax.nn.relu(relative * up + up_bias)
         return jnp.moveaxis(features @ maps.down + down_bias, -1, 1)
 
     def _positions(self, where: TokenPositions, number: Array) -> Float[Array, "batch time"]:
-        """Where tokens stand for one block: at what was drawn for it, else at their index."""
+        """Return the positions of tokens in one block: drawn in training, else their index."""
         drawn = where.coordinates[..., self.axes :]
         position = drawn[..., number] if drawn.shape[-1] else where.index
         return position.astype(jnp.float32)

@@ -1,8 +1,8 @@
-"""Rotary position embedding: queries and keys turned by angles that grow with the index.
+"""Rotary position embedding: queries and keys are rotated by angles that grow with the index.
 
 Source: Su et al., RoFormer, arXiv 2104.09864. With `over` "heads" the angle grows with the number
-of the head instead. Queries and keys of a head are then turned alike, and their products stay as
-they are: it is no encoding, but what comes of a turn along the wrong axis.
+of the head instead, a mistake that a source makes: queries and keys of a head are then rotated
+alike, so their products do not change and no position is encoded.
 """
 
 import equinox as eqx

@@ -1,8 +1,8 @@
 """A position encoding from a user's file: `positions.name=./decay.py`.
 
-The file defines one frozen dataclass of settings with `name` and `build(shape)`, as every
-encoding here does; its other fields are fields of the recipe. A recipe says
-`name = "decay.py"`; here that is kept as the file's tag and a table of settings.
+The file defines one frozen dataclass of settings with `name` and `build(shape)`; its other fields
+are fields of the recipe's section `[positions]`. A recipe says `name = "decay.py"`; once parsed,
+that is a `UserEncoding` with the file's tag and a table of settings.
 """
 
 import dataclasses
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from curta.model.positions.base import Encoding, Shape
 
 
-def made(positions: UserEncoding) -> Any:
-    """The user's own settings; UserError where the file was not executed."""
+def user_settings(positions: UserEncoding) -> Any:
+    """Return the user's dataclass of settings; UserError if the file was not executed."""
     file = userfiles.known(positions.file)
     if file is None:
         raise UserError(
@@ -33,19 +33,19 @@ def made(positions: UserEncoding) -> Any:
 def build_user(positions: UserEncoding, shape: "Shape") -> "Encoding":
     from curta.model.positions.base import Encoding
 
-    built = made(positions).build(shape)
-    if not isinstance(built, Encoding):
+    encoding = user_settings(positions).build(shape)
+    if not isinstance(encoding, Encoding):
         raise UserError(f"{userfiles.shown(positions.file)}: build(shape) gives no Encoding")
-    return built
+    return encoding
 
 
 def is_known(positions: object) -> bool:
-    """Whether these are settings of Curta's own, or of a file executed in this process."""
+    """Return whether the settings can be built: they are Curta's, or their file was executed."""
     return not isinstance(positions, UserEncoding) or userfiles.known(positions.file) is not None
 
 
 def settings_class(file: userfiles.UserFile) -> type[Any]:
-    """The dataclass of settings in a file; UserError if there is not just one."""
+    """Return the dataclass of settings in a file; UserError if there is not exactly one."""
     classes = _settings(file)
     if len(classes) != 1:
         raise UserError(
@@ -55,12 +55,10 @@ def settings_class(file: userfiles.UserFile) -> type[Any]:
     return classes[0]
 
 
-def every() -> list[type[Any]]:
-    """The settings in all files that were executed in this process and define an encoding."""
+def all_settings() -> list[type[Any]]:
+    """Return the settings of each file that was executed in this process and has an encoding."""
     candidates = map(_settings, userfiles.KNOWN.values())
-    return [
-        settings_type for settings in candidates if len(settings) == 1 for settings_type in settings
-    ]
+    return [classes[0] for classes in candidates if len(classes) == 1]
 
 
 def _settings(file: userfiles.UserFile) -> list[type[Any]]:
@@ -72,8 +70,11 @@ def _settings(file: userfiles.UserFile) -> list[type[Any]]:
     ]
 
 
-def taken(fields: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """A recipe's fields; `positions.name` of a file becomes its tag, the rest its settings."""
+def with_user_encoding(fields: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Return a recipe's fields with a file in `positions.name` turned into a `UserEncoding`.
+
+    Raises UserError for the first of the user's settings that is wrong.
+    """
     table = fields.get("positions")
     if not isinstance(table, Mapping) or not userfiles.is_file(str(table.get("name", ""))):
         return dict(fields)
@@ -81,12 +82,8 @@ def taken(fields: Mapping[str, Any], where: str) -> dict[str, Any]:
     tag = name if userfiles.is_tag(name) else userfiles.load(name).tag
     file = userfiles.known(tag)
     if file is not None:
-        settings = _checked(settings_class(file), settings, where)
+        kind = settings_class(file)
+        parsed = typed.parse_fields(kind, json.dumps(settings), where, "positions.")
+        settings = typed.adapter(kind).dump_python(parsed, mode="json")
+        settings.pop("name")
     return dict(fields) | {"positions": {"name": "(file)", "file": tag, "settings": settings}}
-
-
-def _checked(settings: type[Any], given: dict[str, Any], where: str) -> dict[str, Any]:
-    """All fields of the user's settings; UserError for the first that is wrong."""
-    parsed = typed.parse_fields(settings, json.dumps(given), where, "positions.")
-    values: dict[str, Any] = typed.adapter(settings).dump_python(parsed, mode="json")
-    return {key: value for key, value in values.items() if key != "name"}

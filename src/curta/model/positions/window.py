@@ -1,11 +1,11 @@
 """The window: a query sees itself and a few neighbours, each a role and a displacement.
 
-What every role sees is found from recorded texts (`machine.finding`), or fixed by the recipe.
-With one attention layer a model is then a function of its window, so it is trained, evaluated
-and run on windows (`model.windows`). Each cell of each role's window has a learned score
-bias. A neighbour that is not there is a zero vector and is attended to like the others: without
-that, a query beside a token equal to its own would see just what it sees alone. Here is also the
-same as attention over whole texts, by a mask.
+The neighbours of each role are found from recorded texts (`programs.machine.survey`), or set by the
+recipe. With one attention layer a model is then a function of its window, so it is trained,
+evaluated and run on windows (`decoding.logits_of_windows`). Each cell of each role's window has a
+learned score bias. An absent neighbour is a zero vector and is attended to like the others;
+otherwise a query beside a token equal to its own could not be told from a query alone. The same
+attention over whole texts, by a mask, is here too.
 """
 
 from typing import Any
@@ -28,14 +28,16 @@ from curta.programs.machine.machine import cells_of
 def build_window(settings: Window, shape: Shape) -> Encoding:
     layout = shape.layout
     if not isinstance(layout, ProgramLayout):
-        raise UserError(f"positions 'window' need a program; {layout.name!r} is a layout")
+        raise UserError(f"positions 'window' needs a program; {layout.name!r} is a layout")
     cells = cells_of(layout.windows)
     biases = normal(shape.num_attention_layers, shape.heads, len(layout.roles) * cells, scale=1.0)
     return WindowEncoding(biases, cells, layout)
 
 
 class WindowEncoding(Encoding):
-    biases: Weight  # attention_layers heads biases, those of each role after the other
+    """Attention to the cells of a window, with a score bias for each role's cell and head."""
+
+    biases: Weight  # attention_layers heads biases, where biases = roles * cells
     cells: int = eqx.field(static=True)
     layout: Layout = eqx.field(static=True)
 
@@ -51,15 +53,14 @@ class WindowEncoding(Encoding):
         keys: Float[Array, "tokens heads features"],
         values: Float[Array, "tokens heads features"],
     ) -> Float[Array, "batch heads features"]:
-        """What the first token of each window takes from all of its cells.
+        """Return what the first token of each window attends to, by head.
 
-        Of every token the query, key and value are given; a cell that is absent, one more than
-        the last token, has zeros. Calculated in float32: gradients of what was looked up are sums
-        of many.
+        Query, keys and values are those of the whole vocabulary; an absent cell has the number
+        after the last token, and zeros. In float32: gradients of looked-up rows sum many terms.
         """
         machine, dtype = self._program.machine, query.dtype
-        query, keys, values = (part.astype(jnp.float32) for part in (query, keys, values))
-        k, v = (jnp.pad(part, ((0, 1), (0, 0), (0, 0)))[rows] for part in (keys, values))
+        query, keys, values = (heads.astype(jnp.float32) for heads in (query, keys, values))
+        k, v = (jnp.pad(heads, ((0, 1), (0, 0), (0, 0)))[rows] for heads in (keys, values))
         scores = jnp.sum(query[rows[:, 0], None] * k, axis=-1) * k.shape[-1] ** -0.5
         scores = scores + self.table(layer)[jnp.asarray(machine.role)[rows[:, 0]]]
         weights = jax.nn.softmax(scores, axis=1)
@@ -69,15 +70,15 @@ class WindowEncoding(Encoding):
         return self.cells
 
     def visible_keys(self, index: TokenPositions, queries: TokenPositions) -> VisibleKeys:
-        """The newest token of each cell: a wrong model may write on a square twice."""
+        """Let a query see the newest token of each cell: a wrong model may write a square twice."""
         visible_keys = super().visible_keys(index, queries)
         cell = self._cell(visible_keys)
         time = jnp.where(
             visible_keys.mask & (cell < self.cells), visible_keys.keys.index[:, None], -1
         )
-        mine, cells = jnp.minimum(cell, self.cells - 1), self._all_cells()
-        each = jnp.where(mine[..., None] == cells, time[..., None], -1)
-        newest = jnp.take_along_axis(jnp.max(each, axis=2), mine, axis=2)
+        key_cell, cells = jnp.minimum(cell, self.cells - 1), self._all_cells()
+        time_by_cell = jnp.where(key_cell[..., None] == cells, time[..., None], -1)
+        newest = jnp.take_along_axis(jnp.max(time_by_cell, axis=2), key_cell, axis=2)
         return visible_keys._replace(mask=(time >= 0) & (time == newest))
 
     def bias(
@@ -90,13 +91,13 @@ class WindowEncoding(Encoding):
     def weights(
         self, layer: Any, visible_keys: VisibleKeys, q: Queries, k: Keys
     ) -> Float[Array, "batch heads queries keys"]:
-        """The share of each key; what is missing to 1 goes to neighbours that are not there."""
+        """Return attention weights; the remainder to 1 is attention to absent neighbours."""
         scores, cell = self.scores(layer, visible_keys, q, k), self.cell_of_keys(visible_keys)
-        there = jnp.any(cell[..., None] == self._all_cells(), axis=2)
+        is_present = jnp.any(cell[..., None] == self._all_cells(), axis=2)
         bias = self.table(layer)[visible_keys.queries.role]
-        absent = jnp.where(there[..., None], HIDDEN, bias)
-        every = jnp.concatenate([scores, jnp.moveaxis(absent, -1, 1)], axis=-1)
-        return jax.nn.softmax(every, axis=-1)[..., : k.shape[1]]
+        absent_scores = jnp.where(is_present[..., None], HIDDEN, bias)
+        all_scores = jnp.concatenate([scores, jnp.moveaxis(absent_scores, -1, 1)], axis=-1)
+        return jax.nn.softmax(all_scores, axis=-1)[..., : k.shape[1]]
 
     def _all_cells(self) -> Int[Array, "1 1 1 cells"]:
         return jnp.arange(self.cells)[None, None, None]
@@ -107,37 +108,38 @@ class WindowEncoding(Encoding):
         return self.layout
 
     def table(self, layer: Array) -> Float[Array, "roles cells heads"]:
-        """The score bias of each cell of each role's window; hidden where it has no such cell."""
+        """Return the score bias of each cell of each role's window; HIDDEN where it has no cell."""
         table = layer.reshape(len(layer), -1, self.cells).transpose(1, 2, 0)
-        return jnp.where(jnp.asarray(self.known())[..., None], table, HIDDEN)
+        return jnp.where(jnp.asarray(self.has_cell())[..., None], table, HIDDEN)
 
-    def known(self) -> Bool[np.ndarray, "roles cells"]:
-        """Which cells each role's window has: the query itself, and its neighbours."""
+    def has_cell(self) -> Bool[np.ndarray, "roles cells"]:
+        """Return which cells each role's window has: the query itself, then its neighbours."""
         windows = self._program.windows
         counts = [1 + len(windows.get(role.name, ())) for role in self.layout.roles]
         return np.arange(self.cells) < np.array(counts)[:, None]
 
     def cell_of_keys(self, visible_keys: VisibleKeys) -> Int[Array, "batch queries keys"]:
-        """The cell of each query's window that each key fills; `cells` if it is not seen."""
+        """Return the cell of each query's window that each key fills; `cells` if it is not seen."""
         return jnp.where(visible_keys.mask, self._cell(visible_keys), self.cells)
 
     def _cell(self, visible_keys: VisibleKeys) -> Int[Array, "batch queries keys"]:
-        """Which cell of each query's window each key stands in; `cells` if in none."""
+        """Return the cell of each query's window that each key stands in; `cells` if in none."""
         numbers, reach = self._numbers()
         keys, queries = visible_keys.keys, visible_keys.queries
-        wide = jnp.asarray(self._program.machine.broadcast_mask)[keys.role][:, None]
+        broadcast = jnp.asarray(self._program.machine.broadcast_mask)[keys.role][:, None]
         moved = keys.coordinates[:, None] - queries.coordinates[:, :, None]
-        moved = jnp.clip(jnp.where(wide, 0, moved), -reach - 1, reach + 1) + reach + 1
+        moved = jnp.clip(jnp.where(broadcast, 0, moved), -reach - 1, reach + 1) + reach + 1
+        # The address of (query role, key role, displacement on each axis) in the flat table.
         address = queries.role[:, :, None] * len(self.layout.roles) + keys.role[:, None]
         for axis in range(moved.shape[-1]):
             address = address * (2 * reach + 3) + moved[..., axis]
-        own = queries.index[:, :, None] == keys.index[:, None, :]
-        return jnp.where(own, 0, jnp.asarray(numbers.reshape(-1))[address])
+        is_query = queries.index[:, :, None] == keys.index[:, None, :]
+        return jnp.where(is_query, 0, jnp.asarray(numbers.reshape(-1))[address])
 
     def _numbers(self) -> tuple[Int[np.ndarray, "queries keys *spans"], int]:
-        """The cell by roles of query and key and by displacement, and the greatest of these.
+        """Return the cell by roles of query and key and by displacement; the largest displacement.
 
-        Displacements too far out are nobody's: there is one place more at either end.
+        Larger displacements belong to no cell: the table has one more place at either end.
         """
         windows, roles = self._program.windows, len(self.layout.roles)
         names = [role.name for role in self.layout.roles]

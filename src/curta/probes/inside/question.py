@@ -15,7 +15,7 @@ from curta.evaluation import generation, teacher_forcing
 from curta.evaluation.scoring import Models
 from curta.layouts import Layout, ShapeBounds, Text
 from curta.layouts.program import ProgramLayout
-from curta.model.inspection import Change, kind, recorded
+from curta.model.inspection import SiteChange, kind, record_activations
 from curta.model.positions.window import WindowEncoding
 from curta.model.transformer import Transformer
 from curta.probes.inside import texts
@@ -140,7 +140,7 @@ class Question:
         """Return each member's logits for its own states, as if they were its last ones."""
         return np.asarray(_read(self.models.stacked, jnp.asarray(states), final_norm))
 
-    def _changes(self, given: Texts, only: Sequence[Intervention] | None) -> dict[str, Change]:
+    def _changes(self, given: Texts, only: Sequence[Intervention] | None) -> dict[str, SiteChange]:
         chosen = self.interventions if only is None else only
         return changes(chosen, self.scene(given), self.donors, self.shapes) if chosen else {}
 
@@ -150,7 +150,7 @@ class Question:
         def look(model: Transformer, tokens: Array, count: Array) -> None:
             text = Text(tokens, count, count)
             where = model_input(self.layout, model.config, text, self.bounds)
-            values = recorded(model, *where, self.bounds)
+            values = record_activations(model, *where, self.bounds)
             shapes.update({site: value.shape[1:] for site, value in values.items()})
 
         one = jax.ShapeDtypeStruct((1,), jnp.int32)
@@ -158,12 +158,12 @@ class Question:
         jax.eval_shape(look, self.models.member(0), tokens, one)
         return shapes
 
-    def _pass(self, given: Texts, sites: set[str], changed: Mapping[str, Change]) -> Values:
+    def _pass(self, given: Texts, sites: set[str], changed: Mapping[str, SiteChange]) -> Values:
         pieces = [*self._pieces(given, sites, changed)]
         return {site: np.concatenate([piece[site] for piece in pieces], axis=1) for site in sites}
 
     def _pieces(
-        self, given: Texts, sites: set[str], changed: Mapping[str, Change]
+        self, given: Texts, sites: set[str], changed: Mapping[str, SiteChange]
     ) -> Iterator[dict[str, np.ndarray]]:
         """Yield the values of some texts after the other, as many at once as fit the caches."""
         call = partial(_recorded, layout=self.layout, bounds=self.bounds, sites=frozenset(sites))
@@ -202,8 +202,8 @@ def _recorded(
 
     def member(model_and_values: tuple[Transformer, Mapping[str, Array]]) -> dict[str, Array]:
         model, own = model_and_values
-        changed = {site: Change(masks[site], own[site]) for site in own}
-        return recorded(model, tokens, where, bounds, sites, changed)
+        changed = {site: SiteChange(masks[site], own[site]) for site in own}
+        return record_activations(model, tokens, where, bounds, sites, changed)
 
     return jax.lax.map(member, (stacked, values))
 

@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int
 from curta.config.errors import UserError, unknown
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
-from curta.model.inspection import AXES, Change, kind
+from curta.model.inspection import AXES, SiteChange, kind
 from curta.probes.inside.interventions import ITSELF, Intervention, Selection, as_list
 from curta.probes.inside.texts import Texts, aligned
 from curta.programs.machine.machine import neighbour_name
@@ -112,13 +112,13 @@ def changes(
     scene: Scene,
     donors: Donors,
     shapes: Mapping[str, tuple[int, ...]],
-) -> dict[str, Change]:
+) -> dict[str, SiteChange]:
     """Return what changes at each site; of several interventions on a value the last counts."""
-    by_site = dict[str, Change]()
+    by_site = dict[str, SiteChange]()
     for one in interventions:
         mask = selected(scene, one, shapes[one.site])
         if one.how == "zero":
-            change = Change(mask, np.zeros((1,) * (mask.ndim + 1), np.float32))
+            change = SiteChange(mask, np.zeros((1,) * (mask.ndim + 1), np.float32))
         elif one.how == "mean":
             change = _role_means(one.site, mask, scene.texts, donors)
         else:
@@ -126,12 +126,12 @@ def changes(
         if one.site in by_site:
             before, here = by_site[one.site], np.asarray(change.mask)
             values = np.where(here[None], change.values, before.values)
-            change = Change(np.asarray(before.mask) | here, values)
+            change = SiteChange(np.asarray(before.mask) | here, values)
         by_site[one.site] = change
     return by_site
 
 
-def _role_means(site: str, mask: Mask, texts: Texts, donors: Donors) -> Change:
+def _role_means(site: str, mask: Mask, texts: Texts, donors: Donors) -> SiteChange:
     """Replace values by the mean over all tokens of the same role in all problems.
 
     Tokens of a role that no problem has keep their values.
@@ -147,10 +147,10 @@ def _role_means(site: str, mask: Mask, texts: Texts, donors: Donors) -> Change:
     has = np.isin(texts.roles, roles)
     for role in np.unique(roles):
         means[:, texts.roles == role] = values[:, roles == role].mean(axis=1)[:, None]
-    return Change(mask & has.reshape(*has.shape, *(1,) * (mask.ndim - 2)), means)
+    return SiteChange(mask & has.reshape(*has.shape, *(1,) * (mask.ndim - 2)), means)
 
 
-def _transplant(one: Intervention, mask: Mask, scene: Scene, donors: Donors) -> Change:
+def _transplant(one: Intervention, mask: Mask, scene: Scene, donors: Donors) -> SiteChange:
     """Replace values by those of the corresponding tokens in the source, or in other problems."""
     count = len(donors.problem_rows)
     if one.source is not None:
@@ -165,8 +165,8 @@ def _transplant(one: Intervention, mask: Mask, scene: Scene, donors: Donors) -> 
     if "position" in AXES[kind(one.site)]:
         index = index.reshape(1, *index.shape, *(1,) * (values.ndim - 3))
         moved = np.take_along_axis(values, index, axis=2)
-        return Change(mask & has.reshape(*has.shape, *(1,) * (mask.ndim - 2)), moved)
+        return SiteChange(mask & has.reshape(*has.shape, *(1,) * (mask.ndim - 2)), moved)
     # attention weights (members, problems, heads, queries, keys): both queries and keys move
     moved = np.take_along_axis(values, index[None, :, None, :, None], axis=3)
     moved = np.take_along_axis(moved, index[None, :, None, None, :], axis=4)
-    return Change(mask & has[:, None, :, None] & has[:, None, None], moved)
+    return SiteChange(mask & has[:, None, :, None] & has[:, None, None], moved)

@@ -12,13 +12,13 @@ from curta.evaluation import certificate, memo, results
 from curta.layouts.program import ProgramLayout
 from curta.model.decoding import logits_of_windows
 from curta.model.transformer import Transformer
-from curta.runs.session import Session
+from curta.runs.run import Run
 
 Rows = Int[np.ndarray, "windows cells"]
 Targets = Int[np.ndarray, " windows"]
 
 
-def all_windows(run: Session) -> tuple[Rows, Targets]:
+def all_windows(run: Run) -> tuple[Rows, Targets]:
     """Return all windows that can occur, and what is right after them.
 
     They are the certificate's, or listed now. Raises UserError where neither is possible.

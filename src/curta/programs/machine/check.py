@@ -1,7 +1,7 @@
-"""Whether a program can be learned: its answers held against the truth, and its windows.
+"""Check whether a program can be learned: compare its answers with the truth, and its windows.
 
-Random problems of several sizes are recorded. Where the same window is followed by different
-tokens no model under a window can learn the program: such conflicts are explained by two texts.
+Random problems of several sizes are recorded. Where one window is followed by different tokens, no
+windowed model can learn the program; two texts then show such a conflict.
 """
 
 import time
@@ -33,54 +33,54 @@ from curta.programs.machine.recording import (
 from curta.programs.machine.survey import FACTORS, machine_of, recorded
 
 TOKENS = 60_000
-"""Tokens that are recorded at each size."""
+"""Tokens recorded at each size."""
 
 SECONDS = 5.0
-"""Seconds of recording at each size, after which fewer tokens must do."""
+"""Most seconds of recording at each size, even if it has fewer tokens by then."""
 
 EXAMPLES = 3
-"""Wrong answers that are shown, at most."""
+"""Most wrong answers shown."""
 
 REPEATED = 50
-"""Problems of each size that are recorded twice."""
+"""Problems of each size recorded twice, to notice random choices."""
 
 REACH = 3
-"""How far is looked for what would tell two windows apart."""
+"""Largest distance at which something may tell two windows apart."""
 
 ROLES = 5
-"""Roles whose conflicts are explained, at most."""
+"""Most roles whose conflicts are explained."""
 
 TRIED = 40
-"""Conflicts of a role on which is tried what would tell them all apart."""
+"""Conflicts of a role on which a remedy is tried first."""
 
 WRITE = "write what decides the next token, such as a carry, on a square that is seen"
 
 
 class Cell(NamedTuple):
-    """What a window shows: which neighbour, and the symbol there, None if there is none."""
+    """One cell of a window: the neighbour's name and its symbol, None if the square is empty."""
 
     place: str
     symbol: str | None
 
 
 @dataclass(frozen=True)
-class Explained:
-    """A role whose next token is no function of its window, by an example."""
+class ConflictExample:
+    """A role whose next token is not a function of its window, shown by two texts."""
 
     role: str
     count: int
-    """Windows of this role that are followed by different tokens."""
+    """Windows of this role followed by different tokens."""
     window: tuple[Cell, ...]
     follows: tuple[str, str]
     problems: tuple[tuple[int, ...], tuple[int, ...]]
     steps: tuple[int, int]
-    """The place of the query in the text that each problem has."""
+    """Index of the query in the text of each problem."""
     hint: str
 
 
 @dataclass(frozen=True)
-class Wrong:
-    """A problem whose text does not hold the right answer."""
+class WrongAnswer:
+    """A problem for which the program writes a wrong answer."""
 
     operands: tuple[int, ...]
     written: Any
@@ -88,18 +88,18 @@ class Wrong:
 
 
 @dataclass(frozen=True)
-class Growing:
-    """Moves or symbols whose number grows with the problems: the vocabulary has no bound."""
+class GrowingTokens:
+    """Moves or symbols of a role that grow with the problems, so the vocabulary is unbounded."""
 
     role: str
     axis: str
-    """Axis of the moves; empty if it is the symbols that grow."""
+    """The axis of the moves; empty if the symbols grow."""
     longest: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Sized:
-    """What was recorded at one size."""
+class RecordedSize:
+    """The amount recorded at one size; `longest` and `middle` are tokens of a text."""
 
     digits: int
     problems: int
@@ -109,8 +109,8 @@ class Sized:
 
 
 @dataclass(frozen=True, eq=False)
-class Checked:
-    """What was found of a program."""
+class ProgramCheck:
+    """The results of checking a program."""
 
     program: Program
     machine: Machine
@@ -120,17 +120,17 @@ class Checked:
     expected: int
     """Lower estimate of the number of windows at these sizes (Chao, 1984)."""
     by_role: dict[str, int]
-    """The same of each role."""
+    """Distinct windows of each role."""
     symbols: dict[str, int]
-    """How many symbols each role has, small carries included."""
-    sizes: tuple[Sized, ...]
+    """Symbols of each role, small carries included."""
+    sizes: tuple[RecordedSize, ...]
     tokens_per_second: int
-    wrong: tuple[Wrong, ...]
+    wrong: tuple[WrongAnswer, ...]
     wrongs: int
-    conflicts: tuple[Explained, ...]
-    growing: tuple[Growing, ...]
+    conflicts: tuple[ConflictExample, ...]
+    growing: tuple[GrowingTokens, ...]
     unstable: tuple[int, ...] | None
-    """Return a problem for which two recordings differ, if any."""
+    """A problem for which two recordings differ, if any."""
 
     @property
     def learnable(self) -> bool:
@@ -138,7 +138,7 @@ class Checked:
 
     @property
     def table(self) -> dict[str, Any]:
-        """The same as JSON has it."""
+        """The results as plain values for JSON."""
         return {
             "program": self.program.name,
             "operator": self.program.operator,
@@ -154,8 +154,9 @@ class Checked:
             "tokens_per_second": self.tokens_per_second,
             "wrong": self.wrongs,
             "wrong_examples": [
-                vars(one) | {"written": plain_answer(one.written), "truth": plain_answer(one.truth)}
-                for one in self.wrong
+                vars(case)
+                | {"written": plain_answer(case.written), "truth": plain_answer(case.truth)}
+                for case in self.wrong
             ],
             "conflicts": [
                 vars(conflict) | {"window": [cell._asdict() for cell in conflict.window]}
@@ -166,20 +167,20 @@ class Checked:
         }
 
 
-class Drawn(NamedTuple):
-    """Problems of one size and their texts, and how many tokens there were by then."""
+class RecordedProblems(NamedTuple):
+    """Problems of one size with their texts, and the size of the vocabulary after them."""
 
     problems: list[tuple[int, ...]]
     texts: list[Text]
-    sized: Sized
+    sized: RecordedSize
     vocabulary: int
     seconds: float
     unstable: tuple[int, ...] | None
-    """A problem whose text differs when it is recorded again."""
+    """A problem for which a second recording differs, if any."""
 
 
-def check_program(program: Program, sizes: Sizes) -> Checked:
-    """Record problems up to FACTORS times these sizes, and look at what was written."""
+def check_program(program: Program, sizes: Sizes) -> ProgramCheck:
+    """Record problems up to FACTORS times these sizes and check what was written."""
     vocabulary = _prompt_vocabulary(program)
     drawn = [_draw(program, sizes.times(factor), vocabulary) for factor in FACTORS]
     problems = [operands for size in drawn for operands in size.problems]
@@ -198,7 +199,7 @@ def check_program(program: Program, sizes: Sizes) -> Checked:
     }
     wrong = [list(_wrong(program, machine, size)) for size in drawn]
     unstable = next((size.unstable for size in drawn if size.unstable), None)
-    conflicts = list[Explained]()
+    conflicts = list[ConflictExample]()
     if program.run and not unstable:
         by_role: dict[str, list[Conflict]] = {}
         for conflict in table.conflicts:
@@ -206,7 +207,7 @@ def check_program(program: Program, sizes: Sizes) -> Checked:
         for role, of_role in list(by_role.items())[:ROLES]:
             conflicts.append(_explain(program, machine, windows, problems, texts, role, of_role))
     seconds = sum(size.seconds for size in drawn)
-    return Checked(
+    return ProgramCheck(
         program=program,
         machine=machine,
         windows=windows,
@@ -225,10 +226,7 @@ def check_program(program: Program, sizes: Sizes) -> Checked:
 
 
 def refuse_wrong(program: Program, sizes: Sizes) -> None:
-    """Raise UserError if a program writes another answer than the truth, or not always the same.
-
-    The message has the problems that `check_program` shows: at the first size where any is wrong.
-    """
+    """Raise UserError if a program is wrong or not deterministic at these sizes."""
     vocabulary = _prompt_vocabulary(program)
     drawn = _draw(program, sizes, vocabulary)
     where = f"program {program.name!r}"
@@ -250,48 +248,54 @@ def refuse_wrong(program: Program, sizes: Sizes) -> None:
 
 
 def _prompt_vocabulary(program: Program) -> Vocabulary:
-    """Return a vocabulary that has every token of a prompt."""
+    """Return a vocabulary with every token that a prompt can have."""
     vocabulary = Vocabulary()
     for key in program.format.every():
         vocabulary.add(key)
     return vocabulary
 
 
-def _draw(program: Program, sizes: Sizes, vocabulary: Vocabulary) -> Drawn:
+def _draw(program: Program, sizes: Sizes, vocabulary: Vocabulary) -> RecordedProblems:
     """Record problems of one size, some of them twice."""
     begun, seed = time.perf_counter(), f"check of {program.name}"
     pairs = list(recorded(program, sizes, vocabulary, seed, TOKENS, SECONDS))
     seconds = time.perf_counter() - begun
     texts = [text for _, text in pairs]
     lengths = [len(tokens) for tokens, _ in texts]
-    sized = Sized(sizes.first[1], len(lengths), sum(lengths), max(lengths), round(median(lengths)))
+    sized = RecordedSize(
+        sizes.first[1], len(lengths), sum(lengths), max(lengths), round(median(lengths))
+    )
     known = len(vocabulary.numbers)
     again = (ops for ops, text in pairs[:REPEATED] if program.record(ops, vocabulary) != text)
-    return Drawn([ops for ops, _ in pairs], texts, sized, known, seconds, next(again, None))
+    return RecordedProblems(
+        [ops for ops, _ in pairs], texts, sized, known, seconds, next(again, None)
+    )
 
 
-def _wrong(program: Program, machine: Machine, drawn: Drawn) -> Iterator[Wrong]:
-    """Yield the problems whose text holds another answer than the truth."""
+def _wrong(program: Program, machine: Machine, drawn: RecordedProblems) -> Iterator[WrongAnswer]:
+    """Yield the problems for which the program writes a wrong answer."""
     for operands, (tokens, prompt) in zip(drawn.problems, drawn.texts, strict=True):
         truth = program.true_answer(operands)
         squares = machine.positions(np.array(tokens))[prompt:].tolist()
         pairs = [(machine.tokens[t], at) for t, at in zip(tokens[prompt:], squares, strict=True)]
         answer = program.format.read(pairs) if tokens[-1] == machine.end else None
         if answer != truth or isinstance(answer, bool) != isinstance(truth, bool):
-            yield Wrong(operands, answer, truth)
+            yield WrongAnswer(operands, answer, truth)
 
 
-def _shortest(wrong: Iterable[Wrong]) -> tuple[Wrong, ...]:
-    """Return some different problems of these, the shortest first."""
+def _shortest(wrong: Iterable[WrongAnswer]) -> tuple[WrongAnswer, ...]:
+    """Return up to EXAMPLES different problems, shortest first."""
     different = {example.operands: example for example in wrong}.values()
     length = lambda example: sum(len(to_text(value)) for value in example.operands)
     return tuple(sorted(different, key=lambda e: (length(e), e.operands))[:EXAMPLES])
 
 
-def _growing(machine: Machine, vocabulary: Vocabulary, ends: Sequence[int]) -> Iterator[Growing]:
-    """Yield roles whose moves on an axis, or whose symbols, grow with each larger size.
+def _growing(
+    machine: Machine, vocabulary: Vocabulary, ends: Sequence[int]
+) -> Iterator[GrowingTokens]:
+    """Yield roles whose moves along an axis, or whose symbols, grow with each larger size.
 
-    `ends` say how many tokens there were after each size.
+    `ends` is the size of the vocabulary after each size of problems.
     """
 
     def length(move: int) -> int:
@@ -305,7 +309,7 @@ def _growing(machine: Machine, vocabulary: Vocabulary, ends: Sequence[int]) -> I
             longest = [max(map(length, size), default=0) for size in moves]
             if 1 < longest[0] < longest[-1] and longest[1] < longest[-1]:
                 every = sorted(sorted(set(chain.from_iterable(moves))), key=length)
-                yield Growing(role, name, tuple(arrow(move) for move in every[-4:]))
+                yield GrowingTokens(role, name, tuple(arrow(move) for move in every[-4:]))
         first = {token.symbol for token in sizes[0]}
         fresh = [
             [symbol for symbol in dict.fromkeys(t.symbol for t in size) if symbol not in first]
@@ -314,7 +318,7 @@ def _growing(machine: Machine, vocabulary: Vocabulary, ends: Sequence[int]) -> I
         greatest = [max((token.value or 0 for token in size), default=0) for size in sizes]
         signs = not any(greatest) and len(fresh[1]) > len(fresh[0])
         if all(fresh) and (signs or greatest[0] < greatest[1] < greatest[2]):
-            yield Growing(role, "", tuple(fresh[1][-4:]))
+            yield GrowingTokens(role, "", tuple(fresh[1][-4:]))
 
 
 def _explain(
@@ -325,25 +329,28 @@ def _explain(
     texts: Sequence[Text],
     role: str,
     conflicts: Sequence[Conflict],
-) -> Explained:
-    """Explain the conflicts of a role by the shortest two texts, and what would resolve them."""
+) -> ConflictExample:
+    """Show a role's conflict by the two shortest texts, and say what would resolve it."""
 
     def symbol(token: int) -> str | None:
         return machine.tokens[token].symbol if token < len(machine.tokens) else None
 
     def step(text: Text, row: tuple[int, ...], target: int) -> int:
-        """Return where in a text this window is followed by that token."""
+        """Return the index of the query in a text with this window and next token."""
         recording = Recording.of([text])
         shown = recorded_windows(machine, recording, windows)
         hits = (shown.rows == np.array(row)).all(axis=1) & (shown.targets == target)
-        return int(np.flatnonzero(recording.asked)[np.flatnonzero(hits)[0]])
+        return int(np.flatnonzero(recording.is_query)[np.flatnonzero(hits)[0]])
 
     shortest = sorted(conflicts, key=lambda c: sum(len(texts[text][0]) for text in c.texts))
-    one = shortest[0]
-    first, second = (texts[text] for text in one.texts)
-    steps = step(first, one.row, one.targets[0]), step(second, one.row, one.targets[1])
+    example = shortest[0]
+    first, second = (texts[text] for text in example.texts)
+    steps = (
+        step(first, example.row, example.targets[0]),
+        step(second, example.row, example.targets[1]),
+    )
     names = [role, *(neighbour_name(machine.axes, other) for other in windows.get(role, ()))]
-    follows = (machine.tokens[one.targets[0]].text, machine.tokens[one.targets[1]].text)
+    follows = (machine.tokens[example.targets[0]].text, machine.tokens[example.targets[1]].text)
 
     few = [texts[t] for conflict in shortest[:: -(-len(shortest) // TRIED)] for t in conflict.texts]
     few += sorted(texts, key=lambda text: len(text[0]))[: 10 * TRIED]
@@ -368,12 +375,12 @@ def _explain(
                 f" {REACH} tells all of them apart: {WRITE}"
             )
             break
-    return Explained(
+    return ConflictExample(
         role=role,
         count=len({conflict.row for conflict in conflicts}),
-        window=tuple(Cell(n, symbol(t)) for n, t in zip(names, one.row, strict=False)),
+        window=tuple(Cell(n, symbol(t)) for n, t in zip(names, example.row, strict=False)),
         follows=follows,
-        problems=(problems[one.texts[0]], problems[one.texts[1]]),
+        problems=(problems[example.texts[0]], problems[example.texts[1]]),
         steps=steps,
         hint=hint,
     )
@@ -382,7 +389,7 @@ def _explain(
 def _remedy(
     program: Program, machine: Machine, role: str, samples: Sequence[Recording]
 ) -> str | None:
-    """Return a change that makes the next token a function: look farther, or from everywhere."""
+    """Return a change that makes the next token a function: a larger reach, or a broadcast."""
     changes = [(f"reach={far}", machine, far) for far in range(program.reach + 1, REACH + 1)]
     prompt = {part.name for part in program.prompt}
     for number, other in enumerate(machine.roles):
@@ -397,7 +404,7 @@ def _remedy(
                 words = f"everywhere={axes!r} of {other.name!r}"
             changes.append((words, replace(machine, roles=tuple(roles)), program.reach))
     for words, changed, reach in changes:
-        with suppress(ProgramError):  # found from everywhere, two tokens stand on one square
+        with suppress(ProgramError):  # broadcast, two tokens may share a square
             if all(decides(changed, sample, role, reach) for sample in samples):
                 return words
     return None

@@ -1,9 +1,9 @@
 """Squared paper as plain data, for a terminal or a page to draw.
 
 The first axis runs leftwards, so that place 0 stands on the right as in a written number, unless
-a number lies along it from its most significant digit on. The second axis runs downwards, and
-every place on further axes is a block of its own. What is found from everywhere on an axis stands
-in a margin there, as the operands of a product stand around its rows.
+a number lies along it most significant digit first. The second axis runs downwards, and every place
+on further axes is its own block. Roles that are broadcast on an axis stand in its margin, as the
+operands of a product stand around its rows.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -19,24 +19,23 @@ from curta.programs.machine.prompt import Given
 from curta.programs.machine.recording import Recording, recorded_windows
 
 EVERYWHERE = "all"
-"""The margin of an axis, for what is found from everywhere on it."""
+"""The margin of an axis, for roles that are broadcast on it."""
 
 GAP = "…"
-"""Stands for columns or lines that are left out."""
+"""Stands for omitted columns or lines."""
 
 NONE = "∅"
-"""Stands for a neighbour that is not there."""
+"""Stands for an empty neighbour."""
 
 Place = tuple[int | None, ...]
-"""A square; None on the axes on which it is found from everywhere."""
-
+"""A square; None on axes on which its role is broadcast."""
 
 Column = int | str | None
 """A place on an axis, or GAP; None is the margin."""
 
 
 class Mark(NamedTuple):
-    """A token on a square, and how many tokens of the text come before it."""
+    """A token on a square; `time` is its index in the text."""
 
     time: int
     symbol: str
@@ -44,14 +43,14 @@ class Mark(NamedTuple):
 
 
 class Line(NamedTuple):
-    """The squares of one place on the second axis, each with the tokens that stand on it."""
+    """The squares at one place on the second axis, each with the tokens on it."""
 
     name: str
     squares: tuple[tuple[Mark, ...], ...]
 
 
 class Block(NamedTuple):
-    """The squares of one place on the third and further axes; one without these has no name."""
+    """The squares at one place on the third and further axes; unnamed if there are none."""
 
     name: str
     lines: tuple[Line, ...]
@@ -66,13 +65,13 @@ class Sheet(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """What is left of a large sheet: squares so near to a token, or the ends of each axis."""
+    """How much of a large sheet to keep: the squares around a token, or both ends of each axis."""
 
     columns: int = 1 << 30
     lines: int = 1 << 30
     blocks: int = 1 << 30
     around: int | None = None
-    """The token in the middle, by its time; without it, both ends are kept."""
+    """Index of the token in the middle; if None, both ends are kept."""
 
 
 WHOLE = Cut()
@@ -88,13 +87,13 @@ class Step(NamedTuple):
     """For each axis: `+1`, `0`, `home-1`."""
     square: tuple[str, ...]
     given: bool
-    """Whether it is part of the prompt."""
+    """Whether the token belongs to the prompt."""
     sees: tuple[tuple[str, str], ...] | None
-    """Names and symbols of its neighbours; None where nothing is asked of it."""
+    """Names and symbols of its neighbours; None for a token that is not a query."""
 
 
 def text(machine: Machine, tokens: Sequence[int], cut: Cut = WHOLE) -> Sheet:
-    """The sheet of a text; of two tokens of one role on a square, the newer one."""
+    """Draw a text; of two tokens of one role on a square, the newer one shows."""
     placed: dict[tuple[Place, str], Mark] = {}
     for index, (token, at) in enumerate(zip(tokens, places(machine, tokens), strict=True)):
         written = machine.tokens[token]
@@ -103,13 +102,13 @@ def text(machine: Machine, tokens: Sequence[int], cut: Cut = WHOLE) -> Sheet:
 
 
 def window(machine: Machine, role: str, neighbours: Sequence[Neighbour]) -> Sheet:
-    """The window of a role: the query, time 0, and the roles of its neighbours.
+    """Draw the window of a role: the query, time 0, and the roles of its neighbours.
 
-    On an axis on which all of these are found from everywhere, all stand there.
+    Where the query and all its neighbours are broadcast on an axis, all stand in its margin.
     """
-    wide = {one.name: one.broadcast for one in machine.roles}
-    own = [axis for axis in wide[role] if all(axis in wide[other] for other, _ in neighbours)]
-    near = [(role, (0,) * len(machine.axes), own), *((r, d, wide[r]) for r, d in neighbours)]
+    wide = {each.name: each.broadcast for each in machine.roles}
+    shared = [axis for axis in wide[role] if all(axis in wide[other] for other, _ in neighbours)]
+    near = [(role, (0,) * len(machine.axes), shared), *((r, d, wide[r]) for r, d in neighbours)]
     placed = {}
     for time, (other, moved, broadcast) in enumerate(near):
         at = _without(machine.axes, moved, broadcast)
@@ -118,7 +117,7 @@ def window(machine: Machine, role: str, neighbours: Sequence[Neighbour]) -> Shee
 
 
 def steps(machine: Machine, windows: Windows, tokens: Sequence[int], prompt: int) -> list[Step]:
-    """The text token by token, with the windows of those after which something is written."""
+    """Return a text token by token, with the windows of its queries."""
     shown = recorded_windows(machine, Recording.of([(tokens, prompt)]), windows)
     rows, table = dict(enumerate(shown.rows.tolist(), prompt - 1)), list[Step]()
     for index, (number, at) in enumerate(zip(tokens, places(machine, tokens), strict=True)):
@@ -138,7 +137,7 @@ def steps(machine: Machine, windows: Windows, tokens: Sequence[int], prompt: int
 
 
 def places(machine: Machine, tokens: Sequence[int]) -> list[Place]:
-    """Where every token stands."""
+    """Return the square of every token."""
     positions = machine.positions(np.asarray(tokens, np.int64)).tolist()
     return [
         _without(machine.axes, at, machine.roles[machine.role[token]].broadcast)
@@ -149,22 +148,22 @@ def places(machine: Machine, tokens: Sequence[int]) -> list[Place]:
 def neighbours_of(
     machine: Machine, windows: Windows, tokens: Sequence[int], at: int
 ) -> frozenset[int]:
-    """The times of the tokens in the window of token `at` of a text, besides itself."""
+    """Return the indices of the tokens in the window of token `at`, without itself."""
     before = list(tokens[: at + 1])
     roles = machine.role[before].tolist()
     newest = {
-        one: time for time, one in enumerate(zip(roles, places(machine, before), strict=True))
+        square: time for time, square in enumerate(zip(roles, places(machine, before), strict=True))
     }
-    square = machine.positions(np.asarray(before, np.int64))[at]
-    wanted = (
-        (role, _without(machine.axes, (square + moved).tolist(), machine.roles[role].broadcast))
+    position = machine.positions(np.asarray(before, np.int64))[at]
+    neighbours = (
+        (role, _without(machine.axes, (position + moved).tolist(), machine.roles[role].broadcast))
         for role, moved in machine.neighbours(windows)[roles[at]]
     )
-    return frozenset(newest[one] for one in wanted if one in newest)
+    return frozenset(newest[square] for square in neighbours if square in newest)
 
 
 def ruled(line: Line) -> list[tuple[str, tuple[Mark | None, ...]]]:
-    """The squares of a line role by role: below each other what stands on one square."""
+    """Return the squares of a line role by role, so that tokens on one square stack."""
     marks = sorted(chain.from_iterable(line.squares), key=lambda mark: mark.time)
     return [
         (role, tuple(next((m for m in square if m.role == role), None) for square in line.squares))
@@ -173,12 +172,12 @@ def ruled(line: Line) -> list[tuple[str, tuple[Mark | None, ...]]]:
 
 
 def _without(axes: Sequence[str], at: Sequence[int], broadcast: Collection[str]) -> Place:
-    """A square; None on the axes on which it is found from everywhere."""
+    """Return a square with None on the broadcast axes."""
     return tuple(None if axis in broadcast else x for axis, x in zip(axes, at, strict=True))
 
 
 def _sheet(machine: Machine, placed: Mapping[tuple[Place, str], Mark], cut: Cut) -> Sheet:
-    """Squares in order; two axes at least, so that every text has lines."""
+    """Arrange squares as blocks of lines; a single axis becomes one line."""
     squares: dict[Any, list[Mark]] = {}
     for (at, _), mark in placed.items():
         squares.setdefault((*at, 0) if len(at) == 1 else at, []).append(mark)
@@ -186,7 +185,7 @@ def _sheet(machine: Machine, placed: Mapping[tuple[Place, str], Mark], cut: Cut)
     columns = {at[0] for at in squares if at[0] is not None}
     every = range(min(columns), max(columns) + 1) if columns else ()
     across = _cut(every, cut.columns, center[0] if center else None)
-    # A number of several operands lies as its last operand does.
+    # A number made of several operands lies in the direction of its last one.
     last = [number[-1] for form in machine.formats.values() for number in form.numbers]
     operands = [part for part in last if isinstance(part, Given)]
     if not any(part.high_first and part.along == machine.axes[0] for part in operands):
@@ -219,7 +218,7 @@ def _sheet(machine: Machine, placed: Mapping[tuple[Place, str], Mark], cut: Cut)
 
 
 def _cut(places: Sequence[int], most: int, middle: int | None) -> list[Column]:
-    """Return places in order; of more than `most` those around the middle, or else both ends."""
+    """Return at most `most` places: those around the middle, or else both ends."""
     if len(places) <= most:
         return [*places]
     if middle is None:

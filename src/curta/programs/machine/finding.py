@@ -1,7 +1,7 @@
-"""The smallest window in which the next token is a function: found, not written.
+"""Find the smallest window of which the next token is a function.
 
-For each role: a forward selection takes the neighbour that leaves the least uncertainty about
-what follows, until none is left; a backward elimination then drops those that are not needed.
+For each role, forward selection adds the neighbour that leaves the least uncertainty about the next
+token until none is left; backward elimination then drops the neighbours that are not needed.
 """
 
 import itertools
@@ -18,36 +18,37 @@ MOST = 6
 """Most neighbours of a role."""
 
 SAMPLE = 6_000
-"""Queries of a role that a selection looks at first."""
+"""Queries of a role in the first selection."""
 
 MORE = 2_000
-"""Queries that are added to them where what was selected is no function of all queries."""
+"""Queries added each round in which the selected window does not decide all queries."""
 
 ROUNDS = 12
+"""Most selections for one role."""
 
 BINS = 16
-"""Bins for each value, at most: beyond that, sorting the values takes less time."""
+"""Most bins per value for counting; with more, sorting is faster."""
 
 
 class Candidate(NamedTuple):
-    """A neighbour, and the classes into which it parts the queries."""
+    """A neighbour, and the classes into which it divides the queries."""
 
     neighbour: Neighbour
     classes: Queries
     size: int
 
-    def parts(self, code: Queries) -> Queries:
-        """A number for each pair of a code and a class: code 2 and class 1 of 3 are 7."""
+    def refine(self, code: Queries) -> Queries:
+        """Number the pairs of code and class: code 2 and class 1 of 3 give 7."""
         return code * self.size + self.classes
 
 
 def find(machine: Machine, recording: Recording, reach: int = 1) -> Windows:
-    """Windows of all roles after which something is written.
+    """Return the windows of all roles that have queries.
 
-    `reach` is how many squares from a query neighbours are looked for, on every axis.
+    `reach` is the largest distance of a neighbour on any axis, in squares.
     """
     squares = Squares(machine, recording)
-    query = np.flatnonzero(recording.asked)
+    query = np.flatnonzero(recording.is_query)
     roles = machine.role[recording.tokens[query]]
     windows: Windows = {}
     for number, role in enumerate(machine.roles):
@@ -58,17 +59,14 @@ def find(machine: Machine, recording: Recording, reach: int = 1) -> Windows:
 
 
 def decides(machine: Machine, recording: Recording, role: str, reach: int) -> bool:
-    """Whether some window within reach makes the token after one role a function of it.
-
-    Raises ProgramError as `Squares` does.
-    """
-    squares, query = Squares(machine, recording), np.flatnonzero(recording.asked)
+    """Return whether some window within reach decides what follows a role; see `Squares`."""
+    squares, query = Squares(machine, recording), np.flatnonzero(recording.is_query)
     mine = query[machine.role[recording.tokens[query]] == machine.role_numbers[role]]
     return not len(_undecided(squares, mine, _of_role(squares, mine, reach)))
 
 
 def _of_role(squares: Squares, query: Queries, reach: int) -> tuple[Neighbour, ...]:
-    """Selected on a sample, to which those are added for which that is not enough."""
+    """Select a window on a sample, which grows by queries that the window does not decide."""
     sample = np.random.default_rng(0).permutation(query)[:SAMPLE]
     for _ in range(ROUNDS):
         chosen = _select(squares, np.sort(sample), reach)
@@ -80,20 +78,20 @@ def _of_role(squares: Squares, query: Queries, reach: int) -> tuple[Neighbour, .
 
 
 def _select(squares: Squares, query: Queries, reach: int) -> tuple[Neighbour, ...]:
-    """The smallest window for these queries, by selection and elimination."""
+    """Select the smallest window for these queries."""
     tokens = squares.recording.tokens
     target, start = _classes(tokens[query + 1])[0], _classes(tokens[query])[0]
     candidates, chosen, code = list(_candidates(squares, query, reach)), list[Candidate](), start
     while candidates and len(chosen) < MOST and _uncertainty(code, target) > 0:
-        scores = [_uncertainty(c.parts(code), target) for c in candidates]
+        scores = [_uncertainty(c.refine(code), target) for c in candidates]
         best = min(range(len(scores)), key=lambda i: (round(scores[i], 9), candidates[i].size, i))
         chosen.append(candidates.pop(best))
-        code, _ = _classes(chosen[-1].parts(code))
+        code, _ = _classes(chosen[-1].refine(code))
     return tuple(c.neighbour for c in _needed(start, chosen, target))
 
 
 def _candidates(squares: Squares, query: Queries, reach: int) -> Iterator[Candidate]:
-    """Every neighbour within reach that is not the same everywhere, the nearest first."""
+    """Yield every neighbour within reach whose token varies, nearest first."""
     machine, around = squares.machine, Around(squares, query)
     for role, displacement in places(machine, reach):
         tokens = around.find(role, displacement)
@@ -104,7 +102,7 @@ def _candidates(squares: Squares, query: Queries, reach: int) -> Iterator[Candid
 def _undecided(
     squares: Squares, query: Queries, near: tuple[Neighbour, ...]
 ) -> Int[np.ndarray, " undecided"]:
-    """Queries with the same window as others after which something else was written.
+    """Return the queries whose window is followed by different tokens.
 
     Windows a, b, a followed by 1, 2, 3: the first and the last.
     """
@@ -112,8 +110,8 @@ def _undecided(
     tokens, around = squares.recording.tokens, Around(squares, query)
     neighbour_tokens = [around.find(machine.role_numbers[other], moved) for other, moved in near]
     chosen = [
-        Candidate(one, *_classes(values))
-        for one, values in zip(near, neighbour_tokens, strict=True)
+        Candidate(neighbour, *_classes(values))
+        for neighbour, values in zip(near, neighbour_tokens, strict=True)
     ]
     code = _code(_classes(tokens[query])[0], chosen)
     target = tokens[query + 1]
@@ -125,7 +123,7 @@ def _undecided(
 
 
 def places(machine: Machine, reach: int) -> Iterator[tuple[int, Displacement]]:
-    """Where a neighbour may be: roles, none moved along an axis on which it is everywhere."""
+    """Yield every role and displacement that a neighbour may have."""
     for displacement in displacements(len(machine.axes), reach):
         for role, wide in enumerate(machine.broadcast_mask.tolist()):
             if not any(step and w for step, w in zip(displacement, wide, strict=True)):
@@ -133,7 +131,7 @@ def places(machine: Machine, reach: int) -> Iterator[tuple[int, Displacement]]:
 
 
 def displacements(axes: int, reach: int) -> list[Displacement]:
-    """All of them within reach on every axis, the shortest first.
+    """Return all displacements within reach on every axis, shortest first.
 
     >>> displacements(axes=1, reach=2)
     [(0,), (1,), (-1,), (2,), (-2,)]
@@ -143,7 +141,7 @@ def displacements(axes: int, reach: int) -> list[Displacement]:
 
 
 def _needed(start: Queries, chosen: list[Candidate], target: Queries) -> list[Candidate]:
-    """Those of the chosen without which the next token is no function any more."""
+    """Drop the candidates without which the next token is still a function of the window."""
     least = _uncertainty(_code(start, chosen), target)
     for candidate in list(chosen):
         others = [c for c in chosen if c is not candidate]
@@ -153,14 +151,14 @@ def _needed(start: Queries, chosen: list[Candidate], target: Queries) -> list[Ca
 
 
 def _code(code: Queries, chosen: list[Candidate]) -> Queries:
-    """One number for each query: equal where its token and all these neighbours are."""
+    """Number the queries so that two are equal where their tokens and neighbours are."""
     for candidate in chosen:
-        code = _classes(candidate.parts(code))[0]
+        code = _classes(candidate.refine(code))[0]
     return code
 
 
 def _classes(values: Queries) -> tuple[Queries, int]:
-    """The values numbered 0, 1, ..., and how many different ones there are.
+    """Renumber values as 0, 1, ..., and return how many different ones there are.
 
     >>> _classes(np.array([7, 3, 7]))[0].tolist()
     [1, 0, 1]
@@ -173,9 +171,9 @@ def _classes(values: Queries) -> tuple[Queries, int]:
 
 
 def _uncertainty(code: Queries, target: Queries) -> float:
-    """Conditional entropy of the target, in nats, with Miller and Madow's correction.
+    """Return the conditional entropy of the target in nats, with Miller and Madow's correction.
 
-    Without the correction a neighbour with many values seems to tell more than it does.
+    Without the correction a neighbour with many values seems more informative than it is.
 
     >>> round(_uncertainty(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1])), 3)  # ln 2 / 2 + 1 / 8
     0.472
@@ -193,7 +191,7 @@ def _dense(values: Queries) -> bool:
 
 
 def _counts(code: Queries) -> Int[np.ndarray, " classes"]:
-    """How many queries have each code that there is: of 7, 3, 7 there are 1 and 2."""
+    """Count the queries of each code: 7, 3, 7 give 1 and 2."""
     if _dense(code):
         counts = np.bincount(code)
         return counts[counts > 0]
@@ -201,6 +199,6 @@ def _counts(code: Queries) -> Int[np.ndarray, " classes"]:
 
 
 def _entropy(counts: Int[np.ndarray, " classes"]) -> float:
-    """In nats: of counts 2 and 2 it is ln 2."""
+    """Return the entropy of counts in nats: ln 2 for 2 and 2."""
     shares = counts / counts.sum()
     return float(-np.sum(shares * np.log(shares)))

@@ -1,11 +1,10 @@
-"""The machine: where every token stands, by the moves that tokens carry.
+"""The machine that moves the pen: every token carries a move, so tokens alone say where all stand.
 
-One small step for every program, the same wherever a model runs:
+The same step serves every program, wherever a model runs:
 
     position = where(home[token], 0, position) + offset[token]
 
-A machine is data: its tokens, what their roles are found by, the prompts of its operators.
-Nothing of a program's code is in it.
+A machine is data (tokens, roles, prompt formats) and contains none of a program's code.
 """
 
 from collections.abc import Sequence
@@ -24,26 +23,26 @@ from curta.programs.machine.prompt import Format
 
 Displacement = tuple[int, ...]
 Neighbour = tuple[str, Displacement]
-"""A role, and how far from a query's square it is looked for, on each axis."""
+"""A role, and its displacement from the query's square on each axis."""
 
 Windows = dict[str, tuple[Neighbour, ...]]
-"""For each role the neighbours in the windows of its tokens, besides themselves."""
+"""For each role, the neighbours in its tokens' windows."""
 
 
 def cells_of(windows: Windows) -> int:
-    """Tokens of the widest window, the query included."""
+    """Return the number of cells of the widest window, the query included."""
     return 1 + max(map(len, windows.values()), default=0)
 
 
 class Role(NamedTuple):
-    """The part that tokens play, and the axes on which they are found from everywhere."""
+    """A role of tokens, and the axes on which they are broadcast: seen from every square."""
 
     name: str
     broadcast: tuple[str, ...] = ()
 
 
 class Moves(NamedTuple):
-    """What each token does to the pen."""
+    """Each token's move of the pen: whether from the origin, and by how much."""
 
     home: Bool[np.ndarray, "tokens axes"]
     offset: Int[np.ndarray, "tokens axes"]
@@ -51,7 +50,7 @@ class Moves(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Machine:
-    """A vocabulary on squared paper, and how problems are put in it."""
+    """A vocabulary on squared paper, and the prompt format of each operator."""
 
     axes: tuple[str, ...]
     tokens: tuple[Token, ...]
@@ -59,21 +58,21 @@ class Machine:
     formats: dict[str, Format]
     """By operator."""
     others: dict[str, Format] = field(default_factory=dict)
-    """Other ways of putting the same problems, by the name of the program that has them."""
+    """Formats of other programs for the same problems, by program name."""
 
     @cached_property
     def numbers(self) -> dict[tuple[Any, ...], int]:
-        """The number of each token, by what was written; see `paper.Key`."""
+        """Token numbers by what was written; see `paper.Key`."""
         return {key_of(token): number for number, token in enumerate(self.tokens)}
 
     @cached_property
     def role_numbers(self) -> dict[str, int]:
-        """The number of each role, by its name."""
+        """Role numbers by name."""
         return {role.name: number for number, role in enumerate(self.roles)}
 
     @cached_property
     def limits(self) -> dict[str, OperandLimits]:
-        """What problems of each operator can be put."""
+        """Which problems of each operator a prompt can hold."""
         return {operator: form.limits for operator, form in self.formats.items()}
 
     @cached_property
@@ -89,11 +88,11 @@ class Machine:
 
     @cached_property
     def broadcast_mask(self) -> Bool[np.ndarray, "roles axes"]:
-        """On which axes a role is found from everywhere."""
+        """The axes on which each role is broadcast."""
         return np.array([[axis in role.broadcast for axis in self.axes] for role in self.roles])
 
     def neighbours(self, windows: Windows) -> list[list[tuple[int, Displacement]]]:
-        """For each role its neighbours, with roles as numbers."""
+        """Return the neighbours of each role, with role numbers."""
         return [
             [(self.role_numbers[other], moved) for other, moved in windows.get(role.name, ())]
             for role in self.roles
@@ -101,13 +100,13 @@ class Machine:
 
     @cached_property
     def parts(self) -> Float[np.ndarray, "tokens parts"]:
-        """What each token is made of, a 1 for each: its digit or symbol, carry, role and move."""
+        """Multi-hot features of each token: its digit or symbol, carry, role and move."""
         spelled = [
             (f"{t.symbol if t.value is None else t.value}", f"carries {t.carry}", t.role, t.move)
             for t in self.tokens
         ]
-        names = dict.fromkeys((n, part) for own in spelled for n, part in enumerate(own))
-        return np.array([[own[n] == part for n, part in names] for own in spelled], np.float32)
+        names = dict.fromkeys((n, part) for token in spelled for n, part in enumerate(token))
+        return np.array([[token[n] == part for n, part in names] for token in spelled], np.float32)
 
     @cached_property
     def end(self) -> int:
@@ -120,7 +119,7 @@ class Machine:
         return [self.numbers[key] for key in keys]
 
     def read_answer(self, problem: Problem, written: Sequence[int]) -> TrueAnswer | None:
-        """Return the answer in what was written after a prompt; None if it is malformed."""
+        """Return the answer that was written after a prompt; None if it is malformed."""
         if not written or written[-1] != self.end:
             return None
         form = self.formats[problem.operator]
@@ -136,15 +135,15 @@ class Machine:
     def advance(
         self, position: Int[np.ndarray, "*batch axes"], token: Int[np.ndarray, "*batch"]
     ) -> Int[np.ndarray, "*batch axes"]:
-        """Where a token stands, given where the one before it does: from square 3 by +1, 4."""
+        """Return where tokens stand, given where their predecessors do: from square 3 by +1, 4."""
         home, offset = self.moves
         return np.where(home[token], 0, position) + offset[token]
 
     def positions(self, tokens: Int[np.ndarray, " time"]) -> Int[np.ndarray, "time axes"]:
-        """Where every token stands: `advance`, from the first to the last.
+        """Return where every token stands: `advance` from the first to the last.
 
-        A sum of offsets since the last home on each axis. The first token goes home on all, so
-        texts may follow on each other. Moves home, +1, +1, home-1: squares 0, 1, 2, -1.
+        It is the sum of offsets since the last home on each axis. The first token of a text goes
+        home on all axes, so texts may be end to end. Moves home, +1, +1, home-1: 0, 1, 2, -1.
         """
         home, offset = self.moves.home[tokens], self.moves.offset[tokens]
         total = np.cumsum(offset, axis=0)
@@ -155,13 +154,13 @@ class Machine:
 
 
 def neighbour_name(axes: Sequence[str], neighbour: Neighbour) -> str:
-    """`a place+1 row-1`, as recipes write it; `b` for one on the same square."""
+    """Return a neighbour as recipes write it: `a place+1 row-1`, or `b` on the same square."""
     role, moved = neighbour
     steps = (f"{axis}{by:+d}" for axis, by in zip(axes, moved, strict=True) if by)
     return " ".join([role, *steps])
 
 
 def key_of(token: Token) -> tuple[Any, ...]:
-    """What was written, as a paper keeps it."""
+    """Return a token as a paper records it."""
     symbol = token.symbol if token.value is None else token.value
     return (symbol, token.role, token.carry, token.move)

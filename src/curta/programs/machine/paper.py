@@ -1,11 +1,11 @@
-"""Squared paper: what a program writes, and how the pen moves between.
+"""Squared paper: what a program writes, and how the pen moves.
 
-A program is ordinary Python that is given the digits of its operands and a `Paper`:
+A program is a Python function that takes a `Paper` and the digits of its operands:
 
     paper.move(place=+1).write("sum", 7, carry=1)
 
-writes `7¹` one square further on the axis `place`. The paper keeps a token for each
-writing: its symbol, its role, and the move since the token before it.
+writes `7¹` one square further along the axis `place`. The paper records each writing as a token:
+its symbol, its role, and the move since the previous token.
 """
 
 from typing import NamedTuple
@@ -14,21 +14,21 @@ from curta.config.errors import UserError, unknown
 from curta.problems.numerals import DIGITS
 
 HOME = 1 << 16
-"""A move on one axis is an offset from where the last token stands, or HOME plus an offset
-from the origin: `-1` is one square back, `HOME - 1` the square before the origin."""
+"""A move on one axis is an offset from the last token's square, or HOME plus an offset from the
+origin: `-1` is one square back, `HOME - 1` the square before the origin."""
 
 END = "$"
 """The symbol of the token that ends a text; its role is `end`."""
 
 CARRIES = "⁰¹²³⁴⁵⁶⁷⁸⁹"
-"""What a digit carries, written small beside it: `7¹`; nothing where it carries nothing."""
+"""A digit's carry, written small beside it: `7¹`; nothing for a carry of 0."""
 
 
 class Token(NamedTuple):
     """One entry of a vocabulary.
 
-    `value` is the number that the symbol stands for, None for a sign; `carry` what is
-    written small beside it. `move` has one entry for each axis.
+    `value` is the symbol's number, None for a sign; `carry` is written small beside it. `move`
+    has one entry for each axis.
     """
 
     symbol: str
@@ -39,33 +39,33 @@ class Token(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The symbol, the role and the move, as vocabularies and tables show it."""
+        """Symbol, role and move, as vocabularies and tables show them."""
         return " ".join([self.symbol, self.role, *map(arrow, self.move)])
 
 
 def arrow(move: int) -> str:
-    """`+1`, `0`, `-1`, or `home`, `home-1`: a move on one axis as people read it."""
+    """Format a move on one axis: `+1`, `0`, `-1`, `home`, `home-1`."""
     if abs(move) < HOME // 2:
         return f"{move:+d}" if move else "0"
     return f"home{move - HOME:+d}" if move != HOME else "home"
 
 
 def digit_symbol(value: int, carry: int = 0) -> str:
-    """The symbol of a digit: `7`, `7¹`, `f`; `(96)` where a base has no sign of its own."""
+    """Return a digit's symbol: `7`, `7¹`, `f`; `(96)` beyond the digits that have a character."""
     plain = DIGITS[value] if value < len(DIGITS) else f"({value})"
     return plain + CARRIES[carry] if carry else plain
 
 
 Key = tuple[int | str, str, int, tuple[int, ...]]
-"""What tells two tokens apart: digit or sign, role, carry, move."""
+"""What identifies a token: digit or sign, role, carry, move."""
 
 
 class ProgramError(UserError):
-    """A program that cannot be recorded: what it did, and where."""
+    """A program that cannot be recorded."""
 
 
 class Numbers(dict[Key, int]):
-    """The number of each token; a new one is given the next."""
+    """Token numbers; a new token gets the next one."""
 
     def __missing__(self, key: Key) -> int:
         _check(key)
@@ -73,14 +73,14 @@ class Numbers(dict[Key, int]):
 
 
 class Fixed(dict[Key, int]):
-    """The number of each token of a machine; there are no others."""
+    """Token numbers of a machine, to which none is added."""
 
     def __missing__(self, key: Key) -> int:
         raise ProgramError(f"{token_of(*key).text!r} was written, which the machine does not have")
 
 
 class Vocabulary:
-    """Every token so far, by what was written; its number is its place in `tokens`."""
+    """All tokens by what was written; a token's number is its index in `tokens`."""
 
     def __init__(self, numbers: dict[Key, int] | None = None) -> None:
         self.numbers: dict[Key, int] = Numbers() if numbers is None else Fixed(numbers)
@@ -94,7 +94,7 @@ class Vocabulary:
 
 
 class Paper:
-    """Records one text. `tokens` are numbers of a vocabulary, which grows as is needed."""
+    """Record one text as token numbers of a vocabulary, which grows as needed."""
 
     def __init__(self, axes: tuple[str, ...], vocabulary: Vocabulary, limit: int) -> None:
         self.axes = axes
@@ -106,7 +106,7 @@ class Paper:
         self._move = [0] * len(axes)
 
     def move(self, **steps: int) -> "Paper":
-        """Moves the pen by so many squares on each of these axes."""
+        """Move the pen by so many squares on each axis."""
         for axis, step in steps.items():
             if axis not in self._index:
                 raise ProgramError(str(unknown("axis", axis, self.axes)))
@@ -114,7 +114,7 @@ class Paper:
         return self
 
     def home(self, *axes: str) -> "Paper":
-        """Moves the pen to the origin on these axes, on all of them if none is named."""
+        """Move the pen to the origin on these axes, by default on all."""
         for axis in axes or self.axes:
             if axis not in self._index:
                 raise ProgramError(str(unknown("axis", axis, self.axes)))
@@ -122,7 +122,7 @@ class Paper:
         return self
 
     def write(self, role: str, symbol: int | str, carry: int = 0) -> "Paper":
-        """Writes a digit, or a sign, where the pen stands."""
+        """Write a digit or a sign where the pen stands."""
         key = (symbol, role, carry, tuple(self._move))
         self.tokens.append(self._numbers[key])
         self._move = self._still.copy()
@@ -131,12 +131,12 @@ class Paper:
         return self
 
     def end(self) -> None:
-        """Writes the sign that ends a text."""
+        """Write the sign that ends the text."""
         self.write("end", END)
 
 
 def _check(key: Key) -> None:
-    """Raises ProgramError for what is no digit and no sign."""
+    """Raise ProgramError for an invalid symbol, role, carry or move."""
     symbol, role, carry, move = key
     if not isinstance(role, str) or not role:
         raise ProgramError(f"a role must be a name, such as 'sum' (got {role!r})")
@@ -153,7 +153,7 @@ def _whole(value: object) -> bool:
 
 
 def token_of(symbol: int | str, role: str, carry: int, move: tuple[int, ...]) -> Token:
-    """The token that such a writing makes."""
+    """Return the token of such a writing."""
     if isinstance(symbol, str):
         return Token(symbol, role, move, None, carry)
     return Token(digit_symbol(symbol, carry), role, move, symbol, carry)

@@ -10,20 +10,20 @@ from functools import cached_property
 from typing import Any
 
 from curta.config.errors import UserError, quoted, unknown
+from curta.problems.numerals import format_number as in_base
 from curta.problems.numerals import places_of, to_digits, to_text
-from curta.problems.numerals import written as in_base
 from curta.problems.operations import OPERATIONS
 from curta.problems.operations import Answer as TrueAnswer
 from curta.programs.machine.paper import Paper, ProgramError, Vocabulary
 from curta.programs.machine.prompt import Answer, Format, Given, Part, Sign
 
 LIMIT = 2_000_000
-"""Most tokens of one text, while it is recorded."""
+"""Most tokens of one recorded text."""
 
 SIZES = ("digits", "second", "operands")
 
 Text = tuple[list[int], int]
-"""A text's tokens, and how many of them are its prompt's."""
+"""A text's tokens, and the length of its prompt."""
 
 Algorithm = Callable[..., None]
 Draw = Callable[..., tuple[int, ...]]
@@ -34,19 +34,18 @@ Draw = Callable[..., tuple[int, ...]]
 class Program:
     """One algorithm for one operator.
 
-    `run` is given a paper and the operands' digits, least significant first; without one, the
-    answer is written at once, digit after digit. `broadcast` names the axes on which a role
-    that is written is found from everywhere. `reach` is how far neighbours are looked for.
+    `run` takes a paper and the operands' digits, least significant first; without it, the answer is
+    written at once, digit after digit. `broadcast` names the axes on which a role is seen from
+    every square. `reach` is the largest distance of a neighbour.
 
-    `truth` is plain Python on whole numbers; None where the operator is one of `operations`.
-    `refuse` says why operands have no answer. `cases` draw rare problems, each by its name.
-    `commutes` says that the order of its operands makes no difference to the truth.
-    `in_base` makes the same program for digits of another base. Programs of one `family` share
-    their roles, where several stand in one machine.
+    `truth` is plain Python on whole numbers; None for an operator of `operations`. `refuse` says
+    why operands have no answer. `cases` draw rare problems, by name. `commutes` says that the
+    order of operands does not change the truth. `in_base` makes the program for digits of another
+    base. Programs of one `family` share their roles in a joint machine.
 
-    `sizes` says what to train on where no recipe does: `digits`, `second` and `operands`, each
-    the fewest and the most. `draw` draws the operands in place of uniform digits. `file` tells
-    the file of a user's from which a program comes.
+    `sizes` are those to train on without a recipe: `digits`, `second` and `operands`, each as
+    (fewest, most). `draw` replaces uniform random digits. `file` is the tag of the user's file that
+    the program comes from.
     """
 
     name: str
@@ -70,7 +69,7 @@ class Program:
 
     @property
     def title(self) -> str:
-        """Its name in messages: for a program in a user's file, with file and line."""
+        """The program's name in messages, with file and line for one in a user's file."""
         function = self.run or self.truth
         code = getattr(inspect.unwrap(function), "__code__", None) if function else None
         line = f" line {code.co_firstlineno}" if code else ""
@@ -83,18 +82,18 @@ class Program:
 
     @property
     def base(self) -> int:
-        """In which operands are written."""
+        """The base in which operands are written."""
         return self.format.base
 
     @property
     def summary(self) -> str:
-        """The first line of the algorithm's own description."""
+        """The first line of the algorithm's docstring."""
         return ((self.run.__doc__ if self.run else "") or self.name).strip().partition("\n")[0]
 
     def record(self, operands: Sequence[int], vocabulary: Vocabulary) -> Text:
-        """The tokens of a whole text, and how many of them are the prompt's.
+        """Record the text of a problem: its tokens, and the length of its prompt.
 
-        Raises ProgramError for a program that writes nothing, or never ends.
+        Raises ProgramError for a program that writes nothing or never ends.
         """
         paper = Paper(self.axes, vocabulary, LIMIT)
         digits, numbers = self.format.digits(operands), vocabulary.numbers
@@ -111,9 +110,9 @@ class Program:
         return prompt + paper.tokens, len(prompt)
 
     def true_answer(self, operands: Sequence[int]) -> TrueAnswer:
-        """Return the truth, by the program itself or by the operation that it is for.
+        """Return the truth, by the program itself or by its operator.
 
-        Raises UserError for what is no answer of the program's kind.
+        Raises UserError for an answer of the wrong kind.
         """
         with self._naming(operands):
             answer = (self.truth or OPERATIONS[self.operator].truth)(*operands)
@@ -141,7 +140,7 @@ class Program:
 
     @contextmanager
     def locating(self) -> Iterator[None]:
-        """Name the program's file and line in what is wrong with the texts that it writes."""
+        """Add the program's file and line to errors about the texts that it writes."""
         try:
             yield
         except UserError as error:
@@ -152,7 +151,7 @@ class Program:
 
     @contextmanager
     def _naming(self, operands: Sequence[int]) -> Iterator[None]:
-        """Name the problem in what the program's own code raises."""
+        """Add the problem to exceptions of the program's own code."""
         try:
             yield
         except UserError as error:
@@ -171,7 +170,7 @@ def program(
     answer: Answer,
     **fields: Any,
 ) -> Callable[[Algorithm], Program]:
-    """Make a program of the algorithm below it; the fields are those of `Program`.
+    """Decorate an algorithm to make it a `Program`, whose fields these are.
 
     `sizes` may be two digit counts alone: (1, 4). Raises ProgramError for parts that do not fit.
     """
@@ -203,7 +202,7 @@ def written(
     sizes: Mapping[str, Sequence[int]] | Sequence[int] = (),
     **fields: Any,
 ) -> Program:
-    """Return a program without an algorithm: the answer itself is written, digit after digit."""
+    """Return a program without an algorithm, which writes the answer at once."""
     for role, role_axes in (broadcast or {}).items():
         if isinstance(role_axes, str):
             raise ProgramError(
@@ -223,7 +222,7 @@ def written(
 
 
 def _check(blank: Program) -> None:
-    """Raise ProgramError for an axis that there is not, and for operands that do not fit."""
+    """Raise ProgramError for unknown axes and for parts that do not fit each other."""
     axes, answer, where = blank.axes, blank.answer, f"program {blank.name!r}"
 
     def check_axes(used: Iterable[str], place: str) -> None:
@@ -274,7 +273,7 @@ def _check(blank: Program) -> None:
 def _check_sizes(
     sizes: Mapping[str, Sequence[int]] | Sequence[int],
 ) -> dict[str, tuple[int, int]]:
-    """Return sizes by name; two counts alone are those of digits."""
+    """Return sizes by name; two counts alone are digit counts."""
     table = sizes if isinstance(sizes, Mapping) else {"digits": sizes} if sizes else {}
     for name, span in table.items():
         if name not in SIZES:
@@ -291,9 +290,8 @@ def _check_sizes(
 def write_answer(paper: Paper, form: Format, answer: Any) -> None:
     """Write an answer along the axis of the first operand, from the origin on.
 
-    `-12` is a minus sign and the digits; of several numbers each stands on its own line, with a
-    comma before all but the first. Digits below a point stand on their side of it. Raises
-    ProgramError for what is no such answer.
+    `-12` is a minus sign and the digits. Several numbers stand on a line each, with a comma before
+    all but the first. Raises ProgramError for an answer of the wrong kind.
     """
     along, spec = form.givens[0].along, form.answer
 

@@ -1,6 +1,6 @@
-"""Prompts and answers as data: which operand lies along which axis, and where an answer stands.
+"""Prompts and answers as data: which operand lies along which axis, and where the answer stands.
 
-So a problem is put to a model, and its answer read, without the program's code.
+With them a problem is written, and its answer read, without the program's code.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,16 +18,15 @@ from curta.programs.machine.paper import HOME, Key, Token
 class Given:
     """An operand, digit by digit along an axis; place 0 is its least significant digit.
 
-    With `high_first` it is written from its most significant digit on, which then stands at
-    square 0. It is found from every square of the axes in `everywhere`. With `many`, it stands
-    for all further operands: one on each line of that axis, `between` before each but the first.
+    With `high_first` it is written most significant digit first, which then stands at square 0. It
+    is broadcast on the axes in `everywhere`. With `many` it stands for all further operands, one on
+    each line of that axis, with `between` before each but the first.
 
-    With `follows` it goes on from the square of what was written before it, and not from the
-    origin: it is one number with the operand before it and the sign between, as 3.75 is.
+    With `follows` it continues from the square written last instead of the origin: with the operand
+    before it and the sign between, it forms one number, such as 3.75.
 
-    Zeros fill it up: with `filled` to the longest of all operands that are, with `multiple` to a
-    number of digits that this divides. `gap` is a sign on the square of the digit that is written
-    first, after it.
+    Zeros pad it: with `filled` to the longest of all filled operands, with `multiple` to a multiple
+    of that many digits. `gap` is a sign on the square of the digit written first, after it.
     """
 
     role: str
@@ -49,9 +48,9 @@ class Given:
 
 @dataclass(frozen=True)
 class Sign:
-    """A sign of the prompt, one square before the origin unless `at` says where it stands.
+    """A sign of the prompt, one square before the origin unless `at` gives its square.
 
-    With `step` it stands so many squares from what was written before it, on each axis.
+    With `step` it stands that many squares from the token before it, on each axis.
     """
 
     symbol: str
@@ -68,17 +67,17 @@ class Sign:
 Part = Given | Sign
 
 Written = tuple[Token, Sequence[int]]
-"""A token and where it stands."""
+"""A token and its square."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What of a text is the answer: the digits of a role, as they are written.
+    """Where a text holds its answer: the digits of a role.
 
-    They come least significant first unless `high_first`. `sign` is the role of a minus sign, if
-    there can be one. With `many` there are several numbers, one on each line of that axis.
-    `truth` says that 1 stands for true and 0 for false. `fraction` is the role of the digits
-    below a point; the answer is then a `fractions.Fraction`.
+    They are written least significant first unless `high_first`. `sign` is the role of a minus
+    sign, if there can be one. With `many` there are several numbers, one on each line of that axis.
+    `truth` says that 1 is true and 0 false. `fraction` is the role of the digits below a point; the
+    answer is then a `fractions.Fraction`.
     """
 
     role: str
@@ -92,7 +91,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Format:
-    """A prompt and where its answer will stand, on the axes of one machine."""
+    """The format of prompts and answers on the axes of one machine."""
 
     axes: tuple[str, ...]
     parts: tuple[Part, ...]
@@ -100,7 +99,7 @@ class Format:
 
     @cached_property
     def base(self) -> int:
-        """In which people write the operands: that of the digits, where characters exist for it."""
+        """The base in which people write operands: the digits' own, if it has enough characters."""
         base = next((part.base for part in self.givens), 10)
         return base if base <= len(DIGITS) else 10
 
@@ -111,21 +110,21 @@ class Format:
 
     @property
     def most(self) -> int | None:
-        """How many operands there may be; None is any number."""
+        """The largest number of operands; None for any number."""
         return None if any(part.many for part in self.givens) else len(self.givens)
 
     @property
     def limits(self) -> OperandLimits:
-        """What problems can be put."""
+        """Which problems a prompt can hold."""
         return OperandLimits(len(self.givens), self.most, base=self.base)
 
     def of_operands(self, count: int) -> list[Given]:
-        """The part of each of so many operands; the last part is that of all further ones."""
+        """Return the part of each of `count` operands; the last part serves all further ones."""
         return [*self.givens, *self.givens[-1:] * (count - len(self.givens))][:count]
 
     @property
     def numbers(self) -> list[list[Part]]:
-        """The parts in order, those together that people write as one number."""
+        """The parts in order, grouped into the numbers that people write."""
         numbers: list[list[Part]] = []
         for part in self.parts:
             numbers.append([part])
@@ -137,15 +136,15 @@ class Format:
 
     @property
     def compound(self) -> bool:
-        """Whether several operands are one number to people, as before and after a point."""
+        """Whether several operands form one number, as before and after a point."""
         return any(part.follows for part in self.givens)
 
     def write(self, operands: Sequence[int]) -> list[Key]:
-        """Return the tokens of the prompt, as a paper keeps them."""
+        """Return the prompt of these operands as a paper records it."""
         return self.prompt(self.digits(operands))
 
     def prompt(self, digits: Sequence[Sequence[int]]) -> list[Key]:
-        """Return the same for operands as `digits` gives them."""
+        """Return the prompt of operands given as `digits` returns them."""
         keys, first = list[Key](), 0
         for part in self.parts:
             if isinstance(part, Sign):
@@ -168,7 +167,7 @@ class Format:
                     yield from self._digits(part, [digit] * 2, number)
 
     def digits(self, operands: Sequence[int]) -> list[list[int]]:
-        """Return the operands as a program is given them: digits, least significant first."""
+        """Return the digits of each operand, least significant first, as programs take them."""
         pairs = list(zip(operands, self.of_operands(len(operands)), strict=False))
         digits = [to_digits(value, part.base) for value, part in pairs]
         filled = (len(d) for d, (_, part) in zip(digits, pairs, strict=True) if part.filled)
@@ -179,7 +178,7 @@ class Format:
         return digits
 
     def read(self, written: Sequence[Written]) -> Any:
-        """Return the answer in what was written; None if there is none."""
+        """Return the answer in tokens and their squares; None if there is none."""
         answer, order = self.answer, -1 if self.answer.high_first else 1
         axis = self.axes.index(answer.many) if answer.many else None
         lines: dict[int, list[int]] = {}
@@ -213,7 +212,7 @@ class Format:
         return (part.symbol, part.name, 0, tuple(HOME + square for square in at))
 
     def _digits(self, part: Given, digits: Sequence[int], number: int) -> list[Key]:
-        """Return the operand of that number, and what stands before it."""
+        """Return an operand's tokens, and the separator before a further one."""
         along, still = self.axes.index(part.along), (0,) * len(self.axes)
         order = digits[::-1] if part.high_first else digits
         onward, home = _at(still, along, 1), (HOME,) * len(self.axes)

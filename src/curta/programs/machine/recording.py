@@ -1,8 +1,8 @@
 """Recorded texts as flat arrays, and the windows of their tokens.
 
-A window is the token of a query, then its neighbours, each a token or none. Axes of
-the arrays: `time`, all tokens of all texts one after the other; `queries`, those of them after
-which something is written; `cells`, the query and its neighbours.
+A query is a token after which the program writes another one. Its window is its own token, then
+each neighbour's token or none. Axes: `time`, all tokens of all texts, end to end; `queries`; and
+`cells`, the query and its neighbours.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,26 +20,26 @@ Spans = Int[np.ndarray, "roles axes"]
 Column = Int[np.ndarray, " n"]
 
 MOST = 1 << 30
-"""Squares of all texts of a recording that are tabulated."""
+"""Most squares, over all texts of a recording, that a table may have."""
 
 SQUARES = 1 << 24
-"""Squares that are laid out at once: more texts than fit are looked at in parts."""
+"""Squares that are laid out at once; more texts are processed in parts."""
 
 
 class Recording(NamedTuple):
-    """Texts one after the other: tokens, the text of each, and where something is written next."""
+    """Texts end to end: their tokens, the text of each token, and which tokens are queries."""
 
     tokens: Int[np.ndarray, " time"]
     text: Int[np.ndarray, " time"]
-    asked: Bool[np.ndarray, " time"]
+    is_query: Bool[np.ndarray, " time"]
 
     @classmethod
     def of(cls, texts: Sequence[tuple[Sequence[int], int]]) -> "Recording":
-        """From the tokens of each text and how many of them are its prompt's.
+        """Return the recording of texts, each its tokens and the length of its prompt.
 
-        The prompt's last token and all further ones but the end are asked what is next:
+        The prompt's last token and everything after it but the end are queries:
 
-        >>> Recording.of([([1, 2, 3, 4, 5], 3), ([6, 7], 1)]).asked.astype(int).tolist()
+        >>> Recording.of([([1, 2, 3, 4, 5], 3), ([6, 7], 1)]).is_query.astype(int).tolist()
         [0, 0, 1, 1, 0, 1, 0]
         """
         lengths = np.array([len(tokens) for tokens, _ in texts], np.int64)
@@ -48,15 +48,15 @@ class Recording(NamedTuple):
         ends = np.cumsum(lengths)
         place = np.arange(len(tokens)) - (ends - lengths)[text]
         prompts = np.array([prompt for _, prompt in texts])
-        asked = (place >= prompts[text] - 1) & (place < lengths[text] - 1)
-        return cls(tokens, text, asked)
+        is_query = (place >= prompts[text] - 1) & (place < lengths[text] - 1)
+        return cls(tokens, text, is_query)
 
     @property
     def texts(self) -> int:
         return int(self.text[-1]) + 1 if len(self.text) else 0
 
     def parts(self, size: int) -> Iterator["Recording"]:
-        """Pieces of whole texts, of `size` tokens or somewhat more.
+        """Yield pieces of whole texts, of about `size` tokens each.
 
         >>> texts = Recording.of([([1, 2], 1), ([3, 4], 1), ([5, 6], 1)])
         >>> [part.tokens.tolist() for part in texts.parts(size=4)]
@@ -74,10 +74,10 @@ class Recording(NamedTuple):
 
 
 class RecordedWindows(NamedTuple):
-    """The window of every query of a recording, and what follows it."""
+    """The window of every query of a recording, and the token that follows it."""
 
     rows: Rows
-    """Tokens; the number of tokens that there are stands for none."""
+    """Tokens; an empty cell has the size of the vocabulary."""
     targets: Queries
     text: Queries
 
@@ -101,9 +101,10 @@ class Blocks(NamedTuple):
 
     @classmethod
     def of(cls, low: Spans, sizes: Spans, kept: Bool[np.ndarray, " roles"], first: int) -> "Blocks":
-        """Blocks of the roles that are kept, from an address on; their lowest squares and sizes.
+        """Return the blocks of the `kept` roles, from address `first` on.
 
-        The size is 1 on axes on which a role is found from everywhere.
+        `low` is each role's lowest square and `sizes` how many there are on each axis, 1 where
+        the role is broadcast.
         """
         strides = np.cumprod(sizes[:, ::-1], axis=1)[:, ::-1] // sizes * (sizes > 1)
         ends = np.cumsum(np.prod(sizes, axis=1) * kept) + first
@@ -111,7 +112,7 @@ class Blocks(NamedTuple):
         return cls(begins, strides, int(ends[-1]))
 
     def address(self, role: Column, position: Int[np.ndarray, "n axes"], text: Column) -> Column:
-        """Addresses of squares within their role's block; those outside are others' or none."""
+        """Return the address of each square, which must lie within its role's block."""
         address = self.begins[role] + text * self.size
         for axis, strides in enumerate(self.strides.T):
             address += position[:, axis] * strides[role]
@@ -119,7 +120,7 @@ class Blocks(NamedTuple):
 
 
 class Squares:
-    """Which token of a recording stands where: a table of addresses, in `Blocks`.
+    """Which token stands on which square of a recording: a table by address; see `Blocks`.
 
     Raises ProgramError where two tokens of one role stand on one square.
     """
@@ -129,8 +130,8 @@ class Squares:
         self.position = machine.positions(recording.tokens)  # time axes
         role = machine.role[recording.tokens]  # time
 
-        # Of each role that there is, the lowest square on every axis, and how many squares: on
-        # squares -1, 3 and 0 the lowest is -1 and the span 5.
+        # For each role that occurs, its lowest square on every axis and the span up to its highest:
+        # squares -1, 3 and 0 have lowest square -1 and span 5.
         shape = machine.broadcast_mask.shape  # roles axes
         order = np.argsort(role, kind="stable")
         present, first = np.unique(role[order], return_index=True)
@@ -160,7 +161,7 @@ class Squares:
 
 
 class Around:
-    """What stands around some queries; what does not depend on the displacement is kept."""
+    """Looks up what stands around some queries; reuses what no displacement changes."""
 
     def __init__(self, squares: Squares, query: Queries) -> None:
         self.squares, self.query = squares, query
@@ -169,9 +170,10 @@ class Around:
         self._inside: dict[tuple[int, int, int], Bool[np.ndarray, " queries"]] = {}
 
     def find(self, role: int, displacement: Sequence[int]) -> Queries:
-        """The token of that role so far from each query, if it was written by then, else none.
+        """Return the token of a role at a displacement from each query, or the empty cell.
 
-        Of `12+34=` the query `=` stands on square -1; one further on is `2` of the first operand.
+        Tokens written after the query do not count. In `12+34=` the query `=` stands on square -1,
+        and one square on stands `2` of the first operand.
         """
         squares, machine = self.squares, self.squares.machine
         if not squares.there[role]:
@@ -183,7 +185,7 @@ class Around:
         for axis, step in enumerate(displacement):
             if machine.broadcast_mask[role, axis]:
                 continue
-            # whether the role has a square in use so far from each query on this axis
+            # does the role occupy a square at this distance on this axis?
             key = role, axis, step
             if key not in self._inside:
                 square = self.position[:, axis] + step - squares.low[role, axis]
@@ -196,10 +198,13 @@ class Around:
 
 
 def recorded_windows(machine: Machine, recording: Recording, windows: Windows) -> RecordedWindows:
-    """The windows of all queries; ProgramError where a role stands twice on one square."""
+    """Return the windows of all queries.
+
+    Raises ProgramError where two tokens of one role stand on one square.
+    """
     parts, texts = list[RecordedWindows](), 0
     for part in recording.parts(SQUARES // (16 * len(machine.roles))):
-        squares, query = Squares(machine, part), np.flatnonzero(part.asked)
+        squares, query = Squares(machine, part), np.flatnonzero(part.is_query)
         rows = np.full((len(query), cells_of(windows)), len(machine.tokens), np.int32)
         rows[:, 0] = part.tokens[query]
         query_role = machine.role[rows[:, 0]]
@@ -213,11 +218,8 @@ def recorded_windows(machine: Machine, recording: Recording, windows: Windows) -
     return RecordedWindows(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-# Distinct windows: each once, with what follows it and how often it was seen.
-#
-# Windows are told apart by a hash of 64 bits, and every hash that is found is held against the
-# window itself, so a collision is an error and never a wrong answer.
-
+# Distinct windows. They are told apart by a 64-bit hash, and every match is compared cell by cell,
+# so a collision is an error and never a wrong answer.
 
 ODD = np.random.default_rng(0x43757274).integers(0, 1 << 63, 64, np.uint64) * np.uint64(2) + (
     np.uint64(1)
@@ -225,7 +227,7 @@ ODD = np.random.default_rng(0x43757274).integers(0, 1 << 63, 64, np.uint64) * np
 
 
 class Conflict(NamedTuple):
-    """A window after which two different tokens were recorded, and in which texts."""
+    """A window that two recorded texts continue differently."""
 
     row: tuple[int, ...]
     targets: tuple[int, int]
@@ -233,7 +235,7 @@ class Conflict(NamedTuple):
 
 
 class WindowIndex:
-    """Windows, each with a number in the order in which they were entered."""
+    """Distinct windows, numbered in order of entry."""
 
     def __init__(self, cells: int) -> None:
         self.rows = np.zeros((0, cells), np.int32)
@@ -244,7 +246,7 @@ class WindowIndex:
         return len(self.rows)
 
     def find(self, rows: Rows) -> Queries:
-        """The number of each window; -1 for one that is not here.
+        """Return the number of each window, -1 for an unknown one.
 
         >>> index = WindowIndex(cells=2)
         >>> index.enter(np.array([[4, 5], [6, 7]]))
@@ -260,7 +262,7 @@ class WindowIndex:
         return np.where(same, number, -1)
 
     def enter(self, rows: Int[np.ndarray, "windows cells"]) -> None:
-        """Enters windows that are not here yet, each once."""
+        """Enter unknown windows, each given once."""
         self.rows = np.concatenate([self.rows, rows])
         codes = fingerprint(self.rows)
         self._order = np.argsort(codes, kind="stable")
@@ -268,7 +270,7 @@ class WindowIndex:
 
 
 class WindowTable(WindowIndex):
-    """Windows with what follows them, and how often and in how many texts they were seen."""
+    """Distinct windows with the token that follows each, and how often each was seen."""
 
     def __init__(self, cells: int) -> None:
         super().__init__(cells)
@@ -277,12 +279,12 @@ class WindowTable(WindowIndex):
         self.example = np.zeros(0, np.int64)
         """The first text in which each window was seen."""
         self.texts = np.zeros(0, np.int64)
-        """In how many texts."""
+        """The number of texts in which each window was seen."""
         self.conflicts: list[Conflict] = []
         self._all_texts = 0
 
     def add(self, seen: RecordedWindows) -> Queries:
-        """Counts all windows, enters the new ones, in the order of their hashes; their numbers.
+        """Count all windows, enter the new ones in hash order, and return their numbers.
 
         >>> rows, table = np.array([[4, 5], [6, 7], [4, 5]], np.int32), WindowTable(cells=2)
         >>> shown = RecordedWindows(rows, targets=np.array([1, 2, 1]), text=np.array([0, 0, 1]))
@@ -311,7 +313,7 @@ class WindowTable(WindowIndex):
                     (int(self.example[window]), int(seen.text[place]) + self._all_texts),
                 )
             )
-        # Of windows 3, 3 and 5 in texts 0, 0 and 1 the distinct pairs are (3, 0) and (5, 1).
+        # Windows 3, 3, 5 in texts 0, 0, 1: distinct pairs (3, 0) and (5, 1).
         pairs = np.unique(number_of_query.astype(np.int64) << 32 | seen.text)
         counts = np.bincount(number_of_query, minlength=len(self))
         texts = np.bincount(pairs >> 32, minlength=len(self))
@@ -323,7 +325,7 @@ class WindowTable(WindowIndex):
 
 
 def distinct(rows: Rows) -> tuple[Int[np.ndarray, " windows"], Queries]:
-    """Where each distinct window is first, and which of them each query has.
+    """Return where each distinct window first occurs, and which of them each query has.
 
     >>> first, inverse = distinct(np.array([[4, 5], [4, 5], [6, 7]]))
     >>> bool(np.isin(first, [0, 2]).all()), bool(inverse[0] == inverse[1])
@@ -335,7 +337,7 @@ def distinct(rows: Rows) -> tuple[Int[np.ndarray, " windows"], Queries]:
 
 
 def fingerprint(rows: Rows) -> UInt[np.ndarray, " queries"]:
-    """A hash of each window, cell after cell: xor, times an odd number, xor of its own top bits."""
+    """Hash each window, cell by cell: xor, multiply by an odd number, xor in the top bits."""
     code = np.zeros(len(rows), np.uint64)
     for cell in range(rows.shape[1]):
         code = (code ^ (rows[:, cell].astype(np.uint64) + np.uint64(1))) * ODD[cell]

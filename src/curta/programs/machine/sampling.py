@@ -1,4 +1,4 @@
-"""Random problems as whole numbers: of given sizes, and rare ones made of others."""
+"""Draw random problems of given sizes, and rare ones derived from them."""
 
 import random
 from collections.abc import Callable, Iterator, Sequence
@@ -11,15 +11,15 @@ from curta.problems.sizes import Sizes
 from curta.programs.machine.program import Program
 
 TRIES = 1_000
-"""Draws after which a program is given up that refuses them all."""
+"""Draws after which a program that refuses them all is given up."""
 
 
 class RefusedError(UserError):
-    """A program that has no problems of a given size."""
+    """A program has no problems of some size."""
 
 
 def draw(program: Program, sizes: Sizes, rng: random.Random) -> tuple[int, ...]:
-    """A problem of these sizes: digit counts uniform and independent, digits uniform."""
+    """Draw a problem: independent uniform digit counts, uniform digits."""
     for _ in range(TRIES):
         values = propose(program, sizes, rng)
         if not refused(program, values):
@@ -29,7 +29,7 @@ def draw(program: Program, sizes: Sizes, rng: random.Random) -> tuple[int, ...]:
 
 
 def propose(program: Program, sizes: Sizes, rng: random.Random) -> tuple[int, ...]:
-    """As `draw`, but the program may refuse the problem."""
+    """Draw a problem that the program may refuse."""
     lengths = _lengths(sizes, rng)
     if program.draw is not None:
         return program.draw(rng, *lengths)
@@ -38,15 +38,15 @@ def propose(program: Program, sizes: Sizes, rng: random.Random) -> tuple[int, ..
 
 
 def _lengths(sizes: Sizes, rng: random.Random) -> list[int]:
-    """A digit count for each of some operands."""
+    """Draw a digit count for each operand."""
     count = rng.randint(*sizes.operands)
     return [rng.randint(*sizes.digits(place)) for place in range(count)]
 
 
 def rare(program: Program, sizes: Sizes, rng: random.Random) -> tuple[int, ...]:
-    """Return a random problem made special: nines, zeros, (nearly) equal operands, one digit.
+    """Draw a rare problem: nines, zeros, (nearly) equal operands, single digits.
 
-    Of a program with special cases, half of them are these.
+    If the program has cases of its own, half of the problems are these.
     """
     values = drawn = draw(program, sizes, rng)
     if program.draw is not None:
@@ -68,7 +68,7 @@ def rare(program: Program, sizes: Sizes, rng: random.Random) -> tuple[int, ...]:
 
 
 def refused(program: Program, values: Sequence[int]) -> str | None:
-    """Why these operands have no answer, if they have none."""
+    """Return why these operands have no answer; None if they have one."""
     if program.refuse is not None:
         return program.refuse(*values)
     known = OPERATIONS.get(program.operator)
@@ -76,19 +76,19 @@ def refused(program: Program, values: Sequence[int]) -> str | None:
 
 
 def number(rng: random.Random, digits: int, base: int = 10) -> int:
-    """A number of exactly so many digits; of one digit, 0 too."""
+    """Draw a number of exactly so many digits; 0 has one digit."""
     return rng.randrange(base ** (digits - 1) if digits > 1 else 0, base**digits)
 
 
 def drawn(program: Program, sizes: Sizes, seed: str, special: float) -> Iterator[tuple[int, ...]]:
-    """Problems without end, a share of them special; always the same ones."""
+    """Yield problems forever, determined by `seed`, a share of them rare."""
     rng = random.Random(seed)
     while True:
         yield (rare if rng.random() < special else draw)(program, sizes, rng)
 
 
 def _special(value: int, base: int, rng: random.Random) -> int:
-    """The number, or another of as many digits or fewer."""
+    """Return the number or a special one of at most as many digits."""
     digits = len(to_digits(value, base))
     top = base**digits
     cases: tuple[Callable[[], int], ...] = (
@@ -105,28 +105,28 @@ def _special(value: int, base: int, rng: random.Random) -> int:
 
 
 Digits = list[list[int]]
-"""The digits of all operands of a problem, least significant first, as a program is given them."""
+"""The digits of all operands, least significant first, as programs take them."""
 
 CHANGES = (
     "digit", "digit", "equal digit", "repeat", "copy", "length", "swap", "operands"
 )  # fmt: skip
-"""Small changes of a problem, by which a search looks for windows."""
+"""Small changes of a problem by which a search looks for new windows."""
 
 
 class Drawer:
-    """Draws problems of a program within sizes, and changes them, all by one generator."""
+    """Draw problems of a program within sizes, and mutate them, by one random generator."""
 
     def __init__(self, program: Program, sizes: Sizes, rng: random.Random) -> None:
         self.program, self.sizes, self.rng = program, sizes, rng
         self.bases = [part.base for part in program.format.givens]
 
     def draw(self) -> Digits:
-        """Return a problem as training has them, which the program may refuse."""
+        """Draw a problem as in training; the program may refuse it."""
         problem = propose(self.program, self.sizes, self.rng)
         return [to_digits(number, self.base(place)) for place, number in enumerate(problem)]
 
     def skewed(self) -> Digits:
-        """Return a problem in which one digit, often the greatest, stands in many places."""
+        """Draw a problem in which one digit, often the largest, fills many places."""
         digits, share = self.draw(), self.rng.random()
         for place, number in enumerate(digits):
             top = self.base(place) - 1
@@ -203,7 +203,7 @@ class Drawer:
         return tuple(to_number(n, self.base(place)) for place, n in enumerate(digits))
 
     def digits(self, problem: Sequence[int]) -> Digits:
-        """Return the digits of a problem, brought within the sizes."""
+        """Return the digits of a problem, adjusted to the sizes."""
         digits = [to_digits(number, self.base(place)) for place, number in enumerate(problem)]
         for place, number in enumerate(digits):
             self._fit(place, number)
@@ -216,7 +216,7 @@ class Drawer:
         return self.rng.randrange(self.base(place))
 
     def _fit(self, place: int, number: list[int]) -> None:
-        """Bring a number into its base and its sizes; the first digit of a longer one is not 0."""
+        """Adjust a number to its base and sizes, without a leading zero."""
         fewest, most = self.sizes.digits(place)
         del number[most:]
         number += [self.digit(place) for _ in range(fewest - len(number))]

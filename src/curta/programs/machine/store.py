@@ -1,4 +1,4 @@
-"""A machine and its windows as JSON: all that a run, a page or an export must know of a program."""
+"""Read and write a machine and its windows as JSON, all that runs, pages and exports need."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
@@ -14,11 +14,11 @@ from curta.programs.machine.prompt import Answer, Format, Given, Part, Sign
 from curta.programs.machine.survey import Recorder
 
 FORMAT = 1
-"""Version of the file; a newer one is refused."""
+"""Version of the file format."""
 
 
 def dump(machine: Machine, windows: Windows) -> dict[str, Any]:
-    """Return plain values; moves as offsets, with a flag for those from the origin."""
+    """Return plain values; a move is an offset and a flag: whether it is from the origin."""
 
     def form_table(form: Format) -> dict[str, Any]:
         kind = lambda part: {"kind": "given" if isinstance(part, Given) else "sign"}
@@ -51,7 +51,7 @@ def dump(machine: Machine, windows: Windows) -> dict[str, Any]:
 
 
 def load(content: Mapping[str, Any], where: str) -> tuple[Machine, Windows]:
-    """Return the machine and its windows; UserError if they are damaged or of a newer version."""
+    """Return a machine and its windows; raise UserError if damaged or of another version."""
     if content.get("format") != FORMAT:
         raise UserError(f"{where}: a machine of format {content.get('format')}: update curta")
     try:
@@ -85,7 +85,7 @@ def load(content: Mapping[str, Any], where: str) -> tuple[Machine, Windows]:
 
 
 def read(path: Path, name: str) -> tuple[Machine, Windows]:
-    """Return the machine in a file of the run of that name."""
+    """Read a machine from a file of the run `name`."""
     where = f"run {name!r}"
     return load(files.read_json(path, where), where)
 
@@ -98,9 +98,9 @@ def check_operators(machine: Machine, operators: Iterable[str], where: str) -> N
 
 
 def recorder(machine: Machine, programs: Sequence[Program]) -> Recorder:
-    """Return the programs' code, whose tokens are numbered as this machine numbers them.
+    """Return a recorder of programs whose tokens are numbered as in this machine.
 
-    Where a machine has several programs, their names stand before their roles.
+    In a machine of several programs, roles have the program's name before them.
     """
     roles = {token.role for token in machine.tokens}
     several = not any(part.name in roles for program in programs for part in program.prompt)
@@ -125,7 +125,7 @@ def _part(fields: Mapping[str, Any]) -> Part:
 
 
 def _check(machine: Machine, windows: Windows) -> None:
-    """Raise ValueError for roles, moves and prompts that do not fit each other."""
+    """Raise ValueError unless roles, moves and prompts fit each other."""
     roles, axes = {role.name for role in machine.roles}, len(machine.axes)
     neighbours = [neighbour for near in windows.values() for neighbour in near]
     used = {token.role for token in machine.tokens} | {*windows} | {role for role, _ in neighbours}

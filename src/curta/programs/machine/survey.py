@@ -1,4 +1,4 @@
-"""Machines made from programs: their vocabulary and windows, from texts of several sizes."""
+"""Survey programs: make their machine and windows from recorded texts of several sizes."""
 
 import itertools
 import math
@@ -18,30 +18,30 @@ from curta.programs.machine.recording import Recording
 from curta.programs.machine.sampling import drawn
 
 FACTORS = (1, 2, 4)
-"""How many times the sizes of training a survey goes to."""
+"""A survey records problems of this many times the training sizes."""
 
 TOKENS = 240_000
-"""Tokens of a survey of programs that share their roles, divided over them and the sizes."""
+"""Tokens recorded for a family of programs, divided over its programs and sizes."""
 
 ANSWER_ROLES = ("role", "sign", "fraction")
-"""Fields of an answer that name roles."""
+"""The fields of `Answer` that name roles."""
 
 
 @dataclass(frozen=True, eq=False)
 class Recorder:
-    """Programs, by operator, and the vocabularies that number their tokens as a machine does."""
+    """Programs by operator, with vocabularies that number their tokens as the machine does."""
 
     programs: Mapping[str, Program]
     vocabularies: Mapping[str, Vocabulary]
 
     def record(self, operator: str, operands: Sequence[int]) -> Text:
-        """A text in the machine's own tokens; ProgramError for a token that it does not have."""
+        """Record a text in the machine's tokens; raise ProgramError for an unknown token."""
         return self.programs[operator].record(operands, self.vocabularies[operator])
 
 
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """What was found of some programs."""
+    """The machine of some programs, their windows, and a recorder for their texts."""
 
     machine: Machine
     windows: Windows
@@ -51,11 +51,10 @@ class Survey:
 def survey(
     programs: Sequence[Program], sizes: Mapping[str, Sizes], others: Sequence[Program] = ()
 ) -> Survey:
-    """Return one machine for these programs, with every token of texts up to FACTORS times the
-    sizes.
+    """Make one machine for programs, from texts of up to FACTORS times the training sizes.
 
-    Of `others`, which put the same problems otherwise, the machine has the tokens and formats.
-    Programs of one family share roles; those of others are told apart by its name.
+    It also has the tokens and formats of `others`, which write the same problems differently.
+    Programs of one family share roles; otherwise the family's name is put before the role.
     """
     families: dict[str, list[Program]] = {}
     for program in programs:
@@ -67,7 +66,7 @@ def survey(
 def _survey_family(
     programs: Sequence[Program], sizes: Mapping[str, Sizes], others: Sequence[Program]
 ) -> Survey:
-    """Survey programs that share all roles."""
+    """Survey programs that share their roles."""
     vocabulary = Vocabulary()
     for program in (*programs, *others):
         for key in program.format.every():
@@ -78,7 +77,7 @@ def _survey_family(
         pairs = recorded(program, larger, vocabulary, seed, budget, math.inf)
         texts += [text for _, text in pairs]
 
-    # Roles as they came, then digits, carries and moves in order.
+    # Sort tokens by first occurrence of the role, then by digit, carry and move.
     tokens = vocabulary.tokens
     roles = {role: number for number, role in enumerate(dict.fromkeys(t.role for t in tokens))}
     order = lambda t: (
@@ -97,7 +96,7 @@ def _survey_family(
 def machine_of(
     programs: Sequence[Program], tokens: Sequence[Token], others: Sequence[Program] = ()
 ) -> Machine:
-    """Return the machine of programs that share all roles, with these tokens."""
+    """Return the machine of programs that share their roles, with these tokens."""
     if not any(token.role == "end" for token in tokens):
         titles = " and ".join(program.title for program in programs)
         raise ProgramError(f"{titles} never ends a text: call paper.end() last")
@@ -119,9 +118,9 @@ def machine_of(
 def recorded(
     program: Program, sizes: Sizes, vocabulary: Vocabulary, seed: str, budget: int, seconds: float
 ) -> Iterator[tuple[tuple[int, ...], Text]]:
-    """Problems of these sizes with their texts, of so many tokens in all or as time allows.
+    """Yield problems with their texts until `budget` tokens or `seconds` are used up.
 
-    Two in five are special ones.
+    Two in five are rare problems.
     """
     end = time.perf_counter() + seconds
     for operands in drawn(program, sizes, seed, 0.4):
@@ -133,9 +132,9 @@ def recorded(
 
 
 def _join(names: Sequence[str], surveys: Sequence[Survey]) -> Survey:
-    """Return several machines as one: their roles with their names before them, one end for all.
+    """Join machines into one, with their names before their roles and one end for all.
 
-    Tokens and signs stand at the origin of axes that their own machine does not have.
+    Tokens stand at the origin of axes that their own machine lacks.
     """
     axes = tuple(dict.fromkeys(axis for each in surveys for axis in each.machine.axes))
     keys, roles = dict[Key, None](), dict[str, Role]()

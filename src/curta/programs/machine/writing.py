@@ -1,8 +1,7 @@
-"""Writing on squared paper: many texts in lock-step, with any function from windows to tokens.
+"""Write many texts in lock-step on squared paper, by any function from windows to tokens.
 
-Each step looks up the window of every text's newest token and writes what follows it, on the square
-to which that token's move leads. Where a wrong function writes on a square twice, the newest token
-counts.
+Each step looks up the window of every text's newest token and writes the next token on the square
+to which its move leads. If a wrong function writes on a square twice, the newest token counts.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,20 +15,20 @@ from curta.programs.machine.machine import Machine, Windows, cells_of
 from curta.programs.machine.recording import Blocks, Queries, Rows
 
 NextTokens = Callable[[Rows, Queries], Queries]
-"""The token that follows each window, given the windows and the numbers of their texts."""
+"""Return the token after each window, given the windows and the numbers of their texts."""
 
 SPARE = 4
-"""Squares on each side by which a table grows, at least."""
+"""Fewest squares by which a table grows on each side."""
 
 ENTRIES = 1 << 26
-"""Squares of a table that is laid out in memory, at most."""
+"""Most squares of a table in memory."""
 
 NOTHING, WASTE = 0, 1
-"""Addresses in a row of a table: always empty, and of tokens that no window shows."""
+"""Addresses in a table: one that is always empty, one for tokens that no window shows."""
 
 
 class Prompts(NamedTuple):
-    """Prompts one after the other, and how long each is."""
+    """Prompts end to end, and the length of each."""
 
     tokens: Int[np.ndarray, " time"]
     lengths: Int[np.ndarray, " texts"]
@@ -47,7 +46,7 @@ class Prompts(NamedTuple):
 
 
 class Completions(NamedTuple):
-    """What was written after each prompt: a row of tokens, and how many of them count."""
+    """The tokens written after each prompt: padded rows, and their lengths."""
 
     tokens: Int[np.ndarray, "texts steps"]
     counts: Int[np.ndarray, " texts"]
@@ -60,7 +59,7 @@ class Completions(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """Tokens that are written at one step: in which texts, and on which squares."""
+    """Tokens written in one step: the texts and squares on which they stand."""
 
     texts: Int[np.ndarray, " n"]
     tokens: Int[np.ndarray, " n"]
@@ -68,7 +67,7 @@ class Entry(NamedTuple):
 
 
 def limit_of(prompt: int) -> int:
-    """Tokens after which a text is given up: more than any program here writes."""
+    """Return the length at which a text is given up: more than any built-in program writes."""
     return 1_000 + 40 * prompt * prompt
 
 
@@ -79,7 +78,7 @@ def write(
     prompts: Sequence[Sequence[int]],
     limit: int = 0,
 ) -> list[list[int]]:
-    """Return the tokens after each prompt, for a function of windows alone; see `complete`."""
+    """Complete each prompt by a function of windows alone; see `complete`."""
     follow: NextTokens = lambda rows, _: next_tokens(rows)
     return complete(machine, windows, follow, Prompts.of(prompts), limit).lists
 
@@ -91,7 +90,7 @@ def complete(
     prompts: Prompts,
     limit: int = 0,
 ) -> Completions:
-    """Return what follows each prompt, the end token included unless the limit comes first.
+    """Complete each prompt, up to and including the end token, or to `limit` tokens.
 
     Texts whose squares do not fit into one table are written in two halves.
     """
@@ -222,7 +221,7 @@ class SquareTable:
         return table
 
     def enter(self, entry: Entry) -> None:
-        """Put tokens on their squares."""
+        """Write tokens on their squares."""
         role = self.machine.role[entry.tokens]
         self.tokens[self.blocks.address(role, entry.position, entry.texts)] = entry.tokens
 

@@ -24,6 +24,7 @@ reach further than one column, marks of home among the operands. A listed window
 would be an error of this argument or of its code; then nothing is proved.
 """
 
+import json
 import time
 from collections import defaultdict
 from collections.abc import Sequence
@@ -33,9 +34,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from curta.programs.machine.prompt import Format
 from curta.programs.proof.listing import Lister, Operands
-from curta.programs.proof.prompts import Paper, Prompts, UnprovableError
-from curta.programs.proof.sweep import Sweeper, Swept
+from curta.programs.proof.prompts import Cell, Paper, Prompts, State, UnprovableError, cell_at
+from curta.programs.proof.sweep import ENDS, Sweeper, Swept
 from curta.programs.proof.words import BLANK, MARK, PEN, Words
 
 BATCH = 200
@@ -44,11 +46,21 @@ BATCH = 200
 TAIL = 12
 """Random columns of a problem behind a missing window: what follows may be missing too."""
 
+LEVELS = 4
+"""Of care with which papers with rows are widened, see `Words.widen`."""
+
 Row = tuple[int, ...]
 
-Key = tuple[int, tuple[tuple[int, int], ...]]
-"""What tells sweeps apart: the token that the pen holds, any of those that move alike, and the
-tokens that are found from everywhere, by role."""
+
+class Key(NamedTuple):
+    """What tells sweeps apart."""
+
+    token: int
+    """That the pen holds, the first of those that move alike."""
+    everywhere: tuple[tuple[Cell, int], ...]
+    """Tokens that are found from every square of the axis, by cell."""
+    feeds: tuple[frozenset[State], ...]
+    """How far operands along other axes have come into sight, where they are still seen."""
 
 
 class Open(NamedTuple):
@@ -70,6 +82,10 @@ class Closure:
     states: int
     """States of all sweeps."""
     seconds: float
+    rows: bool
+    """Whether the program writes rows, so that its papers were widened."""
+    evidence: dict[str, np.ndarray]
+    """Arrays that show the list to be complete; none where it is not proved to be."""
 
     @property
     def closed(self) -> bool:
@@ -83,12 +99,18 @@ def prove(lister: Lister, seconds: float = 10.0) -> Closure:
     problems might never draw those that are spelled here, so its list is not completed.
     """
     begin, operator = time.thread_time(), lister.program.operator
-    proof, reasons = None, list[str]()
+    proof, reasons, level = None, list[str](), 0
     try:
-        # a step that no text showed before changes what a sweep must keep: the proof begins anew
-        while proof is None or proof.steps != _steps(lister):
-            proof = Proof(lister, begin + seconds)
+        while True:
+            proof = Proof(lister, begin + seconds, level)
             proof.run()
+            if proof.steps != _steps(lister):
+                # a step that no text showed before changes what a sweep must keep
+                continue
+            # what was met on papers that were widened too much may never occur
+            if not (proof.open and proof.widens and level < LEVELS - 1):
+                break
+            level += 1
         if lister.table.conflicts:
             raise UnprovableError("a window with two different next tokens")
         if not proof.open and not proof.met.all():
@@ -97,7 +119,9 @@ def prove(lister: Lister, seconds: float = 10.0) -> Closure:
         reasons.append(f"{operator}: {error}")
     open_ = [] if proof is None else [Open(r, operator, p) for r, p in proof.open.items()]
     states = 0 if proof is None else proof.states
-    return Closure(open_, reasons, states, time.thread_time() - begin)
+    evidence = proof.evidence() if proof is not None and not open_ and not reasons else {}
+    rows = proof is not None and proof.widens
+    return Closure(open_, reasons, states, time.thread_time() - begin, rows, evidence)
 
 
 def _steps(lister: Lister) -> frozenset[tuple[int, int]]:
@@ -111,35 +135,44 @@ def _steps(lister: Lister) -> frozenset[tuple[int, int]]:
 class Proof:
     """One attempt, from the prompts to the last sweep."""
 
-    def __init__(self, lister: Lister, until: float) -> None:
-        self.lister, self.machine, self.until = lister, lister.machine, until
+    def __init__(self, lister: Lister, until: float, level: int = 0) -> None:
+        self.lister, self.machine, self.until, self.level = lister, lister.machine, until, level
         self.rng = Random(0)
         self.steps = _steps(lister)
         self.open: dict[Row, Operands | None] = {}
         self.met = np.zeros(0, bool)
         self.states = 0
+        self.widens = False
+        """Whether papers have rows, so that languages are widened."""
         self.languages: dict[Key, Words] = {}
         self.origins: dict[Key, list[tuple[Key | None, Words]]] = defaultdict(list)
         """From which languages each came, with the papers as they were there."""
+        self._joined: dict[tuple[int, int], tuple[Words | None, Words, Words]] = {}
+        """By identity, what papers are with others that arrive; both must live as long."""
 
     def run(self) -> None:
         """Follow all languages; raises UnprovableError."""
         machine, (form,) = self.machine, self.lister.formats.values()
-        self.axis = machine.axes.index(form.givens[0].along)
-        prompts = Prompts(machine, form, self.axis)
-        self.live = self._live(prompts.role)
+        self.axis = self._sweeps_along(form)
+        self.prompts = prompts = Prompts(machine, form, self.axis)
         self._check()
-        every = self.live[prompts.role] | {machine.role_numbers[p.role] for p in form.givens}
-        columns = sorted(role for role in every if not machine.broadcast_mask[role, self.axis])
+        self.live = self._live()
         home, offset = (part[:, self.axis] for part in machine.moves)
         marks = {int(offset[token]) for _, token in self.steps if home[token]}
-        self.paper, self.prompts = Paper(machine, self.axis, columns, sorted(marks)), prompts
+        # papers are widened by what stands where: the first square must not be taken for another
+        marks |= {0} if self.widens else set()
+        standing = {
+            cell
+            for cell in set().union(*self.live.values())
+            if not machine.broadcast_mask[cell[0], self.axis]
+        }
+        self.paper = Paper(machine, self.axis, sorted(standing), sorted(marks))
         sweeper = Sweeper(self.paper, self.lister.windows, self.lister.table, self.until)
 
-        everywhere = tuple(sorted(prompts.everywhere.items()))
-        begin: Key = self._alike(prompts.pen), everywhere
-        self._arrive(None, begin, prompts.words(self.paper))
-        waiting = [begin]
+        words, waiting = prompts.words(self.paper), list[Key]()
+        for key in self._begin():
+            if self._arrive(None, key, words, self._widened(words)):
+                waiting.append(key)
         while waiting:
             key = waiting.pop(0)
             swept = self._sweep(sweeper, key)
@@ -149,40 +182,76 @@ class Proof:
             self.met |= swept.met
             self.states += swept.states
             for token, papers in swept.events.items():
-                to, moved = self._move(key, token, papers)
-                if not moved.empty and self._arrive(key, to, moved) and to not in waiting:
-                    waiting.append(to)
+                moved, keys = self._move(key, token, papers)
+                if not (moved := moved.trim()).empty:
+                    language = self._widened(moved)
+                    fresh = [to for to in keys if self._arrive(key, to, moved, language)]
+                    waiting += [to for to in fresh if to not in waiting]
 
-    def _live(self, begin: int) -> dict[int, set[int]]:
-        """What roles are seen by a role or by one that can follow, at any distance."""
-        machine = self.machine
-        following = defaultdict(set)
-        for role, token in self.steps:
-            following[role].add(int(machine.role[token]))
-        live, near = {}, machine.neighbours(self.lister.windows)
-        for role in {begin, *(role for roles in following.values() for role in roles)}:
-            reached, waiting = {role}, [role]
-            while waiting:
-                fresh = following[waiting.pop()] - reached
-                reached |= fresh
-                waiting += fresh
-            live[role] = {seen for one in reached for seen, _ in near[one]}
-        return live
+    def _sweeps_along(self, form: Format) -> int:
+        """Return the axis on which the pen goes back and forth, else that of the first operand."""
+        tokens = sorted({token for _, token in self.steps})
+        home, offset = (part[tokens] for part in self.machine.moves)
+        moving = offset.any(axis=0)
+        back = np.flatnonzero(moving & (home.any(axis=0) | (offset < 0).any(axis=0)))
+        return int(back[0]) if len(back) else self.machine.axes.index(form.givens[0].along)
+
+    def _live(self) -> dict[int, set[Cell]]:
+        """What cells are seen by a role, now or by one that can follow, from where the pen is."""
+        machine, prompts = self.machine, self.prompts
+        near = machine.neighbours(self.lister.windows)
+        every = {self.prompts.role, *(int(machine.role[token]) for _, token in self.steps)}
+        live = {
+            role: {cell_at(machine, self.axis, other, moved) for other, moved in near[role]}
+            for role in every
+        }
+        self.sight = [
+            max((cell[1][feed.axis] for cells in live.values() for cell in cells
+                 if cell[0] == feed.role), default=0)
+            for feed in prompts.feeds
+        ]  # fmt: skip
+        """How far ahead an operand along another axis is seen."""
+        # Nothing stands ahead of the pen on another axis but signs and operands of the prompt.
+        standing = [link.cell for chain in prompts.chains for link in chain]
+        standing += [*prompts.everywhere, *(c for cells in prompts.before.values() for c in cells)]
+        standing += [feed.cell(by) for feed, by in zip(prompts.feeds, self.sight, strict=True)]
+        highest = np.array([moved for _, moved in standing]).max(axis=0, initial=0)
+        while True:
+            size = sum(map(len, live.values()))
+            for role, token in self.steps:
+                for other, moved in list(live[int(machine.role[token])]):
+                    cell = self._shift((other, moved), token, -1)
+                    if (np.array(cell[1]) <= highest).all():
+                        live[role].add(cell)
+            if size == sum(map(len, live.values())):
+                return live
+
+    def _shift(self, cell: Cell, token: int, sign: int = 1) -> Cell:
+        """Return where a cell is when the pen has moved with a token; with -1, where it was."""
+        role, moved = cell
+        offset = self.machine.moves.offset[token]
+        return cell_at(self.machine, self.axis, role, (np.array(moved) - sign * offset).tolist())
 
     def _check(self) -> None:
         """Raise UnprovableError for moves and windows that are not modelled."""
         machine, axis = self.machine, self.axis
-        others = [other for other in range(len(machine.axes)) if other != axis]
-        for _, token in self.steps:
-            if machine.moves.offset[token, others].any():
-                raise UnprovableError("it writes along more than one axis")
-            if machine.moves.home[token, axis] and machine.moves.offset[token, axis] > 0:
-                raise UnprovableError("it moves home to a square among the operands")
+        tokens = sorted({token for _, token in self.steps})
+        home, offset = (part[tokens] for part in machine.moves)
+        for other, name in enumerate(machine.axes):
+            if other == axis:
+                continue
+            moves = bool(offset[:, other].any())
+            self.widens |= moves
+            if (offset[:, other] < 0).any():
+                raise UnprovableError(f"it moves back along {name!r}, a second axis")
+            if home[:, other].any() and (moves or self.prompts.line[other]):
+                raise UnprovableError(f"it moves home along {name!r}, a second axis")
+        if (home[:, axis] & (offset[:, axis] > 0)).any():
+            raise UnprovableError("it moves home to a square among the operands")
         roles = {role for role, _ in self.steps}
         for role, near in enumerate(machine.neighbours(self.lister.windows)):
-            for _, moved in near if role in roles else ():
-                if abs(moved[axis]) > 1 or any(moved[other] for other in others):
-                    raise UnprovableError("a window reaches further than one square")
+            if role in roles and any(abs(moved[axis]) > 1 for _, moved in near):
+                raise UnprovableError("a window reaches further than one square")
 
     def _alike(self, token: int) -> int:
         """The first token of the same role with the same move: their sweeps are made together."""
@@ -195,16 +264,61 @@ class Proof:
         ).all(axis=1)
         return int(np.argmax(same))
 
+    def _begin(self) -> list[Key]:
+        """Return the keys of prompts: by the digits in sight of operands along other axes."""
+        prompts, keys = self.prompts, [Key(self._alike(self.prompts.pen), (), ())]
+        live = self.live[prompts.role]
+        for number, (feed, sight) in enumerate(zip(prompts.feeds, self.sight, strict=True)):
+            line = prompts.line[feed.axis]
+            if line + sight < -1:
+                raise UnprovableError("an operand along another axis comes into sight late")
+            keys = [key._replace(feeds=(*key.feeds, frozenset([(0, False)]))) for key in keys]
+            for at in range(-line, sight + 1):
+                keys = [new for key in keys for new in self._fed(key, number, at)]
+        known = tuple(prompts.everywhere.items())
+        return list(dict.fromkeys(self._seen(key, known, live) for key in keys))
+
+    def _fed(self, key: Key, number: int, at: int) -> list[Key]:
+        """Return keys with the next digit of an operand, so many lines from the pen's."""
+        feed = self.prompts.feeds[number]
+        return [
+            Key(
+                key.token,
+                key.everywhere + (((feed.cell(at), token),) if token >= 0 else ()),
+                (*key.feeds[:number], after, *key.feeds[number + 1 :]),
+            )
+            for token, after in self.prompts.following(feed, key.feeds[number]).items()
+        ]
+
+    def _seen(self, key: Key, more: Sequence[tuple[Cell, int]], live: set[Cell]) -> Key:
+        """Return a key with further tokens, without what is not seen from here on."""
+        everywhere = sorted((cell, t) for cell, t in (*key.everywhere, *more) if cell in live)
+        if len(dict(everywhere)) < len(everywhere):
+            raise UnprovableError("a role is written twice on one square")
+        roles = {role for role, _ in live}
+        feeds = (
+            states if feed.role in roles else frozenset[State]()
+            for feed, states in zip(self.prompts.feeds, key.feeds, strict=True)
+        )
+        return Key(key.token, tuple(everywhere), tuple(feeds))
+
     def _sweep(self, sweeper: Sweeper, key: Key) -> Swept:
         """Sweep over a language; again as long as missing windows can be recorded."""
-        token, everywhere = key
-        home, offset = (part[token, self.axis] for part in self.machine.moves)
-        down = bool(offset < 0 and not home)
+        home, offset = (part[key.token, self.axis] for part in self.machine.moves)
+        delta = -1 if offset < 0 and not home else 1
+        roles = sweeper.roles(self.steps, key.token, delta)
+        keep = np.zeros(self.paper.letters.rows.shape[1], bool)
+        keep[[MARK, PEN]] = True
+        for role, token in self.steps:
+            if role in roles and sweeper.kind[delta][token] == ENDS:
+                for cell in self.live[int(self.machine.role[token])]:
+                    keep[self.paper.cell.get(self._shift(cell, token, -1), PEN)] = True
         while True:
-            swept = sweeper.sweep(self.languages[key], down, dict(everywhere))
+            everywhere = dict(key.everywhere)
+            swept = sweeper.sweep(self.languages[key], delta, everywhere, roles, keep)
             missing = [row for row in swept.missing if row not in self.open]
             before = len(self.lister.table)
-            self._record(key, swept, missing, down)
+            self._record(key, swept, missing, delta < 0)
             if len(self.lister.table) == before:
                 return swept
 
@@ -233,50 +347,136 @@ class Proof:
 
     def _problem(self, key: Key, word: list[int]) -> Operands | None:
         """The problem whose paper looks like this before a sweep."""
-        waiting, tried = [(key, word)], set[tuple[Key, tuple[int, ...]]]()
+        waiting: list[tuple[tuple[Key, ...], list[int]]] = [((key,), word)]
+        tried = set[tuple[Key, tuple[int, ...]]]()
         while waiting and len(tried) < 100:
-            key, word = waiting.pop()
-            if (key, tuple(word)) in tried:
+            path, word = waiting.pop()
+            if (path[0], tuple(word)) in tried:
                 continue
-            tried.add((key, tuple(word)))
-            for origin, papers in self.origins[key]:
-                if origin is None and len(self.origins[key]) == 1:
-                    return self.prompts.operands(self.paper, word)
-                before = papers.source_of([BLANK, *word, BLANK])
+            tried.add((path[0], tuple(word)))
+            for origin, papers in self.origins[path[0]]:
+                before: list[int] | None = word
+                if origin is not None or len(self.origins[path[0]]) > 1:
+                    before = papers.source_of([BLANK, *word, BLANK])
                 if before is not None and origin is None:
-                    return self.prompts.operands(self.paper, before)
+                    return self.prompts.operands(self.paper, before, self._digits(path))
                 if before is not None and origin is not None:
-                    waiting.append((origin, before))
+                    waiting.append(((origin, *path), before))
         return None
 
-    def _move(self, key: Key, token: int, papers: Words) -> tuple[Key, Words]:
-        """What a token does that ends a sweep: which sweep comes next, and over which papers."""
-        machine, letters = self.machine, self.paper.letters
+    def _digits(self, path: Sequence[Key]) -> list[list[int]]:
+        """Return the digits of operands along other axes that came into sight along a way."""
+        digits = list[list[int]]()
+        for number, (feed, sight) in enumerate(zip(self.prompts.feeds, self.sight, strict=True)):
+            tokens = list[int]()
+            for place, key in enumerate(path):
+                fresh = int(self.machine.moves.offset[key.token, feed.axis])
+                if place == 0:
+                    fresh = self.prompts.line[feed.axis] + sight + 1
+                known = dict(key.everywhere)
+                tokens += [
+                    known.get(feed.cell(at), -1) for at in range(sight - fresh + 1, sight + 1)
+                ]
+            states = path[-1].feeds[number]
+            while states and all(number >= 0 for number, _ in states):
+                token, states = self.rng.choice([*self.prompts.following(feed, states).items()])
+                tokens.append(token)
+            digits.append(tokens)
+        return digits
+
+    def _move(self, key: Key, token: int, papers: Words) -> tuple[Words, list[Key]]:
+        """What a token does that ends a sweep: over which papers the next one is, and the keys."""
+        machine, letters, cell = self.machine, self.paper.letters, self.paper.cell
         role, (home, offset) = int(machine.role[token]), machine.moves
         live = self.live[role]
-        seen = [cell for of, cell in self.paper.cell.items() if of in live]
         rows = np.full_like(letters.rows, -1)
-        rows[:, [MARK, PEN, *seen]] = letters.rows[:, [MARK, PEN, *seen]]
+        rows[:, [MARK, PEN]] = letters.rows[:, [MARK, PEN]]
+        for to, number in cell.items():
+            source = cell.get(self._shift(to, token, -1))
+            if to in live and source is not None:
+                rows[:, number] = letters.rows[:, source]
         if home[token, self.axis]:
             mark = self.paper.marks.index(int(offset[token, self.axis]))
             rows[:, PEN] = np.where(rows[:, MARK] == mark, token, -1)
         moved = papers.rewrite(letters.number(rows))
         if not home[token, self.axis]:
             moved = moved.move_pen(int(offset[token, self.axis]), token, letters)
-        everywhere = dict(key[1])
-        if machine.broadcast_mask[role, self.axis]:
-            everywhere[role] = token
-        known = tuple(sorted((of, t) for of, t in everywhere.items() if of in live))
-        return (self._alike(token), known), moved
 
-    def _arrive(self, origin: Key | None, key: Key, papers: Words) -> bool:
+        shifted = tuple((self._shift(at, token), other) for at, other in key.everywhere)
+        keys = [Key(self._alike(token), shifted, key.feeds)]
+        for number, (feed, sight) in enumerate(zip(self.prompts.feeds, self.sight, strict=True)):
+            for at in range(sight - int(offset[token, feed.axis]) + 1, sight + 1):
+                keys = [new for old in keys for new in self._fed(old, number, at)]
+        more = list[tuple[Cell, int]]()
+        if machine.broadcast_mask[role, self.axis]:
+            more.append((cell_at(machine, self.axis, role, [0] * len(machine.axes)), token))
+        return moved, list(dict.fromkeys(self._seen(new, more, live) for new in keys))
+
+    def _widened(self, papers: Words) -> Words:
+        """Return a language of papers; where they have rows, of these and others like them."""
+        if self.widens:
+            papers = papers.widen(self.paper.letters, self.level)
+        return papers.language()
+
+    def _arrive(self, origin: Key | None, key: Key, papers: Words, language: Words) -> bool:
         """Enter papers that a sweep begins with; return whether any were not known before."""
         self.origins[key].append((origin, papers))
-        language, before = papers.trim().language(), self.languages.get(key)
-        assert not language.empty
-        if before is not None:
-            if before.contains(language):
-                return False
-            language = Words.union([before, language]).language()
-        self.languages[key] = language
-        return True
+        before = self.languages.get(key)
+        # the same papers arrive at many keys, which differ in the digits of operands
+        if (id(before), id(language)) not in self._joined:
+            joined = language
+            if before is not None:
+                joined = before
+                if not before.contains(language):
+                    joined = self._widened(Words.union([before, language]))
+            self._joined[id(before), id(language)] = before, language, joined
+        *_, self.languages[key] = self._joined[id(before), id(language)]
+        return self.languages[key] is not before
+
+    def evidence(self) -> dict[str, np.ndarray]:
+        """Return all languages, which together show that no other window occurs.
+
+        They hold all prompts, and what a sweep makes of a paper in one of them is in another one.
+
+        `letters` has a row for each letter (see `words`), `edges` a row (language, state, letter,
+        state) for each edge, `ends` (language, state, 0 for a first and 1 for a last one). `keys`
+        is JSON: the axis, the marks, the cells behind mark and pen in a letter, and for each sweep
+        its token, its tokens found from everywhere, its operands along other axes and its language.
+        """
+        languages = {id(language): language for language in self.languages.values()}
+        numbers = {one: number for number, one in enumerate(languages)}
+        letters, inverse = np.unique(
+            np.concatenate([[BLANK], *(one.write for one in languages.values())]),
+            return_inverse=True,
+        )
+        edges, ends, begin = [], [], 1
+        for number, words in enumerate(languages.values()):
+            letter = inverse[begin : begin + len(words.write)]
+            begin += len(letter)
+            which = np.full(len(letter), number)
+            edges.append(np.stack([which, words.source, letter, words.target], axis=1))
+            for kind, states in enumerate((words.first, words.last)):
+                at = np.flatnonzero(states)
+                ends.append(
+                    np.stack([np.full(len(at), number), at, np.full(len(at), kind)], axis=1)
+                )
+        table = {
+            "axis": self.axis,
+            "marks": self.paper.marks,
+            "cells": list(self.paper.cell),
+            "keys": [
+                {
+                    "token": key.token,
+                    "everywhere": key.everywhere,
+                    "feeds": [sorted(states) for states in key.feeds],
+                    "language": numbers[id(language)],
+                }
+                for key, language in self.languages.items()
+            ],
+        }
+        return {
+            "letters": self.paper.letters.rows[letters].astype(np.int32),
+            "edges": np.concatenate(edges).astype(np.int32),
+            "ends": np.concatenate(ends).astype(np.int32),
+            "keys": np.frombuffer(json.dumps(table).encode(), np.uint8),
+        }

@@ -34,39 +34,51 @@ class UnprovableError(UserError):
     """Raised for programs outside the method; their lists stay saturated."""
 
 
+Cell = tuple[int, tuple[int, ...]]
+"""A role, and how far from the pen's square it stands on each axis: 0 on that of the sweeps, and
+0 on those on which the role is found from everywhere."""
+
+
 class Paper:
     """The columns of a machine's paper along one axis, as letters."""
 
     def __init__(
-        self, machine: Machine, axis: int, roles: Sequence[int], marks: Sequence[int]
+        self, machine: Machine, axis: int, cells: Sequence[Cell], marks: Sequence[int]
     ) -> None:
-        """`roles` are those that stand on columns; `marks` the squares to which home moves lead."""
+        """`cells` are those of columns; `marks` the squares to which home moves lead."""
         self.machine, self.axis, self.marks = machine, axis, list(marks)
-        self.cell = {role: ROLES + number for number, role in enumerate(roles)}
-        """Where in a letter the token of a role is."""
-        self.letters = RowNumbers(ROLES + len(roles))
+        self.cell = {cell: ROLES + number for number, cell in enumerate(cells)}
+        """Where in a letter the token of a cell is."""
+        self.letters = RowNumbers(ROLES + len(cells))
         assert self.letter({}) == BLANK
 
-    def letter(self, tokens: dict[int, int], square: int | None = None, pen: int = -1) -> int:
-        """Return the letter of a column with these tokens, by role."""
+    def letter(self, tokens: dict[Cell, int], square: int | None = None, pen: int = -1) -> int:
+        """Return the letter of a column with these tokens."""
         row = np.full((1, self.letters.rows.shape[1]), -1)
         row[0, MARK] = self.marks.index(square) if square in self.marks else -1
         row[0, PEN] = pen
-        for role, token in tokens.items():
-            if role in self.cell:
-                row[0, self.cell[role]] = token
+        for cell, token in tokens.items():
+            if cell in self.cell:
+                row[0, self.cell[cell]] = token
         return int(self.letters.number(row)[0])
 
 
+def cell_at(machine: Machine, axis: int, role: int, moved: Sequence[int]) -> Cell:
+    """Return the cell of a role so far from the pen."""
+    fixed = machine.broadcast_mask[role].tolist()
+    fixed[axis] = True
+    return role, tuple(0 if zero else by for zero, by in zip(fixed, moved, strict=True))
+
+
 class Link(NamedTuple):
-    """A part of a chain: its role, and its tokens by digit (a sign has one)."""
+    """A part of a chain: its cell, and its tokens by digit (a sign has one)."""
 
     part: Part
-    role: int
+    cell: Cell
     first: list[int]
     others: list[int]
-    gap: dict[int, int]
-    """What stands on the square of the first digit too, by role."""
+    gap: dict[Cell, int]
+    """What stands on the square of the first digit too."""
 
 
 State = tuple[int, bool]
@@ -76,10 +88,24 @@ State = tuple[int, bool]
 class Step(NamedTuple):
     """What one chain has on one column."""
 
-    tokens: dict[int, int]
+    tokens: dict[Cell, int]
     after: State
     filled: tuple[bool, bool, bool] | None
     """Of a digit that zeros may fill up: is it the last one, is it the head, is it no padding?"""
+
+
+class Feed(NamedTuple):
+    """An operand along another axis: a digit a line, found from everywhere on that line."""
+
+    part: Given
+    role: int
+    axis: int
+    chain: list[Link]
+
+    def cell(self, moved: int) -> Cell:
+        """Return the cell of its digit so many lines from the pen's."""
+        role, still = self.chain[0].cell
+        return role, (*still[: self.axis], moved, *still[self.axis + 1 :])
 
 
 class Prompts:
@@ -88,71 +114,111 @@ class Prompts:
     def __init__(self, machine: Machine, form: Format, axis: int) -> None:
         self.machine, self.form, self.axis = machine, form, axis
         self.chains: list[list[Link]] = []
-        self.everywhere: dict[int, int] = {}
-        """Tokens that are found from every square, by role."""
-        self.before: dict[int, dict[int, int]] = defaultdict(dict)
-        """Tokens on squares before square 0, by square and role."""
+        self.feeds: list[Feed] = []
+        self.everywhere: dict[Cell, int] = {}
+        """Tokens that are found from every square of the axis."""
+        self.before: dict[int, dict[Cell, int]] = defaultdict(dict)
+        """Tokens on squares before square 0, by square."""
+        last, filled = form.parts[-1], [part for part in form.givens if part.filled]
+        if not isinstance(last, Sign):
+            raise UnprovableError("the prompt has no sign at its end")
+        self.role = machine.role_numbers[last.name]
+        self.pen = int(np.flatnonzero(machine.role == self.role)[0])
+        """The token that is written last."""
+        self.line = machine.moves.offset[self.pen].tolist()
+        """Where it stands on the other axes."""
+        self.line[axis] = 0
         for part in form.parts:
             self._enter(part)
-        last, filled = form.parts[-1], [part for part in form.givens if part.filled]
         if len({part.name for part in form.parts}) < len(form.parts):
             raise UnprovableError("two parts of the prompt have one role")
         if len({part.high_first for part in filled}) > 1 or any(part.follows for part in filled):
             raise UnprovableError("zeros fill up operands of different order")
-        if not isinstance(last, Sign) or not self.chains:
-            raise UnprovableError("the prompt has no operand, or no sign at its end")
-        self.role = machine.role_numbers[last.name]
-        if last.step is not None and self.chains[-1][-1].role != self.role:
+        if not self.chains and not self.feeds:
+            raise UnprovableError("the prompt has no operand")
+        if last.step is not None and (
+            any(self.line) or not self.chains or self.chains[-1][-1].cell[0] != self.role
+        ):
             raise UnprovableError("the prompt's last sign is not beside its last operand")
-        self.pen = int(np.flatnonzero(machine.role == self.role)[0])
-        """The token that is written last."""
 
     def _enter(self, part: Part) -> None:
         machine, role = self.machine, self.machine.role_numbers[part.name]
         keys = Format(self.form.axes, (part,), self.form.answer).every()
         tokens = [machine.numbers[key] for key in keys]
         offset = machine.moves.offset[tokens[0]].tolist()
-        square = offset.pop(self.axis)
-        wide = machine.broadcast_mask[role].tolist()
+        wide = bool(machine.broadcast_mask[role, self.axis])
+        square, place = (
+            offset[self.axis],
+            lambda role, at: cell_at(
+                machine, self.axis, role, [x - y for x, y in zip(at, self.line, strict=True)]
+            ),
+        )
         if isinstance(part, Given):
-            along = self.form.axes.index(part.along)
-            if along != self.axis or part.many or wide[self.axis]:
-                raise UnprovableError("the prompt has operands along another axis")
+            along, cell = self.form.axes.index(part.along), place(role, [0] * len(offset))
+            if part.many:
+                raise UnprovableError("the prompt has any number of operands")
             if part.multiple > 1 or (part.follows and not self.chains):
                 raise UnprovableError("the prompt has an operand of another kind")
-            size, gap = (3 if part.gap else 2), dict[int, int]()
+            size, gap = (3 if part.gap else 2), dict[Cell, int]()
             if part.gap:
-                gap[machine.role_numbers[f"{part.role} gap"]] = tokens[1]
+                gap_role = machine.role_numbers[f"{part.role} gap"]
+                gap[place(gap_role, [0] * len(offset))] = tokens[1]
+            link = Link(part, cell, tokens[::size], tokens[size - 1 :: size], gap)
+            if along != self.axis:
+                if not wide or machine.broadcast_mask[role, along]:
+                    raise UnprovableError(
+                        f"operand {part.role!r} lies along {part.along!r} and is not found from"
+                        f" everywhere on {machine.axes[self.axis]!r}"
+                    )
+                if part.filled or part.gap or part.follows:
+                    raise UnprovableError("the prompt has an operand of another kind")
+                self.feeds.append(Feed(part, role, along, [link]))
+                return
+            if wide:
+                raise UnprovableError("an operand is found from everywhere along its own axis")
             if not part.follows:
                 self.chains.append([])
-            self.chains[-1].append(Link(part, role, tokens[::size], tokens[size - 1 :: size], gap))
+            self.chains[-1].append(link)
             return
-        if any(offset) or (wide[self.axis] and part.step is not None):
-            raise UnprovableError("a sign of the prompt stands on another axis")
         if part.step is not None:
-            if not self.chains or square not in (0, 1):
+            if not self.chains or square not in (0, 1) or wide or any(offset[: self.axis]):
                 raise UnprovableError("a sign of the prompt is not beside an operand")
-            self.chains[-1].append(Link(part, role, tokens, tokens, {}))
-        elif wide[self.axis]:
-            self.everywhere[role] = tokens[0]
+            if any(offset[self.axis + 1 :]):
+                raise UnprovableError("a sign of the prompt is not beside an operand")
+            cell = place(role, [0] * len(offset))
+            self.chains[-1].append(Link(part, cell, tokens, tokens, {}))
+        elif wide:
+            self.everywhere[place(role, offset)] = tokens[0]
         elif square >= 0:
             raise UnprovableError("a sign of the prompt stands among the operands")
         else:
-            self.before[square][role] = tokens[0]
+            self.before[square][place(role, offset)] = tokens[0]
+
+    def following(self, feed: Feed, states: frozenset[State]) -> dict[int, frozenset[State]]:
+        """Return the digits of an operand that may come into sight next, -1 for none.
+
+        Each with the states behind it: a number may end behind any digit but 0.
+        """
+        after = defaultdict[int, set[State]](set)
+        for state in states:
+            for step in self._steps(feed.chain, *state):
+                after[next(iter(step.tokens.values()), -1)].add(step.after)
+        return {token: frozenset(reached) for token, reached in after.items()}
 
     def words(self, paper: Paper) -> Words:
         """Return all prompts, with one way through the automaton for each."""
         last = self.form.parts[-1]
         assert isinstance(last, Sign)
         beside = last.step is not None
-        if self.role in self.everywhere:
+        if self.machine.broadcast_mask[self.role, self.axis]:
             raise UnprovableError("the prompt's last sign is found from everywhere")
         begin = (True, ((0, False),) * len(self.chains))
         edges: dict[object, list[tuple[int, object]]] = {"blank": [(BLANK, "blank")]}
         here: object = "blank"
         for square in range(min([0, *self.before, *paper.marks]), 0):
             tokens = self.before.get(square, {})
-            letter = paper.letter(tokens, square, -1 if beside else tokens.get(self.role, -1))
+            stands = not beside and square == self.machine.moves.offset[self.pen, self.axis]
+            letter = paper.letter(tokens, square, self.pen if stands else -1)
             if letter != BLANK or here != "blank":
                 to: object = begin if square == -1 else square + 1
                 edges.setdefault(here, []).append((letter, to))
@@ -164,7 +230,7 @@ class Prompts:
                 continue
             edges[at] = []
             for tokens, after in self._columns(states):
-                pen = tokens.get(self.role, -1) if beside else -1
+                pen = self.pen if beside and self.pen in tokens.values() else -1
                 edges[at].append((paper.letter(tokens, 0 if origin else None, pen), (False, after)))
                 waiting.append((False, after))
         if here == "blank":
@@ -173,7 +239,7 @@ class Prompts:
 
     def _columns(
         self, states: tuple[State, ...]
-    ) -> Iterator[tuple[dict[int, int], tuple[State, ...]]]:
+    ) -> Iterator[tuple[dict[Cell, int], tuple[State, ...]]]:
         """Yield the tokens that all chains together may have on one column, and what is next."""
         pairs = zip(self.chains, states, strict=True)
         each = [list(self._steps(chain, *at)) for chain, at in pairs]
@@ -184,7 +250,7 @@ class Prompts:
             heads = [sound for _, head, sound in filled if head]
             if len({end for end, _, _ in filled}) > 1 or (heads and not any(heads)):
                 continue
-            tokens = {role: token for step in steps for role, token in step.tokens.items()}
+            tokens = {cell: token for step in steps for cell, token in step.tokens.items()}
             yield tokens, tuple(step.after for step in steps)
 
     def _steps(self, chain: list[Link], number: int, begun: bool) -> Iterator[Step]:
@@ -194,13 +260,13 @@ class Prompts:
             return
         link = chain[number]
         if isinstance(link.part, Sign):
-            yield self._beside(chain, number, {link.role: link.first[0]}, None)
+            yield self._beside(chain, number, {link.cell: link.first[0]}, None)
             return
         for digit, end in itertools.product(range(link.part.base), (False, True)):
             head = not begun if link.part.high_first else end
             sound = not head or digit > 0 or (end and not begun)
             if sound or link.part.filled:
-                tokens = {link.role: (link.others if begun else link.first)[digit]}
+                tokens = {link.cell: (link.others if begun else link.first)[digit]}
                 tokens |= {} if begun else link.gap
                 filled = (end, head, sound) if link.part.filled else None
                 if end:
@@ -212,7 +278,7 @@ class Prompts:
         self,
         chain: list[Link],
         number: int,
-        tokens: dict[int, int],
+        tokens: dict[Cell, int],
         filled: tuple[bool, bool, bool] | None,
     ) -> Step:
         """The end of a link, with the operators on the same square."""
@@ -220,15 +286,24 @@ class Prompts:
             number += 1
             if isinstance(link.part, Given) or self.machine.moves.offset[link.first[0], self.axis]:
                 return Step(tokens, (number, False), filled)
-            tokens[link.role] = link.first[0]
+            tokens[link.cell] = link.first[0]
         return Step(tokens, (-1, False), filled)
 
-    def operands(self, paper: Paper, word: Sequence[int]) -> tuple[int, ...]:
-        """Return the problem whose prompt this word is."""
+    def operands(
+        self, paper: Paper, word: Sequence[int], feeds: Sequence[Sequence[int]]
+    ) -> tuple[int, ...]:
+        """Return the problem whose prompt this word is, with so many tokens of each feed."""
         columns, operands = paper.letters.rows[list(word)], list[int]()
+        tokens_of = {
+            feed.role: np.array(tokens) for feed, tokens in zip(self.feeds, feeds, strict=True)
+        }
+        for link in (link for chain in self.chains for link in chain):
+            if link.cell in paper.cell:
+                tokens_of[link.cell[0]] = columns[:, paper.cell[link.cell]]
         for part in self.form.givens:
-            tokens = columns[:, paper.cell[self.machine.role_numbers[part.name]]]
-            digits = [self.machine.tokens[token].value or 0 for token in tokens[tokens >= 0]]
+            # an operand that no window sees may be any number
+            tokens = tokens_of.get(self.machine.role_numbers[part.name], np.zeros(0, int))
+            digits = [self.machine.tokens[token].value or 0 for token in tokens[tokens >= 0]] or [0]
             operands.append(to_number(digits[::-1] if part.high_first else digits, part.base))
         return tuple(operands)
 

@@ -1,10 +1,10 @@
 """Programs by name: built in, registered from Python, or brought by an installed package.
 
-Here is also what a program gets that has no recipe: sizes, a recipe, and its check.
+Also the sizes, the recipe and the check of a program for which nobody wrote a recipe.
 
-A package brings programs by the entry-point group `curta.programs`; an entry's value is a
-Program or a list of them. They are read when a name is asked for that is not known otherwise.
-What is built in is never replaced.
+A package brings programs by the entry-point group `curta.programs`; an entry's value is a Program
+or a list of them. Entries are loaded when a name is not known otherwise, and never replace a
+built-in program.
 """
 
 import inspect
@@ -25,7 +25,7 @@ from curta.problems.sizes import Sizes
 from curta.programs import BUILT_IN, PROGRAMS
 from curta.programs.declared import Declared
 from curta.programs.machine import Program, sampling, store
-from curta.programs.machine.check import Checked, check_program
+from curta.programs.machine.check import ProgramCheck, check_program
 from curta.programs.machine.machine import Machine
 from curta.programs.machine.survey import Recorder
 from curta.programs.user import userfiles
@@ -33,19 +33,19 @@ from curta.programs.user import userfiles
 GROUP = "curta.programs"
 
 DIGITS = (1, 4)
-"""Digits of the operands of a program that does not say on which it is trained."""
+"""Operand digits to train on if a program gives no sizes."""
 
 COMPARED = 1_000
-"""Problems on which a program's truth is compared with that of Curta's own operation."""
+"""Problems on which a program's truth is compared with Curta's for the same operator."""
 
 REGISTERED: dict[str, Program] = {}
-"""Programs that were registered in this process, by name."""
+"""Programs registered in this process, by name."""
 
 
 def register(program: Program) -> Program:
-    """Makes a program known by its name, in this process; a later one of that name replaces it.
+    """Register a program by its name in this process, replacing an earlier one of that name.
 
-    Raises UserError for a name or an operator of Curta's own with which it does not fit.
+    Raises UserError for a built-in name, or a built-in operator with another meaning.
     """
     if program.name in PROGRAMS:
         raise UserError(f"program {program.name!r} is Curta's own: choose another name")
@@ -55,7 +55,7 @@ def register(program: Program) -> Program:
 
 
 def adopt(program: Program) -> None:
-    """Makes the program's operator known; UserError if it can be none."""
+    """Register a program's operator; raise UserError if it is not a valid one."""
     symbol, form = program.operator, program.format
     signs = not any(c.isalnum() or c.isspace() or c in "=#,.()_\"'" for c in symbol)
     if not symbol or not (symbol.isalpha() or signs):
@@ -97,7 +97,7 @@ def adopt(program: Program) -> None:
 
 
 def programs_of(name: str) -> list[Program]:
-    """The programs of a name or of a file; UserError if there are none."""
+    """Return the programs of a name or a file; raise UserError if there are none."""
     if userfiles.is_file(name) and not userfiles.is_tag(name):
         return list(userfiles.load(name).programs)
     programs = known(name)
@@ -109,7 +109,7 @@ def programs_of(name: str) -> list[Program]:
 
 
 def known(name: str) -> list[Program]:
-    """As `programs_of`; nothing for what is not known in this process without executing a file."""
+    """Return the programs of a name without executing a file; none if unknown so far."""
     if userfiles.is_tag(name):
         file = userfiles.known(name)
         return [] if file is None else list(file.programs)
@@ -118,7 +118,7 @@ def known(name: str) -> list[Program]:
 
 
 def in_base(program: Program, base: int) -> Program:
-    """The program for digits of that base; UserError if it knows its own alone."""
+    """Return the program for digits of a base; raise UserError if it has only its own."""
     if base in (10, program.base):
         return program
     if program.in_base is None:
@@ -129,9 +129,9 @@ def in_base(program: Program, base: int) -> Program:
 
 
 def recorder_of(names: Iterable[str], tasks: Iterable[Task], machine: Machine) -> Recorder | None:
-    """The code of these programs, in the bases of the tasks, as the machine numbers its tokens.
+    """Return a recorder of these programs, in the bases of the tasks, for a machine's tokens.
 
-    None if the code of one of them is not known in this process.
+    None if the code of one of them is unknown in this process.
     """
     bases = {task.operator: task.base for task in tasks}
     programs = [
@@ -144,7 +144,7 @@ def recorder_of(names: Iterable[str], tasks: Iterable[Task], machine: Machine) -
 
 
 def names() -> list[str]:
-    """Of all programs but those in files."""
+    """Return the names of all programs that are not in files."""
     return [*PROGRAMS, *REGISTERED, *installed()]
 
 
@@ -155,7 +155,7 @@ _READ: set[str] = set()
 def installed() -> dict[str, Program]:
     """Return the programs of installed packages, by name; each entry point is read once.
 
-    A package that fails costs a line, not the command.
+    A package that fails is reported in one line.
     """
     for entry in entry_points(group=GROUP):
         if entry.value in _READ:
@@ -185,7 +185,7 @@ def installed() -> dict[str, Program]:
 
 
 def training_sizes(program: Program) -> Sizes:
-    """Return the sizes on which a program is trained where no recipe says so."""
+    """Return the sizes on which a program is trained without a recipe."""
     digits = program.sizes.get("digits", DIGITS)
     least = len(program.format.givens)
     operands = program.sizes.get("operands", (least, least))
@@ -193,9 +193,9 @@ def training_sizes(program: Program) -> Sizes:
 
 
 def recipe_fields(programs: Sequence[Program], names: Sequence[str]) -> dict[str, Any]:
-    """Return a recipe for programs for which nobody wrote one.
+    """Return the fields of a default recipe for programs.
 
-    With an algorithm they are learned under a window; without one, answers are learned whole, by
+    Programs with an algorithm get a windowed model; without one, answers are learned whole, by
     attention to all earlier tokens.
     """
     windowed = all(program.run is not None for program in programs)
@@ -204,7 +204,7 @@ def recipe_fields(programs: Sequence[Program], names: Sequence[str]) -> dict[str
         | {name: list(span) for name, span in ({"digits": DIGITS} | dict(program.sizes)).items()}
         for program in programs
     ]
-    # sizes of training and, where these are to be left behind, twice and four times as many
+    # the training size and, for windowed models, twice and four times that
     sizes = {p.operator: _evaluated_sizes(p, (1, 2, 4) if windowed else (1,)) for p in programs}
     model: dict[str, Any] = {"width": 128, "heads": 4, "num_layers": 2, "num_attention_layers": 2}
     training = {"steps": 2000, "batch": 256, "problems": 8000}
@@ -228,10 +228,10 @@ def recipe_fields(programs: Sequence[Program], names: Sequence[str]) -> dict[str
 
 
 def _evaluated_sizes(program: Program, factors: Sequence[int]) -> list[int | str]:
-    """Return the largest size of training, so many times as long: 20, `20x4` of four, `20/5`.
+    """Return the largest training size times each factor: 20, `20x4` for four operands, `20/5`.
 
-    A second operand that always has as many digits keeps them. Sizes of which the program refuses
-    every problem are left out; if it refuses all of them, the largest that it takes is evaluated.
+    A second operand of fixed width keeps it. Sizes at which the program refuses every problem are
+    left out; if it refuses all of them, its largest size is evaluated.
     """
     few, most = program.sizes.get("digits", DIGITS)
     count = program.sizes.get("operands", (1, len(program.format.givens)))[1]
@@ -259,8 +259,8 @@ def _evaluated_sizes(program: Program, factors: Sequence[int]) -> list[int | str
     return [first for first, _ in sizes]
 
 
-def check(program: str | Path | Program) -> list[Checked]:
-    """Check the programs of a file, of a program's name, or a program itself."""
+def check(program: str | Path | Program) -> list[ProgramCheck]:
+    """Check a program, or all programs of a name or file."""
     if isinstance(program, Program):
         adopt(program)
         programs = [program]

@@ -1,9 +1,9 @@
-"""What a run folder keeps of code that is not Curta's own: copies of files, and some problems.
+"""What a run folder stores of user code: copies of files, and some problems.
 
-    program.py, positions.py   the user's files, as they were; run.json has their SHA-256
+    program.py, positions.py   the user's files at training; run.json has their SHA-256
     problems.jsonl             problems of the evaluation, each with its right text
 
-So a run is asked, evaluated and shown without executing what came with it.
+With these, a run can be used, evaluated and shown without executing the code that came with it.
 """
 
 import itertools
@@ -34,18 +34,18 @@ from curta.programs.user.userfiles import KeptFile
 PROBLEMS = "problems.jsonl"
 
 COUNT = 20
-"""Problems of each size and slice that are kept, at most."""
+"""Most problems stored of each size and slice."""
 
 DIGITS = 4_000
-"""Digits of a problem's operands at most: JSON is not read with longer whole numbers."""
+"""Most digits of a stored problem's operands: JSON readers refuse longer integers."""
 
 TOKENS = 20_000
-"""Tokens of these, at most, but for one problem."""
+"""Most tokens stored of each size and slice, unless the first problem alone has more."""
 
 
 @dataclass(frozen=True)
 class RunCode:
-    """Where a run lies, its operators and programs, and what files of code it has kept."""
+    """A run's folder, operators, programs and stored code files."""
 
     path: Path
     operators: Sequence[str] = ()
@@ -54,7 +54,7 @@ class RunCode:
 
 
 def tags(recipe: Recipe) -> dict[str, str]:
-    """The user's files that a recipe names, and what each is called in a run folder."""
+    """Return the file name in a run folder of each user file that a recipe names, by tag."""
     own_tags = filter(userfiles.is_tag, recipe.programs)
     names = {name: f"program{i or ''}.py" for i, name in enumerate(own_tags)}
     if isinstance(recipe.positions, UserEncoding):
@@ -63,7 +63,7 @@ def tags(recipe: Recipe) -> dict[str, str]:
 
 
 def keep(path: Path, recipe: Recipe) -> tuple[KeptFile, ...]:
-    """Copies the user's files into a run folder; what run.json says of them."""
+    """Copy the user's files into a run folder, and describe them for run.json."""
     copies = []
     for tag, name in tags(recipe).items():
         file = userfiles.known(tag)
@@ -74,7 +74,7 @@ def keep(path: Path, recipe: Recipe) -> tuple[KeptFile, ...]:
 
 
 def make_known(run: RunCode) -> None:
-    """Makes the operators of a run known: by its program where that is known, else by its format.
+    """Register the operators of a run: by its program if known here, else by its format.
 
     Executes only files that were executed on this machine before.
     """
@@ -93,7 +93,7 @@ def make_known(run: RunCode) -> None:
 
 
 def formats_known(machine: Machine) -> None:
-    """Makes operators of a machine known that nobody brought: without any truth."""
+    """Register a machine's unknown operators, without a truth."""
 
     def refuse(operands: tuple[int, ...]) -> Answer:
         raise UserError("the program that this model was trained on is not known here")
@@ -104,7 +104,7 @@ def formats_known(machine: Machine) -> None:
 
 
 def refusal(run: RunCode) -> UserError:
-    """What is said where the code of a run's program would be needed."""
+    """Return the error for a use that needs the code of a run's program."""
     program_files = [file for file in run.files if file.file != "positions.py"]
     names = ", ".join(map(userfiles.shown, run.programs)) or "its program"
     if not program_files:
@@ -117,14 +117,14 @@ def refusal(run: RunCode) -> UserError:
 
 @dataclass(frozen=True)
 class Stored:
-    """A problem of the evaluation, and its right text: a line of `problems.jsonl`."""
+    """A problem of the evaluation and its right text: a line of `problems.jsonl`."""
 
     operator: str
     size: str
     slice_name: Annotated[str, Field(alias="slice")]
     operands: tuple[int, ...]
     answer: bool | int | str | tuple[int, ...]
-    """As `plain_answer` makes it."""
+    """As returned by `plain_answer`."""
     tokens: list[int]
     prompt: int
 
@@ -134,7 +134,7 @@ class Stored:
 
 
 def _find(run: RunCode, operator: str, operands: Sequence[int]) -> Stored:
-    """Return a kept problem; UserError for any other."""
+    """Return a stored problem; raise UserError for any other."""
     for problem in stored(run.path):
         if (problem.operator, problem.operands) == (operator, tuple(operands)):
             return problem
@@ -142,19 +142,19 @@ def _find(run: RunCode, operator: str, operands: Sequence[int]) -> Stored:
 
 
 def _truth(run: RunCode, operator: str, operands: tuple[int, ...]) -> Answer:
-    """Return the truth of a problem that a run has kept."""
+    """Return the truth of a stored problem."""
     return _find(run, operator, operands).truth
 
 
 @dataclass(frozen=True, eq=False)
 class StoredTexts(Recorder):
-    """In place of a program's code: the texts that its run has kept."""
+    """A recorder without the program's code: it returns the texts stored with the run."""
 
     run: RunCode
 
     @classmethod
     def of(cls, run: RunCode) -> "StoredTexts":
-        """Return the texts of a run; looking a program of it up says that its code is missing."""
+        """Return a run's stored texts; looking up a program raises `refusal`."""
 
         class Refusing(dict[str, Program]):
             def __missing__(self, operator: str) -> NoReturn:
@@ -163,14 +163,14 @@ class StoredTexts(Recorder):
         return cls(Refusing(), {}, run)
 
     def record(self, operator: str, operands: Sequence[int]) -> Text:
-        """Return a kept text; UserError for any other."""
+        """Return a stored text; raise UserError for any other."""
         problem = _find(self.run, operator, operands)
         return problem.tokens, problem.prompt
 
     def problems(
         self, operator: str, size: int | str, slice_name: str, count: int
     ) -> list[Problem]:
-        """Kept problems of one size and slice; UserError if there are none of the size."""
+        """Return stored problems of a size and slice; raise UserError for a size without any."""
         of_operator = [row for row in stored(self.run.path) if row.operator == operator]
         of_size = [row for row in of_operator if row.size == str(size)]
         if not of_size:
@@ -182,7 +182,7 @@ class StoredTexts(Recorder):
 
 
 def save(path: Path, problems: Sequence[tuple[str, str, Problem]], record: Recorder) -> None:
-    """Keeps problems with their right texts, each with its size and slice."""
+    """Store problems with their right texts, each with its size and slice."""
     rows = []
     for _, group in itertools.groupby(problems, lambda row: (row[2].operator, *row[:2])):
         spare = TOKENS
@@ -199,7 +199,7 @@ def save(path: Path, problems: Sequence[tuple[str, str, Problem]], record: Recor
 
 
 def stored(path: Path) -> tuple[Stored, ...]:
-    """The problems that a run has kept; none if it has kept none."""
+    """Return the problems stored with a run, if any."""
     file = path / PROBLEMS
     return _read(file, file.stat().st_mtime_ns) if file.exists() else ()
 

@@ -1,13 +1,13 @@
-"""Files of a user's: programs, position encodings and probes that are no part of Curta.
+"""User files: programs, position encodings and probes that are not part of Curta.
 
-A file is known by its name and the SHA-256 of its content: `gcd.py@0f3a9c7d21b4`. Its code is
-executed when its user names it on the command line or in a recipe, and never because it came
-with a run: see `trust`. What was executed once on this machine is remembered by its SHA-256, so
-that runs of one's own need no `--trust`.
+A file's tag is its name and the SHA-256 of its content: `gcd.py@0f3a9c7d21b4`. Its code is executed
+when the user names it on the command line or in a recipe, and never because it came with a run; see
+`trust`. The SHA-256 of every executed file is remembered on the machine, so a user's own runs need
+no `--trust`.
 
-A mistake in such a file is one line with its own line number. Code that never ends is stopped after
-`SECONDS`, by a timer of the main thread; on other threads there is no such timer, and only what is
-written is limited.
+An error in such a file is reported in one line with its line number. A call that takes longer than
+`SECONDS` is stopped by a timer, which only the main thread has; on other threads, only the length
+of what is written is limited.
 """
 
 import ast
@@ -31,10 +31,10 @@ from curta.config.errors import UserError
 from curta.programs.machine import Program
 
 SECONDS = 10.0
-"""How long one call of a user's code may take."""
+"""Most seconds for one call of user code."""
 
 LOADING = 60.0
-"""Seconds that executing a file may take, what it imports included."""
+"""Most seconds for executing a file, its imports included."""
 
 TAG = 12
 """Hexadecimal digits of a tag."""
@@ -42,7 +42,7 @@ TAG = 12
 
 @dataclass(frozen=True, eq=False)
 class UserFile:
-    """A file that was executed in this process: its content, and what it defines."""
+    """A file that was executed in this process."""
 
     name: str
     content: bytes
@@ -58,26 +58,26 @@ class UserFile:
 
     @property
     def values(self) -> list[Any]:
-        """What stands in its module, each thing once."""
+        """The values in its module, each once."""
         return list({id(value): value for value in vars(self.module).values()}.values())
 
     @property
     def programs(self) -> tuple[Program, ...]:
-        """Its programs, each for an operator of its own; UserError if there is none."""
+        """Its programs; UserError if there are none."""
         programs = [v for v in self.values if isinstance(v, Program) and v.file == self.tag]
         if not programs:
             raise UserError(f"{self.name} has no program: put @program(...) before a function")
         return tuple(programs)
 
     def classes(self) -> list[type[Any]]:
-        """Return the classes that are defined in it."""
+        """Return the classes it defines."""
         name = self.module.__name__
         return [v for v in self.values if isinstance(v, type) and v.__module__ == name]
 
 
 @dataclass(frozen=True)
 class KeptFile:
-    """A user's file that a run has kept: its name in the folder, its own name, its hash."""
+    """A user file stored with a run: its name in the folder, its original name, its hash."""
 
     file: str
     name: str
@@ -85,11 +85,11 @@ class KeptFile:
 
 
 KNOWN: dict[str, UserFile] = {}
-"""Every file that was executed in this process, by its tag."""
+"""Files executed in this process, by tag."""
 
 
 def is_file(name: str) -> bool:
-    """Whether a name is that of a user's file, by path or by tag."""
+    """Return whether a name is a path or tag of a user file."""
     return name.endswith(".py") or is_tag(name)
 
 
@@ -99,17 +99,17 @@ def is_tag(name: str) -> bool:
 
 
 def shown(name: str) -> str:
-    """Return a file's name without its SHA-256, or any other name as it is."""
+    """Return a tag's file name, or any other name unchanged."""
     return name.rpartition("@")[0] if is_tag(name) else name
 
 
 def known(tag: str) -> UserFile | None:
-    """Return the file of that tag, if it was executed in this process."""
+    """Return the file with a tag if it was executed in this process."""
     return KNOWN.get(tag)
 
 
 def load(path: str | Path) -> UserFile:
-    """Execute a file, once for each content; UserError with its own line for a mistake in it."""
+    """Execute a file once for each content; raise UserError with the line of a mistake."""
     path = Path(path)
     try:
         content = path.read_bytes()
@@ -119,7 +119,7 @@ def load(path: str | Path) -> UserFile:
 
 
 def trust(folder: Path, kept: Sequence[KeptFile]) -> None:
-    """Execute the files that a run keeps; UserError if they are not those it was trained with."""
+    """Execute the files of a run; raise UserError if they changed since its training."""
     for file in kept:
         path = folder / Path(file.file).name
         content = files.read_own(path, f"run {folder.name!r}").encode()
@@ -129,7 +129,7 @@ def trust(folder: Path, kept: Sequence[KeptFile]) -> None:
 
 
 def remembered(folder: Path, kept: Sequence[KeptFile]) -> None:
-    """Execute those of a run's files that were executed on this machine before."""
+    """Execute a run's files that were executed on this machine before."""
     for file in kept:
         tag, path = f"{file.name}@{file.sha256[:TAG]}", folder / file.file
         is_hash = re.fullmatch("[0-9a-f]{64}", file.sha256)  # in a run.json it may be any text
@@ -138,12 +138,12 @@ def remembered(folder: Path, kept: Sequence[KeptFile]) -> None:
 
 
 def _marker(digest: str) -> Path:
-    """Where it is remembered that a file was executed here."""
+    """Return the path that marks a file as executed on this machine."""
     return files.cache_folder() / "executed" / digest
 
 
 def _execute(path: Path, name: str, content: bytes) -> UserFile:
-    """Run a file as a module of its own, once; guard its programs, make their operators known."""
+    """Execute a file as a module, guard its programs and register their operators."""
     from curta.programs import PROGRAMS
     from curta.programs.user.registry import adopt
 
@@ -188,7 +188,7 @@ def _execute(path: Path, name: str, content: bytes) -> UserFile:
 
 
 def _declared_at(file: UserFile, name: str) -> int:
-    """Return the line on which a name of the file gets its value, or its first decorator."""
+    """Return the line that defines a name of the file, or that of its first decorator."""
     for statement in reversed(ast.parse(file.content).body):
         if isinstance(statement, ast.FunctionDef) and statement.name == name:
             return min([statement.lineno, *(d.lineno for d in statement.decorator_list)])
@@ -198,11 +198,11 @@ def _declared_at(file: UserFile, name: str) -> int:
 
 
 class OutOfTime(BaseException):
-    """Raised inside of a user's code that takes too long; no `except Exception` catches it."""
+    """Raised in user code that takes too long; `except Exception` does not catch it."""
 
 
 def guarded(function: Callable[..., Any], path: Path) -> Callable[..., Any]:
-    """Return the same function; what goes wrong in it is reported with the line of the file."""
+    """Wrap a function so that its errors are reported with the line of the file."""
     code = getattr(inspect.unwrap(function), "__code__", None)
 
     @functools.wraps(function)
@@ -217,10 +217,10 @@ def guarded(function: Callable[..., Any], path: Path) -> Callable[..., Any]:
 def watched(
     path: Path, seconds: float | None = None, declared_at: int | None = None
 ) -> Iterator[None]:
-    """Turn an exception from a user's file into a UserError with file name and line.
+    """Turn an exception from a user file into a UserError with file name and line.
 
-    Where none of its lines was run, as in a call with too many arguments, it is the line on which
-    the function is declared.
+    If none of its lines ran, as in a call with too many arguments, the line is the function's
+    declaration.
     """
     seconds = seconds or SECONDS
     try:
@@ -244,7 +244,7 @@ def watched(
 
 
 def _line(error: BaseException, path: Path) -> int | None:
-    """Return the line of the file on which it happened, the innermost of several."""
+    """Return the innermost line of the file in the traceback, if any."""
     if isinstance(error, SyntaxError) and error.filename == str(path):
         return error.lineno
     steps = traceback.walk_tb(error.__traceback__)
@@ -254,7 +254,7 @@ def _line(error: BaseException, path: Path) -> int | None:
 
 @contextmanager
 def _limited(seconds: float) -> Iterator[None]:
-    """Raise OutOfTime inside after so many seconds, and each second from then on."""
+    """Raise OutOfTime in the block after so many seconds, and every second after that."""
     main = threading.current_thread() is threading.main_thread()
     if not main or not hasattr(signal, "setitimer") or any(signal.getitimer(signal.ITIMER_REAL)):
         yield

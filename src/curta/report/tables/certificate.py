@@ -29,7 +29,7 @@ def members(content: Certificate, whole: bool = False) -> Table:
         Column("correct", text=_count),
         Column("wrong", text=_count, style=_bad),
         Column("margin", text=lambda margin: f"{margin:.3g}"),
-        Column("below twice the bound", "below_bound", _count, shown=whole, style=_bad),
+        Column("below twice the bound", "below_bound", _count, on_screen=whole, style=_bad),
     ]
     members = (vars(one) | {"rounds": len(one.rounds)} for one in content.members)
     rows = [[one["member"], one["seed"], *(one[key] for key in KEYS)] for one in members]

@@ -8,7 +8,7 @@ from curta.config.table import Cells, Column, Table, cell, decimal
 from curta.probes.results import ProbeTable
 from curta.report.compared import asked, hardest, slices_of, why_missing
 from curta.report.summary import Range, counted
-from curta.runs.results import ComparisonResults, ComparisonRow
+from curta.runs.info import ComparisonResults, ComparisonRow
 
 
 def comparison(results: ComparisonResults) -> Table:
@@ -38,8 +38,8 @@ def _cost(value: int | None) -> str:
 
 
 def _of_size(name: str) -> list[Column]:
-    ends = [Column(f"{name} {end}", shown=False) for end in Range._fields]
-    return [Column(name, text=_range, kept=False), *ends]
+    ends = [Column(f"{name} {end}", on_screen=False) for end in Range._fields]
+    return [Column(name, text=_range, in_csv=False), *ends]
 
 
 def _row(row: ComparisonRow, sizes: Sequence[tuple[str, str]]) -> Cells:

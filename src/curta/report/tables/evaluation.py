@@ -1,6 +1,8 @@
 """An evaluation as tables: exact match by size and slice, grids, counted and named problems."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import groupby
 from statistics import median
 from typing import NamedTuple
 
@@ -40,12 +42,14 @@ NOT_EVALUATED = "not evaluated"
 """Stands for the slices of a size that was left out."""
 
 
-def exact_match(results: Evaluation, seeds: Sequence[int]) -> Table:
+def exact_match(results: Evaluation, seeds: Sequence[int], collapsed: bool = False) -> Table:
     """Exact match for each operator, size and slice: median, range, and every seed.
 
-    It fits 80 columns unless seeds differ; generation is named only where it differs. Where
-    not all is right, the medians of right tokens and of the right answer's perplexity stand
-    in place of the speed. A size that was left out has a row without figures.
+    If it is `collapsed`, the slices of a size are one row where all of them are right.
+
+    It fits 80 columns unless seeds differ; generation is named only where it differs. Where not
+    all is right, the medians of right tokens and of the right answer's perplexity stand in place
+    of the speed. A size that was left out has a row without figures.
     """
     rows = results.lengths
     several, tokens = len(seeds) > 1, any(min(row.exact_match) < 1 for row in rows)
@@ -53,18 +57,28 @@ def exact_match(results: Evaluation, seeds: Sequence[int]) -> Table:
     columns = [
         *places(),
         *(Column(name) for name in ("median", "min", "max")),
-        Column("token acc", "token_accuracy", shown=tokens),
+        Column("token acc", "token_accuracy", on_screen=tokens),
         Column("perplexity", text=lambda value: cell(None) if value is None else perplexity(value),
-               shown=tokens),
-        Column("tokens/s", "tokens_per_second", shown=not tokens),
-        Column("seeds", text=_together, words=True, fold=True, shown=several, kept=False),
+               on_screen=tokens),
+        Column("tokens/s", "tokens_per_second", on_screen=not tokens),
+        Column("seeds", text=_together, words=True, fold=True, on_screen=several, in_csv=False),
         Column("written", "generated_agrees", lambda same: "DIFFERS" if same is False else "",
-               words=True, shown=not agree, style=lambda same, row: RED if same is False else ""),
-        *(Column(f"seed {seed}", shown=False) for seed in seeds),
+               words=True, on_screen=not agree,
+               style=lambda same, row: RED if same is False else ""),
+        *(Column(f"seed {seed}", on_screen=False) for seed in seeds),
     ]  # fmt: skip
     title = f"exact match, {count_of(len(seeds), 'seed')}"
     unmeasured = [None] * (len(columns) - 3)
-    cells = [_row(row) for row in rows]
+    cells: list[Cells] = []
+    for _, group in groupby(rows, key=lambda row: (row.operator, row.size)):
+        part = list(group)
+        right = all(min(row.exact_match) == 1 and row.generated.agrees for row in part)
+        if collapsed and right and len(part) > 1:
+            pace = round(median(row.generated.tokens_per_second for row in part))
+            generated = replace(part[0].generated, tokens_per_second=pace)
+            count, name = sum(row.count for row in part), f"all {len(part)}"
+            part = [replace(part[0], slice_name=name, count=count, generated=generated)]
+        cells += map(_row, part)
     cells += [[one.operator, one.size, NOT_EVALUATED, *unmeasured] for one in results.unevaluated]
     order = {task: number for number, task in enumerate(dict.fromkeys(row[0] for row in cells))}
     cells.sort(key=lambda row: order[row[0]])
@@ -206,7 +220,7 @@ def trained_and_held_out(gaps: Sequence[Gap], seeds: Sequence[int]) -> Table:
         Column("slice", words=True, fold=True),
         Column("count", text=lambda count: "" if count is None else f"{count:,}"),
         *(Column(name) for name in ("median", "min", "max")),
-        *(Column(f"seed {seed}", shown=False) for seed in seeds),
+        *(Column(f"seed {seed}", on_screen=False) for seed in seeds),
     ]
     title = f"trained and held-out problems, exact match, {count_of(len(seeds), 'seed')}"
     rows = [

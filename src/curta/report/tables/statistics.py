@@ -83,9 +83,9 @@ def _ends(
         return lambda row: None if (ends := interval(row)) is None else ends[place]
 
     return [
-        (Column(heading, text=span, kept=False), interval),
-        (Column(f"{key}_low", shown=False), end(0)),
-        (Column(f"{key}_high", shown=False), end(1)),
+        (Column(heading, text=span, in_csv=False), interval),
+        (Column(f"{key}_low", on_screen=False), end(0)),
+        (Column(f"{key}_high", on_screen=False), end(1)),
     ]
 
 
@@ -118,7 +118,7 @@ def of_seeds(by_entry: Statistics) -> Table:
 def _entry(by_entry: Statistics) -> list[Column]:
     there = any(by_entry)
     column = Column("entry", text=printable, words=True, fold=True, once=True)
-    return [column if there else Column("entry", shown=False, kept=False, once=True)]
+    return [column if there else Column("entry", on_screen=False, in_csv=False, once=True)]
 
 
 def _place(row: "SliceStatistics | PairedSlice") -> Cells:

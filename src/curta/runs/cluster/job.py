@@ -1,14 +1,14 @@
 """The files of a job, in the folder of the run or the comparison that it works on.
 
-.jobs/job.json           what was submitted: tasks, and what each was given
-      runs/NAME.json     how often a run has failed, and who is at it now
+.jobs/job.json           what was submitted: tasks, and the runs of each
+      runs/NAME.json     how often a run has failed, and which task works on it
            NAME.log      what it printed
-           NAME.lock     held by the process that is at it
-      tasks/NUMBER.lock  of local tasks: held as long as the task lives
-            NUMBER.log   what a local task itself printed
-      submitit/          what submitit keeps: its scripts, its pickles, its logs
+           NAME.lock     held by the process that works on it
+      tasks/NUMBER.lock  of local tasks: held while the task lives
+            NUMBER.log   the output of a local task
+      submitit/          scripts, pickles and logs of submitit
 
-Whether a run is finished is asked of its own folder; nothing here says so.
+Whether a run is finished, its own folder says, and nothing here.
 """
 
 import os
@@ -16,29 +16,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from pydantic import AfterValidator
-
-from curta.config import files, limits, system, typed
+from curta.config import files, system, typed
 from curta.config.cluster import Cluster
-from curta.config.errors import UserError, quoted
 from curta.runs.folders import COMPARISON, Folder
 
 HIDDEN = ".jobs"
 """The folder's name: no entry of a comparison can be called so."""
 
 System = Literal["slurm", "local"]
-
-
-def _checked(name: str) -> str:
-    """A name that leads nowhere else; ValueError for any other."""
-    if not limits.is_name(name):
-        raise ValueError(f"{quoted(name)} is no name of a run")
-    return name
-
-
-RunName = Annotated[str, AfterValidator(_checked)]
 
 
 @dataclass(frozen=True)
@@ -48,7 +35,7 @@ class Task:
     `id` is Slurm's, such as `1234_5`, or a process of `Job.host`.
     """
 
-    runs: tuple[RunName, ...]
+    runs: tuple[str, ...]
     id: str = ""
 
 
@@ -56,7 +43,7 @@ class Task:
 class Job:
     """`job.json`: what was submitted, when, by which words, and whether it was cancelled.
 
-    `finished` are runs of which nothing was left to be done even then.
+    `finished` are runs that were finished already.
     """
 
     FORMAT: ClassVar[int] = 1
@@ -68,19 +55,19 @@ class Job:
     command: tuple[str, ...]
     submitted: str
     host: str
-    finished: tuple[RunName, ...] = ()
+    finished: tuple[str, ...] = ()
     cancelled: bool = False
 
     @property
     def runs(self) -> tuple[str, ...]:
         """The names of all runs, each once."""
-        given = (name for task in self.tasks for name in task.runs)
-        return tuple(dict.fromkeys((*self.finished, *given)))
+        of_tasks = (name for task in self.tasks for name in task.runs)
+        return tuple(dict.fromkeys((*self.finished, *of_tasks)))
 
 
 @dataclass(frozen=True)
 class Tries:
-    """`runs/NAME.json`: the task that is at a run, if one is, and how the tries before ended.
+    """`runs/NAME.json`: the task that works on a run, and how the tries before ended.
 
     `failure` is the last line of the last one that failed; `requeued` counts those that a signal
     has ended, and that go on from a checkpoint.
@@ -99,131 +86,90 @@ class JobFolder:
     """The files of the job that works on a run or a comparison."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path, self.name = path, path.name
         self.folder = path / HIDDEN
         self.submitit = self.folder / "submitit"
 
     @property
-    def name(self) -> str:
-        return self.path.name
-
-    @property
     def exists(self) -> bool:
-        return os.path.lexists(self._job)
-
-    def check(self) -> None:
-        """Raises UserError for a folder that is a link: nothing of a job is written elsewhere."""
-        for place in (self.folder, self._runs, self.folder / "tasks", self.submitit):
-            if place.is_symlink():
-                raise UserError(f"job {self.name!r} is damaged: {place.name!r} is a link")
+        return (self.folder / "job.json").exists()
 
     def read(self) -> Job:
         """UserError if nothing was submitted, or job.json is damaged."""
-        self.check()
-        return typed.read(Job, self._job, f"job {self.name!r}")
+        return typed.read(Job, self.folder / "job.json", f"job {self.name!r}")
 
     def save(self, job: Job) -> None:
-        files.write(self._job, typed.text(job, indent=1))
+        files.write(self.folder / "job.json", typed.text(job, indent=1))
 
     def run_folder(self, name: str) -> Path:
-        """Where a run lies: in the comparison, or it is the run itself that was submitted."""
+        """Return where a run lies: in the comparison, or it is the run itself."""
         return self.path / name if (self.path / COMPARISON).exists() else self.path
 
     def is_finished(self, name: str) -> bool:
         """Whether nothing of a run is left to be done."""
         path = self.run_folder(name)
-        begun = os.path.lexists(path / "run.json")
-        return begun and Folder(path).read_info().status in ("finished", "stopped")
+        has_begun = (path / "run.json").exists()
+        return has_begun and Folder(path).read_info().status in ("finished", "stopped")
 
-    def log(self, name: str) -> Path:
-        """What a run has printed."""
-        return self._of_run(name, "log")
+    def of_run(self, name: str, kind: str) -> Path:
+        """Return the file of a run: its `json` of tries, its `log`, its `lock`."""
+        return self.folder / "runs" / f"{name}.{kind}"
 
-    def task_log(self, number: int) -> Path:
-        """What a local task has printed that is of no run."""
-        return self._of_task(number, "log")
-
-    def read_tries(self, name: str) -> Tries:
-        path = self._of_run(name, "json")
-        if not os.path.lexists(path):
-            return Tries()
-        return typed.read(Tries, path, f"job {self.name!r}")
+    def of_task(self, number: int, kind: str) -> Path:
+        """Return the file of a local task: its `log`, its `lock`."""
+        return self.folder / "tasks" / f"{number}.{kind}"
 
     def read_log(self, path: Path) -> str:
-        """What one of these has by now; nothing where it is no file of its own."""
-        try:
+        """Return the content of a log so far; empty if it is no file."""
+        with suppress(OSError):
             return files.read_bytes(path).decode("utf-8", "replace")
-        except OSError:
-            return ""
+        return ""
 
-    def begin_try(self, name: str, task: int) -> None:
-        self._save_tries(name, replace(self.read_tries(name), task=task))
+    def read_tries(self, name: str) -> Tries:
+        path = self.of_run(name, "json")
+        return typed.read(Tries, path, f"job {self.name!r}") if path.exists() else Tries()
 
-    def end_try(self, name: str) -> None:
-        """It is done."""
-        self._save_tries(name, replace(self.read_tries(name), task=None))
+    def update_tries(self, name: str, **fields: Any) -> None:
+        tries = replace(self.read_tries(name), **fields)
+        files.write(self.of_run(name, "json"), typed.text(tries))
 
     def fail_try(self, name: str, line: str) -> None:
-        """It has failed, and this is why."""
-        tries = self.read_tries(name)
-        failed = replace(tries, task=None, failures=tries.failures + 1, failure=line)
-        self._save_tries(name, failed)
-
-    def requeue_try(self, name: str) -> None:
-        """A signal has ended it: it is to go on later."""
-        tries = self.read_tries(name)
-        self._save_tries(name, replace(tries, task=None, requeued=tries.requeued + 1))
+        """Count a failed try, with the line that says why."""
+        failures = self.read_tries(name).failures + 1
+        self.update_tries(name, task=None, failures=failures, failure=line)
 
     def forget_tries(self) -> None:
-        """Before runs are submitted anew."""
-        self.check()
-        for path in self._runs.glob("*.json"):
+        """Forget all tries, before runs are submitted anew."""
+        for path in (self.folder / "runs").glob("*.json"):
             path.unlink(missing_ok=True)
 
     @contextmanager
     def claimed(self, name: str) -> Iterator[bool]:
         """Whether this process has the run as long as the block lasts; False if another has it."""
-        with _locked(self._of_run(name, "lock")) as mine:
-            yield mine
+        with _locked(self.of_run(name, "lock")) as is_mine:
+            yield is_mine
 
     def is_claimed(self, name: str) -> bool:
         """Whether a process has the run; where a network disk has no locks it is not known."""
-        return not system.lock_is_free(self._of_run(name, "lock"))
+        return not system.lock_is_free(self.of_run(name, "lock"))
 
     @contextmanager
     def alive(self, number: int) -> Iterator[bool]:
-        """As long as the block lasts a task is known to live; False if another process is it."""
-        path = self._of_task(number, "lock")
-        with _locked(path) as mine:
-            if mine:
+        """Show that a task lives as long as the block lasts; False if another process is it."""
+        path = self.of_task(number, "lock")
+        with _locked(path) as is_mine:
+            if is_mine:
                 path.write_text(f"{os.getpid()}\n", "utf-8")
-            yield mine
+            yield is_mine
 
     def process_of(self, number: int) -> int | None:
-        """The process that is a local task; None if it has ended."""
-        path = self._of_task(number, "lock")
+        """Return the process that is a local task; None if it has ended."""
+        path = self.of_task(number, "lock")
         if system.lock_is_free(path):
             return None
         with suppress(OSError, ValueError):
             return int(files.read_bytes(path, 1 << 10))
         return None
-
-    def _save_tries(self, name: str, tries: Tries) -> None:
-        files.write(self._of_run(name, "json"), typed.text(tries))
-
-    @property
-    def _job(self) -> Path:
-        return self.folder / "job.json"
-
-    @property
-    def _runs(self) -> Path:
-        return self.folder / "runs"
-
-    def _of_run(self, name: str, kind: str) -> Path:
-        return self._runs / f"{name}.{kind}"
-
-    def _of_task(self, number: int, kind: str) -> Path:
-        return self.folder / "tasks" / f"{number}.{kind}"
 
 
 @contextmanager

@@ -27,7 +27,7 @@ def living(folder: JobFolder, job: Job) -> Living:
     """The tasks that wait or work; UserError if Slurm cannot be asked."""
     if job.on == "local":
         numbers = range(len(job.tasks))
-        return {one: "running" for one in numbers if folder.process_of(one) is not None}
+        return {n: "running" for n in numbers if folder.process_of(n) is not None}
     states = parse_states(_squeue(job))
     return {
         number: "running" if states[task.id] == "RUNNING" else "pending"
@@ -75,10 +75,10 @@ def cancel(folder: JobFolder) -> None:
 def is_running(task: str) -> bool:
     """Whether Slurm means a task to go on: it is not being cancelled, or ended otherwise."""
     try:
-        found = _called(["squeue", "--noheader", f"--jobs={task}", "--format=%i|%T"])
+        listed = _called(["squeue", "--noheader", f"--jobs={task}", "--format=%i|%T"])
     except UserError:
         return False
-    return parse_states(found).get(task) == "RUNNING"
+    return parse_states(listed).get(task) == "RUNNING"
 
 
 def _squeue(job: Job) -> str:

@@ -1,6 +1,6 @@
-"""What is known of each run of a job: of its own folder, of its tries, and of the queue."""
+"""The state of each run of a job: from its folder, its tries, and the queue."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -12,7 +12,7 @@ from curta.runs.folders import Folder
 from curta.runs.info import STAGES
 
 State = Literal["failed", "running", "requeued", "pending", "cancelled", "finished"]
-"""How a run of a job stands; those that want to be looked at first.
+"""States of a run of a job, those that need attention first.
 
 `requeued` was ended by a signal, and goes on from its checkpoint.
 """
@@ -39,25 +39,25 @@ class RunState:
 
 
 def read(folder: JobFolder) -> list[RunState]:
-    """The state of every run, in the order of the job; UserError if Slurm cannot be asked."""
+    """Return the state of every run, in the order of the job; UserError if Slurm is silent."""
     job = folder.read()
-    living = queue.living(folder, job)  # first: what ends from here on is met as finished
-    having: dict[str, list[int]] = {name: [] for name in job.finished}
+    living = queue.living(folder, job)  # first: what ends from here on counts as finished
+    tasks_of: dict[str, list[int]] = {name: [] for name in job.finished}
     for number, task in enumerate(job.tasks):
         for name in task.runs:
-            having.setdefault(name, []).append(number)
-    return [_state(folder, job, name, numbers, living) for name, numbers in having.items()]
+            tasks_of.setdefault(name, []).append(number)
+    return [_state(folder, job, name, numbers, living) for name, numbers in tasks_of.items()]
 
 
 def is_over(states: list[RunState]) -> bool:
-    """Whether nothing of the job goes on."""
-    return all(one.state in OVER for one in states)
+    """Whether no run of the job goes on."""
+    return all(row.state in OVER for row in states)
 
 
 def decide(
     job: Job, finished: bool, at_work: bool, tries: Tries, numbers: list[int], living: Living
 ) -> State:
-    """The state of a run whose tasks, by `numbers`, may still be `living`."""
+    """Return the state of a run whose tasks, by `numbers`, may still be `living`."""
     if finished:
         return "finished"
     if at_work:
@@ -75,42 +75,29 @@ def _state(folder: JobFolder, job: Job, name: str, numbers: list[int], living: L
         living.get(tries.task) == "running" or folder.is_claimed(name)
     )
     state = decide(job, folder.is_finished(name), at_work, tries, numbers, living)
-    stage, step, steps, left = _progress(folder, name)
-    line = tries.failure
+    line = "" if state == "finished" else tries.failure
     if state == "failed" and not line and numbers:
-        line = _last_words(folder, job, numbers[-1]) or "its task has ended without it"
-    running = state == "running"
-    return RunState(
-        name, state, stage if running else "", step, steps, left if running else None,
-        tries.failures, "" if state == "finished" else line,
-    )  # fmt: skip
-
-
-def _progress(folder: JobFolder, name: str) -> tuple[str, int, int, float | None]:
-    """The stage of a run, its step and all steps, and the seconds that its training has left."""
+        # The last line of a task that is gone says why, such as that memory did not suffice.
+        lines = folder.read_log(task_logs(folder, job, numbers[-1])[-1]).splitlines()
+        line = next(filter(None, map(str.strip, reversed(lines))), "its task has ended without it")
+    row = RunState(name, state, failures=tries.failures, line=line)
     path = folder.run_folder(name)
     if not (path / "run.json").exists():
-        return "", 0, 0, None
+        return row
     run = Folder(path)
     info = run.read_info()
     rows = metrics.read_last(run.metrics, len(info.seeds))
     last = max(rows, key=lambda row: row.step, default=None)
-    stage = info.status if info.status in STAGES else ""
-    if last is None or not last.step:
-        return stage, 0, info.steps, None
-    left = (info.steps - last.step) * last.seconds / last.step
-    return stage, last.step, info.steps, left if stage == "training" else None
-
-
-def _last_words(folder: JobFolder, job: Job, number: int) -> str:
-    """The last line that a task has printed which is gone, such as that memory did not suffice."""
-    lines = folder.read_log(task_logs(folder, job, number)[-1]).splitlines()
-    return next((line.strip() for line in reversed(lines) if line.strip()), "")
+    step, left = (0, None) if last is None else (last.step, None)
+    if state == "running" and info.status == "training" and last is not None and step:
+        left = (info.steps - step) * last.seconds / step
+    stage = info.status if state == "running" and info.status in STAGES else ""
+    return replace(row, stage=stage, step=step, steps=info.steps, seconds_left=left)
 
 
 def task_logs(folder: JobFolder, job: Job, number: int) -> list[Path]:
-    """The files to which a task prints what is of no run; its errors last."""
+    """Return the files with the output of a task that belongs to no run; its errors last."""
     if job.on == "local":
-        return [folder.task_log(number)]
+        return [folder.of_task(number, "log")]
     task = job.tasks[number].id
     return [folder.submitit / f"{task}_0_log.{kind}" for kind in ("out", "err")]

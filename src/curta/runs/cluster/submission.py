@@ -1,12 +1,11 @@
-"""Hands runs over as tasks: to Slurm by submitit, or to processes of this machine.
+"""Submit runs as tasks: to Slurm by submitit, or to processes of this machine.
 
-Submitit is given a plain function of this package and two plain texts, the folder and the number
-of the task. It pickles these (the function by its name), and unpickles them in the task; nothing
-here ever reads a pickle, and no content of a run is ever in one.
+Submitit gets a function of this package, the folder, and the number of the task. It pickles these,
+the function by its name, and unpickles them in the task. Nothing here reads a pickle, and none
+holds content of a run.
 
-Local tasks are begun without submitit. Its local tasks end with the terminal, or by its Ctrl-C;
-only the process that began them can tell whether they live; they see no GPU unless a count is
-asked for; and each costs a second process that waits for it.
+Local tasks do without submitit. Its local executor needs a time limit for each task, its tasks end
+with the terminal, and all of them get the same GPUs.
 """
 
 import datetime
@@ -38,10 +37,10 @@ STARTING = 60.0
 
 
 def divide(runs: Sequence[str], on: System, cluster: Cluster, cores: int) -> tuple[Task, ...]:
-    """The tasks that the runs become.
+    """Divide the runs into tasks.
 
     Each of Slurm's has some of them, so that machines need not agree on who takes what. Local
-    ones, one for each process, may all take any: whoever is free takes the next.
+    ones, one for each process, all have all of them: whoever is free takes the next.
     """
     if on == "local":
         processes = cluster.parallel or max(1, cores // (cluster.cores or 1))
@@ -53,7 +52,7 @@ def divide(runs: Sequence[str], on: System, cluster: Cluster, cores: int) -> tup
 
 
 def submit(path: Path, runs: Sequence[str], on: System, cluster: Cluster, work: Work) -> Job:
-    """Hands over the runs that are not finished, by the names of their folders.
+    """Submit the runs that are not finished, by the names of their folders.
 
     `work` is a function of a module that can be executed as one. Raises UserError if tasks of an
     earlier submission are still at work, or none can be begun.
@@ -88,13 +87,13 @@ def _check(folder: JobFolder, on: System) -> None:
 
 
 def _to_slurm(folder: JobFolder, job: Job, work: Work) -> list[str]:
-    """Hands the tasks to Slurm as one array; their ids."""
+    """Submit the tasks to Slurm as one array; return their ids."""
     submitit = optional_module("submitit", "cluster")
     try:
         executor = submitit.SlurmExecutor(folder.submitit, max_num_timeout=job.cluster.requeues)
         executor.update_parameters(**slurm_parameters(job.cluster, folder.name))
         numbers = [str(number) for number in range(len(job.tasks))]
-        with redirect_stderr(StringIO()):  # what sbatch says comes with the error as well
+        with redirect_stderr(StringIO()):  # the error repeats what sbatch prints
             tasks = executor.map_array(work, [str(folder.path)] * len(numbers), numbers)
     except RuntimeError as error:  # of submitit, also where sbatch has refused
         last = str(error).strip().rpartition("\n")[2]
@@ -103,12 +102,12 @@ def _to_slurm(folder: JobFolder, job: Job, work: Work) -> list[str]:
 
 
 def slurm_parameters(cluster: Cluster, name: str) -> dict[str, Any]:
-    """What submitit is asked for.
+    """Return the parameters of submitit's executor.
 
-    `srun` is told the cores again: since Slurm 22.05 it does not take them from `sbatch`.
+    `srun` gets the cores too: since Slurm 22.05 it does not take them from `sbatch`.
     """
     cores = cluster.cores or 1
-    asked = {
+    parameters = {
         "job_name": name,
         "time": cluster.time,
         "cpus_per_task": cores,
@@ -122,58 +121,47 @@ def slurm_parameters(cluster: Cluster, name: str) -> dict[str, Any]:
         "setup": [f"export {devices.CORES}={cores}", *cluster.setup],
         "additional_parameters": cluster.options,
     }
-    return {name: value for name, value in asked.items() if value}
+    return {name: value for name, value in parameters.items() if value}
 
 
 def _to_processes(folder: JobFolder, job: Job, work: Work) -> list[str]:
-    """Begins a process for each task, in a session of its own; their numbers.
+    """Begin a process for each task, in a session of its own; return their numbers.
 
-    Each has a share of the cores, and of the GPUs as many as are asked for.
+    Returns once each task holds its lock, or has found all runs done. Raises UserError for one that
+    ends before that.
     """
-    found = [_begun(folder, job, number, work) for number in range(len(job.tasks))]
-    for number, process in enumerate(found):
-        _await(folder, number, process)
-    return list(map(str, found))
-
-
-def _begun(folder: JobFolder, job: Job, number: int, work: Work) -> int:
-    log = folder.task_log(number)
-    log.parent.mkdir(parents=True, exist_ok=True)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
-    if log.is_symlink():
-        raise UserError(f"job {folder.name!r} is damaged: {log.name!r} is a link")
-    return os.posix_spawn(
-        sys.executable,
-        [sys.executable, "-m", work.__module__, str(folder.path), str(number)],
-        os.environ | local_environment(job, number),
-        file_actions=[
-            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-            (os.POSIX_SPAWN_OPEN, 1, str(log), flags, 0o644),
-            (os.POSIX_SPAWN_DUP2, 1, 2),
-        ],
-        setsid=True,
-    )
+    processes = []
+    for number in range(len(job.tasks)):
+        log = folder.of_task(number, "log")
+        log.parent.mkdir(parents=True, exist_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+        process = os.posix_spawn(
+            sys.executable,
+            [sys.executable, "-m", work.__module__, str(folder.path), str(number)],
+            os.environ | local_environment(job, number),
+            file_actions=[
+                (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+                (os.POSIX_SPAWN_OPEN, 1, str(log), flags, 0o644),
+                (os.POSIX_SPAWN_DUP2, 1, 2),
+            ],
+            setsid=True,
+        )
+        processes.append(process)
+    for number, process in enumerate(processes):
+        deadline = time.monotonic() + STARTING
+        while folder.process_of(number) is None and time.monotonic() < deadline:
+            ended, status = os.waitpid(process, os.WNOHANG)
+            if status:
+                log = folder.of_task(number, "log")
+                raise UserError(f"a task has ended at once: {log} says why")
+            if ended:
+                break
+            time.sleep(0.05)
+    return list(map(str, processes))
 
 
 def local_environment(job: Job, number: int) -> dict[str, str]:
-    """The variables by which a local task is held to its cores and its GPUs."""
-    gpus, cores = job.cluster.gpus, local_cores(job)
-    mine = range(number * gpus, (number + 1) * gpus)
-    return {devices.CORES: str(cores), "CUDA_VISIBLE_DEVICES": ",".join(map(str, mine))}
-
-
-def local_cores(job: Job) -> int:
-    """Cores of each local task: as many as were asked for, or an equal share."""
-    return job.cluster.cores or max(1, devices.visible() // len(job.tasks))
-
-
-def _await(folder: JobFolder, number: int, process: int) -> None:
-    """Returns once a task holds its lock; UserError if it ends before that."""
-    deadline = time.monotonic() + STARTING
-    while folder.process_of(number) is None and time.monotonic() < deadline:
-        ended, status = os.waitpid(process, os.WNOHANG)
-        if status:
-            raise UserError(f"a task has ended at once: {folder.task_log(number)} says why")
-        if ended:  # others have taken all that there was
-            return
-        time.sleep(0.05)
+    """Return the variables that give a local task its share of the cores, and its GPUs."""
+    cores = job.cluster.cores or max(1, devices.visible() // len(job.tasks))
+    gpus = range(number * job.cluster.gpus, (number + 1) * job.cluster.gpus)
+    return {devices.CORES: str(cores), "CUDA_VISIBLE_DEVICES": ",".join(map(str, gpus))}

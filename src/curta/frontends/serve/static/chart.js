@@ -1,10 +1,11 @@
-// One chart: members thin, their median thick, validation dashed; a step can be read off.
+// One chart of some lines by training step, at each of which they can be read off.
 
 const NS = "http://www.w3.org/2000/svg", LEFT = 52, BOTTOM = 22, TOP = 8, RIGHT = 10;
 
 export class Chart {
+  /** `keys` are the curve of all members, and that of the validation beside it. */
   constructor(parent, title, keys, shown, log) {
-    Object.assign(this, { title, keys, shown, log, at: null, points: [] });
+    Object.assign(this, { title, keys, shown, log, at: null, points: [], lines: [] });
     const box = parent.appendChild(document.createElement("section"));
     box.className = "chart";
     box.appendChild(document.createElement("h2")).textContent = title;
@@ -17,12 +18,18 @@ export class Chart {
     new ResizeObserver(() => this.draw()).observe(this.svg);
   }
 
+  /** The curves of one run: each member thin, their median thick, the validation dashed. */
   show(curves, end, logSteps = false) {
-    this.logSteps = logSteps;
-    this.points = curves.spread(this.keys[0]);
-    this.members = curves.of(this.keys[0]);
-    this.validation = curves.spread(this.keys[1]);
-    this.end = end;
+    const [median, validation] = this.keys.map((key) => curves.spread(key)), members = curves.of(this.keys[0]);
+    const thin = members.length > 1 ? members.map((points) => ({ kind: "member", points })) : [];
+    const dashed = { kind: "validation", points: validation, label: "held out" };
+    this.showLines([...thin, { kind: "median", points: median, label: "" }, dashed], end, logSteps);
+  }
+
+  /** Lines `{kind, points, label}`: those with a label are read off, the first of them sets the steps. */
+  showLines(lines, end, logSteps = false) {
+    Object.assign(this, { lines: lines.filter(({ points }) => points.length), end, logSteps });
+    this.points = this.lines.find(({ label }) => label !== undefined)?.points ?? [];
     this.draw();
   }
 
@@ -30,13 +37,11 @@ export class Chart {
     if (!this.points.length) return;
     this.width = this.svg.clientWidth;
     this.height = this.svg.clientHeight;
-    this.range = this.log ? decades(this.members) : [0, 1];
+    this.range = this.log ? decades(this.lines.map(({ points }) => points)) : [0, 1];
     this.svg.replaceChildren();
     this.svg.setAttribute("viewBox", `0 0 ${this.width} ${this.height}`);
     this.axes();
-    if (this.members.length > 1) for (const curve of this.members) this.curve(curve, "member");
-    this.curve(this.points, "median");
-    this.curve(this.validation, "validation");
+    for (const { kind, points } of this.lines) this.curve(points, kind);
     this.read();
   }
 
@@ -64,9 +69,13 @@ export class Chart {
   // The step that was chosen, or the newest, in words and for whoever cannot see the line.
   read() {
     const newest = this.points.length - 1;
-    const [step, middle, least, most] = this.points[Math.min(this.at ?? newest, newest)];
-    const range = this.members.length > 1 ? `, ${this.shown(least)} to ${this.shown(most)}` : "";
-    this.line.textContent = `step ${step.toLocaleString("en")}: ${this.shown(middle)}${range}`;
+    const [step] = this.points[Math.min(this.at ?? newest, newest)];
+    const values = this.lines.filter(({ label }) => label !== undefined).map(({ label, points }) => {
+      const [, middle, least, most] = points.findLast(([at]) => at <= step) ?? [];
+      if (middle === undefined) return "";
+      return `${label} ${this.shown(middle)}${least < most ? `, ${this.shown(least)} to ${this.shown(most)}` : ""}`.trim();
+    });
+    this.line.textContent = `step ${step.toLocaleString("en")}: ${values.filter(Boolean).join("; ")}`;
     this.tell(step, this.points[0][0], this.points[newest][0]);
     this.svg.querySelector(".cursor")?.remove();
     if (this.at === null) return;

@@ -3,6 +3,10 @@
 const MOST = 1200;
 const ABOUT = ["step", "member", "seconds"];
 
+export const share = (value) => (value < 1 && value >= 0.9995 ? ">99.9" : value > 0 && value < 0.0005 ? "<0.1" : (100 * value).toFixed(1));
+export const percent = (value) => `${share(value)}%`;
+export const figure = (value) => (value === 0 ? "0" : value < 1e-4 ? value.toExponential(0) : `${Number(value.toPrecision(3))}`);
+
 export class Curves {
   constructor() {
     this.members = new Map(); // member: { key: [[step, value], ...] }

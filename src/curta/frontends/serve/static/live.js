@@ -1,35 +1,69 @@
-// A run in training: asks for what is new, draws it, and goes on to the report at the end.
+// A run in training: asks for what is new and draws it; at the end, what it has learned.
 
 import { Chart } from "./chart.js";
-import { Curves } from "./curves.js";
+import { Curves, figure, percent, share } from "./curves.js";
+import { Maps } from "./maps.js";
+import { at, send } from "./send.js";
 
-const EVERY = 1000, LOST = 300, WATCHED = "evaluated ";
-const at = (id) => document.getElementById(id);
-const share = (value) => (value < 1 && value >= 0.9995 ? ">99.9" : value > 0 && value < 0.0005 ? "<0.1" : (100 * value).toFixed(1));
-const percent = (value) => `${share(value)}%`;
-const figure = (value) => (value === 0 ? "0" : value < 1e-4 ? value.toExponential(0) : `${Number(value.toPrecision(3))}`);
+const EVERY = 500, LOST = 300, WATCHED = "evaluated ", VALIDATED = "validated ";
 const charts = [
   new Chart(at("charts"), "Loss", ["loss", "validation_loss"], figure, true),
   new Chart(at("charts"), "Exact match on training problems", ["exact_match", "validation_exact_match"], percent, false),
 ];
 const watched = new Map(); // column: its chart
-const named = new Map(); // member: its answers to named problems at the last checkpoint
+const named = new Map(); // step: each member's answers to named problems then
+const truths = {}; // named problem: what is right, where that is known
+const maps = new Maps(at("maps"), at("window"));
 const filling = new Map(); // operator: rows of its grid when it was first seen, and that moment
-let curves = new Curves(), cursor = "", told = "", name = document.title;
+let curves = new Curves(), cursor = "", told = "", name = document.title, last = null;
 
 async function renew() {
   const reply = await fetch(`metrics.json?after=${cursor}`);
   if (!reply.ok) throw new Error(reply.statusText);
   const run = await reply.json();
-  if (run.anew) curves = new Curves(), named.clear();
+  if (!run.seeds) return wait(run);
+  if (run.anew) curves = new Curves(), named.clear(), maps.forget();
   for (const values of run.records) {
     curves.add(Object.fromEntries(run.columns.map((column, i) => [column, values[i]])));
   }
-  for (const answers of run.named ?? []) named.set(answers.member, answers);
+  for (const answers of run.named ?? []) named.set(answers.step, [...(named.get(answers.step) ?? []), answers]);
+  for (const { step, bits } of run.windows ?? []) maps.add(step, bits);
+  Object.assign(truths, run.truths);
   cursor = run.cursor;
   if (run.more) return renew();
-  if (run.status === "finished" && run.evaluated) location.replace("report.html");
   show(run);
+}
+
+// A run that is not begun yet: how many are trained before it, or why it could not be begun.
+function wait({ job, ahead, error }) {
+  const turn = ahead ? `Waiting: ${ahead} ${ahead > 1 ? "trainings end" : "training ends"} first.` : "Getting ready: the problems are drawn and the model is compiled.";
+  at("status").textContent = job === "ended" ? "not begun" : job === "running" ? "starting" : job;
+  at("said").textContent = told = job === "ended" ? `It could not be begun: ${error || "it was stopped"}.` : turn;
+  at("stop").hidden = job === "ended";
+}
+
+// What there is to do: stop it, go on with it, or look at what it has learned.
+function offer({ job, status, evaluated, at_end: end }) {
+  at("stop").hidden = job === "ended" || status === "finished";
+  at("resume").hidden = job !== "ended" || !["interrupted", "created", "failed"].includes(status);
+  at("report").hidden = !curves.step;
+  at("ended").hidden = !(end && evaluated);
+  if (!end) return;
+  at("certificate").textContent = end.verdict;
+  at("ended").classList.toggle("exact", Boolean(end.exact));
+  at("calculate").hidden = !end.calculates;
+}
+
+// The moment that is looked at: the newest, unless an earlier one is chosen.
+function moment() {
+  const steps = [...new Set([...named.keys(), ...maps.steps])].sort((a, b) => a - b), slider = at("moment");
+  const newest = slider.value === slider.max;
+  slider.max = Math.max(0, steps.length - 1);
+  if (newest) slider.value = slider.max;
+  const step = steps[slider.value];
+  at("step").textContent = step?.toLocaleString("en") ?? "";
+  at("moments").hidden = steps.length < 2;
+  return step;
 }
 
 function show(run) {
@@ -44,8 +78,28 @@ function show(run) {
   watch();
   for (const chart of [...charts, ...watched.values()]) chart.show(curves, shown(curves.step, steps), at("log").checked);
   members(run);
-  answers(run);
+  look(run);
   grids(run);
+  validated();
+  offer(run);
+}
+
+// The problems and the windows at the moment that is looked at.
+function look(run) {
+  const step = moment(), before = (steps) => [...steps].filter((one) => one <= step).at(-1);
+  answers(run, named.get(before(named.keys())) ?? []);
+  at("windows").hidden = !maps.steps.length;
+  if (maps.steps.length) maps.draw(before(maps.steps));
+  last = run;
+}
+
+// What a validation says besides curves: tokens, each operator, and the learning rate.
+function validated() {
+  const newest = (key) => curves.spread(key).at(-1)?.[1], tokens = newest("validation_token_accuracy");
+  if (tokens === undefined) return;
+  const each = curves.named(VALIDATED).map((key) => `${key.slice(VALIDATED.length)} ${percent(newest(key))}`);
+  const parts = [`tokens ${percent(tokens)}`, ...each, `learning rate ${figure(newest("learning_rate") ?? 0)}`];
+  at("validated").textContent = `Validation: ${parts.join(", ")}`;
 }
 
 // A row of a table: the first cell names it; the cell of that number is a miss.
@@ -60,13 +114,22 @@ function row(texts, miss = -1) {
   return made;
 }
 
-// What every member answered to the named problems at its last checkpoint.
-function answers(run) {
+// What every member answers to the named problems: a digit is right if it is the true one's at its place.
+function answers(run, each) {
   at("named").hidden = !named.size;
-  const rows = [...named.values()].flatMap(({ step, member, answers }) =>
-    Object.entries(answers).map(([problem, { answer, correct, perplexity }]) =>
-      row([problem, answer ?? "invalid", correct ? "right" : "wrong", figure(perplexity), run.seeds[member], step.toLocaleString("en")],
-        correct ? -1 : 2)));
+  const rows = each.flatMap(({ member, answers }) => Object.entries(answers).map(([problem, { answer, correct }]) => {
+    const truth = truths[problem] ?? (correct ? answer : ""), wrote = answer ?? "no answer", made = row([problem, "", truth]);
+    const digits = [...wrote].map((digit, n) => {
+      const mark = document.createElement("b"), right = truth[truth.length - wrote.length + n] === digit;
+      mark.textContent = digit;
+      mark.className = correct || (answer !== null && right) ? "right" : "wrong";
+      return mark;
+    });
+    made.children[1].replaceChildren(...digits);
+    made.children[1].title = `${correct ? "right" : "wrong"}, seed ${run.seeds[member]}`;
+    made.className = correct ? "correct" : "";
+    return made;
+  }));
   at("answers").replaceChildren(...rows);
 }
 
@@ -131,13 +194,13 @@ function say(run) {
   const stopped = Object.keys(run.stopped).length;
   const said = {
     training: run.idle > Math.max(LOST, 5 * curves.stretch) ? `Nothing new for ${duration(run.idle)}: it may have been interrupted.` : "",
-    created: "It is not trained yet.",
+    created: run.job === "running" ? "Getting ready: the problems are drawn and the model is compiled." : "It is not trained yet.",
     evaluating: "Training is finished; it is being evaluated.",
     certifying: "Training is finished; its certificate is being made.",
     reporting: "Training is finished; its report is being written.",
-    interrupted: `Interrupted. What was learned is saved. Go on with: curta train --resume ${at("said").dataset.run}`,
+    interrupted: run.job === "waiting" ? "Waiting for its turn." : "Interrupted. What was learned is saved.",
     failed: "It failed. What was learned until then is saved.",
-    finished: "Training is finished, and no evaluation was asked for.",
+    finished: run.evaluated ? "" : "Training is finished, and no evaluation was asked for.",
     stopped: "No member is left: the loss of each was no longer finite.",
   }[run.status] ?? run.status; // prettier-ignore
   const also = stopped && run.status !== "stopped" ? ` ${stopped} of ${run.seeds.length} members have stopped.` : "";
@@ -159,7 +222,14 @@ function duration(seconds) {
 
 async function again() {
   if (!document.hidden || !cursor) await renew().catch((error) => (at("now").textContent = `No answer: ${error.message}`));
-  setTimeout(again, EVERY);
+  setTimeout(again, last?.status === "finished" ? 10 * EVERY : EVERY);
 }
 
+for (const action of ["stop", "resume"]) {
+  at(action).addEventListener("click", () => {
+    at(action).hidden = true; // until the server says how it stands
+    send(action, { run: at("said").dataset.run }).catch((error) => (at("said").textContent = told = error.message));
+  });
+}
+at("moment").addEventListener("input", () => last && look(last));
 again();

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from curta.frontends.run import Run
+from curta.runs.run import Run
 
 Kept = dict[tuple[int, str, int], float]
 """Values by step, metric and seed."""

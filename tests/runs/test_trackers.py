@@ -1,7 +1,6 @@
 """Trackers, each by its real library: it has kept just what metrics.jsonl says."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -10,17 +9,14 @@ from unittest.mock import MagicMock
 import pytest
 
 import curta
-from curta.config.errors import Notice, UserError
+from curta.config.errors import UserError
 from curta.evaluation.results import Certificate, Evaluation
 from curta.frontends import api
-from curta.frontends.cli import main
-from curta.frontends.run import Run
 from curta.runs import trackers
-from curta.runs.trackers.findings import of_evaluation
+from curta.runs.run import Run
 from tests import tiny
-from tests.report import sample
-from tests.runs.trackers import readers
-from tests.runs.trackers.readers import Found, Kept
+from tests.runs import tracker_readers as readers
+from tests.runs.tracker_readers import Found, Kept
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # those of libraries that are not ours
 
@@ -128,6 +124,7 @@ def test_a_tracker_keeps_what_the_run_does_and_what_is_found_later(
     assert not capsys.readouterr().out  # where `--json` prints
 
 
+@pytest.mark.slow
 def test_wandb_has_the_users_project_team_and_tags_in_every_stage(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -152,23 +149,6 @@ def test_wandb_has_the_users_project_team_and_tags_in_every_stage(
         told, told, ("offline", "of the environment", None, None, str(usual.folder.path)),
     ]  # fmt: skip
     assert len({given["id"] for given in asked}) == 2
-
-
-def test_wandb_that_refuses_is_one_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    wandb = pytest.importorskip("wandb", reason="pip install 'curta[wandb]'")
-
-    def refuse(**given: Any) -> Any:
-        raise wandb.Error("api_key not configured (no-tty)\ncall wandb.login()")
-
-    monkeypatch.setattr(wandb, "init", refuse)
-    few = ["training.steps=20", "training.problems=100"]
-    assert main(["train", "addition", "--track", "wandb", "--online", *few]) == 2
-    last = capsys.readouterr().err.splitlines()[-1]
-    assert last == "curta: wandb: api_key not configured (no-tty)"
-    assert main(["train", "addition", "--track", "trackio", "--tags", "a", *few]) == 2
-    assert capsys.readouterr().err == "curta: --tags is for --track wandb\n"
 
 
 class Remembering(trackers.Tracker):
@@ -210,42 +190,6 @@ def test_a_resumed_run_goes_on_with_its_trackers(heard: list[Any]) -> None:
     assert heard == [begun, [(10, 0)], "closed", went_on, [(20, 0)], "closed"]
 
 
-@pytest.mark.slow
-def test_only_the_recipes_evaluation_of_all_members_is_concluded_where_a_tracker_is_installed(
-    heard: list[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    overrides = tiny.overrides(evaluation__certificate=0)
-    api.begin("addition", [5, 7], "tracked", overrides, "remembering", evaluate=True).train()
-    heard.clear()
-    run = curta.load("tracked")
-    run.complete()
-    begun, findings, closed = heard
-    assert (begun, closed) == (("tracked", 20, 16), "closed")
-    assert "evaluation/addition/3/random" in findings.figures
-    heard.clear()
-    run.evaluate(count=4)
-    run.evaluate(member=1)
-    assert not heard
-    monkeypatch.setattr(Remembering, "library", "no_such_library")
-    with pytest.warns(Notice, match="remembering is not given what was found: no_such_library is"):
-        run.evaluate()
-    assert not heard
-
-
-def test_names_of_findings_have_no_sign_that_boards_do_not_know() -> None:
-    names = ("random", "held out", "held out, plain")
-    lengths = [sample.length("+", "10", "random", 2) | {"slice": name} for name in names]
-    found = sample.of(Evaluation, {"seed": 1, "lengths": lengths, "examples": []})
-    whole = replace(found.lengths[1], size="0..9")
-    figures = of_evaluation(replace(found, lengths=[*found.lengths, whole])).figures
-    assert list(figures) == [
-        "evaluation/addition/10/random",
-        "evaluation/addition/10/held-out",
-        "evaluation/addition/10/held-out-plain",
-        "evaluation/addition/0-9/held-out",
-    ]
-
-
 def test_a_tracker_that_is_not_installed_is_refused_before_anything_is_made(
     heard: list[Any], monkeypatch: pytest.MonkeyPatch, runs_folder: Path
 ) -> None:
@@ -255,18 +199,3 @@ def test_a_tracker_that_is_not_installed_is_refused_before_anything_is_made(
         curta.train("addition", track=["remembering"], **tiny.overrides())
     assert not runs_folder.exists()
     assert heard == []
-
-
-@pytest.mark.parametrize(
-    ("names", "says"),
-    [
-        ("tensorbord", "unknown tracker 'tensorbord': did you mean 'tensorboard'?"),
-        ("remembering,remembering", "tracker 'remembering' is named twice"),
-    ],
-)
-def test_a_mistake_in_the_names_is_one_line(
-    heard: list[Any], capsys: pytest.CaptureFixture[str], runs_folder: Path, names: str, says: str
-) -> None:
-    assert main(["train", "addition", "--track", names]) == 2
-    assert capsys.readouterr().err == f"curta: {says}\n"
-    assert not runs_folder.exists()

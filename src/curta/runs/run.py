@@ -1,0 +1,699 @@
+"""One run: its folder, the members trained in it, and everything a user does with them.
+
+Training, answering and evaluating need the folders before this one. Reports, pages and a look
+inside belong to later folders, and are imported where they are used.
+"""
+
+import importlib
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from curta.config import system
+from curta.config.errors import UserError, printable, quoted
+from curta.config.positions import Window
+from curta.config.recipe import Recipe, as_table, changed_evaluation
+from curta.config.sections import EvaluationSettings
+from curta.config.table import Table, cell, counted, spanned
+from curta.evaluation import bulk, certificate, evaluation_set, expected, paired, scoring, suite
+from curta.evaluation.paired import EvaluatedRun, Paired
+from curta.evaluation.results import Certificate, Evaluation, read_windows
+from curta.evaluation.statistics import SliceStatistics
+from curta.evaluation.writing import named, written
+from curta.layouts import Layout
+from curta.layouts.program import ProgramLayout
+from curta.model.recipes import check_problems
+from curta.model.transformer import Transformer, parameters
+from curta.problems.operations import Answer
+from curta.problems.problem import Problem, parse
+from curta.programs import PROGRAMS
+from curta.programs.machine.recording import RecordedWindows
+from curta.programs.user import run_snapshot
+from curta.runs import (
+    checkpoints,
+    evaluations,
+    folders,
+    interrupts,
+    life,
+    ownership,
+    summary,
+    trackers,
+)
+from curta.runs.folders import Folder
+from curta.runs.info import Stage
+from curta.runs.loop import Loop, Repair, Show
+from curta.runs.trackers import Findings, Tracked, Tracker
+from curta.training import devices, processes, records, trainer, windows
+from curta.training.trainer import Member
+from curta.training.windows import TrainingWindows
+
+if TYPE_CHECKING:
+    from curta.probes.inside.activations import Activations
+    from curta.probes.inside.interventions import Intervention
+    from curta.report.notebook import Picture, Rows
+
+MANY = 1000
+"""Problems for which it pays to compute all windows of the certificate beforehand."""
+
+Say = Callable[[str], None]
+"""Receives a few words about what is being done."""
+
+
+def silent(progress: Any) -> None:
+    """Show no progress."""
+
+
+class Run:
+    """One run: a folder, the members trained in it, and its report.
+
+    With `num_recurrences`, members answer and are evaluated with that many, not the recipe's.
+    Whoever has just created the folder passes its `recipe` and `layout`; else they are read.
+    """
+
+    def __init__(
+        self,
+        folder: Folder,
+        num_recurrences: int | None = None,
+        recipe: Recipe | None = None,
+        layout: Layout | None = None,
+    ) -> None:
+        if num_recurrences is not None and num_recurrences < 1:
+            raise UserError(f"recurrences must be at least 1, not {num_recurrences}")
+        self.folder = folder
+        self.name = folder.name
+        self.num_recurrences = num_recurrences
+        self.recipe: Recipe = recipe or folder.read_recipe()
+        if num_recurrences is not None and isinstance(self.recipe.positions, Window):
+            raise UserError(f"run {self.name!r} has positions 'window': it has one recurrence only")
+        self.seeds: list[int] = folder.read_info().seeds
+        self.layout: Layout = layout or folders.layout_in(folder, self.recipe)
+        self._code = folder.read_code()
+        self._models: scoring.Models | None = None
+        self._step = 0
+        self._listed_windows: Future[certificate.ListedWindows] | None = None
+        self._rounds_before_resuming: int | None = None
+        """Rounds of repair there were when training last resumed after a certificate."""
+
+    def __repr__(self) -> str:
+        """Return status, training and exact match of the worst seed in the worst slice."""
+        try:
+            info, evaluation = self.folder.read_info(), self.folder.read_evaluation()
+            least = [min(row.exact_match) for row in evaluation.lengths] if evaluation else []
+            facts = [
+                info.status,
+                counted(len(info.seeds), "seed"),
+                f"{info.recipe} of {spanned(info.trained_digits, 'digit')}",
+                *([f"worst slice {cell(min(least))}"] if least else []),
+            ]
+        except (OSError, ValueError):  # UserError among them
+            facts = ["damaged"]
+        return f"<Run {printable(self.name)}: {', '.join(map(printable, facts))}>"
+
+    def _repr_html_(self) -> str:
+        about = f"Run {self.name}: {self.folder.read_info().status}, seeds {self.seeds}"
+        return self.read_rows()._repr_html_(about)
+
+    # Weights
+
+    def load_models(self) -> scoring.Models:
+        """Return the members as of the newest checkpoint, stacked; read once."""
+        if self._models is None:
+            self._step = self.folder.newest_checkpoint()
+            self._models = self.at(self._step)
+        return self._models
+
+    @property
+    def step(self) -> int:
+        """The step of the checkpoint whose weights answer and are evaluated."""
+        self.load_models()
+        return self._step
+
+    def at(self, step: int) -> scoring.Models:
+        """Return the members as of one of the checkpoints, stacked; initial ones for step 0."""
+        return self._stacked(self._state(step))
+
+    def _state(self, step: int) -> Member:
+        init = lambda: trainer.init(self.recipe, self.layout, jnp.asarray(self.seeds))
+        if not step:
+            return init()
+        owner = checkpoints.owner(self.recipe, self.seeds, step)
+        like = jax.eval_shape(init)
+        state: Member = checkpoints.load(self.folder.checkpoints, step, like, owner)
+        return state
+
+    def _stacked(self, state: Member) -> scoring.Models:
+        seeds, count = tuple(self.seeds), self.num_recurrences
+        models = scoring.Models(state.chosen, self.layout, len(seeds), seeds=seeds)
+        return models if count is None else models.with_recurrences(count)
+
+    def model(self, member: int = 0) -> Transformer:
+        """Return one member as of the newest checkpoint; UserError if there is no such member."""
+        return self.load_models().member(self._member(member))
+
+    def _member(self, number: int) -> int:
+        if not 0 <= number < len(self.seeds):
+            raise UserError(f"no member {number}: run {self.name!r} has 0 to {len(self.seeds) - 1}")
+        return number
+
+    # Stages
+
+    def missing(self) -> list[Stage]:
+        """Return the stages that are still to be carried out, in order.
+
+        Training is one of them again where the checkpoint that it ended with is damaged, or the
+        recipe has more steps by now.
+        """
+        info, training = self.folder.read_info(), self.recipe.training
+        if info.over:
+            extended = bool(training.extended_at) and info.checkpoint < training.steps
+            if extended or checkpoints.newest_whole(self.folder.checkpoints) != info.checkpoint:
+                info = replace(info, done=())
+        return life.missing(self.folder, info)
+
+    def complete(self, show: Show = silent, say: Say = silent) -> None:
+        """Carry out what is missing: train, then evaluate, certify and report if requested."""
+        self.run_stages(lambda stage: self.run_stage(stage, show, say))
+
+    def run_stage(self, stage: Stage, show: Show = silent, say: Say = silent) -> None:
+        """Carry out one stage."""
+        if stage == "training":
+            self.train(show)
+        elif stage == "evaluating":
+            self.evaluate(say, report=False)
+        elif stage == "certifying":
+            self.certify(say, report=False)
+        else:
+            self.write_report()
+
+    def run_stages(self, run_stage: Callable[[Stage], None]) -> None:
+        """Call `run_stage` for each missing stage in order; the run is owned meanwhile.
+
+        Nothing follows a training that was interrupted, or of which no member is left. Several
+        processes share the training; process 0 alone does the rest, while the others wait.
+        """
+        is_first, several = processes.is_first(), jax.process_count() > 1
+        if is_first and self.folder.read_info().wanted:
+            system.in_background(partial(importlib.import_module, "matplotlib.figure"))
+            if self.recipe.evaluation.certificate and self.certifiable:
+                self._list_windows()
+        owned = ownership.owned(self.folder.path) if is_first else nullcontext()
+        # Of several processes none may leave the loop alone, so signals wait for a safe point.
+        with owned, interrupts.deferred() if several else nullcontext():
+            stages = self.missing() if is_first else []
+            while stage := processes.from_first(stages[0] if stages else None):
+                try:
+                    if is_first or stage == "training":
+                        run_stage(stage)
+                except KeyboardInterrupt:
+                    processes.from_first(None)  # lets the others end, too
+                    raise
+                if not is_first:
+                    continue
+                if not self.folder.read_info().over:
+                    stages = []
+                elif stage == "certifying" and self._resumes_training():
+                    stages = self.missing()
+                else:
+                    stages = stages[1:]
+
+    def _stage(self, name: Stage) -> AbstractContextManager[life.Outcome]:
+        self._check_current()
+        return life.stage(self.folder, name)
+
+    def _check_current(self) -> None:
+        """Raise UserError if the run was extended since its recipe was read."""
+        if self.folder.read_info().steps > self.recipe.training.steps:
+            raise UserError(f"run {self.name!r} was extended since it was loaded: load it anew")
+
+    def train(self, show: Show = silent) -> None:
+        """Train to the end from the newest whole checkpoint, or not at all if that is there.
+
+        An interrupt (Ctrl-C, SIGTERM) ends it after the current chunk with a checkpoint.
+        """
+        self._check_current()
+        self._models = None
+        if processes.from_first("training" in self.missing() if processes.is_first() else None):
+            with self._stage("training") as outcome, processes.peers():
+                outcome.status = self._train(show)
+
+    def _train(self, show: Show) -> life.Ending:
+        is_first, recipe, training_windows = processes.is_first(), self.recipe, None
+        names = trackers.checked(self.folder.read_info().track) if is_first else []
+        step, seconds = processes.from_first(self.folder.resume() if is_first else None)
+        if isinstance(recipe.positions, Window):
+            if is_first and not windows.read(self.folder.path):
+                # A training that is under way without a list of windows goes on without it.
+                listed = None
+                if recipe.covers and self.certifiable and not step:
+                    listed = self._list_windows().result().listed[:2]
+                self.windows = records.training_windows(recipe, self.program, self.seeds, listed)
+                windows.save(self.folder.path, self.windows)
+            processes.from_first(None)  # now the windows are on disk for all
+            if not is_first:
+                vars(self).pop("windows", None)
+            training_windows = self.windows
+        mesh = trainer.training_mesh(recipe, len(self.seeds))
+        place = partial(trainer.place_data, mesh=mesh)
+        state = trainer.shard(self._state(step), mesh)
+        data, bounds = records.training_data(
+            recipe, self.layout, self.seeds, training_windows, step
+        )
+        data, begun = place(data), time.perf_counter()
+        program: Any = trainer.compile_steps(recipe, trainer.TaskLayout(self.layout, bounds), mesh)
+        call = program.lower(state, data, jnp.int32(0), jnp.int32(0)).compile()
+        compile_seconds = time.perf_counter() - begun
+        repair = None
+        if recipe.round_steps:
+            save: Callable[[TrainingWindows], None] = silent
+            if is_first:
+                save = partial(windows.save, self.folder.path)
+            repair = Repair(recipe, self.windows, step, place, save)
+        if is_first:
+            self.folder.update(
+                steps=recipe.training.steps,
+                parameters=parameters(state.model) // len(self.seeds),
+                compile_seconds=round(compile_seconds, 3),
+                device=devices.description(),  # a run may be begun elsewhere than it is trained
+            )
+        with interrupts.deferred() as noted, self._trackers(names, step) as open_trackers:
+            loop = Loop(
+                *(self.folder, recipe, self.layout, call, data),
+                *(training_windows, repair, open_trackers, show, noted),
+            )
+            status = loop.run(state, step, seconds)
+        if loop.final is not None:
+            self._step, final_state = loop.final
+            self._models = self._stacked(final_state)
+        if is_first and any(name not in PROGRAMS for name in recipe.programs):
+            evaluation_set.keep(self.folder.path, recipe, self.layout)
+        return status
+
+    def _trackers(
+        self, names: Sequence[str], step: int
+    ) -> AbstractContextManager[Sequence[Tracker]]:
+        info, settings = self.folder.read_info(), as_table(self.recipe)
+        run = Tracked(
+            self.name, info.created, self.folder.path, self.seeds, settings, step, info.tracking
+        )
+        return trackers.opened(names, run)
+
+    def _track(self, results: Findings) -> None:
+        """Pass results of the newest weights to the run's trackers."""
+        names = trackers.installed(self.folder.read_info().track)
+        with self._trackers(names, self.step) as open_trackers:
+            for tracker in open_trackers:
+                tracker.conclude(results)
+
+    # Answering
+
+    @property
+    def program(self) -> ProgramLayout:
+        """The layout of a run of programs; UserError for any other run."""
+        if not isinstance(self.layout, ProgramLayout):
+            raise UserError(f"run {self.name!r} is of no program")
+        return self.layout
+
+    @property
+    def code_known(self) -> bool:
+        """Whether the code of its programs is known here, not only the texts that it has kept."""
+        recorder = self.layout.recorder if isinstance(self.layout, ProgramLayout) else None
+        return not isinstance(recorder, run_snapshot.StoredTexts)
+
+    def ask(self, problem: str | Problem, member: int = 0) -> Answer | None:
+        """Return the model's answer; None if what it wrote is no answer."""
+        problems = self.accept([problem])
+        return self.layout.answer(problems[0], self.write(problems, member)[0])
+
+    def write(self, problems: Sequence[str | Problem], member: int = 0) -> list[list[int]]:
+        """Return the tokens that the model itself writes after each problem."""
+        self._member(member)
+        accepted = self.accept(problems)
+        self._look_ahead(len(accepted))
+        texts = written(self.load_models(), accepted, member)
+        memo = self.load_models().memo
+        if memo is not None and folders.join(self.folder, memo.index.rows, accepted):
+            vars(self).pop("windows", None)  # read again
+        return texts
+
+    def answers(self, text: str, member: int = 0) -> list[str] | None:
+        """Return the answers to the lines of a text, if all are plain problems; see `bulk`."""
+        self._member(member)
+        run_snapshot.make_known(self._code)
+        memo = self.load_models().memo
+        if memo is None:
+            return None
+        self._look_ahead(text.count("\n"))
+        return bulk.answers(self.program.machine, self.program.windows, memo.look(member), text)
+
+    def _look_ahead(self, problems: int) -> None:
+        """Calculate all windows of the certificate, where so many problems make it pay."""
+        memo = self.load_models().memo
+        if memo is not None and problems >= MANY:
+            certified = read_windows(self.folder.path)
+            if certified is not None:
+                memo.prepare(certified.rows)
+
+    def accept(self, problems: Iterable[str | Problem]) -> list[Problem]:
+        """Return the problems, read and checked; UserError for one that this run cannot answer.
+
+        See `recipes.check_problems`.
+        """
+        if isinstance(problems, str | Problem) or not isinstance(problems, Iterable):
+            raise UserError(f"problems are a list such as ['12+34'] (got {quoted(problems)})")
+        run_snapshot.make_known(self._code)
+        operators = [task.operator for task in self.recipe.tasks]
+        parsed = [parse(problem, operators) for problem in problems]
+        check_problems(self.recipe, self.layout, parsed, f"run {self.name!r}")
+        return parsed
+
+    # Evaluation
+
+    def evaluate(
+        self,
+        progress: Say = silent,
+        member: int | None = None,
+        step: int | None = None,
+        show_grid: suite.ShowGrid = silent,
+        report: bool = True,
+        **changes: Any,
+    ) -> Evaluation:
+        """Evaluate all members; keyword arguments change the recipe's evaluation section.
+
+        Returns what evaluation.json holds. One with changes, with another number of recurrences,
+        or of the checkpoint of an earlier `step`, is written beside it (see `evaluations.py`).
+        With `report` the report is written anew. With a `member` only that one is evaluated, and
+        nothing is written. `show_grid` is called with each grid as it fills, after every row.
+        """
+        run_snapshot.make_known(self._code)
+        models = self.load_models()  # first: a run without a checkpoint is refused
+        if step is None or step == self._step:
+            step = self._step
+        else:
+            steps = checkpoints.steps(self.folder.checkpoints)
+            if step not in steps:
+                raise UserError(
+                    f"run {self.name!r} has no checkpoint of step {step:,}: there are"
+                    f" {', '.join(f'{there:,}' for there in steps)}, as training.checkpoints says"
+                )
+            models = self.at(step)
+        settings = suite.settings_of(self.recipe, self.layout, changes)
+        self.accept(settings.named)
+        if member is not None:
+            alone = models.only(self._member(member))
+            return self._evaluation(alone, settings, progress, show_grid, member)
+        changed = evaluations.changes(self.recipe.evaluation, settings, self.num_recurrences)
+        if step != self._step:
+            changed["step"] = step
+        self._check_current()
+        weights = checkpoints.record(self.folder.checkpoints, step)
+        depends_on = [weights, asdict(settings), self.num_recurrences]
+        path = evaluations.partial_file(self.folder, changed)
+        with ownership.owned(self.folder.path):
+            stage = life.beside(self.folder) if changed else life.stage(self.folder, "evaluating")
+            with stage, evaluations.partial_evaluation(path, depends_on) as keep:
+                result = self._evaluation(models, settings, progress, show_grid, keep=keep)
+                result = replace(result, changes=changed, step=step)
+                self.folder.save_evaluation(result)
+                if not changed:
+                    self._track(trackers.evaluation_findings(result))
+            if report:
+                self.write_report()
+        return result
+
+    def _evaluation(
+        self,
+        models: scoring.Models,
+        settings: EvaluationSettings,
+        progress: Say,
+        show_grid: suite.ShowGrid,
+        member: int | None = None,
+        keep: suite.Keep = suite.fresh,
+    ) -> Evaluation:
+        """Evaluate all members, or one; windows that they meet join the run's list."""
+        listed = windows.read(self.folder.path) if models.memo is not None else None
+        if listed is not None:
+            text = np.zeros(len(listed.rows), np.int64)
+            models.true_windows.add(RecordedWindows(listed.rows, listed.targets, text))
+        with expected.compiling() as compiled:
+            timed = (
+                expected.parts(self.recipe, self.layout, settings, models.members)
+                if self.code_known
+                else []
+            )
+            pace = expected.Pace(timed, compiled=compiled)
+            say = interrupts.checked(pace.added(progress))
+            try:
+                result = suite.evaluate(self.recipe, models, settings, say, keep, show_grid)
+            finally:
+                if listed is not None and member is None:
+                    table = models.true_windows
+                    new = [n for n in sorted(models.examples) if n >= len(listed.rows)]
+                    if new:
+                        rows, targets = table.rows[new], table.targets[new]
+                        examples = [models.examples[number] for number in new]
+                        self.windows = listed.joined(rows, targets, examples)
+                        windows.save(self.folder.path, self.windows)
+        result = replace(result, num_recurrences=self.num_recurrences)
+        if not settings.named:
+            return result
+        say("named problems")
+        initial = self.at(0) if member is None else self.at(0).only(member)
+        return replace(result, named=tuple(named(settings.named, initial, models)))
+
+    # Certificate
+
+    @property
+    def certifiable(self) -> bool:
+        """Whether it is of a program under a window whose code is known here."""
+        return (
+            isinstance(self.recipe.positions, Window)
+            and isinstance(self.layout, ProgramLayout)
+            and self.layout.recorder is not None
+            and self.code_known
+        )
+
+    @cached_property
+    def windows(self) -> TrainingWindows:
+        """The run's windows, and which of them each member was shown."""
+        return windows.read(self.folder.path) or records.training_windows(
+            self.recipe, self.program, self.seeds
+        )
+
+    def _list_windows(self) -> Future[certificate.ListedWindows]:
+        """Start listing the windows of its programs in the background; this needs no weights."""
+        if self._listed_windows is None:
+            self._listed_windows = system.in_background(
+                partial(certificate.prepare, self.recipe, self.program)
+            )
+        return self._listed_windows
+
+    def certify(self, progress: Say = silent, report: bool = True) -> Certificate:
+        """Check every member on every window that can occur; see `certificate`.
+
+        Returns what certificate.json holds. With `report` the report is written anew.
+        """
+        self._check_current()
+        models, trained = self.load_models(), self.folder.read_info().checkpoint
+        if self.step < trained:
+            raise UserError(
+                f"run {self.name!r}: the checkpoint of step {trained:,} is damaged, and a"
+                f" certificate is of the last one: `curta train --resume {self.folder.address}`"
+                " trains it again"
+            )
+        training_windows = self.windows
+        with ownership.owned(self.folder.path):
+            with self._stage("certifying"):
+                say = interrupts.checked(progress)
+                say("windows")
+                listed = None if self._listed_windows is None else self._listed_windows.result()
+                result, content = certificate.certify(
+                    models, self.recipe, self.seeds, training_windows, say, listed
+                )
+                self.folder.save_certificate(result, content)
+                self._track(trackers.certificate_findings(result))
+            self._listed_windows = None
+            if report:
+                self.write_report()
+        return result
+
+    def _resumes_training(self) -> bool:
+        """Resume training if the certificate has a wrong window; return whether it does.
+
+        That is so where an evaluation met windows that no round of repair knew of.
+        """
+        verdict, rounds = self.folder.read_certificate(), len(self.windows.wrong)
+        is_wrong = verdict is not None and any(member.wrong for member in verdict.members)
+        can_repair = bool(self.recipe.round_steps) and rounds < self.recipe.training.repair
+        if not is_wrong or not can_repair or rounds == self._rounds_before_resuming:
+            return False
+        self._rounds_before_resuming = rounds
+        self.folder.update(done=(), status="interrupted")
+        return True
+
+    # Results
+
+    def summary(self) -> dict[str, Any]:
+        """Return what the run is and its results, read from its files, as tables for JSON."""
+        return summary.summary(self.folder, self.recipe, self.layout)
+
+    def read_rows(self, evaluation: str = "") -> "Rows":
+        """Return a row for each operator, size and slice, with median, least and greatest.
+
+        It is the recipe's evaluation, or another by its name in `folder.evaluation_names()`.
+        Sizes that were left out have a row without figures.
+        """
+        from curta.report.notebook import Rows, slice_row
+
+        results = self.folder.read_evaluation(evaluation)
+        if results is None:
+            return Rows()
+        rows = [slice_row(summary.slice_summary(row)) for row in results.lengths]
+        return Rows([*rows, *map(slice_row, results.unevaluated)])
+
+    def read_statistics(self, evaluation: str = "") -> list[SliceStatistics]:
+        """Return every member's figures, and those over members with intervals."""
+        from curta.report.tables import statistics_of
+
+        return statistics_of(self.folder, evaluation)
+
+    def read_tables(self, evaluation: str = "") -> dict[str, Table]:
+        """Return tables by name, such as `statistics`, each with `csv()` and `latex()`."""
+        from curta.report.tables import of_run
+
+        return of_run(self.folder, evaluation)
+
+    def find_pictures(self) -> "dict[str, Picture]":
+        """Return the report's pictures: `learning`, `lengths`, `grid`, `probes/NAME`."""
+        from curta.report.notebook import find_pictures
+
+        return find_pictures(self.folder.path)
+
+    def paired(
+        self, other: "Run", member: int | None = None, progress: Say = silent, **changes: Any
+    ) -> Paired:
+        """Evaluate this run and another one on the same problems; nothing is written.
+
+        They are the problems of this run's evaluation, with `changes`, as far as both runs can
+        answer them. With a `member`, one of each is compared problem by problem, as with one seed.
+        Raises UserError if they have no problems in common.
+        """
+        settings, evaluated = changed_evaluation(self.recipe.evaluation, changes), []
+        for run in (self, other):
+            run_snapshot.make_known(run._code)
+            if not run.code_known:
+                raise run_snapshot.refusal(run._code)
+            if member is not None:
+                run._member(member)
+            evaluated.append(EvaluatedRun(run.recipe, run.load_models(), run.seeds))
+        names = folders.told_apart(self.folder.path, other.folder.path)
+        say = interrupts.checked(progress)
+        return paired.paired(evaluated[0], evaluated[1], names, settings, member, say)
+
+    # Inside
+
+    def activations(
+        self,
+        problems: Sequence[str | Problem],
+        sites: str | Sequence[str] = "*",
+        interventions: "Sequence[Intervention]" = (),
+        members: Sequence[int] | None = None,
+    ) -> "Activations":
+        """Return named arrays of what members compute over the correct texts of problems.
+
+        `sites` are names or patterns, such as `layer.0.*` or `*.attention.weights`; without
+        `recurrence.R.` a name stands for all recurrences. Interventions change the computation.
+        Without `members`, all are examined. Raises UserError for unknown names and selections,
+        and for more than fits into memory.
+        """
+        from curta.probes.inside import activations
+
+        models, accepted, numbers = self._examined(problems, interventions, members)
+        return activations.find(
+            models, accepted, sites, interventions, run=self.name, step=self.step, members=numbers
+        )
+
+    def intervene(
+        self,
+        problems: Sequence[str | Problem],
+        interventions: "Sequence[Intervention]",
+        members: Sequence[int] | None = None,
+    ) -> list[list[Answer | None]]:
+        """Return what each member answers to each problem under interventions.
+
+        An answer is None where the text that it wrote is none.
+        """
+        from curta.probes.inside import question
+
+        models, accepted, _ = self._examined(problems, interventions, members)
+        return [
+            [self.layout.answer(problem, text) for problem, text in zip(accepted, own, strict=True)]
+            for own in question.write_under(models, accepted, interventions)
+        ]
+
+    def _examined(
+        self,
+        problems: Sequence[str | Problem],
+        interventions: "Sequence[Intervention]",
+        members: Sequence[int] | None,
+    ) -> tuple[scoring.Models, list[Problem], list[int]]:
+        """Return some members, all by default, the problems, and the members' numbers."""
+        accepted = self.accept(problems)
+        self.accept([change.source for change in interventions if change.source])
+        numbers = [self._member(number) for number in members or range(len(self.seeds))]
+        return self.load_models().chosen(numbers), accepted, numbers
+
+    # Report and export
+
+    def write_report(self, out: Path | None = None, evaluation: str = "") -> Path:
+        """Write report.html and its pictures, by default into the run's folder; return its path.
+
+        Members calculate in it where a page can carry them. The report of another evaluation than
+        the recipe's lies beside that by default.
+        """
+        from curta.export import html
+        from curta.report.document import Part
+        from curta.report.page import write_report
+
+        def write(place: Path) -> Path:
+            trained = checkpoints.steps(self.folder.checkpoints)
+            work = html.at_work([html.carried(self.folder)]) if trained else Part()
+            return write_report(self.folder.path, work, place, evaluation)
+
+        if out is not None:
+            return write(out)
+        if not evaluation:
+            with self._stage("reporting"):
+                return write(self.folder.path)
+        self.folder.read_evaluation(evaluation)
+        with life.beside(self.folder):
+            return write(self.folder.evaluations / evaluation)
+
+    def write_page(self, member: int = 0, out: Path | None = None) -> Path:
+        """Write a page in which one member calculates, by default into the run's folder.
+
+        Raises UserError for a model that a page cannot carry.
+        """
+        from curta.export import html
+
+        return html.write_page(html.carried(self.folder), self.folder, member, out)
+
+    def to_transformer_lens(self, member: int = 0) -> Any:
+        """Return one member as a `TransformerBridge` of TransformerLens, with hooks and tokenizer.
+
+        It computes on the CPU what the member does, and shares nothing with the run. Raises
+        UserError for a model that it cannot express, or where `curta[lens]` is not installed.
+        """
+        from curta.export import lens
+        from curta.export.base import Exported
+
+        model = self.model(member)
+        return lens.bridge(Exported(self.name, self.seeds[member], self.recipe, model, member))
