@@ -30,7 +30,7 @@ from curta.probes import results as probes
 from curta.probes.pictures import Heat
 from curta.report import charts
 from curta.report.comparison_figures import PhaseMap, draw_map
-from curta.report.images import SAVING
+from curta.report.figures import SAVING
 from curta.runs import folders
 from docs import announced, ladder, plots, profiling
 from docs.evidence import RESULTS, ROOT

@@ -11,7 +11,7 @@ import pytest
 
 from curta.config.errors import UserError
 from curta.config.sections import EvaluationSettings
-from curta.evaluation import exact_match, scoring, teacher_forcing, writing
+from curta.evaluation import exact_match, scoring, writing
 from curta.evaluation.generation import completions
 from curta.evaluation.scoring import Models
 from curta.layouts.texts import layout_of
@@ -119,10 +119,10 @@ def test_problems_in_several_passes_are_scored_as_in_one(
 ) -> None:
     """Also where the last pass is not full."""
     whole = scoring.exact_match(dense, PROBLEMS[:21])
-    monkeypatch.setattr(teacher_forcing, "BUDGET", teacher_forcing.BUDGET >> 9)
+    monkeypatch.setattr(scoring, "BUDGET", scoring.BUDGET >> 9)
     bounds = scoring.room_for(dense, PROBLEMS[:21])
     assert bounds is not None
-    assert teacher_forcing.batch_size(dense.stacked, bounds, 21) < 16
+    assert scoring.batch_size(dense.stacked, bounds, 21) < 16
     np.testing.assert_array_equal(scoring.exact_match(dense, PROBLEMS[:21]), whole)
 
 
@@ -185,10 +185,10 @@ def test_a_long_completion_is_scored_in_blocks_as_in_one_piece(
     dense: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = scoring.exact_match(dense, PROBLEMS)
-    teacher_forcing.compiled.cache_clear()
-    monkeypatch.setattr(teacher_forcing, "BLOCK", 5)
+    scoring.compiled.cache_clear()
+    monkeypatch.setattr(scoring, "BLOCK", 5)
     np.testing.assert_array_equal(scoring.exact_match(dense, PROBLEMS), whole)
-    teacher_forcing.compiled.cache_clear()
+    scoring.compiled.cache_clear()
 
 
 @program(

@@ -169,7 +169,7 @@ def test_an_unknown_form_and_an_unknown_member_are_one_line(
     api.begin("addition", 1, "mine", SMALL)
     words = ["export", "mine", "--out", str(tmp_path / "adder.py"), "--to"]
     assert main([*words, "aderboard"]) == 2
-    assert "unknown form 'aderboard': did you mean 'adderboard'?" in capsys.readouterr().err
+    assert "unknown format 'aderboard': did you mean 'adderboard'?" in capsys.readouterr().err
     assert main([*words, "adderboard"]) == 2
     assert "no checkpoint yet" in capsys.readouterr().err
     begun(name="other", **SMALL)

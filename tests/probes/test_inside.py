@@ -15,10 +15,10 @@ from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
 from curta.model.transformer import Transformer
 from curta.probes import attention
-from curta.probes.attention import SOURCES, Attention
-from curta.probes.counterfactual import at_random, effects, followed, other_carry
+from curta.probes.attention import SOURCES, AttentionShares
+from curta.probes.counterfactual import carry_changes, effects, implied_next, random_changes
 from curta.probes.logits import Top
-from curta.probes.tokens import Tokens, trace_paths
+from curta.probes.tokens import TokenPaths, trace_paths
 from curta.problems.problem import parse
 from curta.runs import embedding_history
 from curta.runs.run import Run
@@ -146,7 +146,7 @@ def test_what_a_key_is_to_a_query_by_its_definition() -> None:
 
 def test_a_window_of_one_place_looks_no_farther(windowed: Run) -> None:
     """From place p it reaches p and p + 1, where the next digit is written."""
-    for row in found(Attention(count=3), windowed).rows:
+    for row in found(AttentionShares(count=3), windowed).rows:
         assert row["above"] == row["farther"] == row["every place"] == 0
         assert 0 < row["same place"] < 1
 
@@ -158,7 +158,7 @@ def test_a_window_of_one_place_looks_no_farther(windowed: Run) -> None:
 def test_each_written_digit_is_replaced_once_by_another(name: str) -> None:
     layout = layout_named(name) if name == "coupled" else tiny.layout_for(name)
     problem = parse("957+68")
-    changes = list(at_random(problem, layout, Random(0)))
+    changes = list(random_changes(problem, layout, Random(0)))
     tokens, prompt = layout.tokens_of(problem)
     assert [change.slot for change in changes] == [7, 8, 9, 10]
     for change in changes:
@@ -172,7 +172,10 @@ def test_another_digit_of_a_program_plays_the_same_part_on_the_same_square() -> 
     layout = layout_of(api.resolve("multiplication", {}))
     assert isinstance(layout, ProgramLayout)
     problem = parse("78*96")
-    changes, (tokens, _) = list(at_random(problem, layout, Random(0))), layout.tokens_of(problem)
+    changes, (tokens, _) = (
+        list(random_changes(problem, layout, Random(0))),
+        layout.tokens_of(problem),
+    )
     assert {layout.machine.tokens[tokens[c.slot]].role for c in changes} == {
         "kept", "carry", "part", "sum", "answer",
     }  # fmt: skip
@@ -199,7 +202,7 @@ def test_what_the_other_carry_implies_by_trying_both(name: str) -> None:
         width = max(len(str(value)) for value in problem.operands)
         a, b = (str(value)[::-1].ljust(width, "0") for value in problem.operands)
         tokens, prompt = layout.tokens_of(problem)
-        changes = list(other_carry(problem, layout))
+        changes = list(carry_changes(problem, layout))
         assert [change.slot - prompt for change in changes] == list(range(width - 1))
         for place, change in enumerate(changes):
             digit = layout.characters[change.token]
@@ -211,7 +214,7 @@ def test_what_the_other_carry_implies_by_trying_both(name: str) -> None:
 
 def test_effects_are_those_of_asking_text_by_text(dense: Run) -> None:
     asked, exam = subject(dense), tiny.random_sums(3, 3)
-    changes = [c for problem in exam for c in at_random(problem, asked.layout, Random(1))]
+    changes = [c for problem in exam for c in random_changes(problem, asked.layout, Random(1))]
     seen = effects(asked.question(exam), changes)
     for number, change in enumerate(changes):
         line, _ = asked.layout.tokens_of(change.problem)
@@ -242,8 +245,8 @@ def written(model: Transformer, tokens: jax.Array, lengths: jax.Array) -> jax.Ar
 def test_a_model_that_adds_follows_what_is_implied(windowed: Run) -> None:
     """Where a member writes all that is true and implied by itself, it must be counted so."""
     asked, exam = subject(windowed), tiny.random_sums(8, 3)
-    changes = [c for p in exam for c in other_carry(p, asked.layout)]
-    cases = followed(asked.question(exam), changes)
+    changes = [c for p in exam for c in carry_changes(p, asked.layout)]
+    cases = implied_next(asked.question(exam), changes)
     lines = [asked.layout.tokens_of(change.problem)[0] for change in changes]
     other = np.array([t[c.slot + 1] != c.implied for t, c in zip(lines, changes, strict=True)])
     after = np.zeros((2, len(changes)), bool)
@@ -283,7 +286,7 @@ def remembering(*steps: int) -> Run:
 def test_paths_of_a_run_with_a_history_lead_over_its_moments() -> None:
     steps = [0, 3, 6, 10]
     run = remembering(*steps)
-    finding = found(Tokens(plane="principal"), run, 1)
+    finding = found(TokenPaths(plane="principal"), run, 1)
     assert [row["step"] for row in only(finding, token="7")] == steps
     kept = (embedding_history.load(run.folder.history, step) for step in steps)
     moments = [moment[1, run.layout.digits] for moment in kept]

@@ -107,7 +107,9 @@ def check_entries(count: int) -> None:
 def check_name(name: str) -> None:
     """Raise UserError for a name that is empty, too long or unprintable."""
     if not (name.strip() and name.isprintable() and len(name.encode()) <= NAME):
-        raise UserError(f"{quoted(name)} is not a name: a name has 1 to {NAME} printable characters")
+        raise UserError(
+            f"{quoted(name)} is not a name: a name has 1 to {NAME} printable characters"
+        )
 
 
 def check_path(path: str) -> None:

@@ -161,7 +161,8 @@ def check_consistency(recipe: Recipe) -> None:
         for field, allowed in WINDOW_NEEDS.items():
             value, needed = getattr(model, field), " or ".join(map(str, allowed))
             refuse_if(
-                value not in allowed, f"positions 'window' needs model.{field} {needed}, not {value}"
+                value not in allowed,
+                f"positions 'window' needs model.{field} {needed}, not {value}",
             )
     grouped = f"so model.num_kv_heads must be {model.heads}, as model.heads, not {model.kv_heads}"
     refuse_if(

@@ -24,7 +24,7 @@ from curta.training import records
 
 Say = Callable[[str], None]
 
-PartResult = list[SliceResult] | exact_match.Cells | list[Gap]
+PartResult = list[SliceResult] | exact_match.GridRow | list[Gap]
 """The result of a part of an evaluation: rows of a size, a row of a grid, or a gap."""
 
 Find = Callable[[], PartResult]
@@ -33,18 +33,18 @@ ShowGrid = Callable[[Grid], None]
 """Called after each row of a grid, with the rows so far."""
 
 Keep = Callable[[str, Find], Any]
-"""Returns the result of a part by its name, by calling the function where it is not known."""
+"""Return the result of a part by its name, calling the function if it is not stored."""
 
 
 def fresh(name: str, find: Find) -> PartResult:
-    """Keep nothing."""
+    """Compute a part without storing it."""
     return find()
 
 
 def settings_of(
     recipe: Recipe, layout: Layout, changes: Mapping[str, Any]
 ) -> sections.EvaluationSettings:
-    """The recipe's section with fields changed; UserError for what means nothing."""
+    """Return the recipe's section with fields changed; UserError for fields without effect."""
     settings = changed_evaluation(recipe.evaluation, changes)
     for path, error in unread.unread(replace(recipe, evaluation=settings)).items():
         if path.removeprefix("evaluation.") in changes:
@@ -58,7 +58,7 @@ def settings_of(
 
 
 class SuiteParts(NamedTuple):
-    """The parts of an evaluation that can be kept one by one: what finds each, by its name."""
+    """The parts of an evaluation that can be stored separately: a function for each, by name."""
 
     sizes: dict[str, dict[int | str, tuple[str, Find]]]
     """By operator and size."""
@@ -72,8 +72,8 @@ def _parts(recipe: Recipe, models: Models, settings: sections.EvaluationSettings
     with_settings = replace(recipe, evaluation=settings)
 
     def find_gap(task: Task) -> list[Gap]:
-        problems = gap.known(with_settings, models.layout, task, models.seeds)
-        return [] if problems is None else [gap.found(models, task, problems)]
+        problems = gap.known_problems(with_settings, models.layout, task, models.seeds)
+        return [] if problems is None else [gap.measure(models, task, problems)]
 
     sizes: dict[str, dict[int | str, tuple[str, Find]]] = {}
     held_out, gaps = dict[str, Find](), dict[str, Find]()
@@ -109,9 +109,9 @@ def evaluate(
 ) -> Evaluation:
     """Measure exact match by size and slice, on held-out problems, grids, whole tables, examples.
 
-    Once every member is wrong on all problems of a size, longer ones are left out unless the
-    settings want `all_sizes`, but never those of training. Raises UserError for a grid, or a table,
-    of a recipe without operators of two operands.
+    Once every member is wrong on all problems of a size, longer sizes are left out unless the
+    settings have `all_sizes`, except those of training. Raises UserError for a grid, or a table, of
+    a recipe without operators of two operands.
     """
     tabled = _operators(recipe, "table", settings.table, lambda operation: operation.takes(2))
     suite = _parts(recipe, models, settings)
@@ -145,7 +145,7 @@ def evaluate(
 
     grids = list[Grid]()
     for operator, by_name in suite.grids.items():
-        cells = list[exact_match.Cells]()
+        cells = list[exact_match.GridRow]()
         for row in results(by_name):
             cells.append(row)
             grid = exact_match.grid(operator, settings, cells)
@@ -179,10 +179,10 @@ def evaluate(
 def _splits(
     recipe: Recipe, models: Models, settings: sections.EvaluationSettings
 ) -> Iterator[Split]:
-    """Yield how tables are divided and how the answers of their parts lie.
+    """Yield how tables are divided, with the distribution of answers in each part.
 
-    Of a fixed set, how many of the problems that watch it are in it. Of a program whose seeds are
-    not known, all counts that may be trained on.
+    For a fixed set, yields the number of validation problems in it. For a program with unknown
+    seeds, everything that may be trained on counts.
     """
     watched = _watched(recipe)
     for task in recipe.tasks:
@@ -198,14 +198,14 @@ def _splits(
 
 
 def _watched(recipe: Recipe) -> int:
-    """Return how many held-out problems of a task training is watched by: the first ones."""
+    """Return the number of held-out problems used for validation: the first ones."""
     return recipe.training.validation if recipe.training.validate_every else 0
 
 
 def _operators(
     recipe: Recipe, kind: str, limit: int, suits: Callable[[Operation], bool]
 ) -> list[str]:
-    """Return the operators that a grid, or a table, is of; none where the limit is 0."""
+    """Return the operators of a grid, or of a table; none if the limit is 0."""
     operators = [task.operator for task in recipe.tasks if suits(operation_named(task.operator))]
     if limit and not operators:
         raise UserError(f"a {kind} is of two operands, and this recipe has no such operator")

@@ -1,4 +1,4 @@
-"""Exact match over training, in and out of distribution, and when a run generalised."""
+"""Exact match over training, in- and out-of-distribution, and when a run generalised."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 GENERALISED = 0.99
-"""Exact match from which on problems count as learned."""
+"""Exact match from which problems count as learned."""
 
 Members = dict[int, figures.Curve]
 """The curve of every member."""
@@ -27,10 +27,10 @@ Members = dict[int, figures.Curve]
 def watched_curves(
     metrics: Iterable[Metric], stopped: Mapping[int, int], log: bool = False
 ) -> Figure | None:
-    """Draw a panel for each operator: every member thin, the median thick; None without data.
+    """Draw a panel per operator: members thin, the median thick; None without data.
 
-    A stopped member's curve ends. With `log` the axis of steps is logarithmic. Sizes have their
-    colours in order, and again from the first one on.
+    A stopped member's curve ends. With `log` the axis of steps is logarithmic. Sizes take their
+    colours in order, starting again after the last colour.
     """
     alive = (line for line in metrics if line.step < stopped.get(line.member, math.inf))
     by_operator = by_measure([line for line in alive if line.evaluated])
@@ -58,7 +58,7 @@ def watched_curves(
 
 
 def by_measure(lines: Sequence[Metric]) -> dict[str, dict[str, Members]]:
-    """Return the curves by operator, and by kind of problem: `trained`, `held out`, `20 digits`."""
+    """Return the curves by operator and by kind of problem: `trained`, `held out`, `20 digits`."""
     by_operator: dict[str, dict[str, Members]] = {}
     for line in lines:
         for name, value in line.evaluated.items():
@@ -70,11 +70,11 @@ def by_measure(lines: Sequence[Metric]) -> dict[str, dict[str, Members]]:
 
 
 def generalisation(folder: Folder) -> list[str]:
-    """Say for each operator and seed from which step on it is right in training, and held out.
+    """Return for each operator and seed the step from which it is right in training, and held out.
 
-    That is the first step at which exact match is at least GENERALISED: of what is watched
-    (`training.evaluate_every`), else of validations, where their problems are held out. Empty where
-    neither was recorded.
+    That is the first step with at least `GENERALISED` exact match on the watched problems
+    (`training.evaluate_every`), or on validation problems if these are held out. Empty if neither
+    was recorded.
     """
     metrics, seeds = folder.read_metrics(), folder.read_info().seeds
     try:

@@ -18,7 +18,7 @@ from typing import Any
 
 from curta.config import files, sections, typed
 from curta.config.errors import UserError
-from curta.evaluation.exact_match import Cells
+from curta.evaluation.exact_match import GridRow
 from curta.evaluation.results import Gap, SliceResult
 from curta.evaluation.suite import Find, Keep, PartResult
 from curta.runs.folders import Folder, evaluation_name
@@ -51,7 +51,7 @@ class EvaluatedPart:
 
     of: str
     name: str
-    rows: list[SliceResult] | Cells | list[Gap]
+    rows: list[SliceResult] | GridRow | list[Gap]
 
 
 @contextmanager

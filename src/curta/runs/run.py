@@ -28,7 +28,7 @@ from curta.evaluation import bulk, certificate, evaluation_set, expected, paired
 from curta.evaluation.paired import EvaluatedRun, Paired
 from curta.evaluation.results import Certificate, Evaluation, read_windows
 from curta.evaluation.statistics import SliceStatistics
-from curta.evaluation.writing import named, written
+from curta.evaluation.writing import named, write_texts
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
 from curta.model.recipes import check_problems
@@ -59,7 +59,7 @@ from curta.training.windows import TrainingWindows
 if TYPE_CHECKING:
     from curta.probes.inside.activations import Activations
     from curta.probes.inside.interventions import Intervention
-    from curta.report.notebook import Picture, Rows
+    from curta.report.notebook import PictureFile, Rows
 
 MANY = 1000
 """Problems for which it pays to compute all windows of the certificate beforehand."""
@@ -338,7 +338,7 @@ class Run:
         self._member(member)
         accepted = self.accept(problems)
         self._look_ahead(len(accepted))
-        texts = written(self.load_models(), accepted, member)
+        texts = write_texts(self.load_models(), accepted, member)
         memo = self.load_models().memo
         if memo is not None and folders.join(self.folder, memo.index.rows, accepted):
             vars(self).pop("windows", None)  # read again
@@ -571,7 +571,7 @@ class Run:
 
         return of_run(self.folder, evaluation)
 
-    def find_pictures(self) -> "dict[str, Picture]":
+    def find_pictures(self) -> "dict[str, PictureFile]":
         """Return the report's pictures: `learning`, `lengths`, `grid`, `probes/NAME`."""
         from curta.report.notebook import find_pictures
 
@@ -660,12 +660,12 @@ class Run:
         the recipe's lies beside that by default.
         """
         from curta.export import html
-        from curta.report.document import Part
         from curta.report.page import write_report
+        from curta.report.rendering import PagePart
 
         def write(place: Path) -> Path:
             trained = checkpoints.steps(self.folder.checkpoints)
-            work = html.at_work([html.carried(self.folder)]) if trained else Part()
+            work = html.at_work([html.carried(self.folder)]) if trained else PagePart()
             return write_report(self.folder.path, work, place, evaluation)
 
         if out is not None:

@@ -9,7 +9,7 @@ import pytest
 from curta.config.recipe import Recipe
 from curta.export.base import Exported
 from curta.export.huggingface import write_as
-from curta.export.huggingface.own import Own
+from curta.export.huggingface.curta_class import CurtaClass
 from curta.model.transformer import Transformer
 from tests import tiny
 from tests.designs import DESIGNS
@@ -71,7 +71,7 @@ def test_they_are_what_a_class_of_the_library_hands_out(tmp_path: Path, name: st
 
     of = tiny.recipe(**DESIGNS[name])
     model, at = drawn(of), folder(tmp_path / "library", of)
-    write_as(Own(), Exported("mine", 3, of, model), tmp_path / "own")
+    write_as(CurtaClass(), Exported("mine", 3, of, model), tmp_path / "own")
     library, own = opened(at), opened(tmp_path / "own")
     library.set_attn_implementation("eager")
     text = torch.tensor(rows(model, asked()[:1]))

@@ -11,7 +11,7 @@ import pytest
 from tokenizers import Tokenizer
 
 from curta.config.recipe import Recipe
-from curta.export.huggingface.tokenizer import texts, written
+from curta.export.huggingface.tokenizer import texts, tokenizer_files
 from curta.export.room import Room, prompt_rules
 from curta.layouts import LAYOUTS
 from curta.layouts.program import ProgramLayout
@@ -26,7 +26,7 @@ from .made import GPT2, LLAMA, folder, opened, tokenizer, told
 @pytest.mark.parametrize("name", [name for name, one in LAYOUTS.items() if one.end_sign])
 def test_a_token_is_a_character(name: str) -> None:
     layout = LAYOUTS[name]
-    reads = Tokenizer.from_str(written(layout)["tokenizer.json"])
+    reads = Tokenizer.from_str(tokenizer_files(layout)["tokenizer.json"])
     text = layout.characters * 2
     assert reads.encode(text).ids == layout.encode(text).tolist()
     assert reads.decode(list(range(len(layout.characters))), skip_special_tokens=False) == (
@@ -39,7 +39,7 @@ def test_a_token_is_a_character(name: str) -> None:
 @pytest.mark.parametrize("made", [lambda: program("multiplication"), any_machine], ids=["*", "any"])
 def test_a_token_of_a_program_is_a_line(made: Callable[[], ProgramLayout]) -> None:
     layout = made()
-    reads, known = Tokenizer.from_str(written(layout)["tokenizer.json"]), texts(layout)
+    reads, known = Tokenizer.from_str(tokenizer_files(layout)["tokenizer.json"]), texts(layout)
     tokens = [*range(len(known)), *reversed(range(len(known)))]
     text = "".join(known[token] for token in tokens)
     assert len(set(known)) == len(known)
@@ -160,7 +160,7 @@ SPECIAL = {
 def test_prompts_of_special_layouts_are_checked(name: str) -> None:
     layout, (taken, refused) = LAYOUTS[name], SPECIAL[name]
     rules = prompt_rules(layout, {"+": Room(3, 2, 99)})
-    reads = Tokenizer.from_str(written(layout, 99, rules)["tokenizer.json"])
+    reads = Tokenizer.from_str(tokenizer_files(layout, 99, rules)["tokenizer.json"])
     for text in taken:
         assert reads.encode(text).ids == layout.encode(text).tolist(), text
     for text in refused:

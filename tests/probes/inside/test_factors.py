@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curta.probes.inside.factors import (
-    Factor,
+    WindowFactor,
     additive,
     carried,
     explained,
@@ -17,7 +17,7 @@ from curta.probes.inside.factors import (
 )
 
 PAIRS = np.array(list(product(range(10), range(10), (0, 1))))
-X, Y = Factor.of("x", PAIRS[:, 0]), Factor.of("y", PAIRS[:, 1])
+X, Y = WindowFactor.of("x", PAIRS[:, 0]), WindowFactor.of("y", PAIRS[:, 1])
 IN = PAIRS[:, 2]
 
 
@@ -27,12 +27,12 @@ def test_a_share_is_variance_between_groups(drawn: list[tuple[float, int]]) -> N
     fitted = np.array([values[groups == group].mean() for group in groups])
     whole = values.var()
     expected = fitted.var() / whole if whole > 1e-12 else 0.0
-    assert explained(values, Factor.of("group", groups)) == pytest.approx(expected, abs=1e-6)
+    assert explained(values, WindowFactor.of("group", groups)) == pytest.approx(expected, abs=1e-6)
 
 
 def test_sums_are_additive_and_products_are_not() -> None:
     signs = np.array(list(product((-1, 1), (-1, 1))))
-    x, y = Factor.of("x", signs[:, 0]), Factor.of("y", signs[:, 1])
+    x, y = WindowFactor.of("x", signs[:, 0]), WindowFactor.of("y", signs[:, 1])
     for values, added in ((signs.sum(axis=1), 1.0), (signs.prod(axis=1), 0.0)):
         assert additive(values.astype(float), x, y) == pytest.approx(added, abs=1e-9)
         assert explained(values.astype(float), together(x, y)) == pytest.approx(1.0)
@@ -47,7 +47,7 @@ def test_carries_and_borrows_follow_from_the_digit_that_is_written() -> None:
         assert carry.digits is not None
         assert (carry.digits == IN).all()
     assert carried(X, Y, PAIRS[:, 0] * PAIRS[:, 1] % 10) is None
-    assert carried(X, Factor("signs", Y.codes, Y.labels), total % 10) is None
+    assert carried(X, WindowFactor("signs", Y.codes, Y.labels), total % 10) is None
 
 
 def test_functions_of_two_digits_and_a_carry() -> None:
@@ -57,9 +57,9 @@ def test_functions_of_two_digits_and_a_carry() -> None:
         "borrow": {"x - y": rest + IN, "x - y - borrow": rest, "x - y - borrow < 0": rest < 0},
     }
     for name, expected in known.items():
-        found = {one.name: one.digits for one in functions(X, Y, Factor.of(name, IN))}
+        found = {one.name: one.digits for one in functions(X, Y, WindowFactor.of(name, IN))}
         assert list(found) == [next(iter(expected)), name, *list(expected)[1:]]
         for one, values in expected.items():
             assert np.array_equal(found[one], values)
     assert [one.name for one in functions(X, Y, None)] == ["x + y", "x - y", "x < y"]
-    assert not list(functions(X, Factor("signs", Y.codes, Y.labels), None))
+    assert not list(functions(X, WindowFactor("signs", Y.codes, Y.labels), None))

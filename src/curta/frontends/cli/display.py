@@ -214,7 +214,7 @@ def _named_lines(now: "Step") -> Iterator[Text]:
 
     Of several members the first wrong one is shown, and how many are right.
     """
-    from curta.report.tables.evaluation import short
+    from curta.report.tables import short
 
     members = list(now.named.values())
     for problem in members[0] if members else ():
@@ -283,7 +283,7 @@ def answer_line(problem: "Problem", answer: "Answer | None") -> Text:
     """`12 + 34 = 46  right`, with long numbers shortened."""
     from curta.problems.numerals import format_number
     from curta.problems.problem import answer_text
-    from curta.report.tables.evaluation import short
+    from curta.report.tables import short
 
     operands = tuple(short(format_number(value, problem.base)) for value in problem.operands)
     text = "invalid" if answer is None else short(answer_text(answer, problem.answer_base))
