@@ -506,13 +506,13 @@ class Closure:
 
         def column(token: int, back: int, letter: int, then: int) -> tuple[int, int, int]:
             """Return the pen's token when a column is left, the rear, and the column then."""
-            x, seen, past = self.letters.things[letter], views.things[then], rears.things[back]
+            x, past, coming = self.letters.things[letter], rears.things[back], views.things[then]
             if token == -1:
-                return seen[0], rear(x) if seen[0] >= 0 else nothing, letter
+                return coming[0], rear(x) if coming[0] >= 0 else nothing, letter
             if token < -1:
                 return token, nothing, letter
             here = [x[0], -1, *x[2:]]
-            squares = here, seen, past, values
+            squares = here, coming, past, values
             for _ in range(len(self.wide) + 1):
                 at, look = looks[self.role(token)]
                 if at:
@@ -532,15 +532,15 @@ class Closure:
 
         memo = dict[Any, Any]()
         states = Numbers([(q, blank, -1, nothing) for q in words.first])
-        edges, number = [], 0
+        edges, number = list[tuple[int, int, int]](), 0
         while number < len(states):
             q, seen, token, back = states.things[number]
-            for x, to in after.get(q, {}).get(seen, ()):
+            for letter, to in after.get(q, {}).get(seen, ()):
                 for then in after.get(to, ()):
-                    if (case := (token, back, x, then)) not in memo:
+                    if (case := (token, back, letter, then)) not in memo:
                         memo[case] = column(*case)
-                    pen, rest, written = memo[case]
-                    edges.append((number, written, states[to, then, pen, rest]))
+                    pen, rest, left = memo[case]
+                    edges.append((number, left, states[to, then, pen, rest]))
             number += 1
         # papers on which the sweep has ended, those together that have the same next key
         events: dict[int, set[int]] = {}
