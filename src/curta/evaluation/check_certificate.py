@@ -262,16 +262,18 @@ class Closure:
         letters = [tuple(row) for row in evidence["letters"].tolist()]
         self.blank = (-1,) * (2 + len(self.place))
         self.letters = Numbers(letters)
-        numbers = range(1 + max(key["language"] for key in keys["keys"]))
-        edges, ends = evidence["edges"].tolist(), evidence["ends"].tolist()
+        # Blank columns lie around every line, so any number of them is read at either end.
+        blank, at_end = self.letters[self.blank], evidence["ends"].tolist()
+        edges = evidence["edges"].tolist() + [(at, q, None, q) for at, q, _ in at_end]
         languages = [
             Automaton(
-                [(q, self.letters[letters[x]], to) for at, q, x, to in edges if at == n],
-                [q for at, q, kind in ends if at == n and kind == 0],
-                [q for at, q, kind in ends if at == n and kind == 1],
+                [(q, blank if x is None else self.letters[letters[x]], to)
+                 for at, q, x, to in edges if at == n],
+                [q for at, q, kind in at_end if at == n and kind == 0],
+                [q for at, q, kind in at_end if at == n and kind == 1],
             )
-            for n in numbers
-        ]
+            for n in range(1 + max(key["language"] for key in keys["keys"]))
+        ]  # fmt: skip
         self.languages = {}
         for key in keys["keys"]:
             known = tuple(sorted(((roles[r], tuple(m)), t) for (r, m), t in key["everywhere"]))
@@ -411,7 +413,10 @@ class Closure:
             languages.add(self.languages.get((pen, known, fed)))
         for language in languages:
             if not (language or Automaton([], [], [])).contains(papers):
-                raise RefusedError(f"after {self.tokens[token]}: papers that the proof lacks")
+                t = self.tokens[token]
+                raise RefusedError(
+                    f"after {t['symbol']!r} ({t['role']}): papers that the proof lacks"
+                )
 
     def moved(self, token: int, papers: Automaton) -> Automaton:
         """Return papers seen from where the pen is when it has moved with a token."""
