@@ -19,6 +19,7 @@ from curta.frontends.cli import main
 from curta.problems.sizes import Sizes
 from curta.programs import PROGRAMS
 from curta.programs.machine import store
+from curta.programs.multiplication import in_base as multiplication_in_base
 from curta.programs.proof.closing import list_and_prove
 from curta.runs.run import Run
 from tests.programs.machine import machines
@@ -144,7 +145,7 @@ CLOSED = {
     "back": machines.back,
     "double": machines.double,
     "binary": PROGRAMS["binary"],
-    "multiplication": PROGRAMS["multiplication"].in_base(3),
+    "multiplication": multiplication_in_base(3),
 }
 Evidence = dict[str, np.ndarray]
 Table = dict[tuple[int, ...], int]

@@ -539,13 +539,13 @@ class Closure:
         states = Numbers([(q, blank, -1, nothing) for q in words.first])
         edges, number = list[tuple[int, int, int]](), 0
         while number < len(states):
-            q, seen, token, back = states.things[number]
+            q, seen, pen, past = states.things[number]
             for letter, to in after.get(q, {}).get(seen, ()):
                 for then in after.get(to, ()):
-                    if (case := (token, back, letter, then)) not in memo:
+                    if (case := (pen, past, letter, then)) not in memo:
                         memo[case] = column(*case)
-                    pen, rest, left = memo[case]
-                    edges.append((number, left, states[to, then, pen, rest]))
+                    holds, rest, left = memo[case]
+                    edges.append((number, left, states[to, then, holds, rest]))
             number += 1
         # papers on which the sweep has ended, those together that have the same next key
         events: dict[int, set[int]] = {}

@@ -9,8 +9,10 @@ import pytest
 
 from curta.problems.sizes import Sizes
 from curta.programs import PROGRAMS
+from curta.programs.addition import in_base as addition_in_base
 from curta.programs.machine import Answer, Given, Paper, Program, Sign, program
 from curta.programs.machine.recording import RecordedWindows
+from curta.programs.multiplication import in_base as multiplication_in_base
 from curta.programs.proof.closing import prove
 from curta.programs.proof.listing import Lister, list_windows
 from tests.programs.machine import machines
@@ -47,13 +49,13 @@ CASES = {
     "turn": (machines.turn, ONE),
     "back": (machines.back, ONE),
     "longest": (machines.longest, PAIR),
-    "addition in base 2": (PROGRAMS["addition"].in_base(2), PAIR),
+    "addition in base 2": (addition_in_base(2), PAIR),
     "pointed": (pointed, PAIR),
     "double": (machines.double, PAIR),
     "binary": (PROGRAMS["binary"], ONE),
     "decimal": (PROGRAMS["decimal"], ONE),
-    "multiplication in base 2": (PROGRAMS["multiplication"].in_base(2), PAIR),
-    "multiplication in base 3": (PROGRAMS["multiplication"].in_base(3), PAIR),
+    "multiplication in base 2": (multiplication_in_base(2), PAIR),
+    "multiplication in base 3": (multiplication_in_base(3), PAIR),
 }
 Listers = dict[str, Lister]
 
