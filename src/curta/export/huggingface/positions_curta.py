@@ -58,19 +58,19 @@ class Positions(Constants):
         return table[rows]
 
 
-class Learned(Positions):
+class LearnedPositions(Positions):
     def embed(self, context: Context) -> Tensor:
         return self.rows_of(self.table, context.index)
 
 
-class Sinusoidal(Positions):
+class SinusoidalPositions(Positions):
     def embed(self, context: Context) -> Tensor:
         half = self.settings["width"] // 2
         angles = angles_of(context.index, self.settings["base"], half)
         return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
 
 
-class RoPE(Positions):
+class RotaryPositions(Positions):
     def rotate(self, heads: Tensor, context: Context) -> Tensor:
         left, right = heads.chunk(2, dim=-1)
         angles = angles_of(context.index, self.settings["base"], left.shape[-1])[:, None]
@@ -78,7 +78,7 @@ class RoPE(Positions):
         return torch.cat([left * cos - right * sin, right * cos + left * sin], dim=-1)
 
 
-class ALiBi(Positions):
+class ALiBiPositions(Positions):
     def bias(self, block: int, context: Context) -> Tensor:
         fixed = self.settings.get("slopes")
         slopes = (
@@ -87,7 +87,7 @@ class ALiBi(Positions):
         return -slopes[:, None, None] * distances(context).abs().float()[:, None]
 
 
-class T5(Positions):
+class T5Positions(Positions):
     def constants(self, config: PretrainedConfig) -> dict[str, Tensor]:
         return {"buckets": torch.tensor(config.positions["buckets"])}
 
@@ -96,7 +96,7 @@ class T5(Positions):
         return self.table[bucket].permute(0, 3, 1, 2)
 
 
-class FIRE(Positions):
+class FIREPositions(Positions):
     def bias(self, block: int, context: Context) -> Tensor:
         scale, threshold = self.scale[block].float(), self.threshold[block].float()
         query = context.index.float()[:, :, None]
@@ -108,7 +108,7 @@ class FIRE(Positions):
         return (features @ self.down[block] + self.down_bias[block]).permute(0, 3, 1, 2)
 
 
-class Abacus(Positions):
+class AbacusPositions(Positions):
     """The i-th digit of each number has vector i + 1, any other token vector 0."""
 
     def constants(self, config: PretrainedConfig) -> dict[str, Tensor]:
@@ -130,7 +130,7 @@ class Abacus(Positions):
         return self.rows_of(self.table, rows)
 
 
-class Coupled(Positions):
+class CoupledPositions(Positions):
     """A table for each axis; a coordinate's row is one more, padding has row 0."""
 
     def embed(self, context: Context) -> Tensor:
@@ -138,7 +138,7 @@ class Coupled(Positions):
         return sum(self.rows_of(table, rows[..., axis]) for axis, table in enumerate(self.tables))
 
 
-class Window(Positions):
+class WindowPositions(Positions):
     """Attention to the cells of a window, each with its own bias.
 
     An absent neighbour is a zero vector, and is attended to like the others.
@@ -183,16 +183,16 @@ def window_heads(context: Context, heads: Tensor) -> Tensor:
 
 FLOAT = torch.float32
 POSITIONS: dict[str, type[Positions]] = {
-    "learned": Learned,
+    "learned": LearnedPositions,
     "nope": Positions,
-    "sinusoidal": Sinusoidal,
-    "rope": RoPE,
-    "alibi": ALiBi,
-    "t5": T5,
-    "fire": FIRE,
-    "abacus": Abacus,
-    "coupled": Coupled,
-    "window": Window,
+    "sinusoidal": SinusoidalPositions,
+    "rope": RotaryPositions,
+    "alibi": ALiBiPositions,
+    "t5": T5Positions,
+    "fire": FIREPositions,
+    "abacus": AbacusPositions,
+    "coupled": CoupledPositions,
+    "window": WindowPositions,
 }
 
 

@@ -27,7 +27,12 @@ from transformer_lens.model_bridge.generalized_components.base import Generalize
 
 from curta.export.huggingface.curta_class import CurtaClass
 from curta.export.huggingface.modeling_curta import INTO_STATE, CurtaForCausalLM, Spelling
-from curta.export.huggingface.positions_curta import Abacus, Learned, Positions, RoPE
+from curta.export.huggingface.positions_curta import (
+    AbacusPositions,
+    LearnedPositions,
+    Positions,
+    RotaryPositions,
+)
 from curta.export.huggingface.reading_curta import LONGEST
 from curta.export.lens.components import (
     AttentionHooks,
@@ -82,7 +87,7 @@ class CurtaAdapter(ArchitectureAdapter):
         settings, positions, cfg = model.config.model, model.model.positions, self.cfg
         kv_heads = settings.get("num_kv_heads") or settings["heads"]
         cfg.n_layers = len(model.model.blocks)
-        cfg.n_ctx = len(positions.table) if isinstance(positions, Learned) else LONGEST
+        cfg.n_ctx = len(positions.table) if isinstance(positions, LearnedPositions) else LONGEST
         cfg.d_mlp = settings["width"] * settings["mlp_ratio"]
         cfg.n_key_value_heads = None if kv_heads == settings["heads"] else kv_heads
         cfg.act_fn = ACTIVATIONS.get(settings["activation"], settings["activation"])
@@ -90,7 +95,7 @@ class CurtaAdapter(ArchitectureAdapter):
         cfg.normalization_type = "RMS" if settings["norm"] == "rms" else "LN"
         cfg.uses_rms_norm = cfg.final_rms = settings["norm"] == "rms"
         cfg.eps, cfg.use_attn_scale = settings["norm_epsilon"], settings["attention_scale"]
-        turned = isinstance(positions, RoPE)
+        turned = isinstance(positions, RotaryPositions)
         cfg.positional_embedding_type = "rotary" if turned else "standard"
 
     def _components(self, model: CurtaForCausalLM) -> dict[str, GeneralizedComponent]:
@@ -102,7 +107,7 @@ class CurtaAdapter(ArchitectureAdapter):
         if inner.roles is not None:
             components["role_embed"] = EmbeddingBridge(name="model.roles")
         adds = type(inner.positions).embed is not Positions.embed  # vectors to those of the tokens
-        if isinstance(inner.positions, Abacus):
+        if isinstance(inner.positions, AbacusPositions):
             adds = inner.positions.settings["inject"] == "embedding"
         if adds:
             components["pos_embed"] = PositionsHooks(name="model.positions")
