@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from curta.config.errors import UserError
-from curta.config.sections import Evaluation
+from curta.config.sections import EvaluationSettings
 from curta.evaluation import exact_match, scoring, writing
 from curta.evaluation.generation import completions
 from curta.evaluation.scoring import Models
@@ -90,7 +90,7 @@ def test_look_up_writes_and_scores_what_whole_texts_do(windowed: Models) -> None
 def test_a_difference_between_look_up_and_writing_is_reported(
     windowed: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = Evaluation(digits=(1,), count=32, generated=32)
+    settings = EvaluationSettings(digits=(1,), count=32, generated=32)
     assert exact_match.lengths(windowed, "+", 1, settings)[0].generated.agrees is True
     write = writing.complete
 
@@ -137,7 +137,7 @@ def test_problems_looked_up_in_parts_are_scored_as_in_one(
 
 @pytest.mark.parametrize("generated", [8, 1])
 def test_every_member_that_is_wrong_has_one_such_problem(windowed: Models, generated: int) -> None:
-    settings = Evaluation(digits=(3,), count=8, generated=generated)
+    settings = EvaluationSettings(digits=(3,), count=8, generated=generated)
     rows = exact_match.lengths(windowed, "+", 3, settings)
     for row in rows:
         wrong = [member for member, share in enumerate(row.exact_match) if share < 1]
@@ -156,7 +156,7 @@ def test_every_member_that_is_wrong_has_one_such_problem(windowed: Models, gener
 
 
 def test_a_grid_has_a_cell_for_each_member_and_pair_of_digit_counts(windowed: Models) -> None:
-    settings = Evaluation(digits=(2,), grid=3, grid_count=6)
+    settings = EvaluationSettings(digits=(2,), grid=3, grid_count=6)
     finds = exact_match.grid_rows(windowed, "+", settings)
     assert list(finds)[-1] == "grid of +: 3 of 3"
     table = exact_match.grid("+", settings, [find() for find in finds.values()])
@@ -173,7 +173,7 @@ def test_shares_are_kept_to_six_digits_and_only_all_is_one() -> None:
 
 
 def test_examples_show_what_each_member_answers(windowed: Models) -> None:
-    rows = exact_match.examples(windowed, "+", 2, Evaluation())
+    rows = exact_match.examples(windowed, "+", 2, EvaluationSettings())
     assert [row.member for row in rows] == [0] * (len(rows) // 2) + [1] * (len(rows) // 2)
     for row in rows:
         first, second = row.problem.split("+")

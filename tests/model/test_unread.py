@@ -96,7 +96,7 @@ TABLE = {"special": 0.0, "values": [0, 9], "held_out": 10}
 )
 def test_a_field_of_a_task_is_read_by_one_that_sets_it(tasks: Any, path: str | None) -> None:
     fields = {"layout": "plain", "positions": {"name": "rope"}, "task": tasks}
-    assert [*unread(recipes.stated(fields, "mine"))] == ([path] if path else [])
+    assert [*unread(recipes.parse_fields(fields, "mine"))] == ([path] if path else [])
 
 
 @pytest.mark.parametrize("name", shipped_names())
@@ -117,7 +117,7 @@ def test_sizes_of_an_operator_that_a_recipe_does_not_have_are_refused() -> None:
 
 
 def test_a_data_set_takes_no_field_of_the_model() -> None:
-    with pytest.raises(UserError, match=r"model\.width says nothing of a data set"):
+    with pytest.raises(UserError, match=r"model\.width does not affect a data set"):
         data(WINDOW, 10, "out", **{"model.width": 8})
 
 

@@ -8,19 +8,23 @@ from hypothesis import strategies as st
 
 from curta.config.errors import UserError
 from curta.problems.arithmetic import ARITHMETIC
-from curta.problems.numerals import literals, written
+from curta.problems.numerals import format_number, literals
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem, answer_text, parse
 
 
 @given(value=st.integers(0, 10**60), base=st.integers(2, 36))
 def test_a_number_is_read_in_the_base_in_which_it_is_written(value: int, base: int) -> None:
-    assert literals(written(value, base)) == (str(value), base)
+    assert literals(format_number(value, base)) == (str(value), base)
 
 
 @given(value=st.integers(0, 10**60))
 def test_common_bases_are_written_as_python_does(value: int) -> None:
-    assert [written(value, base) for base in (2, 8, 16)] == [bin(value), oct(value), hex(value)]
+    assert [format_number(value, base) for base in (2, 8, 16)] == [
+        bin(value),
+        oct(value),
+        hex(value),
+    ]
 
 
 @given(

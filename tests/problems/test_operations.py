@@ -145,7 +145,7 @@ def made(symbol: str, case: str, width: int = 6, seed: int = 0) -> Made:
     kinds = [
         np.full(COUNT, kind, np.int32) for kind in (0, 1 + [*ARITHMETIC[symbol].cases].index(case))
     ]
-    return Made(*(ints(tasks._drawn_on_device(symbol, lengths, bits, kind)) for kind in kinds))
+    return Made(*(ints(tasks._jitted_from_lengths(symbol, lengths, bits, kind)) for kind in kinds))
 
 
 def sizes(operands: tuple[int, ...]) -> list[int]:
@@ -186,7 +186,7 @@ def test_absent_operands_stay_absent(symbol: str, case: str) -> None:
     lengths = np.array([[4, 5, 0, 0], [3, 0, 0, 0], [1, 1, 1, 1]] * 9, np.int32)
     bits = np.random.default_rng(0).integers(0, 1 << 32, (27, 4 * 2 * 5), np.uint32)
     kind = np.full(27, 1 + [*ARITHMETIC[symbol].cases].index(case), np.int32)
-    found = tasks._drawn_on_device(symbol, lengths, bits, kind)
+    found = tasks._jitted_from_lengths(symbol, lengths, bits, kind)
     check_written_form(found)
     assert ((np.asarray(found.lengths) > 0) == (lengths > 0)).all()
 

@@ -33,7 +33,7 @@ SECONDS = 10.0
 """Of the thread, for the proof of each operator; what is not proved by then is given up."""
 
 ROWS = 90.0
-"""The same, with a long list, for programs that write rows: their papers are followed for longer."""
+"""The same, with a long list, for programs that write rows."""
 
 STRANGE = 20
 """Problems that cannot be written which are named one by one."""

@@ -15,7 +15,7 @@ Accuracy and Stability of Numerical Algorithms, section 3.1).
 import json
 import sys
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product as combinations
 from pathlib import Path
 from typing import Any
@@ -165,11 +165,23 @@ def margins(
 
 
 Cell = tuple[str, tuple[int, ...]]  # a role, and how far from the pen on the axes of rows
-Letter = tuple[int, ...]  # a column: its mark, the pen's token, and the token of each cell, or -1
+
+
+class Numbers(dict[Any, int]):
+    """A number for each thing, in the order in which they come; `things` are by number."""
+
+    def __init__(self, things: Sequence[Any] = ()) -> None:
+        self.things: list[Any] = []
+        for thing in things:
+            self[thing]
+
+    def __missing__(self, thing: Any) -> int:
+        self.things.append(thing)
+        return self.setdefault(thing, len(self))
 
 
 class Automaton:
-    """Lines of columns: edges from a state to (letter, state); blank columns surround a line."""
+    """Lines of columns: edges from a state to (letter's number, state)."""
 
     def __init__(self, edges: Any, first: Any, last: Any) -> None:
         """`edges` are triples (state, letter, state)."""
@@ -184,19 +196,27 @@ class Automaton:
     def reverse(self) -> "Automaton":
         return Automaton(((to, x, q) for q, x, to in self.edges()), self.last, self.first)
 
-    def rewrite(self, letters: Callable[[Letter], Letter]) -> "Automaton":
-        return Automaton(((q, letters(x), to) for q, x, to in self.edges()), self.first, self.last)
+    def rewrite(self, letters: dict[int, int]) -> "Automaton":
+        return Automaton(((q, letters[x], to) for q, x, to in self.edges()), self.first, self.last)
+
+    def trim(self) -> "Automaton":
+        """Return the states from which a line can end."""
+        back: dict[Any, set[Any]] = {}
+        for q, _, to in self.edges():
+            back.setdefault(to, set()).add(q)
+        live, waiting = set(self.last), list(self.last)
+        while waiting:
+            fresh = back.get(waiting.pop(), set()) - live
+            live |= fresh
+            waiting += fresh
+        edges = ((q, x, to) for q, x, to in self.edges() if to in live)
+        return Automaton(edges, self.first & live, self.last)
 
     def contains(self, other: "Automaton") -> bool:
         """Return whether all lines of the other are lines of this, by pairs of its states."""
-        ending, back = set(other.last), other.reverse().after  # states from which a line can end
-        waiting = list(ending)
-        while waiting:
-            fresh = {q for _, q in back.get(waiting.pop(), ())} - ending
-            ending |= fresh
-            waiting += fresh
+        other = other.trim()
         steps: dict[Any, Any] = {}
-        known = {(q, frozenset(self.first)) for q in other.first & ending}
+        known = {(q, frozenset(self.first)) for q in other.first}
         waiting = list(known)
         while waiting:
             q, states = waiting.pop()
@@ -208,27 +228,12 @@ class Automaton:
                     steps[states].setdefault(letter, set()).add(to)
                 steps[states] = {x: frozenset(targets) for x, targets in steps[states].items()}
             for letter, to in other.after.get(q, ()):
-                if to in ending:
-                    if letter not in steps[states]:
-                        return False
-                    if (pair := (to, steps[states][letter])) not in known:
-                        known.add(pair)
-                        waiting.append(pair)
+                if letter not in steps[states]:
+                    return False
+                if (pair := (to, steps[states][letter])) not in known:
+                    known.add(pair)
+                    waiting.append(pair)
         return True
-
-    def move_pen(self, by: int, token: int) -> "Automaton":
-        """Return the lines with the pen so many columns further, holding this token."""
-        if by < 0:
-            return self.reverse().move_pen(-by, token).reverse()
-        edges = []
-        for q, x, to in self.edges():
-            here, away = (x[0], token, *x[2:]), (x[0], -1, *x[2:])
-            if x[1] < 0:  # no pen: before it, between, at its new place, or behind
-                edges += [((q, 0), x, (to, 0)), ((q, by + 1), x, (to, by + 1))]
-                edges += [((q, n), here if n == by else x, (to, n + 1)) for n in range(1, by + 1)]
-            else:
-                edges.append(((q, 0), away if by else here, (to, 1)))
-        return Automaton(edges, [(q, 0) for q in self.first], [(q, by + 1) for q in self.last])
 
 
 class Closure:
@@ -241,7 +246,7 @@ class Closure:
     """
 
     def __init__(self, machine: Any, form: Any, table: Any, evidence: Weights) -> None:
-        self.tokens, self.table, self.form = machine["tokens"], table, form
+        self.tokens, self.form = machine["tokens"], form
         self.axes = range(len(machine["axes"]))
         self.names, self.none = machine["axes"], len(self.tokens)
         self.wide = {r["name"]: [a in r["broadcast"] for a in self.names] for r in machine["roles"]}
@@ -256,26 +261,30 @@ class Closure:
         self.place = {(roles[r], tuple(m)): n for n, (r, m) in enumerate(keys["cells"], 2)}
         letters = [tuple(row) for row in evidence["letters"].tolist()]
         self.blank = (-1,) * (2 + len(self.place))
+        self.letters = Numbers(letters)
         numbers = range(1 + max(key["language"] for key in keys["keys"]))
         edges, ends = evidence["edges"].tolist(), evidence["ends"].tolist()
         languages = [
             Automaton(
-                [(q, letters[x], to) for at, q, x, to in edges if at == n],
+                [(q, self.letters[letters[x]], to) for at, q, x, to in edges if at == n],
                 [q for at, q, kind in ends if at == n and kind == 0],
                 [q for at, q, kind in ends if at == n and kind == 1],
             )
             for n in numbers
         ]
-        self.languages = {
-            (key["token"], tuple(sorted(((roles[r], tuple(m)), t) for (r, m), t in key["everywhere"])),
-             tuple(frozenset(map(tuple, states)) for states in key["feeds"])): languages[key["language"]]
-            for key in keys["keys"]
-        }  # fmt: skip
+        self.languages = {}
+        for key in keys["keys"]:
+            known = tuple(sorted(((roles[r], tuple(m)), t) for (r, m), t in key["everywhere"]))
+            fed = tuple(frozenset(map(tuple, states)) for states in key["feeds"])
+            self.languages[key["token"], known, fed] = languages[key["language"]]
         self.near = {
             role: [(self.cell(other, moved), moved[self.axis]) for other, moved in near]
             for role, near in machine["windows"].items()
         }
         self.table_width = len(next(iter(table)))
+        self.table = {
+            tuple(-1 if t == self.none else t for t in r): then for r, then in table.items()
+        }
         self.follow: dict[str, set[int]] = {}
         for row, target in table.items():
             self.follow.setdefault(self.tokens[row[0]]["role"], set()).add(target)
@@ -346,7 +355,9 @@ class Closure:
 
     def alike(self, token: int) -> int:
         """Return the first token of this role with the same move, if it is not seen from afar."""
-        same = lambda t: all(t[name] == self.tokens[token][name] for name in ("role", "home", "offset"))
+        same = lambda t: all(
+            t[name] == self.tokens[token][name] for name in ("role", "home", "offset")
+        )
         wide = self.wide[self.role(token)][self.axis]
         return token if wide else next(n for n, t in enumerate(self.tokens) if same(t))
 
@@ -394,7 +405,9 @@ class Closure:
             if len(dict(known)) < len(known):
                 raise RefusedError("a role is written twice on one square")
             parts = [part for part, _ in self.feeds]
-            fed = tuple(s if p["role"] in roles else frozenset() for p, s in zip(parts, fed, strict=True))
+            fed = tuple(
+                s if p["role"] in roles else frozenset() for p, s in zip(parts, fed, strict=True)
+            )
             languages.add(self.languages.get((pen, known, fed)))
         for language in languages:
             if not (language or Automaton([], [], [])).contains(papers):
@@ -404,17 +417,38 @@ class Closure:
         """Return papers seen from where the pen is when it has moved with a token."""
         live, t = self.live[self.role(token)], self.tokens[token]
         home, by = t["home"][self.axis], t["offset"][self.axis]
-        source = [self.place.get(self.shift(c, token, -1), -1) if c in live else -1 for c in self.place]
-        memo: dict[Letter, Letter] = {}
+        source = [
+            self.place.get(self.shift(c, token, -1), -1) if c in live else -1 for c in self.place
+        ]
+        letters = {}
+        for number in {x for _, x, _ in papers.edges()}:
+            x = self.letters.things[number]
+            pen = x[1] if not home else token if x[0] == self.marks.index(by) else -1
+            letters[number] = self.letters[x[0], pen, *(x[n] if n >= 0 else -1 for n in source)]
+        papers = papers.rewrite(letters)
+        return papers if home else self.move_pen(papers, by)
 
-        def letter(x: Letter) -> Letter:
-            if x not in memo:
-                pen = x[1] if not home else token if x[0] == self.marks.index(by) else -1
-                memo[x] = (x[0], pen, *(x[n] if n >= 0 else -1 for n in source))
-            return memo[x]
+    def move_pen(self, papers: Automaton, by: int) -> Automaton:
+        """Return papers with the pen, and the token that it holds, so many columns further.
 
-        papers = papers.rewrite(letter)
-        return papers if home else papers.move_pen(by, token)
+        States are copied: before the pen (0), so many columns behind its old place, and behind its
+        new place (-1).
+        """
+        if by < 0:
+            return self.move_pen(papers.reverse(), -by).reverse()
+        edges, tokens = [], {x[1] for x in self.letters.things} - {-1}
+        for q, x, to in papers.edges() if by else ():
+            letter = self.letters.things[x]
+            put = lambda token, x=letter: self.letters[x[0], token, *x[2:]]
+            if letter[1] >= 0:
+                edges.append(((q, 0, -1), put(-1), (to, 1, letter[1])))
+                continue
+            edges += [((q, n, -1), x, (to, n, -1)) for n in (0, -1)]
+            for t in tokens:
+                edges += [((q, n, t), x, (to, n + 1, t)) for n in range(1, by)]
+                edges.append(((q, by, t), put(t), (to, -1, -1)))
+        first, last = [(q, 0, -1) for q in papers.first], [(q, -1, -1) for q in papers.last]
+        return Automaton(edges, first, last) if by else papers
 
     def ends(self, token: int, delta: int) -> bool:
         """Return whether a token ends a sweep in this direction."""
@@ -440,72 +474,88 @@ class Closure:
             waiting += fresh
         near = [pair for role in roles for pair in self.near.get(role, ()) if pair[0] in self.place]
         ahead, behind = (
-            [1, *sorted({self.place[c] for c, by in near if by * delta == side})] for side in (1, -1)
+            [1, *sorted({self.place[c] for c, by in near if by * delta == side})]
+            for side in (1, -1)
         )
-        view = lambda x: tuple([x[n] for n in ahead])
-        rear = lambda x: tuple([x[n] for n in behind])
-        after: dict[Any, dict[Letter, list[Any]]] = {}
+        # for each role, where its token is written in a letter, and where each neighbour is read
+        ends = [self.ends(token, delta) for token in range(len(self.tokens))]
+        values, looks = [-1, *everywhere.values()], dict[str, Any]()
+        for role in roles:
+            look = []
+            for c, by in self.near.get(role, ()):
+                if self.wide[c[0]][self.axis]:
+                    look.append((3, 1 + [*everywhere].index(c) if c in everywhere else 0))
+                elif by == 0:
+                    look.append((0, self.place[c]))
+                else:
+                    look.append(
+                        (1, ahead.index(self.place[c]))
+                        if by == delta
+                        else (2, behind.index(self.place[c]))
+                    )
+            look += [(3, 0)] * (self.table_width - 1 - len(look))
+            looks[role] = self.place.get(self.cell(role, [0] * len(self.axes)), 0), look
+        views, rears = Numbers(), Numbers()
+        view = lambda x: views[tuple([x[n] for n in ahead])]
+        rear = lambda x: rears[tuple([x[n] for n in behind])]
+        blank, nothing = view(self.blank), rear(self.blank)
+        after: dict[Any, dict[int, list[Any]]] = {}
         for q, x, to in words.edges():
-            after.setdefault(q, {}).setdefault(view(x), []).append((x, to))
+            seen = view(self.letters.things[x])
+            after.setdefault(q, {}).setdefault(seen, []).append((x, to))
 
-        def column(token: int, back: Letter, x: Letter, seen: Letter) -> tuple[int, Letter, Letter]:
+        def column(token: int, back: int, letter: int, then: int) -> tuple[int, int, int]:
             """Return the pen's token when a column is left, the rear, and the column then."""
+            x, seen, past = self.letters.things[letter], views.things[then], rears.things[back]
             if token == -1:
-                return seen[0], rear(x if seen[0] >= 0 else self.blank), x
+                return seen[0], rear(x) if seen[0] >= 0 else nothing, letter
             if token < -1:
-                return token, rear(self.blank), x
-            here = [*x[:1], -1, *x[2:]]
+                return token, nothing, letter
+            here = [x[0], -1, *x[2:]]
+            squares = here, seen, past, values
             for _ in range(len(self.wide) + 1):
-                role, row = self.role(token), [token]
-                if at := self.place.get(self.cell(role, [0] * len(self.axes))):
+                at, look = looks[self.role(token)]
+                if at:
                     if here[at] not in (-1, token):
                         raise RefusedError("a role is written twice on one square")
                     here[at] = token
-                for c, by in self.near.get(role, ()):
-                    if self.wide[c[0]][self.axis]:
-                        value = everywhere.get(c, -1)
-                    elif by == 0:
-                        value = here[self.place[c]]
-                    elif by == delta:
-                        value = seen[ahead.index(self.place[c])]
-                    else:
-                        value = back[behind.index(self.place[c])]
-                    row.append(value if value >= 0 else self.none)
-                row += [self.none] * (self.table_width - len(row))
-                if (then := self.table.get(tuple(row))) is None:
+                row = (token, *[squares[which][n] for which, n in look])
+                if (follows := self.table.get(row)) is None:
                     raise RefusedError(f"a window that can occur is not listed: {row}")
-                token = then
-                if self.ends(token, delta):
+                token = follows
+                if ends[token]:
                     here[1] = token
-                    return -2 - token, rear(self.blank), tuple(here)
+                    return -2 - token, nothing, self.letters[tuple(here)]
                 if self.tokens[token]["offset"][self.axis]:
-                    return token, rear(tuple(here)), tuple(here)
+                    return token, rear(here), self.letters[tuple(here)]
             raise RefusedError("the pen does not leave a square")
 
-        blank, memo = view(self.blank), dict[Any, Any]()
-        first = [(q, blank, -1, rear(self.blank)) for q in words.first]
-        states, waiting, edges = {*first}, [*first], []
-        while waiting:
-            q, seen, token, back = state = waiting.pop()
+        memo = dict[Any, Any]()
+        states = Numbers([(q, blank, -1, nothing) for q in words.first])
+        edges, number = [], 0
+        while number < len(states):
+            q, seen, token, back = states.things[number]
             for x, to in after.get(q, {}).get(seen, ()):
                 for then in after.get(to, ()):
                     if (case := (token, back, x, then)) not in memo:
                         memo[case] = column(*case)
                     pen, rest, written = memo[case]
-                    if (new := (to, then, pen, rest)) not in states:
-                        states.add(new)
-                        waiting.append(new)
-                    edges.append((state, written, new))
-        papers = Automaton(edges, first, [])
-        for token in {-2 - pen for _, _, pen, _ in states if pen < -1}:
-            if self.role(token) != "end":
-                last = {s for s in states if s[1:3] == (blank, -2 - token) and s[0] in words.last}
-                papers.last = last
-                yield token, papers if delta > 0 else papers.reverse()
+                    edges.append((number, written, states[to, then, pen, rest]))
+            number += 1
+        # papers on which the sweep has ended, those together that have the same next key
+        events: dict[int, set[int]] = {}
+        for (q, seen, pen, _), n in states.items():
+            if pen < -1 and seen == blank and q in words.last and self.role(-2 - pen) != "end":
+                token = -2 - pen
+                together = token if self.tokens[token]["home"][self.axis] else self.alike(token)
+                events.setdefault(together, set()).add(n)
+        for token, last in events.items():
+            papers = Automaton(edges, range(len(words.first)), last).trim()
+            yield token, papers if delta > 0 else papers.reverse()
 
     def read_prompt(self) -> None:
         """Read the format of the prompt: operands side by side, along other axes, and signs."""
-        parts, zero = self.form["parts"], [0] * len(self.axes)
+        parts = self.form["parts"]
         self.chains: list[Any] = []
         self.feeds: list[Any] = []
         self.everywhere: list[Any] = []
@@ -534,7 +584,11 @@ class Closure:
             elif part["step"] is not None:
                 steps = [part["step"].get(a, 0) for a in self.names]
                 fine = fine and steps[self.axis] in (0, 1) and sum(map(abs, steps)) < 2
-                fine = fine and not wide[self.axis] and not any(s for n, s in enumerate(steps) if n != self.axis)
+                fine = (
+                    fine
+                    and not wide[self.axis]
+                    and not any(s for n, s in enumerate(steps) if n != self.axis)
+                )
                 self.chains[-1].append(part)
             else:
                 at = [part["at"].get(a, -(n == 0)) for n, a in enumerate(self.names)]
@@ -600,7 +654,9 @@ class Closure:
                 if part["gap"] and not begun:
                     gap = part["role"] + " gap"
                     still = ((False,) * size, (0,) * size)
-                    tokens[self.cell(gap, [-by for by in self.line])] = self.numbers[part["gap"], gap, 0, *still]
+                    tokens[self.cell(gap, [-by for by in self.line])] = self.numbers[
+                        part["gap"], gap, 0, *still
+                    ]
                 if sound or part["filled"]:
                     tag = (ends, head, sound) if part["filled"] else None
                     yield *(end(tokens) if ends else (tokens, (n, True))), tag
@@ -609,13 +665,15 @@ class Closure:
         """Return all prompts between blanks: signs before square 0, then chains side by side."""
         ended = (False, tuple((-1, False) for _ in self.chains))
         pairs = (("begin", "blank"), ("blank", "blank"), (ended, "end"), ("end", "end"))
-        edges: list[Any] = [(q, self.blank, to) for q, to in pairs]
+        edges: list[Any] = [(q, self.letters[self.blank], to) for q, to in pairs]
         origin = (True, tuple((0, False) for _ in self.chains))
 
-        def letter(square: int | None, tokens: dict[Cell, int]) -> Letter:
+        def letter(square: int | None, tokens: dict[Cell, int]) -> int:
             pen = self.pen in tokens.values() if self.beside else square == self.pen_square
             mark = self.marks.index(square) if square in self.marks else -1
-            return (mark, self.pen if pen else -1, *(tokens.get(c, -1) for c in self.place))
+            return self.letters[
+                mark, self.pen if pen else -1, *(tokens.get(c, -1) for c in self.place)
+            ]
 
         start = min([0, *self.before, *self.marks])
         for square in range(start, 0):
@@ -624,7 +682,9 @@ class Closure:
         waiting, known = [origin], {origin}
         while waiting:
             first, states = state = waiting.pop()
-            for options in combinations(*(self.fill(c, *s) for c, s in zip(self.chains, states, strict=True))):
+            for options in combinations(
+                *(self.fill(c, *s) for c, s in zip(self.chains, states, strict=True))
+            ):
                 tags = [tag for *_, tag in options if tag]
                 heads = [sound for _, head, sound in tags if head]
                 if len({ends for ends, *_ in tags}) < 2 and (any(heads) or not heads):

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Int
 
-from curta.config.sections import Evaluation
+from curta.config.sections import EvaluationSettings
 from curta.config.task import Task
 from curta.evaluation.evaluation_set import drawn, slices
 from curta.evaluation.results import (
@@ -49,7 +49,7 @@ GridRow = list[list[float]]
 
 
 def lengths(
-    models: Models, operator: str, size: int | str, settings: Evaluation
+    models: Models, operator: str, size: int | str, settings: EvaluationSettings
 ) -> list[SliceResult]:
     """Return exact match for each slice of the problems of one size, for each member."""
     count = settings.count
@@ -61,7 +61,9 @@ def lengths(
     return _evaluated(models, sets, str(size), settings)
 
 
-def held_out(models: Models, task: Task, first: int, settings: Evaluation) -> list[SliceResult]:
+def held_out(
+    models: Models, task: Task, first: int, settings: EvaluationSettings
+) -> list[SliceResult]:
     """Return exact match on problems that the task holds out, from place `first` of them on.
 
     Each other layout in the settings gets further held-out problems, written in that layout.
@@ -75,7 +77,7 @@ def held_out(models: Models, task: Task, first: int, settings: Evaluation) -> li
     return rows
 
 
-def held_out_places(task: Task, first: int, settings: Evaluation) -> dict[str, range]:
+def held_out_places(task: Task, first: int, settings: EvaluationSettings) -> dict[str, range]:
     """Return the places of each slice's held-out problems in the table, from place `first` on."""
     names = (HELD_OUT, *(f"{HELD_OUT}, {name}" for name in settings.layouts))
     count = min(settings.held_out, (task.held_out - first) // len(names))
@@ -86,7 +88,7 @@ def held_out_places(task: Task, first: int, settings: Evaluation) -> dict[str, r
 
 
 def grid_rows(
-    models: Models, operator: str, settings: Evaluation
+    models: Models, operator: str, settings: EvaluationSettings
 ) -> dict[str, Callable[[], GridRow]]:
     """Return the functions that measure each row of a grid, by name; `grid` joins their results."""
     draw = partial(drawn, models.layout, operator, tasks.RANDOM, seed=settings.seed)
@@ -116,7 +118,7 @@ def grid_place(name: str) -> tuple[str, int, int] | None:
     return None if place is None else (place[1], int(place[2]), int(place[3]))
 
 
-def grid(operator: str, settings: Evaluation, rows: Sequence[GridRow]) -> Grid:
+def grid(operator: str, settings: EvaluationSettings, rows: Sequence[GridRow]) -> Grid:
     """Return exact match for every pair of digit counts up to `settings.grid`."""
     counts = list(range(1, settings.grid + 1))
     members = [list(cells) for cells in zip(*rows, strict=True)]
@@ -146,7 +148,9 @@ def table_pairs(operator: str, limit: int) -> Int[np.ndarray, "problems 2"]:
     return pairs[[operation.refuse(pair) is None for pair in map(tuple, pairs.tolist())]]
 
 
-def examples(models: Models, operator: str, size: int | str, settings: Evaluation) -> list[Example]:
+def examples(
+    models: Models, operator: str, size: int | str, settings: EvaluationSettings
+) -> list[Example]:
     """Return a few generated answers of every member."""
     problems = [
         problem
@@ -159,7 +163,7 @@ def examples(models: Models, operator: str, size: int | str, settings: Evaluatio
 
 
 def _evaluated(
-    models: Models, sets: dict[str, list[Problem]], size: str, settings: Evaluation
+    models: Models, sets: dict[str, list[Problem]], size: str, settings: EvaluationSettings
 ) -> list[SliceResult]:
     """Return a row for each slice of problems, all of one size."""
     every = [problem for problems in sets.values() for problem in problems]

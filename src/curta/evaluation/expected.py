@@ -62,7 +62,7 @@ class PartEstimate(NamedTuple):
 
 
 def parts(
-    recipe: Recipe, layout: Layout, settings: sections.Evaluation, members: int
+    recipe: Recipe, layout: Layout, settings: sections.EvaluationSettings, members: int
 ) -> list[PartEstimate]:
     """Estimate the parts of an evaluation, in order."""
     window, estimates = isinstance(recipe.positions, Window), list[PartEstimate]()

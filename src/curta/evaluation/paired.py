@@ -98,7 +98,7 @@ def paired(
     first: EvaluatedRun,
     second: EvaluatedRun,
     names: tuple[str, str],
-    settings: sections.Evaluation,
+    settings: sections.EvaluationSettings,
     member: int | None,
     say: Callable[[str], None],
 ) -> Paired:
@@ -160,7 +160,7 @@ def paired(
 
 
 def common(
-    first: EvaluatedRun, second: EvaluatedRun, settings: sections.Evaluation
+    first: EvaluatedRun, second: EvaluatedRun, settings: sections.EvaluationSettings
 ) -> Iterator[list[ProblemSet]]:
     """Yield the slices of each size that both runs have positions for, in the same base.
 

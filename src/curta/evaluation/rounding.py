@@ -155,7 +155,7 @@ def _logits(model: Transformer, rows: Int[Array, "windows cells"], sites: Sites)
 def _vectors(model: Transformer, rows: Int[Array, "windows cells"], sites: Sites) -> Array:
     """Return the vector of each cell's token: a sum of at most four parts and a role."""
     assert isinstance(model.layout, ProgramLayout)
-    mix = jnp.asarray(model.layout.parts()) if model.config.compositional_embeddings else None
+    mix = jnp.asarray(model.layout.composition()) if model.config.compositional_embeddings else None
     table = model.tokens if mix is None else mix @ model.tokens
     size = jnp.abs(model.tokens) if mix is None else mix @ jnp.abs(model.tokens)
     if model.roles is not None:

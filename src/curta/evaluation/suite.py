@@ -39,7 +39,9 @@ def fresh(name: str, find: Find) -> PartResult:
     return find()
 
 
-def settings_of(recipe: Recipe, layout: Layout, changes: Mapping[str, Any]) -> sections.Evaluation:
+def settings_of(
+    recipe: Recipe, layout: Layout, changes: Mapping[str, Any]
+) -> sections.EvaluationSettings:
     """Return the recipe's section with fields changed; UserError for fields without effect."""
     settings = changed_evaluation(recipe.evaluation, changes)
     for path, error in unread.unread(replace(recipe, evaluation=settings)).items():
@@ -56,7 +58,7 @@ def settings_of(recipe: Recipe, layout: Layout, changes: Mapping[str, Any]) -> s
 def evaluate(
     recipe: Recipe,
     models: Models,
-    settings: sections.Evaluation,
+    settings: sections.EvaluationSettings,
     say: Say,
     keep: Keep = fresh,
     show_grid: ShowGrid = lambda grid: None,
@@ -137,7 +139,9 @@ def evaluate(
     )
 
 
-def _splits(recipe: Recipe, models: Models, settings: sections.Evaluation) -> Iterator[Split]:
+def _splits(
+    recipe: Recipe, models: Models, settings: sections.EvaluationSettings
+) -> Iterator[Split]:
     """Yield how tables are divided, with the distribution of answers in each part.
 
     For a fixed set, yields the number of validation problems in it. For a program with unknown

@@ -36,7 +36,7 @@ class Exported:
 
 def part_indices(layout: Layout) -> list[list[int]]:
     """Return the indices of the vectors whose sum is each token's vector."""
-    return [np.flatnonzero(row).tolist() for row in layout.parts()]
+    return [np.flatnonzero(row).tolist() for row in layout.composition()]
 
 
 def machine_data(layout: Layout, rooms: Mapping[str, Room] | None = None) -> dict[str, Any] | None:

@@ -47,20 +47,20 @@ def resolve(
     """
     source = read(name)
     fields = recipe.with_overrides(source, {**common, **overrides})
-    resolved = stated(fields, where)
+    resolved = parse_fields(fields, where)
     others = () if resolved.layout else resolved.evaluation.layouts
     with _named(where):
         for program in (*resolved.programs, *others):
             registry.programs_of(program)
         check(resolved)
         for path, error in (irrelevant := unread.unread(resolved, needs)).items():
-            if path in overrides or path in unread.unread(stated(source, where), needs):
+            if path in overrides or path in unread.unread(parse_fields(source, where), needs):
                 raise error
             fields = unread.without(fields, path)
-    resolved = stated(fields, where) if irrelevant else resolved
+    resolved = parse_fields(fields, where) if irrelevant else resolved
     before: Recipe | None = None
     with suppress(UserError):  # a file may be a valid recipe only with the overrides
-        before = stated(source, where)
+        before = parse_fields(source, where)
     return recipe.with_summary(resolved, before, name, {**common, **overrides})
 
 
@@ -93,7 +93,7 @@ def parse(fields: Mapping[str, Any], where: str) -> Recipe:
 
     Executes the user's files that the fields name.
     """
-    parsed = stated(fields, where)
+    parsed = parse_fields(fields, where)
     with _named(where):
         check(parsed)
     return parsed
@@ -114,7 +114,7 @@ def check_kept(fields: Mapping[str, Any], where: str) -> None:
                 raise UserError(f"{where} names the file {name!r}, as no recipe of a run does")
 
 
-def stated(fields: Mapping[str, Any], where: str) -> Recipe:
+def parse_fields(fields: Mapping[str, Any], where: str) -> Recipe:
     """Parse as `parse` does, but check each field by itself only."""
     return recipe.parse(
         user.with_user_encoding(_with_names(fields, lambda name: userfiles.load(name).tag), where),
@@ -153,7 +153,7 @@ def _check_layout(of: Recipe, layout: "Layout") -> None:
     from curta.problems import task_sizes
 
     if isinstance(of.positions, Window):
-        raise UserError(f"positions 'window' need a program; {layout.name!r} is a layout")
+        raise UserError(f"positions 'window' needs a program; {layout.name!r} is a layout")
     if not of.model.causal:
         for task in of.tasks:
             _check_prompt(of, layout.bounds(task.operator, task_sizes.widest(task)))

@@ -174,7 +174,7 @@ class Transformer(eqx.Module):
         Raises UserError if the model cannot have these positions.
         """
         width, characters = config.width, len(layout.characters)
-        vectors = layout.parts().shape[1] if config.compositional_embeddings else characters
+        vectors = layout.composition().shape[1] if config.compositional_embeddings else characters
         is_arc = config.embedding == "arc"
         shape = Shape(layout, width, config.heads, config.num_attention_layers)
         ends_gained = config.has_gains and config.final_norm
@@ -282,7 +282,7 @@ class Transformer(eqx.Module):
             return weights.arc_vectors(self.tokens, len(self.layout.characters))
         if not self.config.compositional_embeddings:
             return self.tokens
-        return jnp.asarray(self.layout.parts(), self.tokens.dtype) @ self.tokens
+        return jnp.asarray(self.layout.composition(), self.tokens.dtype) @ self.tokens
 
     def context(
         self, tokens: Tokens, where: TokenPositions, index: Any, dropout_key: DropoutKey = None

@@ -150,14 +150,16 @@ def exact_match_table(results: Evaluation, seeds: Sequence[int], collapsed: bool
     columns = [
         *slice_columns(),
         *(Column(name) for name in Range._fields),
-        Column("token acc", "token_accuracy", shown=wrong),
+        Column("token acc", "token_accuracy", on_screen=wrong),
         Column("perplexity", text=lambda value: cell(None) if value is None else perplexity(value),
-               shown=wrong),
-        Column("tokens/s", "tokens_per_second", shown=not wrong),
-        Column("seeds", text=all_seeds, words=True, fold=True, shown=len(seeds) > 1, kept=False),
+               on_screen=wrong),
+        Column("tokens/s", "tokens_per_second", on_screen=not wrong),
+        Column("seeds", text=all_seeds, words=True, fold=True, on_screen=len(seeds) > 1,
+               in_csv=False),
         Column("written", "generated_agrees", lambda same: "DIFFERS" if same is False else "",
-               words=True, shown=not agree, style=lambda same, row: RED if same is False else ""),
-        *(Column(f"seed {seed}", shown=False) for seed in seeds),
+               words=True, on_screen=not agree,
+               style=lambda same, row: RED if same is False else ""),
+        *(Column(f"seed {seed}", on_screen=False) for seed in seeds),
     ]  # fmt: skip
     table_rows = list[SliceResult]()
     for _, group in groupby(rows, key=lambda row: (row.operator, row.size)):
@@ -287,7 +289,7 @@ def gap_table(gaps: Sequence[Gap], seeds: Sequence[int]) -> Table:
         Column("slice", words=True, fold=True),
         Column("count", text=_whole_number),
         *(Column(name) for name in Range._fields),
-        *(Column(f"seed {seed}", shown=False) for seed in seeds),
+        *(Column(f"seed {seed}", on_screen=False) for seed in seeds),
     ]
     title = f"trained and held-out problems, exact match, {counted(len(seeds), 'seed')}"
     rows = [
@@ -377,9 +379,9 @@ def _interval(
         return lambda row: None if (ends := interval(row)) is None else ends[place]
 
     return [
-        (Column(heading, text=text, kept=False), interval),
-        (Column(f"{key}_low", shown=False), end(0)),
-        (Column(f"{key}_high", shown=False), end(1)),
+        (Column(heading, text=text, in_csv=False), interval),
+        (Column(f"{key}_low", on_screen=False), end(0)),
+        (Column(f"{key}_high", on_screen=False), end(1)),
     ]
 
 
@@ -387,7 +389,7 @@ def _entry_column(by_entry: Statistics) -> Column:
     """Return the column of entries, which a single run hides."""
     if any(by_entry):
         return Column("entry", text=printable, words=True, fold=True, once=True)
-    return Column("entry", shown=False, kept=False, once=True)
+    return Column("entry", on_screen=False, in_csv=False, once=True)
 
 
 def paired_table(pair: Paired) -> Table:
@@ -458,8 +460,8 @@ def comparison_table(results: ComparisonResults) -> Table:
         *(Column(name, text=_whole_number) for name in ("parameters", "steps", "seconds")),
     ]
     for operator, name in sizes:
-        columns.append(Column(f"{operator} {name}", text=_range_or_reason, kept=False))
-        columns += [Column(f"{operator} {name} {end}", shown=False) for end in Range._fields]
+        columns.append(Column(f"{operator} {name}", text=_range_or_reason, in_csv=False))
+        columns += [Column(f"{operator} {name} {end}", on_screen=False) for end in Range._fields]
     rows = [
         [row.name, row.parameters, row.steps, row.training_seconds,
          *(value for place in sizes for value in _range_cells(row, *place))]
@@ -535,7 +537,7 @@ def members_table(content: Certificate, whole: bool = False) -> Table:
         Column("correct", text=count),
         Column("wrong", text=count, style=red),
         Column("margin", text=lambda margin: f"{margin:.3g}"),
-        Column("below twice the bound", "below_bound", count, shown=whole, style=red),
+        Column("below twice the bound", "below_bound", count, on_screen=whole, style=red),
     ]
     rows = [
         [m.member, m.seed, m.shown, m.repaired, len(m.rounds), m.held_out, m.held_out_correct,

@@ -28,7 +28,9 @@ PARTIAL = "evaluating.jsonl"
 
 
 def changes(
-    recipe: sections.Evaluation, settings: sections.Evaluation, num_recurrences: int | None
+    recipe: sections.EvaluationSettings,
+    settings: sections.EvaluationSettings,
+    num_recurrences: int | None,
 ) -> dict[str, Any]:
     """Return the fields that differ from the recipe's, as JSON has them."""
     usual, chosen = (json.loads(json.dumps(asdict(section))) for section in (recipe, settings))

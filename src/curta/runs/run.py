@@ -18,10 +18,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from curta.config import system
 from curta.config.errors import UserError, printable, quoted
 from curta.config.positions import Window
 from curta.config.recipe import Recipe, as_table, changed_evaluation
-from curta.config.sections import Evaluation as EvaluationSettings
+from curta.config.sections import EvaluationSettings
 from curta.config.table import Table, cell, counted, spanned
 from curta.evaluation import bulk, certificate, evaluation_set, expected, paired, scoring, suite
 from curta.evaluation.paired import EvaluatedRun, Paired
@@ -51,7 +52,7 @@ from curta.runs.folders import Folder
 from curta.runs.info import Stage
 from curta.runs.loop import Loop, Repair, Show
 from curta.runs.trackers import Findings, Tracked, Tracker
-from curta.training import background, devices, processes, records, trainer, windows
+from curta.training import devices, processes, records, trainer, windows
 from curta.training.trainer import Member
 from curta.training.windows import TrainingWindows
 
@@ -201,7 +202,7 @@ class Run:
         """
         is_first, several = processes.is_first(), jax.process_count() > 1
         if is_first and self.folder.read_info().wanted:
-            background.begin(partial(importlib.import_module, "matplotlib.figure"))
+            system.in_background(partial(importlib.import_module, "matplotlib.figure"))
             if self.recipe.evaluation.certificate and self.certifiable:
                 self._list_windows()
         owned = ownership.owned(self.folder.path) if is_first else nullcontext()
@@ -490,7 +491,7 @@ class Run:
     def _list_windows(self) -> Future[certificate.ListedWindows]:
         """Start listing the windows of its programs in the background; this needs no weights."""
         if self._listed_windows is None:
-            self._listed_windows = background.begin(
+            self._listed_windows = system.in_background(
                 partial(certificate.prepare, self.recipe, self.program)
             )
         return self._listed_windows

@@ -17,7 +17,7 @@ from jaxtyping import Array, PRNGKeyArray, UInt
 
 from curta.config.errors import UserError
 from curta.config.recipe import Recipe
-from curta.config.sections import Evaluation
+from curta.config.sections import EvaluationSettings
 from curta.config.task import Task, shares
 from curta.evaluation.evaluation_set import drawn, slices
 from curta.layouts import Layout, layout_named
@@ -151,7 +151,7 @@ def sources(recipe: Recipe, layout: Layout, rows: int, seed: int) -> dict[str, l
     return by_split
 
 
-def beyond(task: Task, layout: Layout, settings: Evaluation) -> Iterator[list[Problem]]:
+def beyond(task: Task, layout: Layout, settings: EvaluationSettings) -> Iterator[list[Problem]]:
     """Yield the evaluation's problems that are larger than any of training, by size and slice."""
     for size in settings.sizes(task.operator):
         for slice_name in slices(layout, task.operator):

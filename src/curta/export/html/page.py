@@ -74,7 +74,7 @@ class Carried(NamedTuple):
         of tokens that are sums of parts or lie on an arc, and the matrix of a tied head.
         """
         config, layout = self.recipe.model, self.layout
-        parts = layout.machine.parts if isinstance(layout, MachineLayout) else layout.parts()
+        parts = layout.machine.parts if isinstance(layout, MachineLayout) else layout.composition()
         tensors = reference.unshared(config, self.members[member])
         characters = reference.character_vectors(config, tensors, parts)
         head = reference.head_matrix(config, tensors, characters)

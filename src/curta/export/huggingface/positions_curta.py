@@ -70,7 +70,7 @@ class SinusoidalPositions(Positions):
         return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
 
 
-class RotaryPositions(Positions):
+class RoPEPositions(Positions):
     def rotate(self, heads: Tensor, context: Context) -> Tensor:
         left, right = heads.chunk(2, dim=-1)
         angles = angles_of(context.index, self.settings["base"], left.shape[-1])[:, None]
@@ -186,7 +186,7 @@ POSITIONS: dict[str, type[Positions]] = {
     "learned": LearnedPositions,
     "nope": Positions,
     "sinusoidal": SinusoidalPositions,
-    "rope": RotaryPositions,
+    "rope": RoPEPositions,
     "alibi": ALiBiPositions,
     "t5": T5Positions,
     "fire": FIREPositions,

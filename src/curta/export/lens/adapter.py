@@ -31,7 +31,7 @@ from curta.export.huggingface.positions_curta import (
     AbacusPositions,
     LearnedPositions,
     Positions,
-    RotaryPositions,
+    RoPEPositions,
 )
 from curta.export.huggingface.reading_curta import LONGEST
 from curta.export.lens.components import (
@@ -95,7 +95,7 @@ class CurtaAdapter(ArchitectureAdapter):
         cfg.normalization_type = "RMS" if settings["norm"] == "rms" else "LN"
         cfg.uses_rms_norm = cfg.final_rms = settings["norm"] == "rms"
         cfg.eps, cfg.use_attn_scale = settings["norm_epsilon"], settings["attention_scale"]
-        turned = isinstance(positions, RotaryPositions)
+        turned = isinstance(positions, RoPEPositions)
         cfg.positional_embedding_type = "rotary" if turned else "standard"
 
     def _components(self, model: CurtaForCausalLM) -> dict[str, GeneralizedComponent]:

@@ -220,7 +220,7 @@ def values(settings: dict[str, str]) -> dict[str, Any]:
 def new_spelling(error: click.NoSuchOption, words: Sequence[str]) -> UserError | None:
     """Return the line for an option that is a setting today: `--model.width 64`."""
     from curta.config.recipe import RENAMED, field_paths
-    from curta.config.sections import Evaluation
+    from curta.config.sections import EvaluationSettings
 
     assert error.ctx is not None
     if not any(param.name == "words" for param in error.ctx.command.params):
@@ -228,7 +228,7 @@ def new_spelling(error: click.NoSuchOption, words: Sequence[str]) -> UserError |
     command, name = error.ctx.info_name, error.option_name.removeprefix("--")
     field, paths = name.replace("-", "_"), field_paths()
     if command == "evaluate":
-        paths = list(Evaluation.__dataclass_fields__)
+        paths = list(EvaluationSettings.__dataclass_fields__)
     elif command == "probe":
         from curta.probes import PROBES
 

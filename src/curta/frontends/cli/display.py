@@ -281,11 +281,11 @@ def evaluation_lines(evaluation: "Evaluation") -> Iterator[str]:
 
 def answer_line(problem: "Problem", answer: "Answer | None") -> Text:
     """`12 + 34 = 46  right`, with long numbers shortened."""
-    from curta.problems.numerals import written
+    from curta.problems.numerals import format_number
     from curta.problems.problem import answer_text
     from curta.report.tables import short
 
-    operands = tuple(short(written(value, problem.base)) for value in problem.operands)
+    operands = tuple(short(format_number(value, problem.base)) for value in problem.operands)
     text = "invalid" if answer is None else short(answer_text(answer, problem.answer_base))
     is_right = answer == problem.truth
     verdict = ("  right", "green") if is_right else ("  WRONG", "bold red")

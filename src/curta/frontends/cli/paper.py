@@ -85,7 +85,7 @@ def steps_table(layout: "ProgramLayout", problem: "Problem") -> Data:
         Column("token", words=True, style=lambda token, row: f"bold {colours[row[2]]}"),
         Column("role", words=True, style=lambda role, row: colours[role]),
         *(Column(name, words=True, fold=True) for name in ("move", "square", "neighbours")),
-        Column("given", shown=False),
+        Column("given", on_screen=False),
     ]
     steps = drawing.steps(layout.machine, layout.windows, tokens, prompt)
     return Data("", columns, [_step(layout.axes, step) for step in steps])

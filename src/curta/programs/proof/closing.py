@@ -34,8 +34,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from curta.programs.proof.listing import Lister, Operands
 from curta.programs.machine.prompt import Format
+from curta.programs.proof.listing import Lister, Operands
 from curta.programs.proof.prompts import Cell, Paper, Prompts, State, UnprovableError, cell_at
 from curta.programs.proof.sweep import ENDS, Sweeper, Swept
 from curta.programs.proof.words import BLANK, MARK, PEN, Words
@@ -272,9 +272,7 @@ class Proof:
             line = prompts.line[feed.axis]
             if line + sight < -1:
                 raise UnprovableError("an operand along another axis comes into sight late")
-            keys = [
-                key._replace(feeds=(*key.feeds, frozenset([(0, False)]))) for key in keys
-            ]
+            keys = [key._replace(feeds=(*key.feeds, frozenset([(0, False)]))) for key in keys]
             for at in range(-line, sight + 1):
                 keys = [new for key in keys for new in self._fed(key, number, at)]
         known = tuple(prompts.everywhere.items())
@@ -349,7 +347,8 @@ class Proof:
 
     def _problem(self, key: Key, word: list[int]) -> Operands | None:
         """The problem whose paper looks like this before a sweep."""
-        waiting, tried = [((key,), word)], set[tuple[Key, tuple[int, ...]]]()
+        waiting: list[tuple[tuple[Key, ...], list[int]]] = [((key,), word)]
+        tried = set[tuple[Key, tuple[int, ...]]]()
         while waiting and len(tried) < 100:
             path, word = waiting.pop()
             if (path[0], tuple(word)) in tried:
@@ -375,7 +374,9 @@ class Proof:
                 if place == 0:
                     fresh = self.prompts.line[feed.axis] + sight + 1
                 known = dict(key.everywhere)
-                tokens += [known.get(feed.cell(at), -1) for at in range(sight - fresh + 1, sight + 1)]
+                tokens += [
+                    known.get(feed.cell(at), -1) for at in range(sight - fresh + 1, sight + 1)
+                ]
             states = path[-1].feeds[number]
             while states and all(number >= 0 for number, _ in states):
                 token, states = self.rng.choice([*self.prompts.following(feed, states).items()])
@@ -456,7 +457,9 @@ class Proof:
             edges.append(np.stack([which, words.source, letter, words.target], axis=1))
             for kind, states in enumerate((words.first, words.last)):
                 at = np.flatnonzero(states)
-                ends.append(np.stack([np.full(len(at), number), at, np.full(len(at), kind)], axis=1))
+                ends.append(
+                    np.stack([np.full(len(at), number), at, np.full(len(at), kind)], axis=1)
+                )
         table = {
             "axis": self.axis,
             "marks": self.paper.marks,

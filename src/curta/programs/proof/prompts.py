@@ -147,8 +147,11 @@ class Prompts:
         tokens = [machine.numbers[key] for key in keys]
         offset = machine.moves.offset[tokens[0]].tolist()
         wide = bool(machine.broadcast_mask[role, self.axis])
-        square, place = offset[self.axis], lambda role, at: cell_at(
-            machine, self.axis, role, [x - y for x, y in zip(at, self.line, strict=True)]
+        square, place = (
+            offset[self.axis],
+            lambda role, at: cell_at(
+                machine, self.axis, role, [x - y for x, y in zip(at, self.line, strict=True)]
+            ),
         )
         if isinstance(part, Given):
             along, cell = self.form.axes.index(part.along), place(role, [0] * len(offset))
@@ -287,11 +290,13 @@ class Prompts:
         return Step(tokens, (-1, False), filled)
 
     def operands(
-        self, paper: Paper, word: Sequence[int], feeds: Sequence[Sequence[int]] = ()
+        self, paper: Paper, word: Sequence[int], feeds: Sequence[Sequence[int]]
     ) -> tuple[int, ...]:
         """Return the problem whose prompt this word is, with so many tokens of each feed."""
         columns, operands = paper.letters.rows[list(word)], list[int]()
-        tokens_of = {feed.role: np.array(tokens) for feed, tokens in zip(self.feeds, feeds, strict=True)}
+        tokens_of = {
+            feed.role: np.array(tokens) for feed, tokens in zip(self.feeds, feeds, strict=True)
+        }
         for link in (link for chain in self.chains for link in chain):
             if link.cell in paper.cell:
                 tokens_of[link.cell[0]] = columns[:, paper.cell[link.cell]]

@@ -17,8 +17,8 @@ pair. With (2, 4), the window is `= 2 4` and the table says `6`, one square on. 
 `6`; this column is (2, 4), and the view behind it may be any of 121 pairs, with (1, 3) the window
 `6 2 4 1 3`, which says `4`. The end `$` is an event: 36,399 windows.
 
-**Multiplication.** No window shows what is ahead, so all views are alike. A state is one of six
-states of the row above, a digit `kept` and what stands on the column behind.
+**Multiplication.** Of what is ahead windows show one digit of the row above, so there are eleven
+views, and few states: a carry, a digit of that row, and what stands on the column behind.
 """
 
 import math
@@ -41,6 +41,10 @@ PIECE, MOST = 500_000, 5_000_000
 
 STAYS, GOES, ENDS = range(3)
 """What a token does: stay on its column, move on by one, or end the sweep."""
+
+
+Ways = tuple[Column, ...]
+"""How each column was reached: the state, the edge, and the arrival behind it."""
 
 
 @dataclass
@@ -211,43 +215,35 @@ class Run:
     def _read(self, state: Column, edge: Column, arrival: Column) -> Column:
         """Read one letter more in each state, with the view behind it; the new states."""
         _, token, behind = self.states.rows[state].T
-        letter, view = self.words.write[edge], self.view[arrival]
+        cases = [token, behind, self.words.write[edge], self.view[arrival]]
         # what is written on a column depends on few numbers, which are alike for many states
-        first, inverse = distinct(np.stack([token, behind, letter, view], axis=1))
-        target, written, rear = self._columns(first, token, behind, letter, view, state, edge, arrival)
-        target, written, rear = target[inverse], written[inverse], rear[inverse]
+        first, inverse = distinct(np.stack(cases, axis=1))
+        ways = tuple(column[first] for column in (state, edge, arrival))
+        columns = self._columns(*(column[first] for column in cases), ways)
+        target, written, rear = (column[inverse] for column in columns)
         known = target != MISSING
         rows = np.stack([arrival, target, rear], axis=1)[known]
         fresh, number = self._enter(rows, state[known], edge[known])
-        self.edges.append((state[known], letter[known], written[known], number))
+        self.edges.append((state[known], cases[2][known], written[known], number))
         return fresh
 
     def _columns(
-        self,
-        first: Column,
-        token: Column,
-        behind: Column,
-        letter: Column,
-        view: Column,
-        state: Column,
-        edge: Column,
-        arrival: Column,
+        self, token: Column, behind: Column, letter: Column, view: Column, ways: Ways
     ) -> tuple[Column, Column, Column]:
         """Read a letter in some states: what the pen holds then, the letter written, and the rear.
 
         The pen's token is MISSING where a window is not in the table, or where the text ends.
         """
-        token, behind, letter, view = (column[first] for column in (token, behind, letter, view))
         ahead, written = self.views[view], self.letters.rows[letter].copy()
         target = token.copy()
         begins = (token == BEFORE) & (ahead[:, PEN] >= 0)
         target[begins] = ahead[begins, PEN]
         on_it = np.flatnonzero((token >= 0) & (token < self.tokens))
         if len(on_it):
-            ways = tuple(column[first[on_it]] for column in (state, edge, arrival))
             leaves, written[on_it] = self._column(
-                ways, token[on_it], behind[on_it], written[on_it], ahead[on_it]
-            )
+                token[on_it], behind[on_it], written[on_it], ahead[on_it],
+                tuple(way[on_it] for way in ways),
+            )  # fmt: skip
             ends = on_it[(leaves >= 0) & (self.kind[np.clip(leaves, 0, None)] == ENDS)]
             target[on_it] = leaves
             written[ends, PEN] = target[ends]
@@ -255,17 +251,16 @@ class Run:
             # the end of a text needs no papers
             target[target == self.of.machine.end + self.tokens] = MISSING
         moves = (target >= 0) & (target < self.tokens)
-        rear = np.zeros(len(first), np.int64)
+        rear = np.zeros(len(target), np.int64)
         rear[moves] = self.behind.number(np.where(self.shown[-1], written[moves], -1))
         return target, self.letters.number(np.where(self.keep, written, -1)), rear
 
     def _column(
-        self, ways: tuple[Column, ...], token: Column, behind: Column, here: Rows, ahead: Rows
+        self, token: Column, behind: Column, here: Rows, ahead: Rows, ways: Ways
     ) -> tuple[Column, Rows]:
         """Write all that is written on a column: the token that leaves it, and the column then.
 
-        The token is MISSING where a window is met that is not in the table; `ways` are the state,
-        the edge and the arrival by which each column was reached.
+        The token is MISSING where a window is met that is not in the table.
         """
         machine, paper, table = self.of.machine, self.of.paper, self.of.table
         around = {0: here, self.delta: ahead, -self.delta: self.behind.rows[behind]}
@@ -340,4 +335,6 @@ def _spread(begin: Column, which: Column) -> tuple[Column, Column]:
     """
     counts = begin[which + 1] - begin[which]
     place = np.repeat(np.arange(len(which)), counts)
-    return place, np.arange(len(place)) - np.repeat(np.cumsum(counts) - counts - begin[which], counts)
+    return place, np.arange(len(place)) - np.repeat(
+        np.cumsum(counts) - counts - begin[which], counts
+    )

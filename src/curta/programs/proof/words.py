@@ -153,7 +153,7 @@ class Words:
         bits[:, 0], bits[:, 1] = self.last, ahead
         bits[source, 2 + follows] = True
         bits[source[lasts], 2 + follows.max(initial=0) + 1 + lasting] = True
-        used = int(bits.any(axis=0).nonzero()[0].max(initial=0)) + 1
+        used = int(np.flatnonzero(bits.any(axis=0)).max(initial=0)) + 1
         traits = np.packbits(bits[:, :used], axis=1)
 
         start = np.bitwise_or.reduce(traits[self.first], axis=0)
