@@ -12,6 +12,7 @@ from curta.config.errors import UserError
 from curta.evaluation import evaluation_set, gap
 from curta.frontends import api
 from curta.frontends.cli import main
+from curta.report.run_folder import read_run
 from curta.report.watched import generalisation
 from curta.runs.loop import Progress
 from curta.runs.run import Run
@@ -121,7 +122,7 @@ def test_when_each_seed_was_right_in_training_and_held_out_is_said(
         "seed 0: training at 99% exact match from step 10, held out not within 20 steps",
         "seed 1: training at 99% exact match from step 10, held out from step 20",
     ]
-    assert generalisation(run.folder) == told
+    assert generalisation(read_run(run.folder.path)) == told
     assert main(["evaluate", "run", "count=2"]) == 0
     out = capsys.readouterr().out
     report = run.folder.report.read_text()
