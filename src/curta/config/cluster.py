@@ -68,9 +68,6 @@ class Cluster:
             )
 
 
-FIELDS = tuple(field.name for field in dataclasses.fields(Cluster))
-
-
 def read(path: Path) -> dict[str, Any]:
     """Read the section `[cluster]` of a TOML file; UserError if there is none."""
     from curta.config.recipe import tables

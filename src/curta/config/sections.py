@@ -34,11 +34,11 @@ def form(value: object) -> str:
 
 
 LIST, TEXT, OTHER = FORMS = ("(list)", "(text)", "(other)")
-PATTERN = r"^[1-9][0-9]{0,5}([/x][1-9][0-9]{0,5})?$"
+SizeText = Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]{0,5}([/x][1-9][0-9]{0,5})?$")]
 """A size as a text: 50/25, 20x5."""
-_Size = Annotated[str, StringConstraints(pattern=PATTERN)]
 Size = Annotated[
-    Annotated[int, Ge(1), Le(DIGITS), Tag(OTHER)] | Annotated[_Size, Tag(TEXT)], Discriminator(form)
+    Annotated[int, Ge(1), Le(DIGITS), Tag(OTHER)] | Annotated[SizeText, Tag(TEXT)],
+    Discriminator(form),
 ]
 Sizes = Annotated[tuple[Size, ...], MinLen(1), MaxLen(ITEMS)]
 SizesOfEach = Annotated[
@@ -227,13 +227,8 @@ def check_sizes(field: str, sizes: SizesOfEach) -> None:
     """Raise UserError for a field with a size that is too large to evaluate."""
     for group in sizes.values() if isinstance(sizes, dict) else (sizes,):
         for size in group:
-            check_size(size, field)
-
-
-def check_size(size: int | str, field: str = "evaluation.digits") -> None:
-    """Raise UserError for a size that is too large to evaluate."""
-    digits = size_digits(size)
-    if max(digits) > DIGITS:
-        raise UserError(f"{field} {quoted(size)}: at most {DIGITS:,} digits")
-    if len(digits) > OPERANDS:
-        raise UserError(f"{field} {quoted(size)}: at most {OPERANDS:,} operands")
+            digits = size_digits(size)
+            if max(digits) > DIGITS:
+                raise UserError(f"{field} {quoted(size)}: at most {DIGITS:,} digits")
+            if len(digits) > OPERANDS:
+                raise UserError(f"{field} {quoted(size)}: at most {OPERANDS:,} operands")

@@ -17,7 +17,6 @@ Span = tuple[int, int]
 Digits = tuple[Annotated[int, Le(DIGITS)], Annotated[int, Le(DIGITS)]]
 Operands = tuple[Annotated[int, Le(OPERANDS)], Annotated[int, Le(OPERANDS)]]
 Place = Annotated[int, Ge(0), Le(INT32)]
-Drawn = Annotated[int, Ge(1), Le(DRAWN)]
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ class Task:
     All pairs are equally likely, unless `smallest_of` is set. A table replaces `digits`, `second`
     and `operands`; `special` must be 0.
     """
-    smallest_of: Drawn = 1
+    smallest_of: Annotated[int, Ge(1), Le(DRAWN)] = 1
     """In every second place of a batch, take the smallest last operand of so many drawn pairs.
 
     1: all pairs are equally likely. One in ten divisions up to 999 has a divisor below 100, with 16

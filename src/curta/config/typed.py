@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 Value = TypeVar("Value")
-Location = tuple[int | str, ...]
 
 adapter: Callable[[Any], Any] = cache(TypeAdapter)
 """The pydantic adapter of a dataclass, created once."""
