@@ -57,7 +57,7 @@ def test_a_first_program_is_written_that_passes_its_check(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["check", "--new", "double"]) == 0
-    assert "curta check double.py" in capsys.readouterr().out
+    assert "check double.py" in capsys.readouterr().out
     lines = (tmp_path / "double.py").read_text().splitlines()
     assert len(lines) < 30
     assert main(["check", "double.py"]) == 0

@@ -5,12 +5,14 @@ and a character that has no glyph is escaped wherever it comes from. Styles are 
 """
 
 import re
+import shutil
 import statistics
 import sys
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType
@@ -90,7 +92,9 @@ def notice(content: RenderableType | Table) -> None:
 
 def next_steps(*steps: tuple[str, str]) -> None:
     """Print what to do next: commands of `curta`, and what each does."""
-    command = " ".join(system.command())
+    called = system.command()
+    name = Path(called[0]).name
+    command = name if len(called) == 1 and shutil.which(name) else " ".join(called)
     widest = max(len(words) for words, _ in steps)
     notice(Text("Next:"))
     for words, about in steps:
