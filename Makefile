@@ -92,7 +92,7 @@ $(VENV)/dev: $(VENV)/base
 	@touch $@
 
 $(VENV)/docs: $(VENV)/base
-	$(PIP) --editable '.[docs,serve]'
+	$(PIP) --editable '.[docs]'
 	@touch $@
 
 $(VENV)/dist: $(BIN)/python
