@@ -48,8 +48,8 @@ INVALID = "invalid: "
 
 WILSON = "Single seed: 95 % Wilson interval of its share."
 BOOTSTRAP = (
-    f"Mean: 95 % bootstrap interval over seeds, {DRAWS:,} resamples; none for fewer than"
-    f" {TO_DRAW} seeds, or where all seeds agree."
+    f"Mean: 95 % bootstrap interval over seeds, {DRAWS:,} resamples; none below {TO_DRAW} seeds,"
+    " or if all agree."
 )
 
 Statistics = Mapping[str, Sequence[SliceStatistics]]
