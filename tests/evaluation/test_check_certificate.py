@@ -7,14 +7,22 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 import safetensors.numpy
 
+from curta.evaluation.check_certificate import Closure, RefusedError
 from curta.frontends import api
 from curta.frontends.cli import main
+from curta.problems.sizes import Sizes
+from curta.programs import PROGRAMS
+from curta.programs.machine import store
+from curta.programs.multiplication import in_base as multiplication_in_base
+from curta.programs.proof.closing import list_and_prove
 from curta.runs.run import Run
+from tests.programs.machine import machines
 from tests.runs.test_repair import FIELDS
 
 
@@ -46,7 +54,7 @@ def test_a_certificate_that_holds(certified: Run) -> None:
     first, second, last = text.splitlines()
     assert first.startswith("member 0 (seed 3): right on all 240 windows, by ")
     assert second.startswith("member 1 (seed 4): right on all 240 windows, by ")
-    assert last == "the list of windows is closed, as the certificate states"
+    assert last == "the list of windows is closed: replayed, 1 sweeps from all prompts"
 
 
 def change_weight(folder: Path) -> None:
@@ -75,6 +83,14 @@ def drop_window(folder: Path) -> None:
     def change(arrays: dict[str, np.ndarray]) -> None:
         for name, array in arrays.items():
             arrays[name] = np.delete(array, 7, axis=array.ndim - 1 if name != "rows" else 0)
+
+    change_windows(folder, change)
+
+
+def drop_transition(folder: Path) -> None:
+    def change(arrays: dict[str, np.ndarray]) -> None:
+        name = "closure luhn edges"
+        arrays[name] = np.delete(arrays[name], 20, axis=0)
 
     change_windows(folder, change)
 
@@ -108,6 +124,7 @@ def spoil_model(folder: Path) -> None:
         (change_weight, "refused: member 0: the margins are not those of these weights"),
         (change_target, "refused: member 0: the margins are not those of these weights"),
         (drop_window, "refused: 239 windows where certificate.json counts 240"),
+        (drop_transition, "refused: after '=' (equals): papers that the proof lacks"),
         (list_window_twice, "refused: a window is listed twice"),
         (count_wrong_windows, "member 1 is wrong on 0 windows, certificate.json counts 3"),
         (spoil_model, "refused: member 0 is wrong on "),
@@ -121,6 +138,91 @@ def test_one_that_was_changed(
     code, text = checked(folder)
     assert code == 1
     assert reason in text
+
+
+CLOSED = {
+    "subtraction": PROGRAMS["subtraction"],
+    "back": machines.back,
+    "double": machines.double,
+    "binary": PROGRAMS["binary"],
+    "multiplication": multiplication_in_base(3),
+}
+Evidence = dict[str, np.ndarray]
+Table = dict[tuple[int, ...], int]
+
+
+class Proved(NamedTuple):
+    """A closed list, and what shows it."""
+
+    machine: dict[str, Any]
+    table: Table
+    evidence: Evidence
+
+    def replay(self, table: Table | None = None, evidence: Evidence | None = None) -> int:
+        (form,) = self.machine["formats"].values()
+        machine = json.loads(json.dumps(self.machine))
+        closure = Closure(machine, form, table or self.table, self.evidence | (evidence or {}))
+        return closure.check()
+
+
+@pytest.fixture(scope="module", params=CLOSED)
+def proved(request: pytest.FixtureRequest) -> Proved:
+    of = CLOSED[request.param]
+    count = len(of.format.givens)
+    sizes = Sizes((1, 5), (1, 5), (count, count))
+    found = machines.made(of, sizes, problems=600)
+    lister = machines.lister(of, found)
+    _, closure = list_and_prove(lister, sizes, budget=60_000)
+    assert closure.closed, closure.obstacle
+    rows = map(tuple, lister.table.rows.tolist())
+    table = dict(zip(rows, lister.table.targets.tolist(), strict=True))
+    return Proved(store.dump(found.machine, found.windows), table, closure.evidence)
+
+
+def test_a_proof_is_replayed(proved: Proved) -> None:
+    keys = json.loads(proved.evidence["keys"].tobytes())["keys"]
+    assert proved.replay() == len(keys) > 0
+
+
+def test_a_list_that_lacks_a_window_is_refused(proved: Proved) -> None:
+    for row in [*proved.table][:: 1 + len(proved.table) // 7]:
+        lacking = {other: target for other, target in proved.table.items() if other != row}
+        with pytest.raises(RefusedError):
+            proved.replay(table=lacking)
+
+
+def test_a_proof_that_lacks_a_sweep_is_refused(proved: Proved) -> None:
+    content = json.loads(proved.evidence["keys"].tobytes())
+    for number in range(len(content["keys"])):
+        keys = content["keys"][:number] + content["keys"][number + 1 :]
+        text = json.dumps(content | {"keys": keys}).encode()
+        with pytest.raises(RefusedError):
+            proved.replay(evidence={"keys": np.frombuffer(text, np.uint8)})
+
+
+def test_a_proof_that_lacks_a_state_is_refused(proved: Proved) -> None:
+    """Of the prompts, whose language has no state that it could do without."""
+    edges, ends = proved.evidence["edges"], proved.evidence["ends"]
+    for state in np.unique(edges[edges[:, 0] == 0, :2], axis=0):
+        lacking = {
+            "edges": edges[
+                ~((edges[:, [0, 1]] == state) | (edges[:, [0, 3]] == state)).all(axis=1)
+            ],
+            "ends": ends[~(ends[:, :2] == state).all(axis=1)],
+        }
+        with pytest.raises(RefusedError):
+            proved.replay(evidence=lacking)
+
+
+def test_a_proof_without_a_cell_that_windows_see_is_refused(proved: Proved) -> None:
+    content = json.loads(proved.evidence["keys"].tobytes())
+    for number in range(len(content["cells"])):
+        cells = content["cells"][:number] + content["cells"][number + 1 :]
+        text = json.dumps(content | {"cells": cells}).encode()
+        letters = np.delete(proved.evidence["letters"], 2 + number, axis=1)
+        changed = {"keys": np.frombuffer(text, np.uint8), "letters": letters}
+        with pytest.raises(RefusedError):
+            proved.replay(evidence=changed)
 
 
 def test_on_the_command_line(

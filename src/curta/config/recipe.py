@@ -211,21 +211,6 @@ def check_consistency(recipe: Recipe) -> None:
 REPAIR_STEPS = 300
 """Steps of a round of repair; a fifth of the steps of a training if that is less."""
 
-RENAMED = {
-    "model.attending": "model.num_attention_layers",
-    "model.blocks": "model.num_layers",
-    "model.inject": "model.input_injection",
-    "model.key_value_heads": "model.num_kv_heads",
-    "model.kinds": "model.role_embeddings",
-    "model.loops": "model.num_recurrences",
-    "model.mlp_factor": "model.mlp_ratio",
-    "model.spelled": "model.compositional_embeddings",
-    "model.tied": "model.tie_embeddings",
-    "optimizer.momentum": "optimizer.beta1",
-    "training.loop_loss": "training.recurrence_loss",
-}
-"""Former names of fields."""
-
 _SHIPPED = Path(__file__).parent / "recipes"
 
 
@@ -304,14 +289,7 @@ def _validated(kind: type[Any], fields: Mapping[str, Any], where: str) -> Any:
             names = [f"{path[0]}.{field.name}" for field in dataclasses.fields(holder)]
         elif len(path) == 1:
             names = dict.fromkeys(name.partition(".")[0] for name in names)
-    raise field_error(first, where, field, names, unknown_field)
-
-
-def unknown_field(path: str, names: Iterable[str]) -> UserError:
-    """Return an error for a field that does not exist, with its new name or the nearest one."""
-    if path in RENAMED:
-        return UserError(f"{path} is called {RENAMED[path]} now")
-    return unknown("field", path, names, "curta show RECIPE --fields")
+    raise field_error(first, where, field, names, "curta show RECIPE --fields")
 
 
 def as_json(fields: Mapping[str, Any], where: str) -> str:

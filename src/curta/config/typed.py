@@ -114,19 +114,17 @@ def field_error(
     where: str,
     field: str,
     names: Iterable[str] = (),
-    unknown_field: Callable[[str, Iterable[str]], UserError] = lambda field, names: unknown(
-        "field", field, names
-    ),
+    lister: str = "",
 ) -> UserError:
     """Return an error for a user's field: where it is, which one, and what is allowed.
 
-    `names` are the fields that exist there.
+    `names` are the fields that exist there; `lister` is a command that lists them.
     """
     cause = error.get("ctx", {}).get("error")
     if isinstance(cause, UserError):
         return UserError(f"{where}: {cause}")
     if error["type"] in MISSPELT:
-        return UserError(f"{where}: {unknown_field(field, names)}")
+        return UserError(f"{where}: {unknown('field', field, names, lister)}")
     if error["type"] == "json_invalid":
         return UserError(f"{where}: it is nested too deeply, or its texts are no Unicode")
     if error["type"] == "missing":

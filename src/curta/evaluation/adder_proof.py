@@ -37,21 +37,22 @@ Doubles = Float[np.ndarray, "..."]
 UNDERFLOW = 2.0**-125
 """Absolute error where a result is so small that it underflows."""
 
-NEEDED = {
-    "qk_input": "positions",
-    "norm": "none",
-    "norm_placement": "pre",
-    "biases": (),
-    "tied_scale": True,
-    "num_layers": 1,
-    "num_attention_layers": 1,
-    "num_recurrences": 1,
-    "input_injection": "none",
-    "gated": False,
-    "causal": True,
-    "role_embeddings": False,
+NEEDED: dict[str, tuple[Any, ...]] = {
+    "qk_input": ("positions",),
+    "norm": ("none",),
+    "norm_placement": ("pre",),
+    "biases": ((),),
+    "tied_scale": (True,),
+    "num_layers": (1,),
+    "num_attention_layers": (1,),
+    "num_recurrences": (1,),
+    "input_injection": ("none",),
+    "gated": (False,),
+    "causal": (True,),
+    "activation": ("relu", "relu2"),
+    "role_embeddings": (False,),
 }
-"""Settings of the models that have a proof."""
+"""Settings of the models that have a proof, and that the AdderBoard's columns file supports."""
 
 PAIRS = np.array(list(combinations_with_replacement(range(10), 2)))
 """Unordered digits of a column: both operands have the same weight."""
@@ -194,11 +195,10 @@ def matrices_of(model: Transformer) -> AdderMatrices:
         raise UserError(f"no proof for {model.layout.title}: it needs layout 'columns'")
     if not isinstance(model.positions, CoupledSinusoidalEncoding):
         raise UserError("no proof for these positions: it needs 'coupled-sinusoidal'")
-    for field, needed in NEEDED.items():
-        if (value := getattr(model.config, field)) != needed:
-            raise UserError(f"no proof for model.{field} {value!r}: it needs {needed!r}")
-    if model.config.activation not in ("relu", "relu2"):
-        raise UserError(f"no proof for model.activation {model.config.activation!r}")
+    for field, supported in NEEDED.items():
+        if (value := getattr(model.config, field)) not in supported:
+            needed = " or ".join(map(repr, supported))
+            raise UserError(f"no proof for model.{field} {value!r}: it needs {needed}")
     characters, layer, config = _characters(model), _matrices(model), model.config
     values = product(characters, layer.value)
     features = [slice(n, n + config.head_dim) for n in range(0, config.width, config.head_dim)]

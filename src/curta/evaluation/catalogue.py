@@ -23,17 +23,8 @@ from curta.layouts.texts import sources, unchanging
 from curta.problems import task_sizes
 from curta.problems.problem import Problem
 from curta.programs.machine import Program
-from curta.programs.proof.closing import prove
-from curta.programs.proof.listing import DELTA, Lister, list_windows
-
-FIRST = 60_000
-"""Tokens of the list with which a proof begins."""
-
-SECONDS = 10.0
-"""Of the thread, for the proof of each operator; what is not proved by then is given up."""
-
-ROWS = 90.0
-"""The same, with a long list, for programs that write rows."""
+from curta.programs.proof.closing import list_and_prove
+from curta.programs.proof.listing import DELTA, Lister
 
 STRANGE = 20
 """Problems that cannot be written which are named one by one."""
@@ -80,7 +71,7 @@ def of_task(recipe: Recipe, layout: ProgramLayout, task: Task) -> WindowCatalogu
         return _list(layout, program, task, budget)
     # All that a list follows from, as a hash.
     machine, identity = layout.machine, (program.name, program.base, program.file)
-    origin = (identity, task.operator, task_sizes.sizes(task), budget, FIRST, SECONDS)
+    origin = (identity, task.operator, task_sizes.sizes(task), budget)
     key = hashlib.sha256(repr((origin, machine.tokens, machine.roles, layout.windows)).encode())
     for source in sources():
         key.update(source.read_bytes())
@@ -94,22 +85,11 @@ def of_task(recipe: Recipe, layout: ProgramLayout, task: Task) -> WindowCatalogu
 
 
 def _list(layout: ProgramLayout, program: Program, task: Task, budget: int) -> WindowCatalogue:
-    """List the windows, and try to prove that there are no others.
-
-    A proof completes a short list by itself; where there is none, the list is made long. Programs
-    that write rows are tried again then: a window that was not recorded may not occur.
-    """
+    """List the windows, and try to prove that there are no others."""
     assert layout.recorder is not None
     vocabulary = layout.recorder.vocabularies[task.operator]
     lister = Lister(program, layout.machine, layout.windows, vocabulary)
-    listing = list_windows(lister, task_sizes.sizes(task), budget=min(FIRST, budget))
-    closure = prove(lister, SECONDS)
-    if not closure.closed and budget > FIRST:
-        listing = list_windows(
-            lister, task_sizes.sizes(task), seed=1, budget=lister.tokens + budget
-        )
-        if closure.rows:
-            closure = prove(lister, ROWS)
+    listing, closure = list_and_prove(lister, task_sizes.sizes(task), budget)
     table = lister.table
     summary = OperatorListing(
         windows=len(table),

@@ -262,16 +262,18 @@ class Closure:
         letters = [tuple(row) for row in evidence["letters"].tolist()]
         self.blank = (-1,) * (2 + len(self.place))
         self.letters = Numbers(letters)
-        numbers = range(1 + max(key["language"] for key in keys["keys"]))
-        edges, ends = evidence["edges"].tolist(), evidence["ends"].tolist()
+        # Blank columns lie around every line, so any number of them is read at either end.
+        blank, at_end = self.letters[self.blank], evidence["ends"].tolist()
+        edges = evidence["edges"].tolist() + [(at, q, None, q) for at, q, _ in at_end]
         languages = [
             Automaton(
-                [(q, self.letters[letters[x]], to) for at, q, x, to in edges if at == n],
-                [q for at, q, kind in ends if at == n and kind == 0],
-                [q for at, q, kind in ends if at == n and kind == 1],
+                [(q, blank if x is None else self.letters[letters[x]], to)
+                 for at, q, x, to in edges if at == n],
+                [q for at, q, kind in at_end if at == n and kind == 0],
+                [q for at, q, kind in at_end if at == n and kind == 1],
             )
-            for n in numbers
-        ]
+            for n in range(1 + max(key["language"] for key in keys["keys"]))
+        ]  # fmt: skip
         self.languages = {}
         for key in keys["keys"]:
             known = tuple(sorted(((roles[r], tuple(m)), t) for (r, m), t in key["everywhere"]))
@@ -411,7 +413,10 @@ class Closure:
             languages.add(self.languages.get((pen, known, fed)))
         for language in languages:
             if not (language or Automaton([], [], [])).contains(papers):
-                raise RefusedError(f"after {self.tokens[token]}: papers that the proof lacks")
+                t = self.tokens[token]
+                raise RefusedError(
+                    f"after {t['symbol']!r} ({t['role']}): papers that the proof lacks"
+                )
 
     def moved(self, token: int, papers: Automaton) -> Automaton:
         """Return papers seen from where the pen is when it has moved with a token."""
@@ -506,13 +511,13 @@ class Closure:
 
         def column(token: int, back: int, letter: int, then: int) -> tuple[int, int, int]:
             """Return the pen's token when a column is left, the rear, and the column then."""
-            x, seen, past = self.letters.things[letter], views.things[then], rears.things[back]
+            x, past, coming = self.letters.things[letter], rears.things[back], views.things[then]
             if token == -1:
-                return seen[0], rear(x) if seen[0] >= 0 else nothing, letter
+                return coming[0], rear(x) if coming[0] >= 0 else nothing, letter
             if token < -1:
                 return token, nothing, letter
             here = [x[0], -1, *x[2:]]
-            squares = here, seen, past, values
+            squares = here, coming, past, values
             for _ in range(len(self.wide) + 1):
                 at, look = looks[self.role(token)]
                 if at:
@@ -532,15 +537,15 @@ class Closure:
 
         memo = dict[Any, Any]()
         states = Numbers([(q, blank, -1, nothing) for q in words.first])
-        edges, number = [], 0
+        edges, number = list[tuple[int, int, int]](), 0
         while number < len(states):
-            q, seen, token, back = states.things[number]
-            for x, to in after.get(q, {}).get(seen, ()):
+            q, seen, pen, past = states.things[number]
+            for letter, to in after.get(q, {}).get(seen, ()):
                 for then in after.get(to, ()):
-                    if (case := (token, back, x, then)) not in memo:
+                    if (case := (pen, past, letter, then)) not in memo:
                         memo[case] = column(*case)
-                    pen, rest, written = memo[case]
-                    edges.append((number, written, states[to, then, pen, rest]))
+                    holds, rest, left = memo[case]
+                    edges.append((number, left, states[to, then, holds, rest]))
             number += 1
         # papers on which the sweep has ended, those together that have the same next key
         events: dict[int, set[int]] = {}

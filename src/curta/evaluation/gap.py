@@ -71,8 +71,11 @@ def can_be_known(layout: Layout, task: Task) -> bool:
     return task.rows > 0
 
 
-def measure(models: Models, task: Task, problems: TrainedAndHeldOut) -> Gap:
-    """Return the gap of every member on these problems."""
+def measure(models: Models, recipe: Recipe, task: Task) -> list[Gap]:
+    """Return the gap of every member on a task; empty where problems cannot be told apart."""
+    problems = known_problems(recipe, models.layout, task, models.seeds)
+    if problems is None:
+        return []
     every = [*chain.from_iterable(problems.trained), *problems.held_out]
     bounds = scoring.room_for(models, every)
     trained = _share(own_exact_match(models, problems.trained, bounds))
@@ -80,7 +83,7 @@ def measure(models: Models, task: Task, problems: TrainedAndHeldOut) -> Gap:
     twins = _share(scoring.exact_match(models, problems.twins, bounds)) if problems.twins else None
     pairs = zip(trained.exact_match, held_out.exact_match, strict=True)
     gap = [round(ours - other, 6) for ours, other in pairs]
-    return Gap(task.operator, describe_range(task), trained, held_out, gap, twins)
+    return [Gap(task.operator, describe_range(task), trained, held_out, gap, twins)]
 
 
 def own_exact_match(

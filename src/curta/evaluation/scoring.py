@@ -40,7 +40,6 @@ CHARACTERS = 60
 TOGETHER = 1 << 20
 """Tokens of texts that are looked up at once, approximately."""
 
-
 BUDGET = 1 << 17
 """Query-key pairs in one pass: more do not fit into the processor's caches.
 

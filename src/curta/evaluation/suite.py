@@ -3,13 +3,11 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 from curta.config import sections
 from curta.config.errors import UserError
 from curta.config.recipe import Recipe, changed_evaluation
-from curta.config.task import Task
 from curta.evaluation import exact_match, gap
 from curta.evaluation.evaluation_set import size_name, within
 from curta.evaluation.results import Evaluation, Gap, Grid, SliceResult, UnevaluatedSize
@@ -57,48 +55,6 @@ def settings_of(
     return settings
 
 
-class SuiteParts(NamedTuple):
-    """The parts of an evaluation that can be stored separately: a function for each, by name."""
-
-    sizes: dict[str, dict[int | str, tuple[str, Find]]]
-    """By operator and size."""
-    held_out: dict[str, Find]
-    gaps: dict[str, Find]
-    grids: dict[str, dict[str, Find]]
-    """The rows of each operator's grid."""
-
-
-def _parts(recipe: Recipe, models: Models, settings: sections.EvaluationSettings) -> SuiteParts:
-    with_settings = replace(recipe, evaluation=settings)
-
-    def find_gap(task: Task) -> list[Gap]:
-        problems = gap.known_problems(with_settings, models.layout, task, models.seeds)
-        return [] if problems is None else [gap.measure(models, task, problems)]
-
-    sizes: dict[str, dict[int | str, tuple[str, Find]]] = {}
-    held_out, gaps = dict[str, Find](), dict[str, Find]()
-    for task in recipe.tasks:
-        operator = task.operator
-        sizes[operator] = {
-            size: (
-                size_name(operator, size),
-                partial(exact_match.lengths, models, operator, size, settings),
-            )
-            for size in settings.sizes(operator)
-        }
-        if task.held_out:
-            held_out[f"{operator}, held out"] = partial(
-                exact_match.held_out, models, task, _watched(recipe), settings
-            )
-        if models.seeds and gap.can_be_known(models.layout, task):
-            gaps[f"{operator}, trained on and held out"] = partial(find_gap, task)
-    paired = _operators(recipe, "grid", settings.grid, lambda operation: operation.least == 2)
-    grids: dict[str, dict[str, Find]] = {
-        operator: {**exact_match.grid_rows(models, operator, settings)} for operator in paired
-    }
-    return SuiteParts(sizes, held_out, gaps, grids)
-
-
 def evaluate(
     recipe: Recipe,
     models: Models,
@@ -114,12 +70,12 @@ def evaluate(
     a recipe without operators of two operands.
     """
     tabled = _operators(recipe, "table", settings.table, lambda operation: operation.takes(2))
-    suite = _parts(recipe, models, settings)
+    paired = _operators(recipe, "grid", settings.grid, lambda operation: operation.least == 2)
+    grid_rows = {name: exact_match.grid_rows(models, name, settings) for name in paired}
 
-    def results(by_name: Mapping[str, Find]) -> Iterator[Any]:
-        for name, find in by_name.items():
-            say(name)
-            yield keep(name, find)
+    def measure(name: str, find: Find) -> Any:
+        say(name)
+        return keep(name, find)
 
     lengths, unevaluated = list[SliceResult](), list[UnevaluatedSize]()
     for task in recipe.tasks:
@@ -127,27 +83,29 @@ def evaluate(
         # that is shorter than any of training says nothing of longer ones.
         reasons = dict[tuple[int, ...], str]()
         fewest, most = task_sizes.span(task)[0], task_sizes.widest(task)
-        for size, (name, find) in suite.sizes[task.operator].items():
+        for size in settings.sizes(task.operator):
             digits = as_size(size, task.operator)
             shorter = [reason for other, reason in reasons.items() if within(other, digits)]
             reason = shorter[-1] if shorter and not within(digits, most) else ""
             if reason and not settings.all_sizes:
                 unevaluated.append(UnevaluatedSize(task.operator, str(size), max(digits), reason))
             else:
-                say(name)
-                rows: list[SliceResult] = keep(name, find)
+                find = partial(exact_match.lengths, models, task.operator, size, settings)
+                rows: list[SliceResult] = measure(size_name(task.operator, size), find)
                 lengths += rows
                 wrong = min(digits) >= fewest and not any(any(row.exact_match) for row in rows)
                 reason = f"every seed is wrong on every problem at {size} digits" if wrong else ""
             reasons[digits] = reason
-    for rows in results(suite.held_out):
-        lengths += rows
+    for task in recipe.tasks:
+        if task.held_out:
+            find = partial(exact_match.held_out, models, task, _watched(recipe), settings)
+            lengths += measure(f"{task.operator}, held out", find)
 
     grids = list[Grid]()
-    for operator, by_name in suite.grids.items():
+    for operator, by_name in grid_rows.items():
         cells = list[exact_match.GridRow]()
-        for row in results(by_name):
-            cells.append(row)
+        for name, find_row in by_name.items():
+            cells.append(measure(name, find_row))
             grid = exact_match.grid(operator, settings, cells)
             show_grid(grid)
         grids.append(grid)
@@ -164,13 +122,18 @@ def evaluate(
         for size in settings.sizes(task.operator)[:1]
         for example in exact_match.examples(models, task.operator, size, settings)
     ]
+    gaps, with_settings = list[Gap](), replace(recipe, evaluation=settings)
+    for task in recipe.tasks:
+        if models.seeds and gap.can_be_known(models.layout, task):
+            find_gap = partial(gap.measure, models, with_settings, task)
+            gaps += measure(f"{task.operator}, trained on and held out", find_gap)
     return Evaluation(
         seed=settings.seed,
         lengths=lengths,
         grids=tuple(grids),
         tables=tuple(tables),
         examples=examples,
-        gaps=tuple(chain.from_iterable(results(suite.gaps))),
+        gaps=tuple(gaps),
         splits=tuple(_splits(recipe, models, settings)),
         unevaluated=tuple(unevaluated),
     )

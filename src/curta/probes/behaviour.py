@@ -68,9 +68,7 @@ class SingleDigits(TaskProbe):
     summary: ClassVar[str] = "all problems of two single digits"
     scope: ClassVar[str] = "operations of two numbers in base ten"
     columns: ClassVar = ("operator", "problems", *STATISTICS, "missed")
-    shows: ClassVar = (
-        "Share of the members that write each problem of two single digits without an error."
-    )
+    shows: ClassVar = "Share of the members that are right on each problem of two digits."
 
     @classmethod
     def about(cls, task: Task) -> bool:
@@ -100,10 +98,7 @@ class Commutativity(TaskProbe):
     summary: ClassVar[str] = "the same answer whichever operand stands first"
     scope: ClassVar[str] = "operations of two numbers whose order makes no difference"
     columns: ClassVar = ("operator", "digits", "pairs", "answers", *STATISTICS)
-    shows: ClassVar = (
-        "Share of pairs of problems, one the other turned round, whose answers are the same,"
-        " and right."
-    )
+    shows: ClassVar = "Share of pairs of mirrored problems whose answers are the same, and right."
 
     count: int = option(50, "pairs of each size")
     seed: int = seed_option("seed of the pairs")
@@ -145,12 +140,10 @@ class Commutativity(TaskProbe):
 @dataclass(frozen=True)
 class Patterns(TaskProbe):
     name: ClassVar[str] = "patterns"
-    summary: ClassVar[str] = "named problems, each telling in its own way"
+    summary: ClassVar[str] = "named problems, each a special case"
     scope: ClassVar[str] = "operations that name such problems"
     columns: ClassVar = ("operator", "pattern", "problem", "truth", "right", "answers")
-    shows: ClassVar = (
-        "What each member answers to each named problem: right, wrong, or not to be asked."
-    )
+    shows: ClassVar = "Each member's answer to each named problem: right, wrong, or no room for it."
 
     @classmethod
     def about(cls, task: Task) -> bool:
@@ -441,9 +434,7 @@ class Recurrences(TaskProbe):
         " longest digit count in training and at one and a half and two times that."
     )
 
-    most: int = option(
-        32, "greatest number of recurrences; those asked are 1, 2, 4, ...", most=LAYERS
-    )
+    most: int = option(32, "greatest number of recurrences; 1, 2, 4, ... are tried", most=LAYERS)
     count: int = option(100, "random problems of each digit count")
     seed: int = seed_option()
 

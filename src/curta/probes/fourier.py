@@ -77,7 +77,7 @@ class Fourier(Probe):
     summary: ClassVar[str] = "the frequencies of the vectors of residues, of neurons and logits"
     scope: ClassVar[str] = "sums and differences modulo a number"
 
-    top: int = option(5, "how many of the largest frequencies are told")
+    top: int = option(5, "how many of the largest frequencies are reported")
 
     @classmethod
     def about(cls, task: Task) -> bool:

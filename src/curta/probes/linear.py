@@ -75,7 +75,7 @@ class Linear(TaskProbe):
     )  # fmt: skip
     shows: ClassVar = (
         "The carry into each digit, read by a linear probe from the state where the digit is"
-        " asked for: accuracy on other problems, and accuracy less that of the control task."
+        " predicted: accuracy on other problems, and accuracy less that of the control task."
         " Median of the members."
     )
 

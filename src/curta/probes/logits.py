@@ -91,7 +91,7 @@ class Top(Probe):
         context = "the true text before it" if question.config.causal else f"{prompt_text} alone"
         shows = (
             f"The {self.k} likeliest tokens at each position of {whole}, given {context}."
-            " Shown are those that the model is asked for."
+            " Only positions that the model must predict are shown."
         )
         names = [f"{quantity} {rank}" for rank in ranks for quantity in ("top", "p")]
         columns = ("member", "index", "true", "scored", "entropy", *names)

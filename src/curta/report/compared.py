@@ -18,7 +18,7 @@ RangeCurve = dict[int, Range]
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparisonData:
     """A comparison as read from its folder, with the run of every row that has begun."""
 
     results: ComparisonResults
@@ -72,7 +72,7 @@ class Compared:
         return [fmean([*finite(values), *zeros]) for values in by_member(side) if finite(values)]
 
 
-def read_comparison(folder: Path) -> Compared:
+def read_comparison(folder: Path) -> ComparisonData:
     """Read the folder of a comparison."""
     results = folders.read_comparison(folder)
     return compared_of(results, {row.name: folder / row.run for row in results.rows})
@@ -80,13 +80,15 @@ def read_comparison(folder: Path) -> Compared:
 
 def compared_of(
     results: ComparisonResults, folders: Mapping[str, Path], evaluation: str = ""
-) -> Compared:
+) -> ComparisonData:
     """Return the results of a comparison with its runs; a run that has not begun is left out.
 
     Runs show the recipe's evaluation, or the further evaluation of the given name.
     """
     begun = {name: path for name, path in folders.items() if (path / "run.json").exists()}
-    return Compared(results, {name: read_run(path, evaluation) for name, path in begun.items()})
+    return ComparisonData(
+        results, {name: read_run(path, evaluation) for name, path in begun.items()}
+    )
 
 
 def evaluated_sizes(row: ComparisonRow) -> list[SliceSummary | UnevaluatedSize]:

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from curta.evaluation.results import SliceSummary
 from curta.report.compared import (
-    Compared,
+    ComparisonData,
     compared_of,
     hardest,
     read_comparison,
@@ -73,7 +73,7 @@ def write_together(
     return write_page(folder, render_comparison(compared, drawn, reports, work), drawn)
 
 
-def draw_comparison(compared: Compared) -> dict[str, Markup]:
+def draw_comparison(compared: ComparisonData) -> dict[str, Markup]:
     """Return the figures for which there is data, by the names of their files."""
     return {
         name: svg_element(
@@ -84,7 +84,7 @@ def draw_comparison(compared: Compared) -> dict[str, Markup]:
 
 
 def render_comparison(
-    compared: Compared,
+    compared: ComparisonData,
     drawn: Mapping[str, Markup],
     reports: Mapping[str, RunReport],
     work: PagePart,
@@ -143,7 +143,7 @@ def _exact_match(row: ComparisonRow, operator: str, size: str) -> Range | str:
     return reason or (MISSING if row.lengths else STATES[row.status])
 
 
-def _slices(compared: Compared) -> dict[str, Any] | None:
+def _slices(compared: ComparisonData) -> dict[str, Any] | None:
     """Return by operator and entry a row for each slice; one row where all slices are equal.
 
     A row is the slice's name, the problems of its largest size, and a range or reason per size.
@@ -176,7 +176,7 @@ def _slices(compared: Compared) -> dict[str, Any] | None:
     return {"present": present, "tables": tables}
 
 
-def _differences(compared: Compared) -> dict[str, Any] | None:
+def _differences(compared: ComparisonData) -> dict[str, Any] | None:
     """Return the fields in which recipes differ, with each run's value; None for a single run."""
     recipes = {name: recipe_fields(run.recipe) for name, run in compared.runs.items()}
     if len(recipes) < 2:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from curta.probes.pictures import heat
 from curta.report import charts, figures
-from curta.report.compared import Compared, RangeCurve, by_digits, by_step, evaluated_sizes
+from curta.report.compared import ComparisonData, RangeCurve, by_digits, by_step, evaluated_sizes
 from curta.report.summary import range_of
 from curta.runs.info import ComparisonRow
 
@@ -41,7 +41,7 @@ RowValue = Callable[[ComparisonRow], Any]
 """The value against which a row is drawn."""
 
 
-def draw_all(compared: Compared) -> dict[str, Figure]:
+def draw_all(compared: ComparisonData) -> dict[str, Figure]:
     """Return the figures for which there is data, by the names of their files."""
     drawn, swept = dict[str, Any](), compared.results.swept
     evaluated = any(row.lengths for row in compared.rows)
@@ -67,7 +67,7 @@ def draw_all(compared: Compared) -> dict[str, Figure]:
 # Entries side by side.
 
 
-def learning(compared: Compared) -> Figure:
+def learning(compared: ComparisonData) -> Figure:
     """Draw loss and exact match on training problems by step, a row of panels per entry."""
 
     def by_entry(key: figures.Measured) -> dict[str, RangeCurve]:
@@ -94,7 +94,7 @@ def learning(compared: Compared) -> Figure:
     return figure
 
 
-def lengths(compared: Compared, operator: str) -> Figure:
+def lengths(compared: ComparisonData, operator: str) -> Figure:
     """Draw exact match in the hardest slice by operand length, a panel per entry.
 
     Crosses mark lengths without positions in an entry's models. The shared axis begins at the
@@ -179,19 +179,19 @@ def _two_columns(count: int, sharey: Literal["all", "col"]) -> tuple[Figure, lis
 # Swept values.
 
 
-def by_size(compared: Compared) -> Figure:
+def by_size(compared: ComparisonData) -> Figure:
     """Draw against the number of parameters; fields that do not change it tell series apart."""
     apart = [path for path in compared.results.swept if _weightless(compared, path)]
     return _against(compared, "parameters of the model", lambda row: row.parameters, apart)
 
 
-def by_value(compared: Compared, path: str) -> Figure:
+def by_value(compared: ComparisonData, path: str) -> Figure:
     """Draw against one swept value; all other swept fields tell series apart."""
     apart = [other for other in compared.results.swept if other != path]
     return _against(compared, path, lambda row: row.changes[path], apart)
 
 
-def _against(compared: Compared, label: str, value: RowValue, apart: Sequence[str]) -> Figure:
+def _against(compared: ComparisonData, label: str, value: RowValue, apart: Sequence[str]) -> Figure:
     """Draw final loss and exact match, in-distribution and out-of-distribution, against a value.
 
     Every member is a point. A line joins the medians where values have an order; there are no
@@ -257,7 +257,7 @@ def _series(rows: Sequence[ComparisonRow], apart: Sequence[str]) -> dict[str, li
     return series if len(series) <= len(SERIES) else {"": list(rows)}
 
 
-def _weightless(compared: Compared, path: str) -> bool:
+def _weightless(compared: ComparisonData, path: str) -> bool:
     """Return whether runs that differ in this field alone have the same number of parameters."""
     sizes: dict[str, set[int | None]] = {}
     for row in compared.rows:
@@ -327,7 +327,7 @@ class PhaseMap(NamedTuple):
     cells: list[list[list[float]]]  # lines columns members
 
 
-def phase_map(compared: Compared) -> PhaseMap | None:
+def phase_map(compared: ComparisonData) -> PhaseMap | None:
     """Return the map of a comparison; None unless exactly two things are varied.
 
     Lines are the entries that are swept alike, or the values of the first field; columns are the

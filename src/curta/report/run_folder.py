@@ -78,15 +78,20 @@ class RunData:
         """Whether there are several members, and so a median."""
         return len(self.info.seeds) > 1
 
+    @property
+    def tasks(self) -> list[dict[str, Any]]:
+        """The task tables of the recipe; none if it is not valid TOML."""
+        tasks = self._fields.get("task", [])
+        return tasks if isinstance(tasks, list) else [tasks]
+
     @cached_property
     def trained(self) -> dict[str, Trained]:
         """The training problems by operator; run.json has only the widest range of all operators.
 
         A recipe omits `second` and `operands` where they are the default.
         """
-        tasks = self._fields.get("task", [])
         by_operator = dict[str, Trained]()
-        for task in tasks if isinstance(tasks, list) else [tasks]:
+        for task in self.tasks:
             if "values" in task:
                 low, high = (len(str(value)) for value in task["values"])
                 trained = Trained((low, high), (low, high), None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import cycle
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING
 from curta.config.table import sized
 from curta.evaluation.results import HELD_OUT, TRAINED, operator_and_curve
 from curta.report import figures
-from curta.runs.folders import Folder
+from curta.report.run_folder import RunData
 from curta.runs.info import Metric
 
 if TYPE_CHECKING:
@@ -69,27 +68,25 @@ def by_measure(lines: Sequence[Metric]) -> dict[str, dict[str, Members]]:
     return by_operator
 
 
-def generalisation(folder: Folder) -> list[str]:
+def generalisation(run: RunData) -> list[str]:
     """Return for each operator and seed the step from which it is right in training, and held out.
 
     That is the first step with at least `GENERALISED` exact match on the watched problems
     (`training.evaluate_every`), or on validation problems if these are held out. Empty if neither
     was recorded.
     """
-    metrics, seeds = folder.read_metrics(), folder.read_info().seeds
-    try:
-        tasks = tomllib.loads(folder.read_recipe_text()).get("task", {})
-    except tomllib.TOMLDecodeError:  # a report is written of a damaged recipe too
-        tasks = {}
-    tasks = tasks if isinstance(tasks, list) else [tasks]
     sides_of = {
         f"{operator}: ": [by_kind[TRAINED], by_kind[HELD_OUT]]
-        for operator, by_kind in by_measure(metrics).items()
+        for operator, by_kind in by_measure(run.metrics).items()
         if HELD_OUT in by_kind
     }
-    if not sides_of and all(task.get("held_out") or task.get("rows") for task in tasks):
+    if (
+        not sides_of
+        and run.tasks
+        and all(task.get("held_out") or task.get("rows") for task in run.tasks)
+    ):
         sides: list[Members] = [{}, {}]
-        for line in metrics:
+        for line in run.metrics:
             if line.validation_exact_match is not None and line.exact_match is not None:
                 sides[0].setdefault(line.member, {})[line.step] = line.exact_match
                 sides[1].setdefault(line.member, {})[line.step] = line.validation_exact_match
@@ -106,6 +103,6 @@ def generalisation(folder: Folder) -> list[str]:
         f"{operator if several else ''}seed {seed}: training at {goal}"
         f" {since(trained[member])}, held out {since(held_out[member])}"
         for operator, (trained, held_out) in sides_of.items()
-        for member, seed in enumerate(seeds)
+        for member, seed in enumerate(run.info.seeds)
         if member in trained and member in held_out
     ]

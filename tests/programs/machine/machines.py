@@ -133,6 +133,33 @@ def greatest(paper: Paper, first: list[int], *more: list[int]) -> None:
     paper.end()
 
 
+@program(
+    "double",
+    axes=("place", "row"),
+    prompt=(
+        Given("number", "place", base=3),
+        Sign("*", everywhere=("place", "row")),
+        Given("times", "row", base=2, everywhere=("place",), high_first=True),
+        Sign("=", at={"row": 1}),
+    ),
+    answer=Answer("answer", base=3),
+    truth=lambda number, times: number << len(f"{times:b}"),
+)
+def double(paper: Paper, number: list[int], times: list[int]) -> None:
+    """A number doubled as often as another one has digits, a row each, with one place more."""
+    for digit in reversed(times):
+        carry, row = 0, []
+        for x in [*number, 0]:
+            carry, low = divmod(2 * x + carry, 3)
+            row.append(low)
+            paper.move(place=+1).write("number", low)
+        number = row
+        paper.home("place").move(place=-1, row=+1).write("turn", "!" if digit else "?")
+    for digit in number:
+        paper.move(place=+1).write("answer", digit)
+    paper.end()
+
+
 class Made(NamedTuple):
     machine: Machine
     windows: Windows

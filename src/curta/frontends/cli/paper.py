@@ -339,6 +339,10 @@ def check_lines(check: "ProgramCheck", train: str) -> Iterator[Text]:
             f" problems need tokens that training never shows: {advice}",
             style="yellow",
         )
+    if check.closed:
+        yield Text("  certificate: closes: no text of any length has other windows", style="green")
+    elif check.closed is not None:
+        yield Text(f"  certificate: stays saturated: {check.obstacle}", style="yellow")
     reasons = [
         *["it writes different texts for the same problem"] * bool(check.unstable),
         *["some answers are wrong"] * bool(check.wrongs),

@@ -149,11 +149,13 @@ def watching(recipe: Recipe) -> dict[str, str]:
     """Return the settings by which a training of the recipe can be watched as it learns."""
     training = recipe.training
     every = max(10, training.steps // MOMENTS // 10 * 10)
+    own = recipe.evaluation.named
+    named = list(dict.fromkeys([*own, *problems(recipe)]))[: max(PROBLEMS, len(own))]
     return {
         "training.validate_every": str(training.validate_every or every),
         "training.checkpoint_every": str(min(training.checkpoint_every, every)),
         "training.named_at_checkpoints": "true",
-        "evaluation.named": format_value(list(recipe.evaluation.named) or problems(recipe)),
+        "evaluation.named": format_value(named),
     }
 
 

@@ -38,7 +38,7 @@ class WindowFactor(NamedTuple):
     def of(cls, name: str, values: Codes) -> WindowFactor:
         """Return the factor of whole numbers.
 
-        >>> Factor.of("sum", np.array([7, 3, 7]))[1:3]
+        >>> WindowFactor.of("sum", np.array([7, 3, 7]))[1:3]
         (array([1, 0, 1]), ['3', '7'])
         """
         every, codes = np.unique(values, return_inverse=True)
@@ -48,7 +48,7 @@ class WindowFactor(NamedTuple):
 def together(*factors: WindowFactor) -> WindowFactor:
     """Return the groups in which all factors agree.
 
-    >>> x, y = Factor.of("a", np.array([0, 0, 1])), Factor.of("b", np.array([5, 6, 6]))
+    >>> x, y = WindowFactor.of("a", np.array([0, 0, 1])), WindowFactor.of("b", np.array([5, 6, 6]))
     >>> together(x, y).codes.tolist()
     [0, 1, 2]
     """
@@ -65,7 +65,8 @@ def explained(values: NeuronValues, factor: WindowFactor) -> float:
 
     1, 1, 3, 7 in two groups of two have means 1 and 5, and a variance of 4 out of 6 between them.
 
-    >>> round(explained(np.array([1.0, 1, 3, 7]), Factor.of("half", np.array([0, 0, 1, 1]))), 4)
+    >>> half = WindowFactor.of("half", np.array([0, 0, 1, 1]))
+    >>> round(explained(np.array([1.0, 1, 3, 7]), half), 4)
     0.6667
     """
     counts, means = group_means(values, factor.codes)
@@ -136,7 +137,7 @@ def carried(x: WindowFactor, y: WindowFactor, next_digits: Codes) -> WindowFacto
     Returns the borrow if it is x - y or one less. None if it is neither, and in base 2, where any
     digit is one or the other.
 
-    >>> x, y = Factor.of("x", np.array([5, 9, 5])), Factor.of("y", np.array([7, 9, 3]))
+    >>> x, y = WindowFactor.of("x", np.array([5, 9, 5])), WindowFactor.of("y", np.array([7, 9, 3]))
     >>> carry = carried(x, y, np.array([3, 8, 8]))
     >>> carry.name, carry.digits.tolist()
     ('carry', [1, 0, 0])

@@ -131,6 +131,10 @@ class ProgramCheck:
     growing: tuple[GrowingTokens, ...]
     unstable: tuple[int, ...] | None
     """A problem for which two recordings differ, if any."""
+    closed: bool | None = None
+    """Whether a list of windows was proved to hold all that can occur; None: it was not tried."""
+    obstacle: str = ""
+    """What keeps it from being proved, and how others cured it."""
 
     @property
     def learnable(self) -> bool:
@@ -164,6 +168,8 @@ class ProgramCheck:
             ],
             "growing": [vars(growing) for growing in self.growing],
             "unstable": self.unstable,
+            "closed": self.closed,
+            "obstacle": self.obstacle,
         }
 
 

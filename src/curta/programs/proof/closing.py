@@ -16,12 +16,24 @@ languages behind it: all differences that borrow at their last place, and all ot
 the second sweep see the first one's digits only, so of the columns the operands are dropped, and
 states that now have the same futures are merged. Both end with `$`: 2,997 windows.
 
+**Rows.** A program may move forward along other axes. Then a column is what stands there on the
+pen's own line and on those that windows can still see, by its distance from the pen, and a move to
+the next line shifts it. An operand along such an axis comes into sight a digit a line: any digit
+that may follow. There is no end of rows, so papers that come to a key again are widened
+(`Words.widen`) until nothing changes. Papers may be in a language then that no program writes: a
+window that is met on them alone is recorded in no problem and stays open, and nothing is proved.
+So a list that closes holds all windows that occur, and no others, as each was recorded.
+
+**Multiplication.** Behind each `|` the paper is one of a few kinds of lines of pairs, a digit of
+`a` and one of the last sum: twenty sweeps, by the digit of `b` that is next, meet 3,617 windows.
+
 **What it rests on.** A program writes after a window what it wrote after the same window in the
 recorded problems, at every size: that no two recorded texts disagree is checked. Prompts are those
 of the format, with operands of any length; a problem that has no answer (`refuse`) counts as well.
-What the method does not model is given up with its reason: moves along a second axis, windows that
-reach further than one column, marks of home among the operands. A listed window that no sweep met
-would be an error of this argument or of its code; then nothing is proved.
+What the method does not model is given up with its reason (`CURES`): moves back or home along a
+second axis, windows that reach further than one column, marks of home among the operands, any
+number of operands. A listed window that no sweep met would be an error of this argument or of its
+code; then nothing is proved.
 """
 
 import json
@@ -34,17 +46,43 @@ from typing import NamedTuple
 
 import numpy as np
 
+from curta.problems.sizes import Sizes
 from curta.programs.machine.prompt import Format
-from curta.programs.proof.listing import Lister, Operands
-from curta.programs.proof.prompts import Cell, Paper, Prompts, State, UnprovableError, cell_at
+from curta.programs.proof.listing import Lister, Listing, Operands, list_windows
+from curta.programs.proof.prompts import Cell, Paper, Prompts, State, cell_at
 from curta.programs.proof.sweep import ENDS, Sweeper, Swept
-from curta.programs.proof.words import BLANK, MARK, PEN, Words
+from curta.programs.proof.words import BLANK, MARK, PEN, UnprovableError, Words
 
 BATCH = 200
 """Problems that are recorded before looking which windows are still missing."""
 
 TAIL = 12
 """Random columns of a problem behind a missing window: what follows may be missing too."""
+
+FIRST = 60_000
+"""Tokens of the list with which a proof begins."""
+
+SECONDS, ROWS = 10.0, 90.0
+"""Of the thread, for a proof; and for one of a program that writes rows, with a long list."""
+
+CURES = {
+    "moves back along": "write on the next line again what is read later, and move on: the last"
+    " sum of `multiplication` is copied",
+    "moves home along": "write on the next line again what is read later, and move on: the last"
+    " sum of `multiplication` is copied",
+    "among the operands": "go home to square 0 or before it, and walk from there",
+    "further than one square": "carry what is needed along, a square at a time, as `addition`"
+    " carries in the sum's digits",
+    "any number of operands": "take two operands; nobody has cured this yet",
+    "found from everywhere on": "show the operand everywhere on that axis, as `b` of"
+    " `multiplication` is",
+    "written twice": "move before writing a role again, or use another role",
+    "different next tokens": "write what decides between them on a square that is seen",
+    "open": "write down beside each other what two lines have to do with each other, such as which"
+    " is greater: papers that never occur are then told from those that do",
+    "too": "let windows see fewer digits at once, as by one more mark between them",
+}
+"""What helps against the reasons for which proofs are given up, by a part of the reason."""
 
 LEVELS = 4
 """Of care with which papers with rows are widened, see `Words.widen`."""
@@ -91,18 +129,46 @@ class Closure:
     def closed(self) -> bool:
         return not self.open and not self.reasons
 
+    @property
+    def obstacle(self) -> str:
+        """What keeps the list from being proved complete, and how others cured it."""
+        if self.closed:
+            return ""
+        reason = "; ".join(self.reasons) or f"{len(self.open):,} windows stay open"
+        cure = next((cure for part, cure in CURES.items() if part in reason), "")
+        return f"{reason} ({cure})" if cure else reason
 
-def prove(lister: Lister, seconds: float = 10.0) -> Closure:
+
+def list_and_prove(
+    lister: Lister, sizes: Sizes, budget: int = 1_000_000
+) -> tuple[Listing, Closure]:
+    """List the windows of problems, and try to prove that there are no others.
+
+    A proof completes a short list by itself; where there is none, the list is made long, of
+    `budget` tokens. Programs that write rows are tried then: what was not recorded may be a window
+    that never occurs.
+    """
+    listing = list_windows(lister, sizes, budget=min(FIRST, budget))
+    closure = prove(lister, SECONDS, rows=budget <= FIRST)
+    if not closure.closed and budget > FIRST:
+        listing = list_windows(lister, sizes, seed=1, budget=lister.tokens + budget)
+        if closure.rows:
+            closure = prove(lister, ROWS)
+    return listing, closure
+
+
+def prove(lister: Lister, seconds: float = SECONDS, rows: bool = True) -> Closure:
     """Prove that a list is complete, and complete it where it is not.
 
-    What is not proved in so many seconds of the thread is given up. A program that draws its own
-    problems might never draw those that are spelled here, so its list is not completed.
+    Programs that write rows are given up unless `rows`: their list should be long. What is not
+    proved in so many seconds of the thread is given up. A program that draws its own problems might
+    never draw those that are spelled here, so its list is not completed.
     """
     begin, operator = time.thread_time(), lister.program.operator
     proof, reasons, level = None, list[str](), 0
     try:
         while True:
-            proof = Proof(lister, begin + seconds, level)
+            proof = Proof(lister, begin + seconds, level, rows)
             proof.run()
             if proof.steps != _steps(lister):
                 # a step that no text showed before changes what a sweep must keep
@@ -135,8 +201,9 @@ def _steps(lister: Lister) -> frozenset[tuple[int, int]]:
 class Proof:
     """One attempt, from the prompts to the last sweep."""
 
-    def __init__(self, lister: Lister, until: float, level: int = 0) -> None:
+    def __init__(self, lister: Lister, until: float, level: int, rows: bool) -> None:
         self.lister, self.machine, self.until, self.level = lister, lister.machine, until, level
+        self.rows = rows
         self.rng = Random(0)
         self.steps = _steps(lister)
         self.open: dict[Row, Operands | None] = {}
@@ -246,6 +313,8 @@ class Proof:
                 raise UnprovableError(f"it moves back along {name!r}, a second axis")
             if home[:, other].any() and (moves or self.prompts.line[other]):
                 raise UnprovableError(f"it moves home along {name!r}, a second axis")
+        if self.widens and not self.rows:
+            raise UnprovableError("it writes rows, so its list must be long")
         if (home[:, axis] & (offset[:, axis] > 0)).any():
             raise UnprovableError("it moves home to a square among the operands")
         roles = {role for role, _ in self.steps}

@@ -20,18 +20,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from curta.config.errors import UserError
 from curta.problems.numerals import to_number
 from curta.programs.machine.machine import Machine
 from curta.programs.machine.prompt import Format, Given, Part, Sign
-from curta.programs.proof.words import BLANK, MARK, PEN, ROLES, RowNumbers, Words
+from curta.programs.proof.words import BLANK, MARK, PEN, ROLES, RowNumbers, UnprovableError, Words
 
 MOST = 40_000
 """Ways to fill one column of a prompt."""
-
-
-class UnprovableError(UserError):
-    """Raised for programs outside the method; their lists stay saturated."""
 
 
 Cell = tuple[int, tuple[int, ...]]

@@ -30,8 +30,8 @@ import numpy as np
 
 from curta.programs.machine.machine import Windows, cells_of
 from curta.programs.machine.recording import WindowTable, distinct
-from curta.programs.proof.prompts import Cell, Paper, UnprovableError, cell_at
-from curta.programs.proof.words import PEN, Column, Mask, RowNumbers, Rows, Words
+from curta.programs.proof.prompts import Cell, Paper, cell_at
+from curta.programs.proof.words import PEN, Column, Mask, RowNumbers, Rows, UnprovableError, Words
 
 BEFORE, MISSING = -1, -2
 """In place of the pen's token: the pen is farther on; no window of the table says what it is."""
@@ -219,7 +219,8 @@ class Run:
         # what is written on a column depends on few numbers, which are alike for many states
         first, inverse = distinct(np.stack(cases, axis=1))
         ways = tuple(column[first] for column in (state, edge, arrival))
-        columns = self._columns(*(column[first] for column in cases), ways)
+        token, behind, letter, view = (column[first] for column in cases)
+        columns = self._columns(token, behind, letter, view, ways)
         target, written, rear = (column[inverse] for column in columns)
         known = target != MISSING
         rows = np.stack([arrival, target, rear], axis=1)[known]

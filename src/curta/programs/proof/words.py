@@ -24,6 +24,7 @@ from random import Random
 import numpy as np
 from jaxtyping import Bool, Int
 
+from curta.config.errors import UserError
 from curta.programs.machine.recording import WindowIndex, distinct, fingerprint
 
 MARK, PEN, ROLES = 0, 1, 2
@@ -35,6 +36,14 @@ BLANK = 0
 Column = Int[np.ndarray, " _"]
 Rows = Int[np.ndarray, "_ _"]
 Mask = Bool[np.ndarray, " _"]
+
+
+MOST_STATES = 2_000
+"""Of a language that was widened."""
+
+
+class UnprovableError(UserError):
+    """Raised for programs outside the method; their lists stay saturated."""
 
 
 class RowNumbers(WindowIndex):
@@ -129,7 +138,7 @@ class Words:
         word may end here, whether the pen or a mark is still ahead, and which letters may follow;
         of these, at level 0 and 1, only which of their cells are filled. At level 1 and 3 they must
         agree on which letters may be the last ones too. As names are finite, so is the automaton,
-        and widening again and again comes to an end.
+        and widening again and again comes to an end. Raises UnprovableError for too many states.
         """
         filled = np.concatenate([letters.rows[:, :PEN], letters.rows[:, PEN:] >= 0], axis=1)
         _, name = np.unique(filled, axis=0, return_inverse=True)
@@ -160,6 +169,8 @@ class Words:
         numbers, holds, waiting = {start.tobytes(): 0}, [self.first.copy()], [0]
         steps: dict[int, tuple[Column, Column]] = {}
         while waiting:
+            if len(numbers) > MOST_STATES:
+                raise UnprovableError("there are too many different rows")
             number = waiting.pop()
             edge = np.flatnonzero(holds[number][source])
             begins = np.flatnonzero(np.diff(letter[edge], prepend=-1))

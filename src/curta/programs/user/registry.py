@@ -11,6 +11,7 @@ import inspect
 import random
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from importlib.metadata import entry_points
 from itertools import islice
 from pathlib import Path
@@ -28,6 +29,8 @@ from curta.programs.machine import Program, sampling, store
 from curta.programs.machine.check import ProgramCheck, check_program
 from curta.programs.machine.machine import Machine
 from curta.programs.machine.survey import Recorder
+from curta.programs.proof.closing import list_and_prove
+from curta.programs.proof.listing import Lister
 from curta.programs.user import userfiles
 
 GROUP = "curta.programs"
@@ -269,5 +272,9 @@ def check(program: str | Path | Program) -> list[ProgramCheck]:
     results = []
     for each in programs:
         with each.locating():
-            results.append(check_program(each, training_sizes(each)))
+            result, sizes = check_program(each, training_sizes(each)), training_sizes(each)
+            if each.run and result.learnable and not result.growing:
+                _, closure = list_and_prove(Lister(each, result.machine, result.windows), sizes)
+                result = replace(result, closed=closure.closed, obstacle=closure.obstacle)
+            results.append(result)
     return results
