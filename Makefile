@@ -32,7 +32,7 @@ PARTS = pyproject.toml constraints.txt
 demo: $(VENV)/base
 	$(BIN)/curta train
 
-test: $(VENV)/dev
+test: $(VENV)/test
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m 'not slow'
 
 test-all: $(VENV)/dev
@@ -85,6 +85,10 @@ $(BIN)/python:
 
 $(VENV)/base: $(BIN)/python $(PARTS)
 	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/test: $(VENV)/base
+	$(PIP) --editable '.[test,data,serve]'
 	@touch $@
 
 $(VENV)/dev: $(VENV)/base
