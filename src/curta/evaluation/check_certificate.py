@@ -670,7 +670,9 @@ class Closure:
     def prompts(self) -> Automaton:
         """Return all prompts between blanks: signs before square 0, then chains side by side."""
         ended = (False, tuple((-1, False) for _ in self.chains))
-        pairs = (("begin", "blank"), ("blank", "blank"), (ended, "end"), ("end", "end"))
+        # two blanks or more at either end: what holds of lines with many blanks is enough
+        pairs: list[Any] = [("begin", "margin"), ("margin", "blank"), ("blank", "blank")]
+        pairs += [(ended, "rest"), ("rest", "end"), ("end", "end")]
         edges: list[Any] = [(q, self.letters[self.blank], to) for q, to in pairs]
         origin = (True, tuple((0, False) for _ in self.chains))
 
