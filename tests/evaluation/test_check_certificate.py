@@ -20,7 +20,8 @@ from curta.problems.sizes import Sizes
 from curta.programs import PROGRAMS
 from curta.programs.machine import store
 from curta.programs.multiplication import in_base as multiplication_in_base
-from curta.programs.proof.closing import list_and_prove
+from curta.programs.proof.closing import prove
+from curta.programs.proof.listing import list_windows
 from curta.runs.run import Run
 from tests.programs.machine import machines
 from tests.runs.test_repair import FIELDS
@@ -172,7 +173,8 @@ def proved(request: pytest.FixtureRequest) -> Proved:
     sizes = Sizes((1, 5), (1, 5), (count, count))
     found = machines.made(of, sizes, problems=600)
     lister = machines.lister(of, found)
-    _, closure = list_and_prove(lister, sizes, budget=60_000)
+    list_windows(lister, sizes, budget=60_000)
+    closure = prove(lister, 60)
     assert closure.closed, closure.obstacle
     rows = map(tuple, lister.table.rows.tolist())
     table = dict(zip(rows, lister.table.targets.tolist(), strict=True))
