@@ -50,7 +50,7 @@ def timeless(one: catalogue.WindowCatalogue) -> catalogue.WindowCatalogue:
 
 
 def same(one: catalogue.WindowCatalogue, other: catalogue.WindowCatalogue) -> bool:
-    pairs = [*zip(timeless(one)[:-1], timeless(other)[:-1], strict=True)]
+    pairs: list[Any] = [*zip(timeless(one)[:-1], timeless(other)[:-1], strict=True)]
     assert one.evidence.keys() == other.evidence.keys()
     pairs += [(array, other.evidence[name]) for name, array in one.evidence.items()]
     return all(np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b for a, b in pairs)
