@@ -51,8 +51,8 @@ import pytest  # noqa: E402
 from jax._src import compiler  # noqa: E402
 from jax._src.interpreters import mlir  # noqa: E402
 
-from curta.evaluation import catalogue  # noqa: E402
 from curta.programs.machine import survey  # noqa: E402
+from curta.programs.proof import closing  # noqa: E402
 from curta.training import devices  # noqa: E402
 from tests import made_once  # noqa: E402
 
@@ -111,7 +111,7 @@ compiler.compile_or_get_cached = compile_by_text
 # Programs are short enough for the tests to be surveyed in fewer tokens. A proof that takes 8 s
 # takes a minute where every annotation is checked; `proof/test_closing.py` gives its own.
 survey.TOKENS = 48_000
-catalogue.FIRST, catalogue.SECONDS = 4_000, 1.0
+closing.FIRST, closing.SECONDS, closing.ROWS = 4_000, 1.0, 1.0
 
 # Tracing makes objects by the million, and every collection walks all that the suite has imported:
 # a file of tests took 148 s with it and 35 s without. `_forget_programs` collects instead, and

@@ -18,8 +18,8 @@ import pytest
 import safetensors.numpy
 
 import curta
-from curta.evaluation import catalogue
 from curta.export import write
+from curta.programs.proof import closing
 
 KEPT = Path(__file__).with_name("golden.json")
 
@@ -154,7 +154,7 @@ def test_a_run_leaves_behind_what_it_did(
     kept = json.loads(KEPT.read_text("utf-8")) if KEPT.exists() else {}
     if name not in kept and not os.environ.get("UPDATE"):
         pytest.skip("not kept yet: make kept")
-    monkeypatch.setattr(catalogue, "SECONDS", 0.0)  # how far a proof gets depends on the machine
+    monkeypatch.setattr(closing, "SECONDS", 0.0)  # how far a proof gets depends on the machine
     recipe, overrides, probe, exports = RECIPES[name]
     run = curta.train(recipe, seeds=2, run="run", **overrides)
     curta.probe(run, probe)

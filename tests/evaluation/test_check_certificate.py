@@ -20,7 +20,8 @@ from curta.problems.sizes import Sizes
 from curta.programs import PROGRAMS
 from curta.programs.machine import store
 from curta.programs.multiplication import in_base as multiplication_in_base
-from curta.programs.proof.closing import list_and_prove
+from curta.programs.proof.closing import prove
+from curta.programs.proof.listing import list_windows
 from curta.runs.run import Run
 from tests.programs.machine import machines
 from tests.runs.test_repair import FIELDS
@@ -172,7 +173,8 @@ def proved(request: pytest.FixtureRequest) -> Proved:
     sizes = Sizes((1, 5), (1, 5), (count, count))
     found = machines.made(of, sizes, problems=600)
     lister = machines.lister(of, found)
-    _, closure = list_and_prove(lister, sizes, budget=60_000)
+    list_windows(lister, sizes, budget=60_000)
+    closure = prove(lister, 60)
     assert closure.closed, closure.obstacle
     rows = map(tuple, lister.table.rows.tolist())
     table = dict(zip(rows, lister.table.targets.tolist(), strict=True))
@@ -212,6 +214,24 @@ def test_a_proof_that_lacks_a_state_is_refused(proved: Proved) -> None:
         }
         with pytest.raises(RefusedError):
             proved.replay(evidence=lacking)
+
+
+def test_a_proof_whose_lines_end_nowhere_is_refused(proved: Proved) -> None:
+    """Prompts end in a state that nothing leaves: no sweep would come to its end there."""
+    content = json.loads(proved.evidence["keys"].tobytes())
+    edges, ends, letters = (proved.evidence[name] for name in ("edges", "ends", "letters"))
+    blank = int(np.flatnonzero((letters == -1).all(axis=1))[0])
+    of_prompts = (ends[:, 0] == 0) & (ends[:, 2] == 1)
+    exits = [[0, state, blank, 1000] for state in ends[of_prompts, 1].tolist()]
+    changed = {
+        "edges": np.concatenate([edges, np.array(exits, np.int32)]),
+        "ends": np.concatenate([ends[~of_prompts], np.array([[0, 1000, 1]], np.int32)]),
+    }
+    assert proved.replay(evidence=changed) == len(content["keys"])
+    begins = [key for key in content["keys"] if key["language"] == 0]
+    text = json.dumps(content | {"keys": begins}).encode()
+    with pytest.raises(RefusedError):
+        proved.replay(evidence=changed | {"keys": np.frombuffer(text, np.uint8)})
 
 
 def test_a_proof_without_a_cell_that_windows_see_is_refused(proved: Proved) -> None:

@@ -23,6 +23,7 @@ from curta.layouts.texts import sources, unchanging
 from curta.problems import task_sizes
 from curta.problems.problem import Problem
 from curta.programs.machine import Program
+from curta.programs.proof import closing
 from curta.programs.proof.closing import list_and_prove
 from curta.programs.proof.listing import DELTA, Lister
 
@@ -71,7 +72,14 @@ def of_task(recipe: Recipe, layout: ProgramLayout, task: Task) -> WindowCatalogu
         return _list(layout, program, task, budget)
     # All that a list follows from, as a hash.
     machine, identity = layout.machine, (program.name, program.base, program.file)
-    origin = (identity, task.operator, task_sizes.sizes(task), budget)
+    origin = (
+        identity,
+        task.operator,
+        task_sizes.sizes(task),
+        budget,
+        closing.FIRST,
+        closing.SECONDS,
+    )
     key = hashlib.sha256(repr((origin, machine.tokens, machine.roles, layout.windows)).encode())
     for source in sources():
         key.update(source.read_bytes())

@@ -263,17 +263,18 @@ class Closure:
         self.blank = (-1,) * (2 + len(self.place))
         self.letters = Numbers(letters)
         # Blank columns lie around every line, so any number of them is read at either end.
-        blank, at_end = self.letters[self.blank], evidence["ends"].tolist()
-        edges = evidence["edges"].tolist() + [(at, q, None, q) for at, q, _ in at_end]
-        languages = [
-            Automaton(
-                [(q, blank if x is None else self.letters[letters[x]], to)
-                 for at, q, x, to in edges if at == n],
-                [q for at, q, kind in at_end if at == n and kind == 0],
-                [q for at, q, kind in at_end if at == n and kind == 1],
-            )
-            for n in range(1 + max(key["language"] for key in keys["keys"]))
-        ]  # fmt: skip
+        blank, languages = self.letters[self.blank], []
+        for language in range(1 + max(key["language"] for key in keys["keys"])):
+            edges = [("begin", blank, "begin"), ("end", blank, "end")]
+            first, last = ["begin"], ["end"]
+            for at, q, kind in evidence["ends"].tolist():
+                if at == language:
+                    edges.append((q, blank, "end") if kind else ("begin", blank, q))
+                    (last if kind else first).append(q)
+            for at, q, x, to in evidence["edges"].tolist():
+                if at == language:
+                    edges.append((q, self.letters[letters[x]], to))
+            languages.append(Automaton(edges, first, last))
         self.languages = {}
         for key in keys["keys"]:
             known = tuple(sorted(((roles[r], tuple(m)), t) for (r, m), t in key["everywhere"]))
@@ -541,11 +542,11 @@ class Closure:
         while number < len(states):
             q, seen, pen, past = states.things[number]
             for letter, to in after.get(q, {}).get(seen, ()):
-                for then in after.get(to, ()):
-                    if (case := (pen, past, letter, then)) not in memo:
+                for coming in after.get(to, ()):
+                    if (case := (pen, past, letter, coming)) not in memo:
                         memo[case] = column(*case)
                     holds, rest, left = memo[case]
-                    edges.append((number, left, states[to, then, holds, rest]))
+                    edges.append((number, left, states[to, coming, holds, rest]))
             number += 1
         # papers on which the sweep has ended, those together that have the same next key
         events: dict[int, set[int]] = {}
@@ -669,7 +670,9 @@ class Closure:
     def prompts(self) -> Automaton:
         """Return all prompts between blanks: signs before square 0, then chains side by side."""
         ended = (False, tuple((-1, False) for _ in self.chains))
-        pairs = (("begin", "blank"), ("blank", "blank"), (ended, "end"), ("end", "end"))
+        # two blanks or more at either end: what holds of lines with many blanks is enough
+        pairs: list[Any] = [("begin", "margin"), ("margin", "blank"), ("blank", "blank")]
+        pairs += [(ended, "rest"), ("rest", "end"), ("end", "end")]
         edges: list[Any] = [(q, self.letters[self.blank], to) for q, to in pairs]
         origin = (True, tuple((0, False) for _ in self.chains))
 

@@ -68,6 +68,8 @@ def listers() -> Listers:
         made = machines.made(of, sizes, problems=600)
         lister = machines.lister(of, made)
         lister.add([made.drawer.numbers(made.drawer.draw()) for _ in range(300)])
+        if len(of.axes) > 1:
+            list_windows(lister, sizes, budget=60_000)
         closure = prove(lister, 60)
         assert closure.closed, (name, closure.reasons, len(closure.open))
         found[name] = lister

@@ -267,7 +267,8 @@ class Proof:
         """What cells are seen by a role, now or by one that can follow, from where the pen is."""
         machine, prompts = self.machine, self.prompts
         near = machine.neighbours(self.lister.windows)
-        every = {self.prompts.role, *(int(machine.role[token]) for _, token in self.steps)}
+        every = {prompts.role, *(role for role, _ in self.steps)}
+        every |= {int(machine.role[token]) for _, token in self.steps}
         live = {
             role: {cell_at(machine, self.axis, other, moved) for other, moved in near[role]}
             for role in every
