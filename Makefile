@@ -32,7 +32,7 @@ PARTS = pyproject.toml constraints.txt
 demo: $(VENV)/base
 	$(BIN)/curta train
 
-test: $(VENV)/dev
+test: $(VENV)/test
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m 'not slow'
 
 test-all: $(VENV)/dev
@@ -87,12 +87,16 @@ $(VENV)/base: $(BIN)/python $(PARTS)
 	$(PIP) --editable .
 	@touch $@
 
+$(VENV)/test: $(VENV)/base
+	$(PIP) --editable '.[test,data,serve]'
+	@touch $@
+
 $(VENV)/dev: $(VENV)/base
 	$(PIP) --editable '.[test,lint,data,serve,tensorboard,trackio,wandb,huggingface,lens,trl,onnx,cluster]'
 	@touch $@
 
 $(VENV)/docs: $(VENV)/base
-	$(PIP) --editable '.[docs,serve]'
+	$(PIP) --editable '.[docs]'
 	@touch $@
 
 $(VENV)/dist: $(BIN)/python

@@ -123,7 +123,7 @@ def size(recipe: Recipe, model: Transformer) -> Size:
     assert isinstance(layout, ProgramLayout)
     assert recipe.model.compositional_embeddings
     role, known = layout.machine.role.tolist(), model.positions.has_cell().tolist()
-    return dataclasses.replace(plain, parts=layout.parts().tolist(), role=role, known=known)
+    return dataclasses.replace(plain, parts=layout.composition().tolist(), role=role, known=known)
 
 
 def weights(tree: Transformer) -> Arrays:

@@ -30,7 +30,7 @@ from curta.probes import results as probes
 from curta.probes.pictures import Heat
 from curta.report import charts
 from curta.report.comparison_figures import PhaseMap, draw_map
-from curta.report.images import SAVING
+from curta.report.figures import SAVING
 from curta.runs import folders
 from docs import announced, ladder, plots, profiling
 from docs.evidence import RESULTS, ROOT
@@ -243,11 +243,42 @@ def photographed(browser: Any, written: Path) -> bytes:
     return tab.screenshot()
 
 
+def calculating() -> bytes | None:
+    """The page writing a sum, a frame for each token."""
+    from tests.export.html.browser import CHROMIUM, chromium
+
+    if not CHROMIUM:
+        print("calculating.png is left as it is: Chromium is not installed")
+        return None
+    with tempfile.TemporaryDirectory() as folder, chromium() as browser:
+        page_path = addition().write_page(0, Path(folder) / "page.html")
+        tab = browser.new_page(viewport={"width": 640, "height": 900}, device_scale_factor=2)
+        tab.goto(page_path.as_uri())
+        tab.get_by_label("Speed").select_option("slow")
+        tab.get_by_role("textbox", name="Problem", exact=True).fill("98765+43219")
+        tab.keyboard.press("Enter")
+        box: Any = tab.locator("#board").bounding_box()
+        clip: Any = {"x": box["x"] - 4, "y": box["y"] - 4, "width": 270, "height": 156}
+        below = "for (const e of board.parentElement.children) if (e !== board) e.style.opacity = 0"
+        tab.evaluate(below)
+        tab.get_by_role("button", name="Pause").click()
+        frames = [Image.open(io.BytesIO(tab.screenshot(clip=clip))).convert("RGB")]
+        while not tab.locator("#status").filter(has_text="It wrote").is_visible():
+            tab.get_by_role("button", name="One token").click()
+            frames.append(Image.open(io.BytesIO(tab.screenshot(clip=clip))).convert("RGB"))
+    buffer = io.BytesIO()
+    palette = frames[-1].quantize(64, dither=Image.Dither.NONE)
+    few = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
+    seconds = [700] * (len(few) - 1) + [4000]
+    few[0].save(buffer, "PNG", save_all=True, append_images=few[1:], duration=seconds, loop=0)
+    return buffer.getvalue()
+
+
 PICTURES: dict[str, Callable[[], bytes | None]] = {
     made.__name__: made
     for made in (
         learning, lengths, grid, attention, encodings, looped, phases, price, spaced, sums, sizes,
-        ranges, roofline, grokking, findings, page,
+        ranges, roofline, grokking, findings, page, calculating,
     )
 }  # fmt: skip
 """What makes each picture; None where it cannot be made, as before its study has kept anything."""
@@ -271,6 +302,8 @@ def small(image: bytes, of: str = "") -> bytes:
     """The same picture with as few colours as its curves need, and what it is drawn of."""
     buffer, told = io.BytesIO(), PngInfo()
     told.add_text("results", of)
+    if getattr(Image.open(io.BytesIO(image)), "n_frames", 1) > 1:
+        return image  # has its palette already
     flat = Image.open(io.BytesIO(image)).convert("RGB")
     few = flat.quantize(256, dither=Image.Dither.NONE)
     few.save(buffer, "PNG", optimize=True, pnginfo=told)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from curta.problems.sizes import AnswerHistogram
 from curta.report.figures import (
     ALERT,
+    BANDS,
     END,
     INK,
     MEDIAN,
@@ -21,10 +22,8 @@ from curta.report.figures import (
     band,
     bar_chart,
     column,
-    draw_bands,
     legend,
     median_cells,
-    name_bands,
     percent_axis,
     style,
 )
@@ -217,7 +216,9 @@ def looped(known: Mapping[str, Any]) -> Figure:
             image = _draw_grid(panels[name], known[name]["grid"])
             panels[name].set_title(f"{name} recurrence{'s' * (name != '1')}")
         grids = [panels[name] for name in asked]
-        name_bands(figure, image, "exact match, median of the seeds", beside=grids)
+        label = "exact match, median of the seeds"
+        bar = figure.colorbar(image, ax=grids, shrink=0.8, label=label)
+        bar.set_ticks(range(len(BANDS)), labels=[name for _, name, _ in BANDS])
         legend(figure, panels[CURVES], columns=2)
     return figure
 
@@ -239,8 +240,15 @@ def _draw_recurrences(axes: Axes, found: Mapping[str, Mapping[str, Sequence[floa
 
 def _draw_grid(axes: Axes, members: Sequence[Sequence[Sequence[float]]]) -> AxesImage:
     """Median of the seeds by the digits of both numbers; 1 digit is the first row and column."""
+    from matplotlib.colors import ListedColormap
+
     lines = median_cells(members)
-    image = draw_bands(axes, [[band(share) for share in line] for line in lines])
+    axes.grid(visible=False)
+    image = axes.imshow(
+        [[band(share) for share in line] for line in lines],
+        cmap=ListedColormap([colour for *_, colour in BANDS]),
+        vmin=-0.5, vmax=len(BANDS) - 0.5, origin="lower", interpolation="none",
+    )  # fmt: skip
     ticks = range(3, len(lines), 4)
     axes.set_xticks(ticks, [str(tick + 1) for tick in ticks])
     axes.set_yticks(ticks, [str(tick + 1) for tick in ticks])

@@ -7,7 +7,7 @@ import copy
 import json
 from typing import Any
 
-from curta.config import described
+from curta.config import descriptions
 from curta.config.optimizer import AdamW
 from curta.config.recipe import Recipe, sections
 from curta.config.typed import adapter
@@ -41,7 +41,7 @@ def schema() -> dict[str, Any]:
 
 def _describe(definition: dict[str, Any], kind: type[Any]) -> None:
     """Put the text below each field of a dataclass into its properties."""
-    texts = described.texts(kind)
+    texts = descriptions.texts(kind)
     for field, properties in definition["properties"].items():
         properties["description"] = texts.get(field, "")
 

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
-from curta.config import described
+from curta.config import descriptions
 from docs.evidence import Results
 from docs.shared import markdown
 
-RECIPES = Path(described.__file__).parent / "recipes"
+RECIPES = Path(descriptions.__file__).parent / "recipes"
 
 HEADS = (
     "recipes", "problems", "training", "held out", "of these, mirrored pair in training",

@@ -97,7 +97,7 @@ ladder.find_pictures()["learning"]
 
 # %%
 reported = {"SGD": 1.04, "Adam": 0.605, "RoPE": 0.609, "tied": 0.603, "answers": 1e-5}
-runs = {name: curta.load(f"runs/ladder/{name}") for name in RUNGS}
+runs = {name: curta.load(str(path)) for name, path in ladder.find_folders().items()}
 print("rung     reported validation loss  here")
 for name, run in runs.items():
     rows = [row for row in run.folder.read_metrics() if row.validation_loss is not None]

@@ -143,11 +143,10 @@ curta.probe(run, "top-k", problem="57+68", k=3)
 # own results, where the source has .794. Why is not known.
 
 # %%
-longest = max(row["digits"] for row in run.read_rows() if isinstance(row["digits"], int))
-here = {row["digits"]: row["median"] for row in run.read_rows() if row["slice"] == "random"}
 print("reported: 79.4 % of test tokens, 81 of 100 single-digit sums, none of 21 to 30 digits")
-for digits, share in here.items():
-    print(f"here, {digits} digits: exact match {share:.3f}")
+for row in run.read_rows():
+    if row["slice"] == "random":
+        print(f"here, {row['size']} digits: exact match {row['median']:.3f}")
 
 # %% [markdown]
 # ## Ask

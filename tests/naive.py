@@ -53,7 +53,7 @@ class Forward:
             angles = start + step * np.arange(len(self.layout.characters))
             vectors = radius * np.stack([np.cos(angles), np.sin(angles)], axis=1)
         elif config.compositional_embeddings:
-            vectors = self.layout.parts() @ vectors
+            vectors = self.layout.composition() @ vectors
         entry = vectors[self.tokens]
         if config.role_embeddings:
             entry = entry + w["roles"][self.role]

@@ -1,11 +1,13 @@
-"""How many faults does the suite catch? Plants some in a copy of the source, and runs the tests.
+"""How many faults does the suite catch? Plants some in a copy of the source, and runs its tests.
 
-    python -m tests.plant_faults --faults 60 --seed 0 --tests tests -m 'not slow'
+    python -m tests.plant_faults --faults 60 --seed 0 --out faults.json
 
 A fault is a small change of one expression or statement of src/curta, of the kinds in `KINDS`,
-each as often as the others. It is killed if a test fails, or if they take five times as long as
-they should. Prints JSON; with --out FILE a later call goes on where this one stopped. What
-follows --tests is given to pytest; the files that name the changed module run first.
+each as often as the others. It is caught if a test fails that passes without it, or if the tests
+do not end. Quick tests that name the changed module or lie in its folder run; with `--all` all
+others follow, beginning with those at the top of tests; with `--slow` the slow ones run instead.
+With `--out FILE` a later call goes on where this one stopped; `--only FILE` tries what survived
+there.
 """
 
 import argparse
@@ -80,7 +82,7 @@ def _changes(tree: ast.AST) -> Iterator[tuple[Any, str, ast.AST | None]]:
             case ast.BinOp(), ast.BinOp() if type(node.op) in OPERATIONS:
                 texts = (ast.List, ast.ListComp, ast.Tuple, ast.JoinedStr, ast.Dict)
                 sides = node.left, node.right
-                if not any(isinstance(side, texts) or is_text(side) for side in sides):
+                if not any(isinstance(side, texts) or _is_text(side) for side in sides):
                     changed.op = OPERATIONS[type(node.op)]()
                     yield node, "sign", changed
             case ast.Compare(ops=[operation]), ast.Compare():
@@ -101,11 +103,9 @@ def _changes(tree: ast.AST) -> Iterator[tuple[Any, str, ast.AST | None]]:
                 yield node, "constant", changed
             case ast.Call(), ast.Call():
                 for number, keyword in enumerate(node.keywords):
-                    value = getattr(keyword.value, "value", None)
-                    if keyword.arg == "axis" and isinstance(value, int):
-                        changed.keywords[number].value = ast.Constant(
-                            1 if value == 0 else value - 1
-                        )
+                    axis = getattr(keyword.value, "value", None)
+                    if keyword.arg == "axis" and isinstance(axis, int):
+                        changed.keywords[number].value = ast.Constant(axis - 1 if axis else 1)
                         yield node, "axis", changed
                 first, second, *_ = [*node.args, None, None]
                 if first and second and ast.dump(first) != ast.dump(second):
@@ -115,7 +115,7 @@ def _changes(tree: ast.AST) -> Iterator[tuple[Any, str, ast.AST | None]]:
                         yield node, "arguments", changed
 
 
-def is_text(node: ast.AST) -> bool:
+def _is_text(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
@@ -131,7 +131,7 @@ def _running(tree: ast.AST) -> Iterator[ast.AST]:
                 yield from _running(child)
 
 
-def drawn(count: int, seed: int) -> list[Fault]:
+def draw(count: int, seed: int) -> list[Fault]:
     """Return so many faults, of each kind in turn."""
     rng = random.Random(seed)
     by_kind: dict[str, list[Fault]] = {kind: [] for kind in KINDS}
@@ -143,79 +143,104 @@ def drawn(count: int, seed: int) -> list[Fault]:
     return [by_kind[KINDS[number % len(KINDS)]][number // len(KINDS)] for number in range(count)]
 
 
-def copied(place: Path) -> None:
-    """Copy the working tree, without what git ignores."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, check=True
-    )
-    for name in listed.stdout.decode().splitlines():
-        if (ROOT / name).is_file():
-            (place / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, place / name)
+def tests_of(tree: Path, fault: Fault, everything: bool) -> list[str]:
+    """Return the files of tests for a fault, those that name its module first."""
+    module = fault.file.removeprefix("src/").removesuffix(".py").replace("/", ".")
+    folder = tree / "tests" / Path(fault.file).relative_to("src/curta").parent
+    ranks = {}
+    for path in sorted((tree / "tests").rglob("test_*.py")):
+        package, _, name = module.rpartition(".")
+        text = path.read_text("utf-8")
+        names = module in text or (f"from {package} import" in text and name in text)
+        near = folder in path.parents and folder != tree / "tests"
+        if names or near or everything:
+            ranks[path] = (not names, not near, path.parent != tree / "tests")
+    return [str(path.relative_to(tree)) for path in sorted(ranks, key=ranks.__getitem__)]
 
 
-def run_tests(place: Path, tests: list[str], limit: float | None, module: str) -> dict[str, Any]:
-    """Run the tests in the copy; those files first that name the module."""
-    files = [Path(word) for word in tests if word.endswith(".py")]
-    rest = [word for word in tests if not word.endswith(".py")]
-    files.sort(key=lambda file: not (module and module in (place / file).read_text("utf-8")))
-    words = [*map(str, files), *rest, "-x", "-q", "-p", "no:cacheprovider", "--tb=no"]
-    paths = os.pathsep.join(map(str, (place / "src", place)))
-    # The first run writes compiled modules; later ones compile what is changed, and keep nothing.
-    kept = "" if limit is None else "1"
-    variables = os.environ | {"PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": kept}
-    begun = time.monotonic()
+def run_tests(tree: Path, tests: list[str], mark: str, limit: float) -> str:
+    """Return the first test that fails, "too long", or nothing."""
+    cache = tree / ".cache"
+    for entry in cache.iterdir() if cache.exists() else ():
+        if entry.name != "compiled":  # what a fault has written there is not for other faults
+            shutil.rmtree(entry)
+    paths = os.pathsep.join(map(str, (tree / "src", tree)))
+    command = [sys.executable, "-m", "pytest", *tests, "-m", mark, "-x", "--tb=no"]
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "pytest", *words],
-            cwd=place, env=variables, capture_output=True, text=True, timeout=limit,
+            [*command, "-p", "no:xdist", "-p", "no:cacheprovider"],
+            cwd=tree, env=os.environ | {"PYTHONPATH": paths, "CURTA_CACHE": str(cache)},
+            capture_output=True, text=True, timeout=limit,
         )  # fmt: skip
-        killed, lines = done.returncode != 0, done.stdout.splitlines()
-        by = next((line for line in lines if line.startswith(("FAILED", "ERROR"))), "")
-        by = by or (lines[-1] if killed and lines else "")
     except subprocess.TimeoutExpired:
-        killed, by = True, "too long"
-    return {"killed": killed, "by": by[:200], "seconds": round(time.monotonic() - begun, 1)}
+        return "too long"
+    if done.returncode in (0, 5):  # all pass, or there is none
+        return ""
+    lines = done.stdout.splitlines()
+    failed = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
+    return failed[0].split(" - ")[0] if failed else "pytest itself"
 
 
-def main() -> int:
+def plant(tree: Path, fault: Fault, mark: str, everything: bool, limit: float) -> dict[str, Any]:
+    """Try one fault in the copy, and take it back."""
+    path, source, begun = tree / fault.file, (ROOT / fault.file).read_bytes(), time.monotonic()
+    path.write_bytes(source[: fault.start] + fault.after.encode() + source[fault.end :])
+    failed = run_tests(tree, tests_of(tree, fault, everything), mark, limit)
+    path.write_bytes(source)
+    os.utime(path, (time.time() + 5,) * 2)  # or Python takes what it compiled of the fault
+    if failed.startswith(("FAILED", "ERROR")):
+        test = failed.partition(" ")[2]
+        assert not run_tests(tree, [test], mark, limit), f"{test} fails without a fault"
+    seconds = round(time.monotonic() - begun)
+    return asdict(fault) | {"caught": bool(failed), "by": failed, "seconds": seconds}
+
+
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--faults", type=int, default=60)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--only", type=Path, help="faults that survived in this file")
+    parser.add_argument("--all", action="store_true", help="all tests, not the nearest alone")
+    parser.add_argument("--slow", action="store_true", help="slow tests instead of quick ones")
+    parser.add_argument(
+        "--limit", type=float, default=1200, help="seconds for the tests of a fault"
+    )
     parser.add_argument("--list", action="store_true", help="show the faults and test nothing")
-    parser.add_argument("--tests", nargs=argparse.REMAINDER, default=["tests"])
-    given = parser.parse_args()
-    faults = drawn(given.faults, given.seed)
-    if given.list:
-        for fault in faults:
-            print(f"{fault.kind:10} {fault.file}:{fault.line}: {fault.before!r} -> {fault.after!r}")
-        return 0
-    known = json.loads(given.out.read_text()) if given.out and given.out.exists() else {}
-    results = known.get("faults", [])
+    options = parser.parse_args()
+    faults = draw(options.faults, options.seed)
+    if options.only:
+        survivors = [
+            row for row in json.loads(options.only.read_text())["faults"] if not row["caught"]
+        ]
+        faults = [
+            fault
+            for fault in faults
+            if any(asdict(fault).items() <= row.items() for row in survivors)
+        ]
+    results = []
+    if options.out and options.out.exists():
+        results = json.loads(options.out.read_text())["faults"]
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, check=True
+    )
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
-        copied(place)
-        sound = run_tests(place, given.tests, None, "")
-        if sound["killed"]:
-            sys.exit(f"the tests fail without any fault: {sound['by']}")
+        for name in listed.stdout.decode().splitlines():
+            if (ROOT / name).is_file() and not options.list:
+                (Path(folder) / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(ROOT / name, Path(folder) / name)
         for fault in faults[len(results) :]:
-            path, source = place / fault.file, (ROOT / fault.file).read_bytes()
-            path.write_bytes(source[: fault.start] + fault.after.encode() + source[fault.end :])
-            module = fault.file.removeprefix("src/").removesuffix(".py").replace("/", ".")
-            found = run_tests(place, given.tests, 60 + 5 * sound["seconds"], module)
-            path.write_bytes(source)
-            results.append(asdict(fault) | found)
-            state = "killed" if found["killed"] else "SURVIVED"
-            print(f"{state} {fault.kind} {fault.file}:{fault.line}", file=sys.stderr, flush=True)
-            killed = sum(result["killed"] for result in results)
-            report = {"seed": given.seed, "tests": given.tests, "killed": killed}
-            report |= {"survived": len(results) - killed, "faults": results}
-            if given.out:
-                given.out.write_text(json.dumps(report, indent=1))
-    print(json.dumps(report, indent=1))
-    return 0
+            print(f"{fault.file}:{fault.line}: {fault.before!r} -> {fault.after!r}", flush=True)
+            if options.list:
+                continue
+            mark = "slow" if options.slow else "not slow"
+            results.append(plant(Path(folder), fault, mark, options.all, options.limit))
+            print(f"    {results[-1]['by'] or 'SURVIVED'}", flush=True)
+            report = {"seed": options.seed, "caught": sum(row["caught"] for row in results)}
+            if options.out:
+                options.out.write_text(json.dumps(report | {"faults": results}, indent=1))
+    print(f"{sum(row['caught'] for row in results)} of {len(results)} faults were caught")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -57,8 +57,6 @@ DENSE = {
     "model__compositional_embeddings": False,
 }
 """The same recipe in a published layout, for encodings that see all earlier tokens."""
-WRITTEN = {"layout": "coupled", "program": []}
-"""A published layout instead of the program."""
 WRITTEN_WITH_ROPE = {"layout": "coupled", "positions__name": "rope"}
 
 

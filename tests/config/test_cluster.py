@@ -1,12 +1,13 @@
 """The section `[cluster]`: every field is checked, and a mistake is one line."""
 
+import dataclasses
 from pathlib import Path
 
 import pytest
 
 from curta.config import cluster
 from curta.config.cluster import Cluster
-from curta.config.described import texts
+from curta.config.descriptions import texts
 from curta.config.errors import UserError
 
 
@@ -30,7 +31,10 @@ def test_a_file_says_what_to_ask_for(tmp_path: Path) -> None:
             "cluster.notice of 120 seconds is too long for a cluster.time of 3",
         ),
         ('[cluster]\nsetup = ["a\\nb"]\n', "must be one line of printable characters"),
-        ("[cluster]\noptions = { '--x' = 1 }\n", "cluster.options: '--x' is no option of sbatch"),
+        (
+            "[cluster]\noptions = { '--x' = 1 }\n",
+            "cluster.options: '--x' is not an option of sbatch",
+        ),
         ("[clutser]\ntime = 1\n", "unknown section 'clutser': did you mean 'cluster'?"),
         ("", "has no section [cluster]"),
         ("cluster = 3\n", "has no section [cluster]"),
@@ -46,4 +50,4 @@ def test_a_mistake_is_one_line(tmp_path: Path, text: str, line: str) -> None:
 
 
 def test_every_field_says_what_it_is() -> None:
-    assert set(texts(Cluster)) == set(cluster.FIELDS)
+    assert set(texts(Cluster)) == {field.name for field in dataclasses.fields(Cluster)}

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curta.config import cluster, described, files, system
+from curta.config import cluster, descriptions, files, system
 from curta.config.errors import UserError
 from curta.model import recipes
 from curta.probes import probe_named
@@ -27,7 +27,7 @@ READERS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "costs.json": ("{}", lambda name: files.read_json(Path(name), "costs")),
     "digit_sum.py": ("", lambda name: userfiles.load(name).programs[0].name),
     "parity.py": ("", lambda name: probe_named(name).summary),
-    "decay.py": ("", lambda name: described.lines(tuple(userfiles.load(name).classes()))),
+    "decay.py": ("", lambda name: descriptions.help_lines(tuple(userfiles.load(name).classes()))),
 }  # fmt: skip
 """A file's name, its text (of those in `docs/examples` theirs), and what is read of it."""
 

@@ -17,14 +17,14 @@ from curta.config.model import ModelConfig
 from curta.config.optimizer import OPTIMIZERS
 from curta.config.positions import Positions, UserEncoding
 from curta.config.recipe import Recipe, changed_evaluation, field_paths
-from curta.config.sections import Evaluation, Training
+from curta.config.sections import EvaluationSettings, Training
 from curta.config.task import Task
 from curta.probes import PROBES
 from curta.runs.comparison_spec import Draft, Entry, draft, resolve, with_settings
 from tests import tiny
 
 SECTIONS = [
-    Recipe, Task, ModelConfig, Training, Evaluation, *OPTIMIZERS.values(), Entry, Draft,
+    Recipe, Task, ModelConfig, Training, EvaluationSettings, *OPTIMIZERS.values(), Entry, Draft,
     *(one for one in Positions.__args__ if one is not UserEncoding),
 ]  # fmt: skip
 
@@ -88,7 +88,7 @@ def test_a_size_beyond_all_bounds_is_refused(size: int | str) -> None:
     with pytest.raises(UserError, match=r"evaluation\.digits"):
         tiny.recipe(evaluation__digits=[size])
     with pytest.raises(UserError, match=r"evaluation\.digits"):
-        Evaluation(digits=(size,))
+        EvaluationSettings(digits=(size,))
 
 
 @pytest.mark.parametrize("name", PROBES)
@@ -146,5 +146,5 @@ def test_a_line_can_be_shown(text: str) -> None:
 )
 def test_an_evaluation_from_python_has_the_same_bounds(changes: dict[str, Any], says: str) -> None:
     with pytest.raises(UserError, match=re.escape(says)):
-        changed_evaluation(Evaluation(), changes)
-    assert changed_evaluation(Evaluation(), {"digits": (2, "5/3")}).digits == (2, "5/3")
+        changed_evaluation(EvaluationSettings(), changes)
+    assert changed_evaluation(EvaluationSettings(), {"digits": (2, "5/3")}).digits == (2, "5/3")

@@ -12,7 +12,6 @@ from curta.config.errors import UserError
 from curta.config.optimizer import SGD
 from curta.config.positions import Abacus, RoPE, Window
 from curta.config.recipe import (
-    RENAMED,
     Recipe,
     dump,
     field_paths,
@@ -168,12 +167,6 @@ def test_an_override_reaches_into_a_table() -> None:
 def test_a_value_from_the_command_line_is_toml_or_else_text(text: str, meaning: Any) -> None:
     assert parse_value(text) == meaning
     assert type(parse_value(text)) is type(meaning)
-
-
-@pytest.mark.parametrize(("old", "new"), list(RENAMED.items()))
-def test_a_renamed_field_is_told_its_new_name(old: str, new: str) -> None:
-    assert refusal({old: 1}) == f"{old} is called {new} now"
-    assert new in field_paths()
 
 
 def test_another_optimiser_keeps_the_fields_that_it_has_too() -> None:

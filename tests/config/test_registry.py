@@ -4,21 +4,14 @@ import pytest
 
 from curta.config.errors import UserError
 from curta.config.registry import Registry
-from curta.export import EXPORTERS, IMPORTERS
-from curta.export.base import Exporter, Importer
+from curta.export import EXPORTERS
 from curta.layouts import LAYOUTS
 from curta.probes import PROBES
 
 
 def test_each_thing_is_called_as_its_registry_says() -> None:
-    for registry in (LAYOUTS, PROBES, EXPORTERS, IMPORTERS):
+    for registry in (LAYOUTS, PROBES, EXPORTERS):
         assert [thing.name for thing in registry.values()] == list(registry)
-
-
-def test_every_exporter_that_reads_is_an_importer() -> None:
-    assert all(isinstance(form, Exporter) for form in EXPORTERS.values())
-    reading = [name for name, form in EXPORTERS.items() if isinstance(form, Importer)]
-    assert reading == list(IMPORTERS)
 
 
 def square(name: str) -> int | None:

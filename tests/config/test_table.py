@@ -20,8 +20,8 @@ def table(rows: list[list[Any]], **changes: Any) -> Table:
         Column("op", "operator", words=True, once=True),
         Column("digits", once=True),
         Column("share", style=lambda share, row: "red" if share == 0 else ""),
-        Column("both", text=lambda pair: f"{pair}", kept=False),
-        Column("low", shown=False),
+        Column("both", text=lambda pair: f"{pair}", in_csv=False),
+        Column("low", on_screen=False),
     ]
     return Table("a title", columns, rows, **changes)
 

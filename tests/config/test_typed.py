@@ -100,7 +100,7 @@ FILES = (RunInfo, Evaluation, Certificate, ComparisonResults, ProbeTable)
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda text: text[:-3], "it is damaged: file.json is no valid JSON"),
+        (lambda text: text[:-3], "it is damaged: file.json is not valid JSON"),
         (lambda text: "[]", "it is damaged: file.json holds no table"),
         (lambda text: "{}", "it is damaged: file.json lacks 'format'"),
     ],

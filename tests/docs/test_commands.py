@@ -13,7 +13,7 @@ import click
 import pytest
 
 from curta.config import recipe
-from curta.config.sections import Evaluation
+from curta.config.sections import EvaluationSettings
 from curta.frontends.cli import arguments, cli
 from curta.frontends.cli.training import ACTIVATIONS, evaluation_changes, probe_options
 from curta.model import recipes
@@ -82,7 +82,7 @@ def _comparison(params: dict[str, Any]) -> None:
 def _evaluation(params: dict[str, Any]) -> None:
     names, settings = arguments.split(params["words"])
     assert arguments.at_most_one(names, "run")
-    recipe.changed_evaluation(Evaluation(), evaluation_changes(settings))
+    recipe.changed_evaluation(EvaluationSettings(), evaluation_changes(settings))
 
 
 def _probe(params: dict[str, Any]) -> None:
@@ -156,8 +156,9 @@ def test_commands_within_the_sentences_of_the_readme_can_be_typed() -> None:
 def test_the_program_on_the_readme_is_the_example_of_the_tutorial() -> None:
     """They differ in layout and docstrings alone."""
     example = ast.parse((ROOT / "docs" / "examples" / "digit_sum.py").read_text("utf-8"))
-    for node in (example, example.body[-1]):
-        del node.body[0]
+    function = example.body[-1]
+    assert isinstance(function, ast.FunctionDef)
+    del example.body[0], function.body[0]
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
     (program,) = [ast.parse(block) for block in blocks if "@program" in block]
     assert ast.dump(program) == ast.dump(example)

@@ -17,7 +17,7 @@ from curta.evaluation.adder_proof import (
     every_sum,
     exact,
     margins,
-    parts_of,
+    matrices_of,
 )
 from curta.evaluation.generation import completions
 from curta.layouts import Text
@@ -86,7 +86,7 @@ def test_whatever_is_found_of_a_disturbed_adder_is_so(seed: int) -> None:
 @pytest.mark.parametrize("out", ["out-query", "out-value"])
 def test_weights_that_stand_for_others_are_known_up_to_their_rounding(out: str) -> None:
     shared = adder.shared(out)
-    ours, theirs = parts_of(shared).attention, parts_of(unshared(shared)).attention
+    ours, theirs = matrices_of(shared).attention, matrices_of(unshared(shared)).attention
     for mine, written in zip(ours, theirs, strict=True):
         assert (np.abs(mine.middle - written.middle) <= mine.radius).all()
         assert mine.radius.max() < 1e-5

@@ -21,7 +21,7 @@ from curta.layouts import layout_named
 from curta.layouts.program import ProgramLayout
 from curta.model.decoding import logits_of_windows
 from curta.problems.problem import parse
-from curta.runs import session
+from curta.runs import run as run_module
 from curta.runs.run import Run
 from curta.training import records
 from curta.training.windows import TrainingWindows
@@ -62,7 +62,7 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trained]:
 
         run = api.begin("luhn", 2, "luhn", LUHN)
         with pytest.MonkeyPatch.context() as teaching:
-            teaching.setattr(session.records, "training_data", wrongly)
+            teaching.setattr(run_module.records, "training_data", wrongly)
             run.train()
         yield Trained(run, *taught)
 

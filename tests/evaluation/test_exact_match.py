@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from curta.config.errors import UserError
-from curta.config.sections import Evaluation
-from curta.evaluation import exact_match, scoring, teacher_forcing, writing
+from curta.config.sections import EvaluationSettings
+from curta.evaluation import exact_match, scoring, writing
 from curta.evaluation.generation import completions
 from curta.evaluation.scoring import Models
 from curta.layouts.texts import layout_of
@@ -90,7 +90,7 @@ def test_look_up_writes_and_scores_what_whole_texts_do(windowed: Models) -> None
 def test_a_difference_between_look_up_and_writing_is_reported(
     windowed: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = Evaluation(digits=(1,), count=32, generated=32)
+    settings = EvaluationSettings(digits=(1,), count=32, generated=32)
     assert exact_match.lengths(windowed, "+", 1, settings)[0].generated.agrees is True
     write = writing.complete
 
@@ -119,10 +119,10 @@ def test_problems_in_several_passes_are_scored_as_in_one(
 ) -> None:
     """Also where the last pass is not full."""
     whole = scoring.exact_match(dense, PROBLEMS[:21])
-    monkeypatch.setattr(teacher_forcing, "BUDGET", teacher_forcing.BUDGET >> 9)
+    monkeypatch.setattr(scoring, "BUDGET", scoring.BUDGET >> 9)
     bounds = scoring.room_for(dense, PROBLEMS[:21])
     assert bounds is not None
-    assert teacher_forcing.batch_size(dense.stacked, bounds, 21) < 16
+    assert scoring.batch_size(dense.stacked, bounds, 21) < 16
     np.testing.assert_array_equal(scoring.exact_match(dense, PROBLEMS[:21]), whole)
 
 
@@ -137,7 +137,7 @@ def test_problems_looked_up_in_parts_are_scored_as_in_one(
 
 @pytest.mark.parametrize("generated", [8, 1])
 def test_every_member_that_is_wrong_has_one_such_problem(windowed: Models, generated: int) -> None:
-    settings = Evaluation(digits=(3,), count=8, generated=generated)
+    settings = EvaluationSettings(digits=(3,), count=8, generated=generated)
     rows = exact_match.lengths(windowed, "+", 3, settings)
     for row in rows:
         wrong = [member for member, share in enumerate(row.exact_match) if share < 1]
@@ -156,7 +156,7 @@ def test_every_member_that_is_wrong_has_one_such_problem(windowed: Models, gener
 
 
 def test_a_grid_has_a_cell_for_each_member_and_pair_of_digit_counts(windowed: Models) -> None:
-    settings = Evaluation(digits=(2,), grid=3, grid_count=6)
+    settings = EvaluationSettings(digits=(2,), grid=3, grid_count=6)
     finds = exact_match.grid_rows(windowed, "+", settings)
     assert list(finds)[-1] == "grid of +: 3 of 3"
     table = exact_match.grid("+", settings, [find() for find in finds.values()])
@@ -173,7 +173,7 @@ def test_shares_are_kept_to_six_digits_and_only_all_is_one() -> None:
 
 
 def test_examples_show_what_each_member_answers(windowed: Models) -> None:
-    rows = exact_match.examples(windowed, "+", 2, Evaluation())
+    rows = exact_match.examples(windowed, "+", 2, EvaluationSettings())
     assert [row.member for row in rows] == [0] * (len(rows) // 2) + [1] * (len(rows) // 2)
     for row in rows:
         first, second = row.problem.split("+")
@@ -185,10 +185,10 @@ def test_a_long_completion_is_scored_in_blocks_as_in_one_piece(
     dense: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = scoring.exact_match(dense, PROBLEMS)
-    teacher_forcing.compiled.cache_clear()
-    monkeypatch.setattr(teacher_forcing, "BLOCK", 5)
+    scoring.compiled.cache_clear()
+    monkeypatch.setattr(scoring, "BLOCK", 5)
     np.testing.assert_array_equal(scoring.exact_match(dense, PROBLEMS), whole)
-    teacher_forcing.compiled.cache_clear()
+    scoring.compiled.cache_clear()
 
 
 @program(

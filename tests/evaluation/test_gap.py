@@ -27,8 +27,8 @@ def models(recipe: Recipe) -> Models:
     return Models(stacked, layout, len(SEEDS), seeds=SEEDS)
 
 
-def known(recipe: Recipe) -> gap.TrainedAndHeldOut | None:
-    return gap.known(recipe, layout_of(recipe), recipe.tasks[0], SEEDS)
+def known_problems(recipe: Recipe) -> gap.TrainedAndHeldOut | None:
+    return gap.known_problems(recipe, layout_of(recipe), recipe.tasks[0], SEEDS)
 
 
 def keys(problems: list[Problem]) -> set[tuple[int, ...]]:
@@ -38,7 +38,7 @@ def keys(problems: list[Problem]) -> set[tuple[int, ...]]:
 @pytest.mark.parametrize("digits", [(1, 1), (1, 4)])
 def test_a_program_is_asked_what_each_member_recorded_and_what_none_did(digits: Any) -> None:
     recipe = tiny.recipe(task__digits=digits, evaluation__held_out=30)
-    found, layout = known(recipe), layout_of(recipe)
+    found, layout = known_problems(recipe), layout_of(recipe)
     assert found is not None
     each = [records.problems(recipe, layout, recipe.tasks[0], seed) for seed in SEEDS]
     for asked, mine in zip(found.trained, each, strict=True):
@@ -52,7 +52,7 @@ def test_a_program_is_asked_what_each_member_recorded_and_what_none_did(digits: 
 
 def test_where_all_was_trained_on_there_is_no_gap() -> None:
     recipe = tiny.recipe(task__digits=(1, 1), training__problems=5000)
-    assert known(recipe) is None
+    assert known_problems(recipe) is None
 
 
 @pytest.mark.parametrize("make", [tiny.dense, tiny.recipe], ids=["a fixed set", "a program"])
@@ -61,7 +61,7 @@ def test_problems_of_validation_are_not_asked_again(make: Any) -> None:
     watching = {"training__validate_every": 1, "training__validation": 60}
     small = {"task__digits": (1, 2), "task__special": 0.0, "evaluation__held_out": 500}
     recipe = make(**fixed, **watching, **small)
-    found = known(recipe)
+    found = known_problems(recipe)
     assert found is not None
     watched = records.validation(recipe, layout_of(recipe), recipe.tasks[0])
     assert found.held_out
@@ -73,7 +73,7 @@ def test_problems_of_validation_are_not_asked_again(make: Any) -> None:
 def test_a_table_is_asked_on_both_sides_of_its_split(kind: str, together: bool) -> None:
     make = tiny.dense if kind == "layout" else tiny.recipe
     recipe = make(**TABLE, task__twins_together=together, evaluation__held_out=60)
-    found, (task,) = known(recipe), recipe.tasks
+    found, (task,) = known_problems(recipe), recipe.tasks
     assert found is not None
     every = [tuple(row) for row in tasks.table(task).pairs(jnp.arange(400)).tolist()]
     assert {problem.operands for mine in found.trained for problem in mine} <= set(every[100:])
@@ -97,7 +97,7 @@ def trained_on(recipe: Recipe) -> set[tuple[int, ...]]:
     ids=["drawn anew", "nothing held out"],
 )
 def test_nothing_is_said_where_it_cannot_be_told(changes: dict[str, Any]) -> None:
-    assert known(tiny.dense(**changes)) is None
+    assert known_problems(tiny.dense(**changes)) is None
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_the_gap_is_the_difference_of_what_each_member_makes_of_its_problems(
 ) -> None:
     of = models(recipe)
     (found,) = suite.evaluate(recipe, of, recipe.evaluation, lambda what: None).gaps
-    asked = known(recipe)
+    asked = known_problems(recipe)
     assert asked is not None
     each = asked.trained * 2 if len(asked.trained) == 1 else asked.trained
     for member in range(2):
@@ -140,7 +140,7 @@ def test_the_gap_is_the_difference_of_what_each_member_makes_of_its_problems(
 def test_each_member_is_asked_its_own_problems() -> None:
     """Untrained members answer nothing, so what is looked up is held against their own tables."""
     recipe = tiny.recipe(evaluation__held_out=20)
-    of, asked = models(recipe), known(recipe)
+    of, asked = models(recipe), known_problems(recipe)
     assert asked is not None
     both = gap.own_exact_match(of, asked.trained, None)
     for member, mine in enumerate(asked.trained):

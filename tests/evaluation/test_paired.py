@@ -10,7 +10,7 @@ import pytest
 
 from curta.config.errors import UserError
 from curta.config.recipe import Recipe
-from curta.config.sections import Evaluation
+from curta.config.sections import EvaluationSettings
 from curta.evaluation import paired
 from curta.evaluation.evaluation_set import drawn
 from curta.evaluation.paired import EvaluatedRun
@@ -21,7 +21,7 @@ from curta.runs.run import Run
 from tests import tiny
 from tests.made_once import Shared
 
-SETTINGS = Evaluation(digits=(1, 2), count=40)
+SETTINGS = EvaluationSettings(digits=(1, 2), count=40)
 
 HALF = {"training__steps": 260, "training__batch": 64, "task__digits": [1, 2], "model__width": 32}
 """A run that is right on some problems and wrong on others."""
@@ -102,7 +102,7 @@ def untrained(recipe: Recipe, seeds: Sequence[int] = (0,)) -> EvaluatedRun:
 
 
 def sizes(
-    first: EvaluatedRun, second: EvaluatedRun, settings: Evaluation = SETTINGS
+    first: EvaluatedRun, second: EvaluatedRun, settings: EvaluationSettings = SETTINGS
 ) -> list[tuple[str, ...]]:
     found = [one for sets in paired.common(first, second, settings) for one in sets]
     return list(dict.fromkeys((one.problems[0].operator, one.size) for one in found))

@@ -44,7 +44,9 @@ def double(model: Transformer, row: list[int]) -> np.ndarray:
     assert isinstance(layout, ProgramLayout)
     weights = jax.tree.map(lambda leaf: np.asarray(leaf, np.float64), model)
     machine = layout.machine
-    vectors = layout.parts() @ weights.tokens if config.compositional_embeddings else weights.tokens
+    vectors = (
+        layout.composition() @ weights.tokens if config.compositional_embeddings else weights.tokens
+    )
     if weights.roles is not None:
         vectors = vectors + weights.roles[machine.role]
 

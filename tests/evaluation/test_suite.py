@@ -5,7 +5,7 @@ from typing import Any
 import jax
 import pytest
 
-from curta.config.sections import Evaluation
+from curta.config.sections import EvaluationSettings
 from curta.evaluation import exact_match, results, suite
 from curta.evaluation.scoring import Models
 from curta.layouts.texts import layout_of
@@ -13,7 +13,7 @@ from tests import tiny
 from tests.evaluation.rows import row
 
 
-def evaluate(settings: Evaluation, *tasks: dict[str, Any]) -> results.Evaluation:
+def evaluate(settings: EvaluationSettings, *tasks: dict[str, Any]) -> results.Evaluation:
     recipe = tiny.dense(layout="plain", task=list(tasks))
     layout = layout_of(recipe)
     stacked = jax.tree.map(lambda leaf: leaf[None], tiny.drawn(recipe, layout))
@@ -55,7 +55,7 @@ def test_the_evaluation_stops(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
     stacked = jax.tree.map(lambda leaf: leaf[None], tiny.drawn(recipe, layout_of(recipe)))
     models = Models(stacked, layout_of(recipe), 1)
     said = list[str]()
-    found = suite.evaluate(recipe, models, Evaluation(**settings), said.append)
+    found = suite.evaluate(recipe, models, EvaluationSettings(**settings), said.append)
     assert [one.size for one in found.unevaluated] == [str(size) for size in left_out]
     assert said == list(dict.fromkeys(f"+ at {one.size} digits" for one in found.lengths))
     assert len(said) + len(left_out) == len(settings["digits"])

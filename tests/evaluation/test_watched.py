@@ -41,7 +41,7 @@ def test_problems_of_training_held_out_ones_and_sizes_are_asked(name: str, sizes
     assert list(found) == ["+ trained", "+ held out", *sizes]
     assert [len(each) for each in found.values()] == [2, 1, *[1] * len(sizes)]
     assert {len(mine) for each in found.values() for mine in each} == {12}
-    whole = gap.known(recipe, layout_of(recipe), recipe.tasks[0], SEEDS)
+    whole = gap.known_problems(recipe, layout_of(recipe), recipe.tasks[0], SEEDS)
     assert whole is not None
     assert found["+ held out"] == [whole.held_out[:12]]
     assert found["+ trained"] == [mine[:12] for mine in whole.trained]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pytest
 
 from curta.evaluation.results import NamedProblem
-from curta.evaluation.writing import named, written
+from curta.evaluation.writing import named, write_texts
 from curta.frontends import api
 from curta.problems.problem import parse
 from curta.runs.run import Run
@@ -32,7 +32,7 @@ def evaluated(brief: None, tmp_path_factory: pytest.TempPathFactory) -> Evaluate
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CURTA_RUNS", str(tmp_path_factory.mktemp("runs")))
         run = api.begin("addition", 2, "run", tiny.overrides(**changes))
-        earlier = [written(run.at(0), PROBLEMS, member) for member in (0, 1)]
+        earlier = [write_texts(run.at(0), PROBLEMS, member) for member in (0, 1)]
         run.train()
         return Evaluated(run, earlier, run.evaluate().named)
 
@@ -65,5 +65,5 @@ def test_truths_are_in_the_base_of_the_answer() -> None:
 
 def test_problems_of_several_sizes_keep_their_order(evaluated: Evaluated) -> None:
     models, problems = evaluated.run.load_models(), [PROBLEMS[i] for i in (3, 0, 3, 2, 1)]
-    alone = [written(models, [problem], 0)[0] for problem in problems]
-    assert written(models, problems, 0) == alone
+    alone = [write_texts(models, [problem], 0)[0] for problem in problems]
+    assert write_texts(models, problems, 0) == alone

@@ -30,8 +30,6 @@ from tests import tiny
 PRODUCTS = {"program": "multiplication", "task__operator": "*", "task__digits": [1, 3]}
 """The tiny recipe with two axes, and roles that are found from everywhere on one."""
 
-SPELLED = {"model__role_embeddings": False, "model__compositional_embeddings": True}
-
 
 def drawn(of: Recipe, seed: int = 0) -> Transformer:
     """A model whose gains are not ones, and whose biases are not zeros, as after training."""

@@ -8,25 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from curta.config.recipe import Recipe
 from curta.evaluation.memo import Memo
-from curta.export import adderboard
 from curta.export.adderboard import AdderBoard
 from curta.export.base import Exported
-from curta.frontends import api
-from curta.frontends.cli import main
 from curta.model.transformer import Transformer, parameters
 from curta.programs.machine.writing import write
 from tests import adder, tiny
 
-from .made import SPELLED, begun, drawn, logits, rows
 from .made import asked as problems
-
-SMALL = {path: value for path, value in tiny.overrides().items() if path != "program"}
+from .made import drawn, logits, rows
 
 ONLY_NUMPY = """
 import importlib.util, json, sys
@@ -77,28 +71,6 @@ def same(model: Transformer, file: Path) -> dict[str, Any]:
     return found["metadata"]
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"model__tie_embeddings": True, "model__activation": "relu"},
-        SPELLED | {"model__attention_scale": False, "model__heads": 4, "model__num_layers": 1},
-    ],
-    ids=["tie_embeddings", "compositional_embeddings"],
-)
-def test_logits_are_those_of_the_model(tmp_path: Path, changes: dict[str, Any]) -> None:
-    of = tiny.recipe(**changes)
-    model = drawn(of, 3)
-    metadata = same(model, exported(of, model, tmp_path))
-    assert metadata["params"] == parameters(model)
-    assert set(metadata) == {"name", "author", "params", "architecture", "tricks"}
-
-
-def test_what_was_trained_on_is_that_of_the_recipe() -> None:
-    of = adder.recipe(task__digits=[2, 9])
-    words = adderboard._metadata(Exported("mine", 3, of, drawn(of)))["tricks"][0]
-    assert words == "trained from random weights, on sums of 2 to 9 digits"
-
-
 def test_sums_are_what_the_model_writes(tmp_path: Path) -> None:
     """Without training hardly one is right, and some are no numbers."""
     of = tiny.recipe()
@@ -111,71 +83,6 @@ def test_sums_are_what_the_model_writes(tmp_path: Path) -> None:
         text = write(layout.machine, layout.windows, memo.look(0), [given], 12)[0]
         answer = layout.answer(problem, text)
         assert theirs == (-1 if answer is None else answer)
-
-
-def test_a_member_is_exported_by_its_number(tmp_path: Path) -> None:
-    run = begun(seeds=2, **SMALL)
-    out = tmp_path / "adder.py"
-    assert main(["export", "mine", "--to", "adderboard", "--out", str(out), "--member", "1"]) == 0
-    metadata = same(jax.tree.map(jnp.asarray, run.model(1)), out)
-    assert "seed 1" in metadata["name"]
-
-
-@pytest.mark.parametrize(
-    ("changes", "says"),
-    [
-        (
-            {
-                "layout": "reversed",
-                "training.problems": 3000,
-                "positions.name": "rope",
-                "model.compositional_embeddings": False,
-            },
-            "layout 'reversed' (it knows programs, and 'columns')",
-        ),
-        ({"positions.name": "rope"}, "positions.name 'rope' (it knows 'window')"),
-        ({"program": "multiplication", "task.operator": "*"}, "it does not add"),
-        ({"model.gated": True}, "model.gated True (it knows False)"),
-        ({"model.activation": "gelu"}, "model.activation 'gelu' (it knows 'relu', 'relu2')"),
-        (
-            {
-                "model.embedding": "arc",
-                "model.width": 2,
-                "model.heads": 1,
-                "model.compositional_embeddings": False,
-            },
-            "model.embedding 'arc' (it knows 'table')",
-        ),
-        ({"model.norm": "layer"}, "model.norm 'layer' (it knows 'rms')"),
-        ({"model.num_kv_heads": 1}, "model.num_kv_heads 1 (it knows as many as model.heads)"),
-        ({"model.weight_sharing": ["norms"]}, "model.weight_sharing ('norms',) (it knows ())"),
-    ],
-)
-def test_a_run_that_cannot_be_expressed_is_refused_by_name(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], changes: dict[str, Any], says: str
-) -> None:
-    api.begin("addition", 1, "mine", SMALL | changes)
-    out = tmp_path / "adder.py"
-    assert main(["export", "mine", "--to", "adderboard", "--out", str(out)]) == 2
-    error = capsys.readouterr().err
-    assert error.startswith(f"curta: adderboard cannot express run 'mine': {says}")
-    assert error.count("\n") == 1
-    assert not out.exists()
-
-
-def test_an_unknown_form_and_an_unknown_member_are_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    api.begin("addition", 1, "mine", SMALL)
-    words = ["export", "mine", "--out", str(tmp_path / "adder.py"), "--to"]
-    assert main([*words, "aderboard"]) == 2
-    assert "unknown form 'aderboard': did you mean 'adderboard'?" in capsys.readouterr().err
-    assert main([*words, "adderboard"]) == 2
-    assert "no checkpoint yet" in capsys.readouterr().err
-    begun(name="other", **SMALL)
-    words[1] = "other"
-    assert main([*words, "adderboard", "--member", "1"]) == 2
-    assert "no member 1" in capsys.readouterr().err
 
 
 def test_an_adder_of_columns_is_a_file_of_its_own_that_adds(tmp_path: Path) -> None:
@@ -207,14 +114,3 @@ def test_numbers_that_a_file_does_not_hold_are_refused_in_a_line(
             file["add"](built, 1, wrong)
         assert "\n" not in str(refused.value)
     assert type(file["add"](built, np.int64(12), 34)) is int
-
-
-@pytest.mark.parametrize("out", ["out-query", "out-value"])
-def test_an_adder_with_shared_weights_has_each_of_them_once(tmp_path: Path, out: str) -> None:
-    of, model = adder.sharing(out), adder.shared(out)
-    layout = model.layout
-    texts = [layout.tokens_of(problem)[0][:-1] for problem in tiny.random_sums(5, 10)]
-    found = told(exported(of, model, tmp_path), texts, [])
-    for ours, theirs in zip(logits(model, texts), found["logits"], strict=True):
-        np.testing.assert_allclose(np.array(theirs), ours, rtol=1e-4, atol=1e-4)
-    assert found["metadata"]["params"] == parameters(model) == 35 - 11

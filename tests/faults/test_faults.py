@@ -11,7 +11,7 @@ from tests.faults import damage, foreign, kills, malformed, power, server
     ("campaign", "count", "seed"),
     [
         (malformed, 4, 1),
-        (power, 2, 1),  # a kill at any moment, and resumed, gives the same run
+        (power, 1, 1),  # a kill at any moment, and resumed, gives the same run
         *(
             pytest.param(*case, marks=pytest.mark.slow)
             for case in [

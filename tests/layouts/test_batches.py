@@ -2,11 +2,10 @@
 
 from itertools import pairwise
 
-import jax
 import numpy as np
 
 from curta.layouts import layout_named
-from curta.layouts.batches import Batch, completion_batch, count_errors, whole_batch
+from curta.layouts.batches import Batch, completion_batch, whole_batch
 from curta.problems.problem import Problem, parse
 from tests import tiny
 
@@ -94,10 +93,3 @@ def test_without_causality_nothing_but_the_prompts_is_shown() -> None:
     assert seen == [layout.prompt(problem) for problem in problems]
     wanted = [layout.decode(goals[row][scored[row]].tolist()) for row in range(3)]
     assert wanted == ["ab$", "ab$", "ba$"]
-
-
-def test_errors_are_counted_for_each_text() -> None:
-    batch = rows([Problem("+", (12, 3)), Problem("+", (9, 9)), Problem("+", (0, 0))])
-    logits = jax.nn.one_hot(batch.goals, len(LAYOUT.characters))
-    assert count_errors(logits, batch).tolist() == [0, 0, 0]
-    assert count_errors(logits.at[1].multiply(-1), batch).tolist() == [0, 3, 0]

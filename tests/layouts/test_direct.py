@@ -109,14 +109,6 @@ def test_coupled_kinds_and_places_are_those_of_the_definition(problem: Problem) 
     assert spots(layout, problem) == coupled_spots(layout.write(problem))
 
 
-def test_position_coupling_ids_by_hand() -> None:
-    """The example of the paper's first figure, at start 1."""
-    layout, problem = layout_named("position-coupling"), Problem("+", (653, 49))
-    assert layout.write(problem) == "653+049=2070$"
-    ids = [spot.place + 1 for spot in spots(layout, problem)]
-    assert ids == [2, 3, 4, 5, 2, 3, 4, 5, 4, 3, 2, 1, 0]
-
-
 @given(problem=tiny.sums(WIDTH))
 def test_position_coupling_ids_are_the_sources(problem: Problem) -> None:
     """Its `__getitem__`, with start = 1."""
@@ -145,12 +137,6 @@ def test_other_layouts_count_within_each_number(name: str, data: st.DataObject) 
     assert [spot.place for spot in spots(layout, problem)] == expected
 
 
-def test_a_minus_of_the_answer_is_no_operator() -> None:
-    roles = [spot.role for spot in spots(layout_named("plain"), Problem("-", (1, 12)))]
-    after = ["equals", "sign", "answer", "answer", "end"]
-    assert roles == ["first", "operator", "second", "second", *after]
-
-
 # Letters.
 
 
@@ -175,14 +161,6 @@ def test_letters_are_read_if_each_comes_once(completion: str, answer: object) ->
     assert layout_named("labelled").read("order", completion) == answer
 
 
-def test_there_are_letters_for_twenty_six_numbers() -> None:
-    layout = layout_named("labelled")
-    layout.accept("order", [1] * 26)
-    assert layout.prompt(Problem("order", (1,) * 26)).startswith("1:z,1:y,")
-    with pytest.raises(UserError, match=r"'labelled' takes 1 to 26 operands of order \(got 27\)"):
-        layout.accept("order", [1] * 27)
-
-
 # Begin signs.
 
 
@@ -193,31 +171,7 @@ def test_filled_up_on_the_left_every_equals_stands_at_one_index() -> None:
     assert prompts == ["####1+2=", "999+999=", "##12-34=", "##120*7=", "#999/10="]
 
 
-@pytest.mark.parametrize(("name", "signs"), [("filled", 0), ("filled-left", 3)])
-def test_padding_stands_nowhere_and_the_same_sign_ends_a_text(name: str, signs: int) -> None:
-    found = spots(layout_named(name), parse("12+3"))
-    assert found[:signs] == [Spot("padding", -1)] * signs
-    assert [spot.role for spot in found[signs:]] == (
-        ["first", "first", "operator", "second", "equals", "answer", "answer", "end"]
-    )
-
-
 # Blanks and hints.
-
-
-def test_blanks_and_hints_stand_at_the_index_of_their_digit() -> None:
-    blanks = spots(layout_named("blanks"), Problem("+", (12, 3)))  # 12+ 3=51 $
-    assert [spot.place for spot in blanks] == [0, 1, -1, 0, 1, -1, 0, 1, 2, -1]
-    assert [blanks[slot].role for slot in (3, 8)] == ["blank", "blank"]
-    hints = spots(layout_named("hints"), Problem("+", (1, 3)))  # a0b1+a0b3=b4a0$
-    assert [spot.place for spot in hints] == [*[0, 0, 1, 1, -1] * 2, 0, 0, 1, 1, -1]
-    assert [spot.role for spot in hints][:4] == ["hint", "first", "hint", "first"]
-
-
-def test_a_carry_stands_at_the_index_of_the_digit_that_it_is_added_to() -> None:
-    carries = spots(layout_named("carries"), Problem("+", (7, 3)))  # 7+3=.0'1$
-    assert [spot.place for spot in carries] == [0, -1, 0, -1, 0, 0, 1, 1, -1]
-    assert [spot.role for spot in carries][4:] == ["carry", "answer", "carry", "answer", "end"]
 
 
 @pytest.mark.parametrize(
@@ -272,26 +226,6 @@ def test_in_training_each_problem_has_hints_from_some_letter_on_as_far_as_they_l
     assert min(seen[0]) == 0
     assert max(seen[0]) == len(HINTS) - 4
     assert len(seen[0]) > 100
-
-
-def test_layouts_without_a_choice_are_written_in_training_as_ever() -> None:
-    for name in ("coupled", "padded", "blanks", "reversed"):
-        layout = layout_named(name)
-        text = tiny.text(layout, [Problem(layout.operators[0], (12, 3))], 80)
-        assert layout.vary(text, jax.random.split(jax.random.key(0), 1)) is text
-
-
-def test_hints_have_their_own_letters_and_an_end() -> None:
-    assert len(set(HINTS)) == len(HINTS) == 129
-    assert HINTS.isalpha()
-    layout = layout_named("hints")
-    layout.bounds("+", (128, 128))
-    for refuse in (
-        lambda: layout.bounds("+", (129, 3)),
-        lambda: layout.write(Problem("+", (10**128, 3))),
-    ):
-        with pytest.raises(UserError, match=r"'hints' takes .* at most 128 digits \(got 129\)"):
-            refuse()
 
 
 @pytest.mark.parametrize("name", ["fields", "filled-left"])

@@ -12,7 +12,7 @@ import pytest
 
 from curta.config import cache as entries
 from curta.config.errors import Notice, UserError
-from curta.layouts import layout_named, texts
+from curta.layouts import texts
 from curta.layouts.texts import layout_of
 from curta.problems.problem import Problem
 from curta.programs import PROGRAMS
@@ -78,15 +78,6 @@ def test_neighbours_that_cannot_be_read_are_one_line(
         fixed(**neighbours)
     assert str(caught.value).startswith("positions.neighbours: ")
     assert "\n" not in str(caught.value)
-
-
-def test_an_operator_that_no_program_has_is_one_line() -> None:
-    with pytest.raises(UserError, match=r"task.operator '-': no program of addition has it"):
-        texts.layout_of(tiny.recipe(task__operator="-"))
-
-
-def test_a_published_layout_is_itself() -> None:
-    assert texts.layout_of(tiny.dense()) is layout_named("coupled")
 
 
 @pytest.fixture

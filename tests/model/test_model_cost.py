@@ -7,7 +7,6 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from curta.config.errors import UserError
 from curta.config.recipe import Recipe
 from curta.layouts import TokenPositions
 from curta.layouts.program import ProgramLayout
@@ -75,11 +74,3 @@ def test_a_window_scores_its_neighbours_however_long_the_text() -> None:
     assert isinstance(layout, ProgramLayout)
     assert short.keys == long.keys == 1 + max(map(len, layout.windows.values())) < 20
     assert short.tokens < 20 < 1000 < long.tokens
-
-
-def test_texts_that_the_model_cannot_take_are_refused() -> None:
-    recipe = tiny.with_encoding("learned")
-    with pytest.raises(UserError, match="too long for this model"):
-        scored_keys(recipe, parse("1" * 64 + "+2"))
-    with pytest.raises(UserError, match="layout 'coupled' has no '-': it takes \\+"):
-        scored_keys(recipe, parse("5-3"))

@@ -7,7 +7,6 @@ import pytest
 from curta.config.errors import UserError
 from curta.config.recipe import shipped_names
 from curta.config.sections import Training
-from curta.frontends.api import data
 from curta.model import recipes
 from curta.model.unread import NEEDS, unread
 from curta.runs.comparison_spec import Draft, Entry, resolve
@@ -75,12 +74,6 @@ def test_every_need_is_here() -> None:
     assert {path for _, path, _, _ in UNREAD} | {"model.dropout"} == set(NEEDS)
 
 
-def test_dropout_at_no_place_is_refused() -> None:
-    changes = {"model.dropout": 0.1, "model.dropout_sites": []}
-    with pytest.raises(UserError, match=r"model\.dropout 0\.1 .* it needs a place in model"):
-        recipes.resolve(PLAIN, changes, PLAIN)
-
-
 TABLE = {"special": 0.0, "values": [0, 9], "held_out": 10}
 
 
@@ -96,7 +89,7 @@ TABLE = {"special": 0.0, "values": [0, 9], "held_out": 10}
 )
 def test_a_field_of_a_task_is_read_by_one_that_sets_it(tasks: Any, path: str | None) -> None:
     fields = {"layout": "plain", "positions": {"name": "rope"}, "task": tasks}
-    assert [*unread(recipes.stated(fields, "mine"))] == ([path] if path else [])
+    assert [*unread(recipes.parse_fields(fields, "mine"))] == ([path] if path else [])
 
 
 @pytest.mark.parametrize("name", shipped_names())
@@ -109,16 +102,6 @@ def test_what_a_file_has_without_effect_is_refused_whatever_else_is_changed(tmp_
     file.write_text('program = "addition"\n[training]\nstop_after = 3\n')
     with pytest.raises(UserError, match=r"training\.stop_after 3 has no effect"):
         recipes.resolve(str(file), {"model.width": 16}, "mine")
-
-
-def test_sizes_of_an_operator_that_a_recipe_does_not_have_are_refused() -> None:
-    with pytest.raises(UserError, match=r"evaluation\.digits: unknown operator of this recipe '-'"):
-        recipes.resolve(WINDOW, {"evaluation.digits": {"-": [3]}}, WINDOW)
-
-
-def test_a_data_set_takes_no_field_of_the_model() -> None:
-    with pytest.raises(UserError, match=r"model\.width says nothing of a data set"):
-        data(WINDOW, 10, "out", **{"model.width": 8})
 
 
 def test_what_entries_of_a_comparison_have_in_common_is_read_by_one_of_them() -> None:

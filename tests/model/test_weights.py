@@ -30,17 +30,6 @@ def test_weights_have_the_described_shapes_and_deviations_and_the_rest_is_untouc
     assert drawn["c"] is None
 
 
-def test_equal_keys_draw_equal_weights_and_others_others() -> None:
-    one, again, other = (draw(TREE, jax.random.key(seed)) for seed in (0, 0, 1))
-    assert tiny.same(one, again)
-    assert not np.array_equal(one["a"], other["a"])
-
-
-def test_no_two_weights_are_the_same_draw() -> None:
-    twins = draw((normal(100, scale=1.0), normal(100, scale=1.0)), jax.random.key(0))
-    assert len(np.unique(np.concatenate(twins))) == 200
-
-
 SHARED: dict[str, tuple[str, ...]] = {
     "turned": ("key-query",),
     "values": ("value-key",),
@@ -135,11 +124,6 @@ def test_logits_are_nearly_those_of_float32_and_gradients_are_float32(
     assert {leaf.dtype for leaf in jax.tree.leaves(gradients)} == {jnp.dtype("float32")}
     off = np.abs(np.asarray(found - exact)).max()
     assert 0 < off < 0.1 * np.abs(np.asarray(exact)).max()
-
-
-def test_off_it_is_the_model_itself() -> None:
-    model = tiny.drawn(tiny.recipe(), layout_of(tiny.recipe()))
-    assert weights.cast(model, "float32") is model
 
 
 def test_matrices_are_cast_and_what_encodings_norms_and_head_have_is_not() -> None:

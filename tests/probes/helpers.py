@@ -50,9 +50,19 @@ def only(finding: Finding, **wanted: Any) -> list[dict[str, Any]]:
 
 def generated(run: Run, exam: list[Problem]) -> np.ndarray:
     """Whether each member's own writing ends in the right answer: members by problems."""
+    truths = [problem.truth for problem in exam]
     return np.array(
-        [[run.ask(problem, member) == problem.truth for problem in exam] for member in (0, 1)]
+        [
+            [a == b for a, b in zip(answers(run, exam, member), truths, strict=True)]
+            for member in (0, 1)
+        ]
     )
+
+
+def answers(run: Run, exam: list[Problem], member: int) -> list[Any]:
+    """What is read in the texts that a member writes, all at once."""
+    texts = run.write(exam, member)
+    return [run.layout.answer(p, text) for p, text in zip(exam, texts, strict=True)]
 
 
 def alone(model: Transformer) -> Models:

@@ -5,10 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from curta.config.errors import UserError
-from curta.config.task import Task
 from curta.frontends import api
-from curta.probes import examine
 from curta.probes.fourier import Fourier, of_logits, of_neurons, of_vectors
 from curta.problems.problem import Problem
 from curta.runs import embedding_history
@@ -109,14 +106,3 @@ def test_shares_of_logits_are_those_of_asking_problem_by_problem(run: Run) -> No
     share = of_logits(every)
     assert row["frequency"] == 1 + share.argmax()
     assert row["share"] == pytest.approx(share.max(), abs=1e-5)
-
-
-def test_models_whose_tokens_are_no_residues_are_refused(dense: Run) -> None:
-    said = "it examines sums and differences modulo a number, and the run has"
-    with pytest.raises(UserError, match=said):
-        examine(dense, "fourier")
-
-
-def test_products_turn_by_no_angle_of_their_residues() -> None:
-    asked = ("+ mod 11", "- mod 11", "* mod 11", "+")
-    assert [Fourier.about(Task(operator)) for operator in asked] == [True, True, False, False]

@@ -11,16 +11,13 @@ from curta.config.errors import UserError
 from curta.frontends import api
 from curta.frontends.api import examine
 from curta.layouts import layout_named
-from curta.layouts.program import ProgramLayout
-from curta.layouts.texts import layout_of
 from curta.model.transformer import Transformer
 from curta.probes import attention
-from curta.probes.attention import SOURCES, Attention
-from curta.probes.counterfactual import at_random, effects, followed, other_carry
+from curta.probes.attention import SOURCES
+from curta.probes.counterfactual import carry_changes, implied_next, random_changes
 from curta.probes.logits import Top
-from curta.probes.tokens import Tokens, trace_paths
+from curta.probes.tokens import trace_paths
 from curta.problems.problem import parse
-from curta.runs import embedding_history
 from curta.runs.run import Run
 from tests import tiny
 
@@ -73,58 +70,7 @@ def test_chances_are_the_softmax_of_the_logits(windowed: Run) -> None:
             assert row["entropy"] == pytest.approx(bits, abs=1e-3)
 
 
-@pytest.mark.slow
-def test_an_encoders_chances_are_those_at_each_place_of_the_problem_alone() -> None:
-    run, prompt = encoder(), "=86+75".ljust(43, "_")
-    run.train()
-    rows = found(Top(problem="57+68", k=1), run).rows
-    true = [*"521$", *[""] * 39]
-    assert [(row["index"], row["true"]) for row in rows] == list(enumerate(true))
-    assert [row["index"] for row in rows if row["scored"]] == [0, 1, 2, 3]
-    model, layout, bounds = (
-        member_of(run, 0),
-        run.load_models().layout,
-        tiny.bounds(run.load_models().layout, 2),
-    )
-    tokens = jnp.asarray(layout.encode(prompt))[None]
-    where = layout.follow(tokens, jnp.array([43], jnp.int32))[1]
-    logits = model(tokens, where, jnp.arange(43)[None], bounds)[0]
-    for row, chances in zip(rows, np.asarray(jax.nn.softmax(logits, axis=-1)), strict=True):
-        assert row["top 1"] == layout.characters[chances.argmax()]
-        assert row["p 1"] == pytest.approx(chances.max(), abs=1e-5)
-
-
 # Attention.
-
-
-@pytest.mark.parametrize("name", tiny.ENCODINGS)
-def test_weights_are_those_that_attention_uses(name: str) -> None:
-    """Values that name their key come out of attention as the weights themselves."""
-    layout, num_attention_layers = tiny.layout_for(name), 1 if name == "window" else 2
-    model = tiny.drawn(
-        tiny.with_encoding(name, model__num_attention_layers=num_attention_layers), layout
-    )
-    text = tiny.text(layout, tiny.random_sums(3, 4), 16)
-    bounds, positions, time = layout.bounds("+", (4, 4)), model.positions, 16
-
-    @jax.jit
-    def attended() -> tuple[jax.Array, jax.Array]:
-        where = layout.where(text)
-        visible_keys = positions.visible_keys(positions.index(where, bounds), where)
-        q, k = jax.random.normal(jax.random.key(0), (2, 3, time, 2, time))
-        layer = jax.tree.map(lambda leaf: leaf[-1], positions.layers)
-        names = jnp.broadcast_to(jnp.eye(time)[None, :, None], (3, time, 2, time))
-        used = positions.attend(layer, visible_keys, q, k, names)
-        return used, positions.weights(layer, visible_keys, q, k)
-
-    used, weights = attended()
-    tiny.assert_close(jnp.swapaxes(weights, 1, 2), used)
-    if name == "window":  # the rest goes to neighbours that are not there
-        assert (weights.sum(-1) <= 1 + 1e-5).all()
-        assert (weights.sum(-1) < 0.9).any()
-    else:
-        np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-5)
-    assert not np.triu(np.asarray(weights), 1).any()
 
 
 def test_what_a_key_is_to_a_query_by_its_definition() -> None:
@@ -144,13 +90,6 @@ def test_what_a_key_is_to_a_query_by_its_definition() -> None:
     ]  # fmt: skip
 
 
-def test_a_window_of_one_place_looks_no_farther(windowed: Run) -> None:
-    """From place p it reaches p and p + 1, where the next digit is written."""
-    for row in found(Attention(count=3), windowed).rows:
-        assert row["above"] == row["farther"] == row["every place"] == 0
-        assert 0 < row["same place"] < 1
-
-
 # Another digit.
 
 
@@ -158,7 +97,7 @@ def test_a_window_of_one_place_looks_no_farther(windowed: Run) -> None:
 def test_each_written_digit_is_replaced_once_by_another(name: str) -> None:
     layout = layout_named(name) if name == "coupled" else tiny.layout_for(name)
     problem = parse("957+68")
-    changes = list(at_random(problem, layout, Random(0)))
+    changes = list(random_changes(problem, layout, Random(0)))
     tokens, prompt = layout.tokens_of(problem)
     assert [change.slot for change in changes] == [7, 8, 9, 10]
     for change in changes:
@@ -166,20 +105,6 @@ def test_each_written_digit_is_replaced_once_by_another(name: str) -> None:
         assert given == prompt
         assert [i for i in range(len(tokens)) if text[i] != tokens[i]] == [change.slot]
         assert layout.decode(text)[change.slot].isdecimal()
-
-
-def test_another_digit_of_a_program_plays_the_same_part_on_the_same_square() -> None:
-    layout = layout_of(api.resolve("multiplication", {}))
-    assert isinstance(layout, ProgramLayout)
-    problem = parse("78*96")
-    changes, (tokens, _) = list(at_random(problem, layout, Random(0))), layout.tokens_of(problem)
-    assert {layout.machine.tokens[tokens[c.slot]].role for c in changes} == {
-        "kept", "carry", "part", "sum", "answer",
-    }  # fmt: skip
-    for change in changes:
-        was, now = layout.machine.tokens[tokens[change.slot]], layout.machine.tokens[change.token]
-        assert was.value != now.value
-        assert was._replace(symbol="", value=0) == now._replace(symbol="", value=0)
 
 
 def carries(a: str, b: str, digit: str) -> int:
@@ -199,7 +124,7 @@ def test_what_the_other_carry_implies_by_trying_both(name: str) -> None:
         width = max(len(str(value)) for value in problem.operands)
         a, b = (str(value)[::-1].ljust(width, "0") for value in problem.operands)
         tokens, prompt = layout.tokens_of(problem)
-        changes = list(other_carry(problem, layout))
+        changes = list(carry_changes(problem, layout))
         assert [change.slot - prompt for change in changes] == list(range(width - 1))
         for place, change in enumerate(changes):
             digit = layout.characters[change.token]
@@ -207,23 +132,6 @@ def test_what_the_other_carry_implies_by_trying_both(name: str) -> None:
             over = carries(a[place], b[place], digit)
             above = int(a[place + 1]) + int(b[place + 1]) + over
             assert int(layout.characters[change.implied]) == above % 10
-
-
-def test_effects_are_those_of_asking_text_by_text(dense: Run) -> None:
-    asked, exam = subject(dense), tiny.random_sums(3, 3)
-    changes = [c for problem in exam for c in at_random(problem, asked.layout, Random(1))]
-    seen = effects(asked.question(exam), changes)
-    for number, change in enumerate(changes):
-        line, _ = asked.layout.tokens_of(change.problem)
-        for member in (0, 1):
-            model = member_of(dense, member)
-            texts = line, change.text(asked.layout)[0]
-            before, after = (likeliest(model, text) for text in texts)
-            expected = [
-                i for i in range(change.slot + 1, len(line)) if before[i - 1] != after[i - 1]
-            ]
-            changed = seen.changed[member, number] & seen.counts[number]
-            assert (1 + np.flatnonzero(changed)).tolist() == expected
 
 
 def likeliest(model: Transformer, line: list[int]) -> list[int]:
@@ -242,8 +150,8 @@ def written(model: Transformer, tokens: jax.Array, lengths: jax.Array) -> jax.Ar
 def test_a_model_that_adds_follows_what_is_implied(windowed: Run) -> None:
     """Where a member writes all that is true and implied by itself, it must be counted so."""
     asked, exam = subject(windowed), tiny.random_sums(8, 3)
-    changes = [c for p in exam for c in other_carry(p, asked.layout)]
-    cases = followed(asked.question(exam), changes)
+    changes = [c for p in exam for c in carry_changes(p, asked.layout)]
+    cases = implied_next(asked.question(exam), changes)
     lines = [asked.layout.tokens_of(change.problem)[0] for change in changes]
     other = np.array([t[c.slot + 1] != c.implied for t, c in zip(lines, changes, strict=True)])
     after = np.zeros((2, len(changes)), bool)
@@ -269,26 +177,6 @@ def test_a_plane_holds_what_the_largest_directions_hold() -> None:
     expected = (table - table.mean(0)) @ directions[:, [-1, -2]]
     np.testing.assert_allclose(np.abs(traced.paths[:, 0]), np.abs(expected), atol=1e-4)
     assert traced.share == pytest.approx(values[-2:].sum() / values.sum(), abs=1e-5)
-
-
-def remembering(*steps: int) -> Run:
-    """A run that has nothing but a history."""
-    run, rng = api.begin("addition", 2, "moments", tiny.overrides()), np.random.default_rng(0)
-    for step in steps:
-        moment = rng.normal(size=(2, len(run.layout.characters), 6)).astype(np.float32)
-        embedding_history.save(run.folder.history, step, moment)
-    return run
-
-
-def test_paths_of_a_run_with_a_history_lead_over_its_moments() -> None:
-    steps = [0, 3, 6, 10]
-    run = remembering(*steps)
-    finding = found(Tokens(plane="principal"), run, 1)
-    assert [row["step"] for row in only(finding, token="7")] == steps
-    kept = (embedding_history.load(run.folder.history, step) for step in steps)
-    moments = [moment[1, run.layout.digits] for moment in kept]
-    expected = trace_paths(np.stack(moments), "principal").paths[7]
-    np.testing.assert_allclose(finding.picture["panels"][0]["paths"][7], expected, atol=1e-6)
 
 
 @pytest.mark.slow

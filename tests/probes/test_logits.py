@@ -3,7 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -48,17 +47,6 @@ def test_what_all_parts_add_is_the_whole_logit(changes: dict[str, Any]) -> None:
     )
 
 
-def test_biases_are_what_is_left() -> None:
-    """Of a model whose head alone has biases, these are the rest."""
-    models = drawn(model__biases=["head"])
-    model = models.member(0)
-    bias = np.linspace(-1, 1, len(model.head_bias), dtype=np.float32)
-    models = alone(replace(model, head_bias=jnp.asarray(bias)))
-    asked = Question(models, SUMS)
-    rest = contributions(asked)[BIASES]
-    np.testing.assert_allclose(rest[0], bias[asked.digits.token] - bias.mean(), atol=1e-4)
-
-
 def test_a_part_that_adds_nothing_has_no_share() -> None:
     model = drawn(model__num_attention_layers=2).member(0)
     silent = model.attention.out.at[1, model.config.head_dim :].set(0.0)
@@ -81,11 +69,3 @@ def test_a_solved_adder_has_its_digits_after_the_mlp_only() -> None:
     assert np.mean(shares["embedding"][:-1]) < 0.4
     assert np.mean(shares["state amid layer 0"][:-1]) < 0.9
     assert all(row["p"] > 0.5 for row in rows if row["state"] == "state after layer 0")
-
-
-def test_models_whose_state_is_no_sum_are_refused() -> None:
-    unfit = DirectLogits.unfit
-    assert unfit(tiny.recipe(model__norm_placement="post_residual")) is not None
-    looped = tiny.dense(model__num_recurrences=2, model__input_injection="block")
-    assert unfit(looped) == "an input that is injected into the state"
-    assert unfit(tiny.dense()) is None

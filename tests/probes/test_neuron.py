@@ -9,9 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from curta.config.errors import UserError
 from curta.evaluation import certificate
-from curta.frontends.api import examine
 from curta.layouts.program import ProgramLayout
 from curta.probes.base import Finding
 from curta.probes.inside.windows import all_windows
@@ -124,14 +122,6 @@ def test_the_costliest_neuron_is_the_one_that_writes() -> None:
     assert note.startswith("member 0: layer 0, neuron 1;")
 
 
-def test_cells_that_are_asked_for_are_drawn() -> None:
-    finding = looked(neuron=1, x="a", y="itself")
-    (panel,) = finding.picture["panels"]
-    assert (panel["down"], panel["across"]) == ("x: a", "y: itself")
-    cell = [max(w.a + w.b - w.s - 8, 0) for w in EVERY if (w.a, w.s) == (4, 2)]
-    assert panel["texts"][4][2] == f"{fmean(cell):.1f}"
-
-
 def test_windows_are_those_of_the_certificate(windowed: Run) -> None:
     listed = certificate.prepare(windowed.recipe, windowed.program).listed
     finding = found(Neuron(count=50), windowed)
@@ -142,24 +132,3 @@ def test_windows_are_those_of_the_certificate(windowed: Run) -> None:
     assert f"in {most:,} windows of role sum" in finding.notes[0]
     panels = finding.picture["panels"]
     assert panels[0]["rows"][-1] == "none"
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"layer": 1}, "no layer 1: the model has 0 to 0"),
-        ({"neuron": 8}, "no neuron 8: the model has 0 to 7"),
-        ({"role": "summ"}, "unknown --role 'summ': did you mean 'sum'"),
-        ({"x": "a place+2"}, "unknown --x 'a place"),
-        ({"x": "a", "y": "a"}, "--x and --y are the same cell: a"),
-    ],
-)
-def test_what_there_is_not_is_refused(options: dict[str, Any], said: str) -> None:
-    with pytest.raises(UserError) as error:
-        looked(**options)
-    assert said in str(error.value)
-
-
-def test_a_model_of_whole_texts_is_refused(dense: Run) -> None:
-    with pytest.raises(UserError, match="models that see a window, and the run has one that sees"):
-        examine(dense, "neuron")

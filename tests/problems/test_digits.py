@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from curta.problems import digits
@@ -85,14 +85,6 @@ def test_carrying_leaves_the_number_that_the_columns_stand_for(line: list[int]) 
 
 @every_width
 @given(data=st.data())
-def test_subtract_is_pythons_difference_modulo_the_width(width: int, data: st.DataObject) -> None:
-    found, first, second = drawn_pair(data, width)
-    rest, _ = jitted["subtract"](first, second)
-    assert ints(rest) == [(a - b) % 10**width for a, b in found]
-
-
-@every_width
-@given(data=st.data())
 def test_a_place_borrows_where_the_numbers_up_to_it_go_below_zero(
     width: int, data: st.DataObject
 ) -> None:
@@ -102,96 +94,7 @@ def test_a_place_borrows_where_the_numbers_up_to_it_go_below_zero(
         assert row == [a % 10**place < b % 10**place for place in range(1, width + 1)]
 
 
-@every_width
-@given(data=st.data())
-def test_distance_is_the_magnitude_and_whether_it_was_below_zero(
-    width: int, data: st.DataObject
-) -> None:
-    found, first, second = drawn_pair(data, width)
-    magnitude, less = jitted["distance"](first, second)
-    assert ints(magnitude) == [abs(a - b) for a, b in found]
-    assert less.tolist() == [a < b for a, b in found]
-
-
-@pytest.mark.parametrize("widths", [(1, 1), (1, 7), (9, 4), (200, 150)])
-@given(data=st.data())
-def test_multiply_is_pythons_product(widths: tuple[int, int], data: st.DataObject) -> None:
-    found = data.draw(pairs(*widths))
-    first, second = map(list, zip(*found, strict=True))
-    product = jitted["multiply"](rows(first, widths[0]), rows(second, widths[1]))
-    assert product.shape == (BATCH, sum(widths))
-    assert ints(product) == [a * b for a, b in found]
-
-
-def test_a_product_of_nines_fills_its_width() -> None:
-    nines = 10**200 - 1
-    assert ints(digits.multiply(rows([nines], 200), rows([nines], 200))) == [nines**2]
-
-
-@pytest.mark.parametrize("widths", [(1, 1), (7, 3), (3, 7), (12, 6)])
-@given(data=st.data())
-def test_divide_is_pythons_quotient_and_remainder(
-    widths: tuple[int, int], data: st.DataObject
-) -> None:
-    check_divide(data.draw(pairs(*widths, least=1)), widths)
-
-
-@settings(max_examples=3)
-@given(found=pairs(200, 100, least=1))
-def test_divide_is_right_for_long_numbers(found: Pairs) -> None:
-    check_divide(found, (200, 100))
-
-
-def check_divide(found: Pairs, widths: tuple[int, int]) -> None:
-    first, second = map(list, zip(*found, strict=True))
-    quotient, rest = jitted["divide"](rows(first, widths[0]), rows(second, widths[1]))
-    expected = [divmod(a, b) for a, b in found]
-    assert (quotient.shape[1], rest.shape[1]) == widths
-    assert list(zip(ints(quotient), ints(rest), strict=True)) == expected
-
-
 lists = st.lists(tiny.ints(3), min_size=1, max_size=NUMBERS)
-
-
-@given(found=st.lists(lists, min_size=BATCH, max_size=BATCH))
-def test_ascending_is_pythons_order_with_absent_numbers_last(found: list[list[int]]) -> None:
-    given = [[*([None] * (NUMBERS - len(line))), *line] for line in found]  # absent ones first
-    texts = [["" if value is None else str(value) for value in line] for line in given]
-    values = jnp.array([[[int(c) for c in t[::-1].ljust(3, "0")] for t in ts] for ts in texts])
-    lengths = jnp.array([[len(text) for text in line] for line in texts], jnp.int32)
-    ordered = jitted["ascending"](NumberBatch(values.astype(jnp.int32), lengths))
-    for line, row, counts in zip(found, *ordered, strict=True):
-        expected = sorted(line)
-        absent = [0] * (NUMBERS - len(line))
-        assert ints(row) == expected + absent
-        assert counts.tolist() == [len(str(value)) for value in expected] + absent
-
-
-@given(found=st.lists(lists, min_size=BATCH, max_size=BATCH))
-def test_order_is_pythons_and_leaves_equal_numbers_as_they_stand(found: list[list[int]]) -> None:
-    given = [[str(value) for value in line] + [""] * (NUMBERS - len(line)) for line in found]
-    values = jnp.array([[[int(c) for c in t[::-1].ljust(3, "0")] for t in ts] for ts in given])
-    lengths = jnp.array([[len(text) for text in line] for line in given], jnp.int32)
-    ordered = jitted["order"](NumberBatch(values.astype(jnp.int32), lengths)).tolist()
-    for line, row in zip(found, ordered, strict=True):
-        expected = sorted(range(len(line)), key=lambda place, line=line: line[place])
-        assert row == [*expected, *range(len(line), NUMBERS)]
-
-
-@every_width
-@given(data=st.data())
-def test_reverse_turns_the_digits_of_a_number_around(width: int, data: st.DataObject) -> None:
-    values = data.draw(st.lists(tiny.ints(width), min_size=BATCH, max_size=BATCH))
-    lengths = jnp.array([len(str(value)) for value in values], jnp.int32)
-    turned = jitted["reverse"](rows(values, width), lengths)
-    assert ints(turned) == [int(str(value)[::-1]) for value in values]
-
-
-@every_width
-@given(data=st.data())
-def test_length_is_that_of_pythons_str(width: int, data: st.DataObject) -> None:
-    values = data.draw(st.lists(tiny.ints(width), min_size=BATCH, max_size=BATCH))
-    assert jitted["length"](rows(values, width)).tolist() == [len(str(value)) for value in values]
 
 
 @given(
@@ -209,12 +112,3 @@ def test_cut_keeps_every_digit_but_a_leading_zero(line: list[int], lengths: list
         if length > 1:
             kept[-1] = kept[-1] or 1
         assert row == kept + [0] * (6 - length)
-
-
-def test_any_leading_axes_are_batches() -> None:
-    values = rows([12, 9, 0, 999], 3).reshape(2, 2, 3)
-    sums = digits.add(values, values)
-    assert ints(sums.reshape(4, 4)) == [24, 18, 0, 1998]
-    assert digits.length(values).tolist() == [[2, 1], [1, 3]]
-    assert ints(digits.multiply(values, values).reshape(4, 6)) == [144, 81, 0, 998001]
-    assert digits.distance(values, values)[1].tolist() == [[False, False], [False, False]]

@@ -38,10 +38,6 @@ def test_an_operation_knows_its_modulus_and_its_answers(sign: str, modulus: int)
     assert parse(operation.example).operation is operation
 
 
-def test_a_number_has_its_base_and_its_modulus() -> None:
-    assert parse("0xff+0x1 mod 97") == Problem("+ mod 97", (255, 1), base=16)
-
-
 @pytest.mark.parametrize(
     "symbol", ["+ mod 1", "+ mod 252", "// mod 97", "sort mod 97", "+ mod 097", "+ mod"]
 )
@@ -49,14 +45,6 @@ def test_other_symbols_are_no_operation(symbol: str) -> None:
     assert symbol not in OPERATIONS
     with pytest.raises(UserError):
         operation_named(symbol)
-
-
-def test_what_has_no_modulus_is_refused_in_a_line() -> None:
-    said = r"unknown operator '// mod 97': there are \+, -, \* modulo 2 to 251, such as \+ mod 97"
-    with pytest.raises(UserError, match=said):
-        parse("12//5 mod 97")
-    with pytest.raises(UserError, match="addition modulo 97 takes 2 operands, such as 96"):
-        parse("1+2+3 mod 97")
 
 
 def test_a_table_has_each_residue_once() -> None:

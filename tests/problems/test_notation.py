@@ -7,20 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curta.config.errors import UserError
-from curta.problems.arithmetic import ARITHMETIC
-from curta.problems.numerals import literals, written
+from curta.problems.numerals import format_number, literals
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem, answer_text, parse
 
 
 @given(value=st.integers(0, 10**60), base=st.integers(2, 36))
 def test_a_number_is_read_in_the_base_in_which_it_is_written(value: int, base: int) -> None:
-    assert literals(written(value, base)) == (str(value), base)
-
-
-@given(value=st.integers(0, 10**60))
-def test_common_bases_are_written_as_python_does(value: int) -> None:
-    assert [written(value, base) for base in (2, 8, 16)] == [bin(value), oct(value), hex(value)]
+    assert literals(format_number(value, base)) == (str(value), base)
 
 
 @given(
@@ -79,10 +73,3 @@ def test_what_cannot_be_read_is_told_in_one_line(line: str, complaint: str) -> N
 def test_the_truth_of_an_operation_of_a_program_is_pythons(values: tuple[int, int]) -> None:
     assert OPERATIONS["gcd"].truth(*values) == math.gcd(*values)
     assert OPERATIONS["isqrt"].truth(values[0]) == math.isqrt(values[0])
-
-
-def test_an_operation_of_a_program_has_no_arithmetic_on_the_device() -> None:
-    operation = OPERATIONS["gcd"]
-    assert not operation.on_device
-    assert set(ARITHMETIC) == {symbol for symbol, one in OPERATIONS.items() if one.on_device}
-    assert operation.widths((3, 3)) == (6,)

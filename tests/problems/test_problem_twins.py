@@ -10,16 +10,13 @@ from curta.problems import tasks
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem_table import ProblemTable
 
-COMMUTING = ("+", "*", "sort", "gcd")
-
 
 def rows(table: ProblemTable) -> list[tuple[int, int]]:
     pairs = jax.jit(lambda: table.pairs(jnp.arange(table.rows)))()
     return [(a, b) for a, b in np.asarray(pairs).tolist()]
 
 
-@pytest.mark.parametrize("high", [0, 1, 3, 4])
-@pytest.mark.parametrize("symbol", ["+", "gcd"])
+@pytest.mark.parametrize(("symbol", "high"), [("+", 0), ("gcd", 1), ("+", 3)])
 def test_every_size_of_the_first_part_is_exact_and_parts_no_twins(symbol: str, high: int) -> None:
     whole = {(a, b) for a in range(high + 1) for b in range(high + 1)}
     for held_out in range(len(whole) + 1):
@@ -43,7 +40,7 @@ def test_a_table_without_zero_on_one_side_has_problems_without_a_mirror(
     assert {(b, a) for a, b in first} & whole == {(a, b) for a, b in first if a}
 
 
-@pytest.mark.parametrize(("high", "held_out"), [(99, 2800), (99, 2801), (8999, 30_000)])
+@pytest.mark.parametrize(("high", "held_out"), [(99, 2801), (8999, 30_000)])
 def test_large_tables_part_no_twins(high: int, held_out: int) -> None:
     table = ProblemTable("+", 0, high, 42, held_out, twins_together=True)
     out = np.asarray(table.row(jnp.arange(held_out)))
@@ -55,7 +52,7 @@ def test_large_tables_part_no_twins(high: int, held_out: int) -> None:
     assert len(np.unique(end)) == 1000
 
 
-@pytest.mark.parametrize("held_out", [50, 101, 300])
+@pytest.mark.parametrize("held_out", [101])
 def test_held_out_ranges_part_no_twins_wherever_they_meet(held_out: int) -> None:
     table = ProblemTable("+", 0, 19, 42, held_out, twins_together=True)
     pairs = list(map(frozenset, rows(table)[:held_out]))
@@ -67,31 +64,6 @@ def test_held_out_ranges_part_no_twins_wherever_they_meet(held_out: int) -> None
     cut = next(place for place in range(held_out) if table.boundary(place) > place)
     assert len(tasks.held_out(task, range(cut, held_out - 2))) == held_out - 2 - cut
     assert len(tasks.held_out(task, range(cut, held_out))) == held_out - table.boundary(cut)
-
-
-def test_the_order_looks_random_and_has_equal_operands_at_their_share() -> None:
-    table = ProblemTable("+", 0, 99, 42, 2000, twins_together=True)
-    pairs = np.asarray(table.pairs(jnp.arange(table.rows)))
-    for part in (pairs[:2000], pairs[2000:]):
-        assert abs((part[:, 0] == part[:, 1]).mean() - 0.01) < 0.001
-        assert abs(part.mean() - 49.5) < 2
-        begin = part[: len(part) // 10]
-        assert abs((begin[:, 0] == begin[:, 1]).mean() - 0.01) < 0.01
-    other = ProblemTable("+", 0, 99, 43, 2000, twins_together=True)
-    assert (np.asarray(other.pairs(jnp.arange(table.rows))) == pairs).all(axis=1).mean() < 0.01
-
-
-@pytest.mark.parametrize("symbol", ["-", "//", "<"])
-def test_without_commuting_there_are_no_twins(symbol: str) -> None:
-    plain, together = (
-        ProblemTable(symbol, 0, 9, 1, 20, twins_together=one) for one in (False, True)
-    )
-    assert rows(plain) == rows(together)
-
-
-@pytest.mark.parametrize("symbol", COMMUTING)
-def test_all_of_these_commute(symbol: str) -> None:
-    assert OPERATIONS[symbol].commutes
 
 
 def test_a_task_keeps_twins_together_unless_it_says_otherwise() -> None:

@@ -1,17 +1,13 @@
 """How a table is divided into problems that are trained on and held out, mirrored ones too."""
 
 import dataclasses
-from pathlib import Path
 
 import jax.numpy as jnp
 import pytest
 
 from curta.config.task import Task
-from curta.model import recipes
 from curta.problems import tasks
 from curta.problems.problem import Problem
-
-RESULTS = Path(__file__).parents[2] / "docs" / "results.md"
 
 
 def operands(task: Task, places: range) -> set[tuple[int, ...]]:
@@ -40,17 +36,3 @@ def test_a_split_is_counted(operator: str, rows: int, together: bool) -> None:
     assert (found.held_out, found.training, found.overlap) == (len(out), len(known), 0)
     assert found.mirrored == len(same)
     assert (found.mirrored > 0) == (operator in "+*" and not together)
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param("five-operations-small", marks=pytest.mark.slow),
-        "spaced-addition",
-        "ladder-5-answers",
-        "range",
-    ],
-)
-def test_the_results_name_their_mirrored_problems(name: str) -> None:
-    recipe = recipes.resolve(f"sources/{name}", {}, "a test")
-    assert f"{tasks.split(recipe.tasks[0]).mirrored:,}" in RESULTS.read_text("utf-8")

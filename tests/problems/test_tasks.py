@@ -11,14 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jax import Array
 
-from curta.config.errors import UserError
 from curta.config.task import Task, shares
 from curta.problems import task_sizes, tasks
-from curta.problems.arithmetic import ARITHMETIC
 from curta.problems.digits import NumberBatch
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem
-from curta.problems.tasks import RANDOM, as_size, problems, sample, slices
+from curta.problems.tasks import as_size, problems, sample, slices
 from tests import tiny
 
 BATCH = 4096
@@ -56,12 +54,6 @@ def test_random_lengths_are_uniform_and_independent() -> None:
     pairs = Counter(map(tuple, found.lengths.tolist()))
     assert len(pairs) == 16
     assert max(abs(count / BATCH - 1 / 16) for count in pairs.values()) < 0.02
-
-
-def test_random_digits_are_uniform() -> None:
-    found = drawn(Task(digits=(3, 3), special=0.0))
-    counts = np.bincount(found.digits[..., :2].ravel(), minlength=10) / (BATCH * 4)
-    np.testing.assert_allclose(counts, 0.1, atol=0.01)
 
 
 def test_the_first_and_the_other_operands_have_bounds_of_their_own() -> None:
@@ -122,30 +114,6 @@ def test_a_draw_is_a_pure_function_of_its_key() -> None:
     assert not np.array_equal(one.digits, other.digits)
 
 
-@pytest.mark.parametrize(
-    ("fields", "complaint"),
-    [
-        ({"digits": (0, 3)}, r"task\.digits must be two counts, 1 <= low <= high: 0\.\.3"),
-        (
-            {"special": 0.0, "special_until": 9},
-            r"task\.special_until has no meaning with task\.special 0",
-        ),
-        ({"digits": (4, 3)}, r"task\.digits must be two counts"),
-        ({"second": (3, 2)}, r"task\.second must be two counts"),
-        ({"operands": (0, 2)}, r"task\.operands must be two counts"),
-        ({"operands": (1, 2)}, r"task\.operands 1\.\.2: not what addition takes"),
-        ({"operator": "-", "operands": (2, 3)}, r"task\.operands 2\.\.3: not what subtraction"),
-        ({"operator": "copy", "operands": (2, 2)}, r"task\.operands 2\.\.2: not what copy takes"),
-        ({"smallest_of": 4}, r"task\.smallest_of chooses from a table: set task\.values"),
-        ({"operator": "plus"}, "unknown operator 'plus'"),
-    ],
-)
-def test_a_task_that_cannot_be_is_refused(fields: dict, complaint: str) -> None:
-    with pytest.raises(UserError, match=complaint) as caught:
-        tasks.check(Task(**fields))
-    assert "\n" not in str(caught.value)
-
-
 @given(
     weights=st.lists(st.floats(0.01, 10.0), min_size=1, max_size=6),
     more=st.integers(0, 200),
@@ -161,21 +129,6 @@ def test_every_task_has_at_least_one_problem_and_about_its_weight(
     assert all(count <= max(1, int(share) + 1) for count, share in zip(found, exact, strict=True))
     if min(exact) >= 1:
         assert all(abs(count - share) < 1 for count, share in zip(found, exact, strict=True))
-
-
-def test_shares_that_come_out_even_are_kept() -> None:
-    weights = {"+": 0.05, "-": 0.1, "*": 0.2, "//": 0.3, "%": 0.35}
-    tasks = [Task(operator, weight=weight) for operator, weight in weights.items()]
-    assert shares(tasks, 80) == (4, 8, 16, 24, 28)
-
-
-def test_equal_tasks_have_equal_shares() -> None:
-    assert shares([Task(), Task("-"), Task("*"), Task("%")], 64) == (16, 16, 16, 16)
-
-
-@every_operator
-def test_categories_are_random_and_then_the_special_cases(symbol: str) -> None:
-    assert slices(symbol) == [RANDOM, *ARITHMETIC[symbol].cases]
 
 
 # Test problems, as Python's ints.
@@ -209,25 +162,6 @@ def test_no_test_problem_is_longer_than_was_asked_for(
         assert len(problem.operands) == len(size)
         assert max(widths(problem)) <= digits
         assert problem.operation.refuse(problem.operands) is None
-
-
-def test_random_operands_are_uniform_over_their_digit_count() -> None:
-    found = Counter(p.operands[0] for p in problems("+", RANDOM, (1, 1), 3000, seed=0))
-    assert set(found) == set(range(10))
-    assert max(found.values()) / min(found.values()) < 1.4
-
-
-def test_unequal_problems_have_one_full_operand_on_either_side() -> None:
-    found = [tuple(widths(p)) for p in problems("+", "unequal", (5, 5), 200, seed=0)]
-    assert all(max(pair) == 5 for pair in found)
-    assert {pair.index(5) for pair in found if min(pair) < 5} == {0, 1}
-    assert {min(pair) for pair in found} == {1, 2, 3, 4}
-
-
-def test_operations_and_categories_have_problems_of_their_own() -> None:
-    asked = [("+", RANDOM), ("-", RANDOM), ("+", "unequal"), ("-", "unequal")]
-    found = {tuple(p.operands for p in problems(*ask, (6, 6), 9, seed=0)) for ask in asked}
-    assert len(found) == len(asked)
 
 
 def test_a_sample_is_always_the_same_and_of_its_task() -> None:
@@ -334,13 +268,6 @@ def test_fresh_held_out_problems_are_others_each_time_and_never_trained_on() -> 
     assert first == again != second
     assert len({*first}) == 40
     assert {*first, *second} <= {*tasks.held_out(task, range(100))}
-
-
-def test_problems_to_watch_training_by_have_all_divisors_alike() -> None:
-    """9 of 99 divisors have one digit; of the smallest of 16, four in five have."""
-    task = Task("//", special=0.0, values=(0, 99), smallest_of=16)
-    short = [problem.operands[1] < 10 for problem in tasks.validation(task, 2000)]
-    assert np.mean(short[1::2]) == pytest.approx(9 / 99, abs=0.03)
 
 
 def test_where_rare_problems_fade_from_training_there_are_none_to_watch_it_by() -> None:

@@ -7,8 +7,8 @@ from unittest.mock import patch
 
 from markupsafe import Markup
 
-from curta.report.document import Part
 from curta.report.page import render_report, report_run, write_report
+from curta.report.rendering import PagePart
 
 VOID = {"input", "link", "meta"}
 
@@ -63,7 +63,7 @@ def told(folder: Path) -> Page:
 
 def report(folder: Path) -> Page:
     """The page with its pictures, but not those as files."""
-    return Page(render_report(report_run(folder), Part()))
+    return Page(render_report(report_run(folder), PagePart()))
 
 
 def written(folder: Path) -> Page:

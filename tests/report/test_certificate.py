@@ -19,8 +19,8 @@ from curta.evaluation.results import (
     MemberWindows,
     Rounding,
 )
-from curta.report import certificate, certified
-from curta.report.certified import headline, plainly
+from curta.report import certificate
+from curta.report.certificate import headline, plain_words
 from curta.report.page import write_report
 
 from .certified import write_certified
@@ -88,8 +88,8 @@ def members(*wrong: int, **changes: Any) -> list[MemberWindows]:
         ),
         (
             {"grade": "saturated"},
-            "All 1,000 windows listed are right. A next problem holds an unlisted window with "
-            "probability at most 0.0012 (confidence 99%).",
+            "All 1,000 windows listed are right. The chance that a new problem contains "
+            "an unlisted window is at most 0.0012 (confidence 99%).",
         ),
         ({"members": members(3)}, "3 of the 1,000 windows that can occur are wrong."),
         (
@@ -110,8 +110,8 @@ def test_conflicts_and_margins_below_the_bound_end_every_claim_of_exactness() ->
         {"rounding": Rounding(None, "")},
     ):
         assert "exact at every length" not in headline(content(**changes))
-        assert "cannot make a mistake" not in plainly(content(**changes)).lower()
-    assert "another machine" in headline(content(members=members(0, below_bound=2)))
+        assert "cannot make a mistake" not in plain_words(content(**changes)).lower()
+    assert "other hardware" in headline(content(members=members(0, below_bound=2)))
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_conflicts_and_margins_below_the_bound_end_every_claim_of_exactness() ->
     ],
 )
 def test_a_line_for_everybody_stands_below_the_sentence(changes: dict[str, Any], says: str) -> None:
-    assert says in plainly(content(**changes))
+    assert says in plain_words(content(**changes))
 
 
 @pytest.mark.parametrize(("form", "says"), [(2, "certify it anew"), (4, "update curta")])
@@ -157,10 +157,11 @@ def unpacked(one: dict[str, Any]) -> np.ndarray:
 
 
 def test_maps_hold_every_window_once(page: Page, wrong: Path) -> None:
-    table = certified.read(wrong)
+    table = certificate.read_certified(wrong)
     assert table is not None
+    assert table.windows is not None
     counts = {one.role: one.windows for one in table.content.roles}
-    told = [one for one in certificate.role_tables(table) if one.across is not None]
+    told = [one for one in certificate.role_tables(table, table.windows) if one.across is not None]
     maps = held(page)
     assert len(maps) == len(told) > 3
     for one, data in zip(told, maps, strict=True):

@@ -19,7 +19,7 @@ from curta.report.comparison import (
     write_comparison,
     write_together,
 )
-from curta.report.document import Part
+from curta.report.rendering import PagePart
 
 from . import sample
 from .parsed import Page, blank, visible
@@ -29,7 +29,7 @@ def page_of(folder: Path) -> Page:
     """The page with empty pictures: to draw them takes nearly all of its time."""
     compared = read_comparison(folder)
     with patch("curta.report.comparison.svg_element", blank):
-        return Page(render_comparison(compared, draw_comparison(compared), {}, Part()))
+        return Page(render_comparison(compared, draw_comparison(compared), {}, PagePart()))
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +122,7 @@ def test_of_a_named_evaluation_only_its_own_problems_are_shown(tmp_path: Path) -
     results = read_comparison(tmp_path).results
     results = replace(results, rows=results.rows[:1])
     for name, told in (("", ["25.0", "75.0"]), ("count-2", ["75.0", "25.0"])):
-        path = write_together(tmp_path / "out", results, {"plain": run}, Part(), name)
+        path = write_together(tmp_path / "out", results, {"plain": run}, PagePart(), name)
         found = Page(path.read_text(encoding="utf-8")).rows
         start = found.index(["Entry", "Problems", "Trained", "Held out", "Gap"])
         assert found[start + 1] == ["plain", "+, 0..99", "100.0", *told]

@@ -34,5 +34,5 @@ def test_all_rows_are_in_the_report(tmp_path: Path, more: dict[str, Any]) -> Non
         ["held out", "900", "37.5", "25.0", "50.0", "50.0", "25.0"],
         ["gap", "—", "50.0", "50.0", "50.0", "50.0", "50.0"],
     ]
-    twins = ["held out, twin in training", "800", "50.0", "37.5", "62.5", "62.5", "37.5"]
+    twins = ["held out, mirrored in training", "800", "50.0", "37.5", "62.5", "62.5", "37.5"]
     assert (twins in rows) == bool(more)

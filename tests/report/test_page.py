@@ -138,7 +138,7 @@ def test_a_copied_run_is_called_as_its_folder(
     copied = sample.write_run(tmp_path / "pair" / "copied", name="first", status="interrupted")
     page = told(copied)
     assert visible(page).startswith("copied: training report")
-    assert "`curta train --resume pair/copied` does what is missing" in visible(page)
+    assert "`curta train --resume pair/copied` continues it" in visible(page)
     assert {attrs["data-run"] for attrs in page.all("button")} == {"copied"}
 
 

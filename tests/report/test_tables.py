@@ -14,7 +14,14 @@ from curta.config.table import Table
 from curta.evaluation.paired import Difference, Discordance, Paired, PairedSlice
 from curta.evaluation.results import Evaluation, Generated, SliceResult
 from curta.evaluation.statistics import Interval, wilson
-from curta.report.tables import evaluation, of_comparison, of_run, statistics
+from curta.report.tables import (
+    exact_match_table,
+    named_table,
+    of_comparison,
+    of_run,
+    paired_table,
+    whole_table,
+)
 from curta.runs.folders import Folder
 
 from . import sample
@@ -137,9 +144,9 @@ def test_named_problems_and_whole_tables_are_as_in_the_file() -> None:
             }],
         },
     )  # fmt: skip
-    [counted] = records(evaluation.counted(told.tables, [3, 7]))
+    [counted] = records(whole_table(told.tables, [3, 7]))
     assert (counted["seed 3"], counted["seed 7"], counted["count"]) == ("99", "100", "100")
-    [named] = records(evaluation.named(told.named, [3, 7]))
+    [named] = records(named_table(told.named, [3, 7]))
     assert named["problem"] == "9" * 50 + "+1"
     assert (named["before"], named["after"], named["right"]) == ("invalid: x[b]", "5", "1")
 
@@ -157,7 +164,7 @@ def paired(member: bool, is_paired: bool = True, seeds: tuple[int, ...] = (0, 1)
 
 
 def test_two_members_are_told_problem_by_problem() -> None:
-    found = statistics.paired(paired(member=True))
+    found = paired_table(paired(member=True))
     assert found.title == "right on the same problems: one, seed 0, and two & more, seed 3"
     assert [column.heading for column in found.seen()][4:] == [
         "both", "only one", "only two & more", "neither", "p", "p, Holm",
@@ -180,8 +187,8 @@ def test_slices_of_a_size_that_are_all_right_are_one_row_on_a_screen() -> None:
     lengths = [row(20, 1.0, "random"), row(20, 1.0, "carry")]
     lengths += [row(100, 1.0, "random"), row(100, 0.5, "carry")]
     results = Evaluation(seed=1, lengths=lengths, examples=[])
-    collapsed = evaluation.exact_match(results, [0], collapsed=True).rows
+    collapsed = exact_match_table(results, [0], collapsed=True).rows
     assert [cells[1:4] for cells in collapsed] == [
         ["20", "all 2", 400], ["100", "random", 200], ["100", "carry", 200],
     ]  # fmt: skip
-    assert len(evaluation.exact_match(results, [0]).rows) == 4
+    assert len(exact_match_table(results, [0]).rows) == 4

@@ -29,7 +29,7 @@ def test_the_vectors_of_all_characters_are_kept_at_their_steps_and_at_the_end(
     run = trained(model__compositional_embeddings=spelled, training__history_every=8)
     kept = run.folder.history
     assert embedding_history.steps(kept) == [0, 8, 16, 20]
-    parts = run.layout.parts() if spelled else np.eye(len(run.layout.characters))
+    parts = run.layout.composition() if spelled else np.eye(len(run.layout.characters))
     for step in (0, 20):
         expected = parts @ np.asarray(run.at(step).stacked.tokens)
         np.testing.assert_allclose(embedding_history.load(kept, step), expected, atol=1e-5)

@@ -17,7 +17,7 @@ from tests.made_once import Shared
 
 pytestmark = pytest.mark.usefixtures("brief")
 
-OWN = sections.Evaluation(digits=(20, 100), count=50)
+OWN = sections.EvaluationSettings(digits=(20, 100), count=50)
 
 
 @pytest.fixture

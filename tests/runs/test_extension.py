@@ -75,7 +75,7 @@ def test_what_followed_follows_again_and_the_former_evaluation_is_kept(
     assert kept == replace(before, changes={"step": 20})
     assert {part.state for part in curta.verify("mine")} == {"whole"}
     text = " ".join(" ".join(Page(longer.folder.report.read_text("utf-8")).text).split())
-    assert "Ended before, at step 20" in text
+    assert "Extended at step 20" in text
 
 
 @pytest.mark.slow

@@ -14,12 +14,12 @@ from tests.runs.test_run import table
 
 
 def test_a_run_in_short_is_what_its_files_say(shared_runs: Shared) -> None:
-    run = shared_runs.trained("mine", **table())
+    run = shared_runs.trained(**table())
     assert run.summary()["results"] is None
     run.evaluate(report=False)
     # NaN and infinity are no JSON
-    content = json.loads(json.dumps(curta.load("mine").summary(), allow_nan=False))
-    assert (content["run"]["name"], content["run"]["status"]) == ("mine", "finished")
+    content = json.loads(json.dumps(curta.load("run").summary(), allow_nan=False))
+    assert (content["run"]["name"], content["run"]["status"]) == ("run", "finished")
     assert content["layout"] == "program"
     assert {"7 sum +1", "$ end 0"} <= set(content["vocabulary"])
     learned = jax.tree.leaves(jax.tree.map(lambda leaf: leaf[0], run.load_models().stacked))

@@ -1,18 +1,14 @@
 """A run that is watched as it is trained: the same lines however it is cut up, the same weights."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import curta
-from curta.config import files, typed
 from curta.config.errors import UserError
 from curta.evaluation import evaluation_set, gap
 from curta.frontends import api
-from curta.frontends.cli import main
-from curta.report.watched import generalisation
 from curta.runs.loop import Progress
 from curta.runs.run import Run
 from tests import tiny
@@ -97,34 +93,3 @@ def test_an_earlier_checkpoint_is_evaluated_beside_the_newest() -> None:
     assert run.evaluate(member=1, step=10).lengths[0].perplexity[0] == pytest.approx(
         earlier.lengths[0].perplexity[1], rel=1e-5
     )
-
-
-def test_when_each_seed_was_right_in_training_and_held_out_is_said(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    run = begin("run", training__evaluate_every=5, training__evaluate_count=2)
-    run.train()
-    shares = {5: (0.5, 0.0), 10: (1.0, 0.5), 15: (0.99, 0.98), 20: (1.0, 0.99)}
-    rows = [
-        replace(
-            row,
-            evaluated={
-                "+ trained": shares[row.step][0],
-                "+ held out": shares[row.step][1] if row.member else 0.0,
-            },
-        )
-        for row in run.folder.read_metrics()
-        if row.evaluated
-    ]
-    files.write(run.folder.metrics, typed.lines(rows))
-    told = [
-        "seed 0: training at 99% exact match from step 10, held out not within 20 steps",
-        "seed 1: training at 99% exact match from step 10, held out from step 20",
-    ]
-    assert generalisation(run.folder) == told
-    assert main(["evaluate", "run", "count=2"]) == 0
-    out = capsys.readouterr().out
-    report = run.folder.report.read_text()
-    for line in told:
-        assert line in out
-        assert line.capitalize() in report

@@ -11,7 +11,6 @@ from curta.config.errors import UserError
 from curta.frontends import api
 from curta.frontends.cli import main
 from curta.training import estimate
-from tests import tiny
 
 PEAK = """
 import sys
@@ -47,31 +46,6 @@ def test_it_is_near_the_peak_of_a_process(recipe: str, changes: dict[str, Any]) 
     assert done.returncode == 0, done.stderr
     told, peak = map(int, done.stdout.split())
     assert peak / 4 < told < 4 * peak
-
-
-def test_each_part_grows_with_what_it_is_of() -> None:
-    small = estimate.estimate(tiny.dense(), 1)
-    longer = estimate.estimate(tiny.dense(task__digits=[1, 8]), 1)
-    batch = estimate.estimate(tiny.dense(training__batch=80), 1)
-    several = estimate.estimate(tiny.dense(), 10)
-    assert longer.activations > 1.8 * small.activations
-    assert longer.weights == small.weights
-    assert batch.activations == 10 * small.activations
-    assert several.weights == 10 * small.weights
-    assert several.operations == pytest.approx(10 * small.operations)
-    assert small.memory > estimate.PROCESS
-
-
-def test_long_texts_of_a_program_are_estimated_from_short_ones() -> None:
-    """Sums grow with their digits, products with the square of them."""
-    for program, operator, power in (("addition", "+", 1), ("multiplication", "*", 2)):
-        changes = {"program": program, "task__operator": operator, "positions__name": "nope"}
-        changes |= {"model__compositional_embeddings": False}
-        found = [
-            estimate.estimate(tiny.recipe(**changes, task__digits=[1, digits]), 1).data
-            for digits in (1_000, 10_000)
-        ]
-        assert 10**power / 2 < found[1] / found[0] < 10**power * 2
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,12 @@
 """What training is given of programs: each member's own windows, or whole texts."""
 
 from collections import Counter
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from curta.config.errors import UserError
 from curta.problems import task_sizes
 from curta.problems.problem import Problem
 from curta.programs import PROGRAMS
@@ -151,20 +149,6 @@ def test_problems_have_answers_and_keep_to_the_sizes_of_the_recipe(
                 assert (1 if special else low) <= len(str(value)) <= high
             assert refused(PROGRAMS[program], operands) is None
     assert len(set(problems)) > 100
-
-
-@pytest.mark.parametrize(
-    "positions",
-    [
-        {"name": "learned", "length": 8},
-        {"name": "coupled", "rows": 6, "max_start": 2},
-        {"name": "abacus", "rows": 4, "max_offset": 0},
-    ],
-)
-def test_texts_of_programs_that_have_no_positions_are_refused(positions: dict[str, Any]) -> None:
-    recipe = tiny.recipe(task__digits=[6, 6], positions=positions)
-    with pytest.raises(UserError, match=r"too (long|many) for this model"):
-        records.training_data(recipe, paper.layout(recipe), [0])
 
 
 def test_an_encoding_that_sees_all_is_given_whole_texts() -> None:

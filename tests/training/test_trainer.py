@@ -11,7 +11,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from curta.config.errors import UserError
 from curta.config.recipe import Recipe
 from curta.layouts.batches import completion_batch
 from curta.layouts.texts import layout_of
@@ -108,20 +107,6 @@ def test_a_step_is_a_pure_function_of_seed_and_number(four: tuple[Member, Metric
     assert len({float(one) for one, _ in losses}) == 4  # the same weights, each step's problems
 
 
-def test_dropout_and_recurrences_are_a_pure_function_of_seed_and_step(tmp_path: Path) -> None:
-    """Resumed to the bit; in whatever place among others; dropout differs from step to step."""
-    run = program(2, 1, noisy=True)
-    whole, metrics = run(fresh(0, 1, noisy=True), 0, 4)
-    state, before = run(fresh(0, 1, noisy=True), 0, 2)
-    checkpoints.save(tmp_path, 2, state, "mine")
-    like = jax.eval_shape(lambda: begun(NOISY, 0, 1))
-    state, after = run(checkpoints.load(tmp_path, 2, like, "mine"), 2, 2)
-    joined = jax.tree.map(lambda *parts: np.concatenate(parts, axis=1), before, after)
-    assert tiny.same((state, joined), (whole, metrics))
-    swapped, _ = run(fresh(1, 0, noisy=True), 0, 4)
-    tiny.assert_close(member(swapped, 1), member(whole, 0), TRAINED)
-
-
 @pytest.mark.parametrize("number", [0, 1])
 def test_a_member_trained_with_another_is_the_member_trained_alone(
     four: tuple[Member, Metrics], number: int
@@ -177,28 +162,6 @@ def test_a_member_that_diverges_stays_as_it_was_and_stays_stopped(
     later, _ = program(2, 1)(harmless, 4, 1)
     assert later.alive.tolist() == [True, False]
     assert tiny.same(member(later.model, 1), member(start.model, 1))
-
-
-def test_learning_rates_of_members_differ_without_compiling_anew() -> None:
-    start = fresh(3, 3)
-    hyperparams = start.hyperparams._replace(learning_rate=np.array([0.01, 0.0], np.float32))
-    after, metrics = program(2, 1)(start._replace(hyperparams=hyperparams), 0, 1)
-    assert metrics.loss[0, 0] == pytest.approx(metrics.loss[1, 0], rel=1e-5)
-    assert tiny.same(member(after.model, 1), member(start.model, 1))
-    assert not np.array_equal(after.model.tokens[0], start.model.tokens[0])
-
-
-def test_what_a_chunk_is_given_is_gone_afterwards_and_lies_in_what_comes_out() -> None:
-    mesh = trainer.mesh_for(2, 8, jax.devices()[:1])
-    call: Any = trainer.compile_steps(RECIPE, written(RECIPE), mesh)
-    data, _ = records.training_data(RECIPE, LAYOUT_OF_WINDOWS, [0, 1])
-    state, data = trainer.shard(begun(RECIPE, 0, 1), mesh), trainer.place_data(data, mesh)
-    given = call.lower(state, data, jnp.int32(0), jnp.int32(1)).compile()
-    after, _ = given(state, data, jnp.int32(0), jnp.int32(1))
-    assert all(leaf.is_deleted() for leaf in jax.tree.leaves(state))
-    assert not any(leaf.is_deleted() for leaf in jax.tree.leaves((after, data)))
-    bytes_of_state = sum(leaf.nbytes for leaf in jax.tree.leaves(after))
-    assert given.memory_analysis().alias_size_in_bytes == bytes_of_state
 
 
 @pytest.mark.slow
@@ -343,23 +306,3 @@ def test_a_mesh_gives_devices_to_members_first_and_to_the_batch_then(
 
 
 # A recipe whose training problems do not fit its own encoding.
-
-
-ROOM_FIELDS = ("length", "rows")
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"positions__name": "learned", "positions__length": 12},
-        {"positions__name": "abacus", "positions__rows": 16, "positions__max_offset": 20},
-        {"positions__name": "coupled", "positions__rows": 16, "positions__max_start": 20},
-    ],
-    ids=lambda changes: changes["positions__name"],
-)
-def test_a_recipe_whose_encoding_is_too_short_for_its_own_problems_is_refused(
-    changes: dict[str, Any],
-) -> None:
-    """Else rows beyond the table are silently those of its end."""
-    with pytest.raises(UserError, match=rf"positions\.({'|'.join(ROOM_FIELDS)})"):
-        tiny.dense(task__digits=[1, 10], **changes)

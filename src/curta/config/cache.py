@@ -1,8 +1,8 @@
-"""Results that took time and can be computed again, in the cache folder, never in the way.
+"""The cache folder: results that can be recomputed.
 
-An entry begins with a line, the SHA-256 of its content. So one that is torn, altered or no file at
-all is noticed, removed, and computed again. Entries appear whole, and several processes may share
-them. Where nothing can be read or kept, the work is done without, and one line says so.
+The first line of an entry is the SHA-256 of its content, so a torn or altered entry is noticed and
+removed. Entries are written atomically, and processes may share them. If the folder cannot be read
+or written, one notice says so, and the program goes on without it.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ def _notify_once(line: str) -> None:
 
 
 def read(path: Path) -> bytes | None:
-    """Return the content of an entry; None if there is none, or it is damaged."""
+    """Return the content of an entry; None if there is none, or if it is damaged."""
     try:
         data = files.read_bytes(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -44,10 +44,10 @@ def read(path: Path) -> bytes | None:
 
 
 def keep(path: Path, content: bytes) -> None:
-    """Write an entry, in place of any that is there; a notice says where that is refused.
+    """Write or replace an entry; a notice says if that fails.
 
-    An entry that a power failure tears is noticed when it is read, so nothing waits for the disk:
-    compiled programs are many, and small.
+    Does not wait for the disk, since compiled programs are many and small: an entry torn by a power
+    failure is noticed when it is read.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -60,8 +60,8 @@ def keep(path: Path, content: bytes) -> None:
             Path(name).unlink(missing_ok=True)
             raise
     except OSError as error:
-        where, reason = str(path.parent), error.strerror or error
-        _notify_once(f"cannot write to the cache {where!r}: {reason}; going on without it")
+        folder, reason = str(path.parent), error.strerror or error
+        _notify_once(f"cannot write to the cache {folder!r}: {reason}; going on without it")
 
 
 def _digest(content: bytes) -> bytes:

@@ -1,7 +1,7 @@
-"""Mistakes of the user, told apart from mistakes of ours, and how lines quote foreign text.
+"""Errors of the user, as opposed to bugs, and how messages quote foreign text.
 
-A `UserError` is shown as one line and ends the command with exit code 2.
-Any other exception is a defect of the program and keeps its full traceback.
+A `UserError` is printed as one line and ends the command with exit code 2. Any other exception is a
+bug and keeps its traceback.
 """
 
 import difflib
@@ -10,23 +10,22 @@ import warnings
 from collections.abc import Iterable
 
 LONGEST_LINE = 290
-"""Characters of the one line of an error: about four lines of a terminal."""
+"""Most characters of an error message: about four lines of a terminal."""
 
 QUOTED = 60
-"""Characters of the user's input that a line quotes."""
+"""Most characters of the user's input in a message."""
 
 PRINTABLE = 300
-"""Characters that `printable` leaves of a text."""
+"""Most characters that `printable` leaves of a text."""
 
 LISTED = 12
-"""Names that a line lists, where a command lists them too."""
+"""Most names that a message lists, if a command lists them too."""
 
 
 class UserError(ValueError):
-    """A line that says what is wrong, where, and what would be right.
+    """One line that says what is wrong, where, and what to do.
 
-    Unprintable characters are escaped, since the line may quote any file or name: it may be
-    printed, and stand in a page.
+    Unprintable characters are escaped, since the line may quote any file or name.
     """
 
     def __init__(self, line: str) -> None:
@@ -34,24 +33,24 @@ class UserError(ValueError):
 
 
 class Notice(UserWarning):
-    """Something that the user should know, and that does not stop the program."""
+    """Something the user should know that does not stop the program."""
 
 
 def notify(line: str) -> None:
-    """Issue a line as a Python warning; the command line prints it as it is."""
+    """Issue a line as a Python warning, which the command line prints."""
     warnings.warn(line, Notice, stacklevel=3)
 
 
 def refuse_if(condition: object, line: str) -> None:
-    """Raise a UserError with that line if the condition holds."""
+    """Raise a UserError with this line if the condition holds."""
     if condition:
         raise UserError(line)
 
 
 def unknown(kind: str, name: object, options: Iterable[str], lister: str = "") -> UserError:
-    """Return an error for a name that is not among `options`: with the nearest one, or with all.
+    """Return an error for a name that is not an option, with the nearest option, or with all.
 
-    Where there are many, the line names the command, `lister`, that lists them.
+    If there are many, the message names the command `lister` that lists them.
     """
     options = sorted(options)
     near = nearest(str(name)[:QUOTED], options)
@@ -67,7 +66,7 @@ def unknown(kind: str, name: object, options: Iterable[str], lister: str = "") -
 
 
 def quoted(value: object) -> str:
-    """Return the user's input in quotes, as one short piece of a line.
+    """Return the user's input in quotes, shortened for a message.
 
     >>> quoted("mine"), quoted("a" + chr(0)), len(quoted("n" * 9_000))
     ("'mine'", "'a\\\\x00'", 60)
@@ -86,16 +85,16 @@ def as_line(text: str) -> str:
 
 
 def printable(text: object, most: int = PRINTABLE) -> str:
-    """Return foreign text, such as the name of a run that was sent, as one line to print.
+    """Return foreign text as one line that is safe to print.
 
-    So a name cannot move the cursor, change colours or the window's title, reverse the order of
-    characters, or break a line: `\\x1b[2J` is shown as these six characters.
+    Control characters are escaped, so a name cannot move the cursor, change colours or break a
+    line: `\\x1b[2J` is shown as these six characters.
     """
     return escape_unprintable(shortened(str(text), most))
 
 
 def shortened(text: str, most: int) -> str:
-    """Return at most so many characters: the beginning and the end of a longer text.
+    """Shorten a text to `most` characters: its beginning and its end.
 
     >>> shortened("a hundred thousand", 13)
     'a hu ... sand'
@@ -116,11 +115,10 @@ def escape_unprintable(text: str, exempt: str = "") -> str:
 
 
 def nearest(name: str, options: Iterable[str]) -> str | None:
-    """Return the option that a name is a slip of; None if there is none.
+    """Return the option that a name is a misspelling of; None if there is none.
 
-    Either the option goes on from the name, which is at least a third of it; or each word is
-    spelt with a character or two more, fewer, changed or out of order; or one of the two names
-    has all words of the other.
+    Either the name is a prefix of at least a third of the option; or each word differs in a
+    character or two; or one of the two has all words of the other.
 
     >>> nearest("modl.width", ["model.heads", "model.width"]), nearest("steps", ["training.steps"])
     ('model.width', 'training.steps')

@@ -1,4 +1,4 @@
-"""Files that a reader, or a crash, never meets half written; JSON, and its errors."""
+"""Files that are never half written, even after a crash; reading files and JSON, with errors."""
 
 import errno
 import json
@@ -16,20 +16,20 @@ from curta.config.errors import UserError
 
 
 def cache_folder() -> Path:
-    """What can be made again, but took time: $CURTA_CACHE, or in the user's cache folder."""
+    """Return the folder of results that can be recomputed: $CURTA_CACHE, or the user's cache."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(os.environ.get("CURTA_CACHE") or Path(base) / "curta")
 
 
 PART = ".part"
-"""How the name of a file ends that is not yet whole."""
+"""Ending of the name of a file, or folder, that is still being written."""
 
 LARGEST = 1 << 30
-"""Most bytes of a file that is read: no file of ours is larger."""
+"""Most bytes of a file that is read; files of ours are smaller."""
 
 
 def write(path: Path, content: bytes | str) -> None:
-    """Replace `path` atomically; a failure is one line and leaves the old file as it was."""
+    """Replace a file atomically; after a UserError the old file is unchanged."""
     data = content.encode() if isinstance(content, str) else content
     with _writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -49,15 +49,15 @@ def write(path: Path, content: bytes | str) -> None:
 
 
 def append(path: Path, text: str) -> None:
-    """Adds lines to `path`; they outlast a power failure once they are `sync`ed."""
+    """Append lines to a file; they survive a power failure after `sync`."""
     with _writing(path), os.fdopen(open_end(path), "a", encoding="utf-8", newline="\n") as file:
         file.write(text)
 
 
 def sync(path: Path) -> None:
-    """Returns once a file, or the names in a folder, would outlast a power failure.
+    """Return once a file, or the names in a folder, would survive a power failure.
 
-    Where folders cannot be opened, the system itself sees to the names.
+    On Windows, where folders cannot be opened, the system takes care of names.
     """
     if path.is_dir() and not system.OPENS_FOLDERS:
         return
@@ -73,31 +73,31 @@ def sync(path: Path) -> None:
 
 
 def sweep(folder: Path, owned_by: str) -> None:
-    """Remove what killed writers have left in a folder and in those inside it.
+    """Remove what killed writers have left in a folder and in the folders inside it.
 
-    A folder inside that holds a file called `owned_by` is left to its own owner.
+    Folders inside that have a file called `owned_by` are left to their own owner.
     """
-    inside = [path for path in folder.iterdir() if path.is_dir() and path.suffix != PART]
-    for place in (folder, *(path for path in inside if not (path / owned_by).exists())):
-        if not place.is_symlink():
-            _sweep_folders(place)
-            for path in place.glob(f".*{PART}"):
+    inner = [path for path in folder.iterdir() if path.is_dir() and path.suffix != PART]
+    for parent in (folder, *(path for path in inner if not (path / owned_by).exists())):
+        if not parent.is_symlink():
+            _sweep_folders(parent)
+            for path in parent.glob(f".*{PART}"):
                 if path.is_symlink() or not path.is_dir():
                     path.unlink(missing_ok=True)
 
 
 def read_bytes(path: Path, most: int = LARGEST) -> bytes:
-    """The content of a regular file.
+    """Return the content of a regular file.
 
-    Raises OSError for anything else, such as a link, a pipe or a device, and for more than `most`
-    bytes: a folder from elsewhere may hold them, and reading them would never end or leave it.
+    Raises OSError for a link, a pipe or a device, and for more than `most` bytes: a downloaded run
+    may contain these, and reading them might not end, or leave its folder.
     """
     with opened(path, most) as file:
         return file.read()
 
 
 def read_own(path: Path, where: str, most: int = LARGEST) -> str:
-    """The text of a file that belongs to `where`; UserError for what is no such file of ours."""
+    """Return the text of a file of `where`; UserError if it is missing or cannot be read."""
     try:
         return read_bytes(path, most).decode()
     except FileNotFoundError:
@@ -105,75 +105,74 @@ def read_own(path: Path, where: str, most: int = LARGEST) -> str:
     except OSError as error:
         raise UserError(f"{where} is damaged: {path.name}: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise UserError(f"{where} is damaged: {path.name} is no UTF-8 text") from None
+        raise UserError(f"{where} is damaged: {path.name} is not UTF-8 text") from None
 
 
 @contextmanager
 def opened(path: Path, most: int = LARGEST) -> Iterator[BinaryIO]:
-    """Open a regular file to be read; OSError as in `read_bytes`. A pipe is not waited for."""
+    """Open a regular file for reading, without blocking; OSError as in `read_bytes`."""
     try:
         handle = system.open_file(path)
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise OSError(errno.ELOOP, "it is a link") from None
         raise
-    about = os.fstat(handle)
-    if not stat.S_ISREG(about.st_mode) or about.st_size > most:
+    status = os.fstat(handle)
+    is_file = stat.S_ISREG(status.st_mode)
+    if not is_file or status.st_size > most:
         os.close(handle)
-        is_file = stat.S_ISREG(about.st_mode)
-        reason = f"it is larger than {most:,} bytes" if is_file else "it is no regular file"
+        reason = f"it is larger than {most:,} bytes" if is_file else "it is not a regular file"
         raise OSError(errno.EINVAL, reason)
     with os.fdopen(handle, "rb") as file:
         yield file
 
 
-def read_text(path: Path, what: str) -> str:
-    """The text of a file of the user's; UserError that says `what` cannot be read, and why.
+def read_text(path: Path, title: str) -> str:
+    """Return the text of a user's file; a UserError says that `title` cannot be read, and why.
 
-    Editors of Windows begin a file with a byte order mark, which is no part of its text.
+    A byte order mark, which editors on Windows write, is removed.
     """
-    with reading(what):
+    with reading(title):
         return path.read_text("utf-8-sig")
 
 
 @contextmanager
-def reading(what: str) -> Iterator[None]:
-    """Turns what cannot be read, or is no UTF-8, into a UserError that names it."""
+def reading(title: str) -> Iterator[None]:
+    """Turn failures to read, or to decode UTF-8, into a UserError that names `title`."""
     try:
         yield
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is no UTF-8 text"
-        raise UserError(f"cannot read {what}: {reason}") from None
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise UserError(f"cannot read {title}: {reason}") from None
 
 
 def read_json(path: Path, where: str) -> dict[str, Any]:
-    """The table in a file that belongs to `where`, such as "run 'mine'"; UserError if none is."""
-    text = read_own(path, where).removeprefix("\ufeff")  # users write files of costs, too
+    """Return the JSON object in a file of `where`, such as "run 'mine'"; UserError if damaged."""
+    text = read_own(path, where).removeprefix("\ufeff")  # users write some files, too
     try:
         content = json.loads(text)
     except (ValueError, RecursionError):
-        raise UserError(f"{where} is damaged: {path.name} is no valid JSON") from None
+        raise UserError(f"{where} is damaged: {path.name} is not valid JSON") from None
     if not isinstance(content, dict):
         raise UserError(f"{where} is damaged: {path.name} holds no table")
     return content
 
 
 def json_text(content: Any) -> str:
-    """JSON that people can read too, a line for each value."""
+    """Return indented JSON."""
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
 class TakenError(UserError):
-    """A folder of that name is there already."""
+    """A file or folder of this name exists already."""
 
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """Yield a folder to fill, which gets its name only when all is well.
+    """Yield a temporary folder to fill; it is renamed to `path` unless an error occurs.
 
-    Raises TakenError if the name is another's: one `rename` gives it, so one of several that want
-    it gets it. A lock on a folder says that it is still being filled; folders that killed
-    processes have left are removed.
+    Raises TakenError if `path` exists; if several processes want the name, one gets it. A lock on a
+    temporary folder says that it is being filled; those that killed processes left are removed.
     """
     _check_free(path)
     with _writing(path):
@@ -186,7 +185,7 @@ def new_folder(path: Path) -> Iterator[Path]:
                 lock = system.claim_lock(temporary)
                 if temporary.exists():
                     break
-                system.release_lock(lock)  # a sweep took it before it was locked
+                system.release_lock(lock)  # another process swept it before it was locked
         try:
             yield temporary
             temporary.chmod(0o755)
@@ -210,7 +209,7 @@ def _check_free(path: Path) -> None:
 
 
 def _sweep_folders(parent: Path) -> None:
-    """Remove folders that nobody fills, holding their locks meanwhile."""
+    """Remove temporary folders that no process is filling."""
     for path in parent.glob(f".*{PART}"):
         if path.is_dir() and not path.is_symlink():
             with suppress(FileNotFoundError):
@@ -222,7 +221,7 @@ def _sweep_folders(parent: Path) -> None:
 
 @contextmanager
 def _writing(path: Path) -> Iterator[None]:
-    """Turns what the system refuses into a UserError that names the path."""
+    """Turn OSErrors into a UserError that names the path."""
     try:
         yield
     except OSError as error:
@@ -230,10 +229,10 @@ def _writing(path: Path) -> Iterator[None]:
 
 
 def open_end(path: Path) -> int:
-    """A descriptor to write at the end; OSError for what may lie elsewhere too, such as a link."""
+    """Open a regular file for appending, as a descriptor; OSError for links, hard ones included."""
     handle = system.open_file(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-    about = os.fstat(handle)
-    if not stat.S_ISREG(about.st_mode) or about.st_nlink > 1:
+    status = os.fstat(handle)
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
         os.close(handle)
-        raise OSError(errno.EINVAL, "it is a link, or no regular file")
+        raise OSError(errno.EINVAL, "it is a link, or not a regular file")
     return handle

@@ -1,4 +1,4 @@
-"""Size and design of the transformer, as a recipe states them."""
+"""The section `[model]` of a recipe: size and design of the transformer."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -18,105 +18,104 @@ class ModelConfig:
     """Size and design of the transformer."""
 
     width: Annotated[int, Ge(1), Le(WIDTH)] = 32
-    """Length of the vector that stands for a token; a multiple of `heads`."""
+    """Length of the vector of a token; a multiple of `heads`."""
     heads: Parts = 4
-    """Attention heads of a layer, which share the width evenly."""
+    """Attention heads of a layer, which divide the width evenly."""
     num_kv_heads: Parts | None = None
-    """How many keys and values the heads share evenly; not set: each has its own."""
+    """Heads of keys and values, shared evenly by the heads; not set: as many as `heads`."""
     num_layers: Layers = 2
-    """Blocks of the transformer, MLP-only ones included."""
+    """Blocks of the transformer, including MLP-only ones."""
     num_attention_layers: Layers = 1
-    """How many blocks, from the first on, attend; the others see one token at a time."""
+    """How many blocks, from the first on, have attention; the others are MLP-only."""
     num_recurrences: Layers = 1
-    """How many times all blocks are run over, with the same weights; 1: once."""
+    """How many times all blocks are run, with the same weights."""
     input_injection: Literal["none", "recurrence", "block", "sublayer", "normed"] = "none"
-    """Adds the embedded input again before each recurrence, block or sublayer; none: only at first.
+    """Adds the embedded input again before each recurrence, block or sublayer; none: never again.
 
-    With `normed` it is added to what a sub-layer is given after its norm, and is no part of the
-    state that is passed on. The first recurrence begins with that input as its state.
+    With `normed` it is added to the input of each sub-layer after its norm, not to the state. The
+    state of the first recurrence is the embedded input.
     """
     mlp_ratio: Annotated[int, Ge(1), Le(RATIO)] = 4
-    """Inner width of the feed-forward part, in multiples of `width`."""
+    """Inner width of the MLP, in multiples of `width`."""
     gated: bool = False
     """Whether the inner layer of the MLP is multiplied by a gate (Shazeer, arXiv 2002.05202)."""
     activation: Literal["relu", "relu2", "gelu", "gelu_erf", "silu"] = "relu2"
-    """Function within the MLP: relu, relu2 (its square), gelu (tanh form), gelu_erf, silu."""
+    """Activation of the MLP: relu, relu2 (its square), gelu (tanh form), gelu_erf, silu."""
     norm: Literal["rms", "layer", "plain", "none"] = "rms"
     """RMSNorm (rms), LayerNorm without bias (layer) or parameters (plain), or no norm (none)."""
     norm_epsilon: Rate = 1e-6
-    """What is added to the mean square under the root of a norm."""
+    """Added to the mean square under the root of a norm."""
     norm_placement: Literal["pre", "post_residual", "post"] = "pre"
-    """Normalise before each sub-layer (pre), also the sum after it (post_residual), or it alone.
+    """Normalise before each sub-layer (pre), also the sum after it (post_residual), or only that.
 
-    That is `post`, as the first transformers had it (Vaswani et al., arXiv 1706.03762).
+    The last is `post`, as in the first transformers (Vaswani et al., arXiv 1706.03762).
     """
     final_norm: bool = True
-    """Whether the last state is normalised before the head."""
+    """Whether the final state is normalised before the head."""
     biases: Annotated[tuple[Bias, ...], MaxLen(5)] = ()
     """What has a bias: queries, keys and values (qkv), attention's out, the mlp, norms, the head.
 
-    They begin at zero, except with `init` torch and, outside of attention, torch_encoder.
+    Biases start at zero, except with `init` torch and, outside of attention, torch_encoder.
     """
     attention_scale: bool = True
     """Whether scores are divided by the root of a head's width.
 
-    If not, queries begin smaller by as much instead.
+    If not, the weights of queries start smaller by that factor.
     """
     init: Literal["fan_in", "normal", "gpt2", "torch", "torch_encoder", "ladder"] = "fan_in"
     """How weights are drawn before the first step.
 
-    fan_in: normal, with deviation 1 for embeddings and the root of 1 / inputs for matrices;
-    normal: all with deviation `init_std`; gpt2: the same, but for matrices that add to the state,
-    which have less by the root of twice the blocks; torch: embeddings with deviation 1, matrices
-    and their biases uniform up to the root of 1 / inputs; torch_encoder: the same, but as
-    `nn.TransformerEncoder` draws attention (Xavier for queries, keys and values as one matrix,
-    biases zero), and all blocks alike; ladder: as fan_in, but embeddings with deviation 0.25 and
-    a head of its own with 1.
+    fan_in: normal, with deviation 1 for embeddings and sqrt(1 / inputs) for matrices; normal: all
+    with deviation `init_std`; gpt2: as normal, but matrices that add to the state are smaller by
+    sqrt(2 blocks); torch: embeddings with deviation 1, matrices and their biases uniform up to
+    sqrt(1 / inputs); torch_encoder: as torch, but attention as in `nn.TransformerEncoder` (Xavier
+    for queries, keys and values as one matrix, biases zero), and all blocks alike; ladder: as
+    fan_in, but embeddings with deviation 0.25 and an untied head with 1.
     """
     init_std: Rate = 0.02
-    """Standard deviation of all weights before the first step, with `init` normal or gpt2."""
+    """Standard deviation of the initial weights, with `init` normal or gpt2."""
     dropout: Annotated[float, Ge(0.0), Lt(1.0)] = 0.0
-    """Share left out in training, at `dropout_sites`; 0: none."""
+    """Dropout rate in training, at `dropout_sites`; 0: none."""
     dropout_sites: Annotated[tuple[DropoutSite, ...], MaxLen(4)] = ("embedding", "output")
-    """Where: the embedding, attention weights, the mlp's inner layer, each sub-layer's output."""
+    """Where dropout is applied: embedding, attention weights, inner mlp, sub-layer output."""
     causal: bool = True
-    """Whether a token sees only what comes before it; false: the whole text.
+    """Whether a token sees only earlier tokens; false: the whole text.
 
-    What it is asked for must then not stand in the text.
+    If false, the answer is not part of the text, but written over the prompt.
     """
     tie_embeddings: bool = False
-    """Whether the output head uses the embedding's matrix instead of its own."""
+    """Whether the head uses the matrix of the embedding."""
     tied_scale: bool = True
     """Whether the logits of a tied head are divided by the root of the width, as in T5."""
     weight_sharing: Annotated[tuple[Shared, ...], MaxLen(4)] = ()
-    """Weights that stand for others: key-query, value-key, out-query or out-value, norms.
+    """Weights that are shared: key-query, value-key, out-query or out-value, norms.
 
-    Keys' matrix is then that of queries, its pairs of features turned by one learned angle; values'
-    that of keys; what leaves attention that of queries, transposed, or that of values, transposed
-    and negative; all norms have the same gains.
-    Source: AdderBoard, github.com/anadim/AdderBoard; out-value is Curta's own.
+    key-query: the matrix of keys is that of queries, its pairs of features rotated by one learned
+    angle; value-key: that of values is that of keys; out-query: the out matrix is that of queries,
+    transposed; out-value: that of values, transposed and negated; norms: all have the same gains.
+    Source: AdderBoard, github.com/anadim/AdderBoard; out-value is Curta's.
     """
     role_embeddings: bool = False
-    """Whether a learned vector for the part that a token plays in its layout is added.
+    """Whether a learned vector for the role of each token is added to its embedding.
 
     This is structure that a plain model would have to find.
     """
     compositional_embeddings: bool = False
-    """Whether a program's token is the sum of vectors for symbol, carry, role and move.
+    """Whether the embedding of a program's token sums vectors of its symbol, carry, role and move.
 
     This is structure that a plain model would have to find.
     """
     embedding: Literal["table", "arc"] = "table"
-    """A learned vector for each token (table), or all on an arc of a circle (arc).
+    """A learned vector for each token (table), or vectors on an arc of a circle (arc).
 
-    Of an arc the radius, the angle of the first token and that between two are learned; tokens
-    stand in the order of the vocabulary. Source: AdderBoard, github.com/anadim/AdderBoard.
+    An arc learns its radius, the angle of the first token, and the angle between two; tokens are in
+    the order of the vocabulary. Source: AdderBoard, github.com/anadim/AdderBoard.
     """
     qk_input: Literal["state", "positions"] = "state"
-    """What queries and keys are made of: the state, or positions' vectors alone (positions).
+    """The input of queries and keys: the state, or the vectors of positions alone (positions).
 
-    These are then not added to the embeddings, so attention weights do not depend on the tokens.
-    Source: AdderBoard, github.com/anadim/AdderBoard.
+    These vectors are then not added to the embeddings, so attention weights do not depend on the
+    tokens. Source: AdderBoard, github.com/anadim/AdderBoard.
     """
 
     def __post_init__(self) -> None:
@@ -175,7 +174,7 @@ class ModelConfig:
 
     @property
     def kv_heads(self) -> int:
-        """Heads of keys and values."""
+        """Number of heads of keys and values."""
         return self.num_kv_heads or self.heads
 
     @property
@@ -185,17 +184,17 @@ class ModelConfig:
 
     @property
     def mlp_width(self) -> int:
-        """Inner width of the feed-forward part."""
+        """Inner width of the MLP."""
         return self.width * self.mlp_ratio
 
     @property
     def injects_into_state(self) -> bool:
-        """Whether the embedded input is added to the state itself, which then begins at zero."""
+        """Whether the embedded input is added to the state, which then starts at zero."""
         return self.input_injection in ("recurrence", "block", "sublayer")
 
     @property
     def norms_before(self) -> bool:
-        """Whether what a sub-layer is given is normalised."""
+        """Whether the input of a sub-layer is normalised."""
         return self.norm_placement != "post"
 
     @property

@@ -1,4 +1,4 @@
-"""The optimisers, as a recipe states them. `training/optimizers.py` makes them of these."""
+"""The section `[optimizer]` of a recipe; `training/optimizers.py` builds optimisers of it."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -14,20 +14,20 @@ Share = Annotated[float, Ge(0.0), Le(1.0)]
 
 @dataclass(frozen=True)
 class OptimizerSettings:
-    """The learning rate, its course over the steps, and the norm at which gradients are clipped."""
+    """What all optimisers have: learning rate, schedule, and clipping of gradients."""
 
     name: Name
-    """Which optimiser; another one keeps the fields that both have."""
+    """Which optimiser; changing it keeps the fields that both have."""
     learning_rate: Rate = 1e-2
-    """Size of updates at its largest, when the warm-up has ended."""
+    """Learning rate at its peak, when the warm-up ends."""
     clip: Annotated[float, Ge(0.0), Le(FACTOR)] = 1.0
-    """Norm of all gradients together, above which they are scaled down to it; 0: never."""
+    """Global norm to which larger gradients are scaled down; 0: never."""
     schedule: Literal["cosine", "linear", "constant"] = "cosine"
-    """How the learning rate falls after the warm-up: cosine, linear, or not at all (constant)."""
+    """How the learning rate decays after the warm-up: cosine, linear, or constant."""
     warmup: Share = 0.1
-    """Share of the steps, from 0 to 1, in which the learning rate rises."""
+    """Share of the steps, from 0 to 1, in which the learning rate rises linearly."""
     final: Share = 0.0
-    """Share of the learning rate towards which it falls: the step after the last would have it."""
+    """Share of the learning rate to which it decays, reached one step after the last."""
 
 
 @dataclass(frozen=True)
@@ -36,25 +36,25 @@ class SGD(OptimizerSettings):
 
     name: Literal["sgd"] = "sgd"
     momentum: Momentum = 0.9
-    """Share of the former update that is part of the next; 0: none."""
+    """Momentum of updates; 0: none."""
 
 
 @dataclass(frozen=True)
 class _Moments(OptimizerSettings):
-    """What Adam has, and what follows it."""
+    """What Adam and its successors have."""
 
     beta1: Momentum = 0.9
-    """Share that the running mean of gradients keeps at each step."""
+    """Decay of the running mean of gradients."""
     beta2: Momentum = 0.98
-    """Share that the running mean of squared gradients keeps at each step."""
+    """Decay of the running mean of squared gradients."""
 
 
 @dataclass(frozen=True)
 class _Decaying(_Moments):
-    """What has weight decay besides."""
+    """What optimisers with weight decay have."""
 
     weight_decay: RateOrNone = 0.01
-    """Share of every weight, times the learning rate, taken off it at each step; 0: none."""
+    """Share of every weight, times the learning rate, subtracted at each step; 0: none."""
 
 
 @dataclass(frozen=True)
@@ -73,14 +73,14 @@ class AdamW(_Decaying):
 
 @dataclass(frozen=True)
 class Muon(_Decaying):
-    """Muon for the blocks' matrices, with `momentum`; AdamW for all else, with the betas.
+    """Muon for the matrices of blocks, with `momentum`; AdamW, with the betas, for the rest.
 
-    As optax has it, both with Nesterov's momentum.
+    By optax, both with Nesterov momentum.
     """
 
     name: Literal["muon"] = "muon"
     momentum: Momentum = 0.9
-    """Share that the running mean of gradients keeps, for the matrices of the blocks."""
+    """Decay of the running mean of gradients, for the matrices of blocks."""
 
 
 OPTIMIZERS: dict[str, type[OptimizerSettings]] = {
@@ -89,11 +89,11 @@ OPTIMIZERS: dict[str, type[OptimizerSettings]] = {
     "adamw": AdamW,
     "muon": Muon,
 }
-"""Settings of every optimiser, by name."""
+"""The settings of each optimiser, by name."""
 
 
 def _name(value: object) -> object:
-    """Which optimiser settings are of; AdamW where they do not say it."""
+    """Return the name of the optimiser; AdamW if settings do not say."""
     return value.get("name", "adamw") if isinstance(value, dict) else getattr(value, "name", None)
 
 

@@ -1,6 +1,6 @@
-"""Settings of the position encodings, as a recipe states them; `model/positions/` builds them.
+"""The section `[positions]` of a recipe; `model/positions/` builds encodings of it.
 
-`name` in a recipe tells them apart. A user's own file has settings of its own: see `UserEncoding`.
+The field `name` says which encoding it is. For an encoding in a user's file, see `UserEncoding`.
 """
 
 from dataclasses import dataclass, field
@@ -28,31 +28,31 @@ Neighbours = Annotated[
 
 @dataclass(frozen=True)
 class EncodingSettings:
-    """What the settings of every encoding have."""
+    """The settings that every encoding has."""
 
     name: Name
-    """Which encoding, or the path of a file of yours; another one begins the section anew."""
+    """Which encoding, or the path of your own file; changing it resets the section."""
 
 
 @dataclass(frozen=True)
 class Learned(EncodingSettings):
-    """One learned vector for each of `length` indices in the text."""
+    """One learned vector for each of `length` indices."""
 
     name: Literal["learned"] = "learned"
     length: Count = 512
-    """Most tokens of a text: each index has a vector of its own."""
+    """The most tokens of a text: each index has its own vector."""
 
 
 @dataclass(frozen=True)
 class NoPE(EncodingSettings):
-    """No positions are given to the model."""
+    """No positions."""
 
     name: Literal["nope"] = "nope"
 
 
 @dataclass(frozen=True)
 class Sinusoidal(EncodingSettings):
-    """Fixed waves; the slowest pair of features has a period just below 2 pi `base`."""
+    """Fixed sines and cosines; the slowest pair has a period just below 2 pi `base`."""
 
     name: Literal["sinusoidal"] = "sinusoidal"
     base: Factor = 10_000.0
@@ -65,43 +65,44 @@ class Randomised(EncodingSettings):
 
     name: Literal["randomised"] = "randomised"
     of: Literal["learned", "sinusoidal"] = "learned"
-    """Which vectors stand at the random indices: learned or sinusoidal ones."""
+    """Vectors of the random indices: learned or sinusoidal ones."""
     max_length: Count = 512
-    """Random indices lie below this in training; no text may have more tokens."""
+    """Random indices in training are below this; no text may have more tokens."""
 
 
 @dataclass(frozen=True)
 class RoPE(EncodingSettings):
-    """Rotary embedding; the slowest pair of features turns with period 2 pi `base`."""
+    """Rotary embedding; the slowest pair of features has a period just below 2 pi `base`."""
 
     name: Literal["rope"] = "rope"
     base: Factor = 10_000.0
-    """The slowest pair of features turns once in just below 2 pi times this many tokens."""
+    """The slowest pair of features has a period just below 2 pi times this many tokens."""
     over: Literal["tokens", "heads"] = "tokens"
-    """What angles grow with: the index of tokens, or by mistake the number of their heads.
+    """What angles grow with: the index of tokens, or (a mistake that occurs) the number of heads.
 
-    Queries and keys of a head are then turned alike, so scores do not change: see docs/results.md.
+    With heads, queries and keys of a head are rotated alike, so scores do not change: see
+    docs/results.md.
     """
 
 
 @dataclass(frozen=True)
 class ALiBi(EncodingSettings):
-    """A penalty in proportion to the distance, with fixed or `learned` slopes."""
+    """A penalty proportional to the distance, with fixed or `learned` slopes."""
 
     name: Literal["alibi"] = "alibi"
     learned: bool = False
-    """Whether the slopes of the heads are trained, or fixed."""
+    """Whether the slopes of the heads are trained; false: fixed."""
 
 
 @dataclass(frozen=True)
 class T5(EncodingSettings):
-    """A score bias for each of `num_buckets` ranges of distances, shared by all blocks."""
+    """A learned bias for each of `num_buckets` ranges of distances, shared by all blocks."""
 
     name: Literal["t5"] = "t5"
     num_buckets: Annotated[int, Ge(2), Le(PARTS)] = 32
-    """How many ranges of distances have a bias; the first half hold one distance each."""
+    """How many ranges of distances have a bias; those of the first half hold one distance."""
     max_distance: Count = 128
-    """From this distance on, in tokens, all share the last bucket."""
+    """All distances from this one on, in tokens, share the last bucket."""
 
     def __post_init__(self) -> None:
         if self.max_distance <= self.num_buckets // 2:
@@ -113,30 +114,30 @@ class T5(EncodingSettings):
 
 @dataclass(frozen=True)
 class FIRE(EncodingSettings):
-    """A bias learned from logarithmic distances; random positions below `max_length` if not 0."""
+    """A bias that a small network learns from logarithmic distances."""
 
     name: Literal["fire"] = "fire"
     hidden: Parts = 32
-    """Inner width of the network that makes a bias of a distance."""
+    """Inner width of the network that maps distances to biases."""
     max_length: PositionsOrNone = 0
-    """In training, tokens stand at random positions below this; 0: at their index."""
+    """In training, tokens have random positions below this; 0: their index."""
 
 
 @dataclass(frozen=True)
 class Abacus(EncodingSettings):
-    """A learned vector for each digit's index in its number, randomly displaced in training."""
+    """A learned vector for each digit's index in its number, with a random offset in training."""
 
     name: Literal["abacus"] = "abacus"
     rows: Count = 1024
-    """How many vectors there are: longest number and random offset must fit."""
+    """How many vectors there are: the longest number plus the random offset must fit."""
     max_offset: PositionsOrNone = 100
-    """Largest number added to all digits' indices in training; 0: none."""
+    """Largest random offset of digits' indices in training; 0: none."""
     offset_of: Literal["step", "text"] = "step"
-    """Whether that number is drawn once for all texts of a step, or for each text."""
+    """Whether the offset is drawn once for all texts of a step, or for each text."""
     evaluation_offset: PositionsOrNone = 0
-    """The number that is added outside of training, in evaluations and exports."""
+    """The offset outside of training, in evaluations and exports."""
     inject: Literal["embedding", "queries_keys"] = "embedding"
-    """Where vectors are added: to the embedding, or in every layer to queries_keys."""
+    """Where vectors are added: to the embedding, or to queries_keys in every layer."""
 
 
 @dataclass(frozen=True)
@@ -145,51 +146,51 @@ class Coupled(EncodingSettings):
 
     name: Literal["coupled"] = "coupled"
     rows: Count = 128
-    """How many vectors each axis has: highest coordinate and random start must fit."""
+    """How many vectors each axis has: the highest coordinate plus the random start must fit."""
     max_start: PositionsOrNone = 100
-    """Largest number added to coordinates in training, drawn each step; 0: none."""
+    """Largest random start of coordinates in training, drawn each step; 0: none."""
 
 
 @dataclass(frozen=True)
 class CoupledSinusoidal(EncodingSettings):
-    """Fixed waves of the coordinate; the slowest pair of features has this period, in places."""
+    """Fixed sines and cosines of the coordinate."""
 
     name: Literal["coupled-sinusoidal"] = "coupled-sinusoidal"
     period: Factor = 16.0
-    """Places after which the slowest pair of features repeats itself."""
+    """Period of the slowest pair of features, in places."""
 
 
 @dataclass(frozen=True)
 class PositionCoupling(EncodingSettings):
-    """A learned vector for each of `max_position` ids, with a start of each problem's own."""
+    """A learned vector for each of `max_position` ids, with a random start for each problem."""
 
     name: Literal["position-coupling"] = "position-coupling"
     max_position: Count = 202
-    """Highest id that a token can have, the random start of its problem included."""
+    """Highest id of a token, including the random start of its problem."""
 
 
 @dataclass(frozen=True)
 class Window(EncodingSettings):
-    """Attention to the neighbours in which the next token is a function."""
+    """Attention to a few neighbours, of which the next token is a function."""
 
     name: Literal["window"] = "window"
     neighbours: Neighbours = field(default_factory=dict)
-    """What roles see, such as {sum = ["a place+1", "a"]}; that of others is found."""
+    """What roles see, such as {sum = ["a place+1", "a"]}; for others it is determined."""
 
 
 @dataclass(frozen=True)
 class UserEncoding(EncodingSettings):
-    """A position encoding from a file of the user's: its tag, and the settings of its own."""
+    """A position encoding from a user's file: the file's tag, and its settings."""
 
     name: Literal["(file)"] = "(file)"
     file: PathName = ""
     """Name of the user's file, with the start of its SHA-256."""
     settings: dict[str, Any] = field(default_factory=dict)
-    """What the file's own dataclass holds besides its name, as a table."""
+    """The fields of the file's dataclass except the name, as a table."""
 
 
 Positions = (
     Learned | NoPE | Sinusoidal | Randomised | RoPE | ALiBi | T5 | FIRE
     | Abacus | Coupled | CoupledSinusoidal | PositionCoupling | Window | UserEncoding
 )  # fmt: skip
-"""Settings of every encoding."""
+"""The settings of any encoding."""

@@ -1,9 +1,8 @@
-"""Recipes: one TOML file holds everything that a run is made of.
+"""Recipes: one TOML file with everything that a run depends on.
 
-A recipe is read strictly: an unknown field, a wrong type or a bad value is one line that names the
-field, and so are sections that contradict each other. Whether operations, programs, layouts and
-encodings fit is for `model.recipes` to say. `with_overrides` lays `section.field = value` pairs on
-top, which is what the command line does.
+A recipe is parsed strictly: an unknown field, a wrong type, a bad value, or contradicting sections
+raise a UserError that names the field. `model.recipes` checks whether operations, programs, layouts
+and encodings fit. `with_overrides` applies `section.field = value` pairs, as the command line does.
 """
 
 import copy
@@ -24,7 +23,7 @@ from curta.config.limits import FILE, ITEMS, LETTERS, VALUE, Name, PathName
 from curta.config.model import ModelConfig
 from curta.config.optimizer import OPTIMIZERS, AdamW, Optimizer
 from curta.config.positions import T5, Abacus, Positions, RoPE, UserEncoding, Window
-from curta.config.sections import FORMS, LIST, OTHER, TEXT, Evaluation, Training, form
+from curta.config.sections import FORMS, LIST, OTHER, TEXT, EvaluationSettings, Training, form
 from curta.config.table import spanned
 from curta.config.task import Task, shares
 from curta.config.typed import MISSPELT, adapter, field_error, first_error
@@ -42,51 +41,51 @@ Names = Annotated[
 
 @dataclasses.dataclass(frozen=True)
 class Recipe:
-    """Everything that a run is made of.
+    """Everything that a run depends on.
 
     Problems are written by a `program`, or in a published `layout`.
     """
 
     summary: Annotated[str, MaxLen(LETTERS)] = ""
-    """One line on what is trained, as lists and reports show it."""
+    """One line on what is trained, for lists and reports."""
     layout: Name | None = None
-    """Published way of writing problems, such as reversed; takes the place of a program."""
+    """Published way of writing problems, such as reversed; replaces a program."""
     program: Names = ()
-    """Algorithm whose steps are learned, its file, or a list, one for each operator."""
+    """Algorithm whose steps are learned, by name or file; a list has one for each operator."""
     task: Tasks = Task()
-    """Which problems are drawn; a list of tables where there are several operators."""
+    """Which problems are drawn; a list of tables for several operators."""
     positions: Annotated[Positions, Field(discriminator="name")] = Window()
-    """How the model knows where tokens stand."""
+    """How positions are encoded."""
     model: ModelConfig = ModelConfig()
     """Size and design of the transformer."""
     optimizer: Optimizer = AdamW()
-    """What updates the weights, and how fast."""
+    """The optimiser and its learning rate."""
     training: Training = Training()
-    """How long, on what, and what is kept of it."""
-    evaluation: Evaluation = Evaluation()
-    """What is asked when training has ended."""
+    """How long to train, on what, and how often to save and validate."""
+    evaluation: EvaluationSettings = EvaluationSettings()
+    """What is evaluated after training."""
 
     def __post_init__(self) -> None:
         check_consistency(self)
 
     @property
     def programs(self) -> tuple[str, ...]:
-        """Names of all programs, also where there is only one."""
+        """The names of all programs, as a tuple."""
         return (self.program,) if isinstance(self.program, str) else self.program
 
     @property
     def tasks(self) -> tuple[Task, ...]:
-        """All tasks, also where there is only one."""
+        """All tasks, as a tuple."""
         return (self.task,) if isinstance(self.task, Task) else self.task
 
     @property
     def shares(self) -> tuple[int, ...]:
-        """How many problems of each batch every task contributes."""
+        """How many problems of a batch each task has."""
         return shares(self.tasks, self.training.batch)
 
     @property
     def covers(self) -> bool:
-        """Whether training shows listed windows; a table's problems are held out instead."""
+        """Whether members train on the certificate's windows; tables hold out problems instead."""
         tables = any(task.values for task in self.tasks)
         windowed = isinstance(self.positions, Window) and bool(self.programs)
         return windowed and bool(self.evaluation.certificate) and not tables
@@ -95,12 +94,11 @@ class Recipe:
     def round_steps(self) -> int:
         """Steps per round of repair; 0 if there is no repair.
 
-        Only the last weights are repaired: not the best ones, nor those of a training that
-        ends once it is good enough.
+        Only the weights of the last step are repaired, and only if training runs to its end.
         """
         training = self.training
-        last = training.keep == "last" and training.stop_at is None
-        repairs = bool(training.repair) and self.covers and last
+        runs_to_end = training.keep == "last" and training.stop_at is None
+        repairs = bool(training.repair) and self.covers and runs_to_end
         return min(REPAIR_STEPS, -(-training.steps // 5)) if repairs else 0
 
 
@@ -116,10 +114,10 @@ WINDOW_NEEDS = {
     "final_norm": (True,),
     "tied_scale": (True,),
 }
-"""Values of model fields under which the next token is provably a function of one window."""
+"""Values of model fields for which the next token is provably a function of one window."""
 
 MOST_IN_EPOCHS = 2**32 - 1
-"""Problems of a training in epochs: they are counted in 32 bits."""
+"""Most problems of a training in epochs, which are counted in 32 bits."""
 
 
 def check_consistency(recipe: Recipe) -> None:
@@ -163,7 +161,8 @@ def check_consistency(recipe: Recipe) -> None:
         for field, allowed in WINDOW_NEEDS.items():
             value, needed = getattr(model, field), " or ".join(map(str, allowed))
             refuse_if(
-                value not in allowed, f"positions 'window' need model.{field} {needed}, not {value}"
+                value not in allowed,
+                f"positions 'window' needs model.{field} {needed}, not {value}",
             )
     grouped = f"so model.num_kv_heads must be {model.heads}, as model.heads, not {model.kv_heads}"
     refuse_if(
@@ -176,12 +175,6 @@ def check_consistency(recipe: Recipe) -> None:
         isinstance(positions, RoPE) and positions.over == "heads" and model.kv_heads < model.heads,
         f"positions.over 'heads' turns queries and keys alike, {grouped}",
     )
-    _check_model(recipe)
-
-
-def _check_model(recipe: Recipe) -> None:
-    """Raise UserError for a model that cannot be trained as the recipe says."""
-    model, training = recipe.model, recipe.training
     refuse_if(
         not model.causal and recipe.layout is None,
         "without model.causal no program can be run: it needs a layout",
@@ -216,28 +209,13 @@ def _check_model(recipe: Recipe) -> None:
 
 
 REPAIR_STEPS = 300
-"""Steps of a round of repair, at most; a fifth of those of a short training."""
-
-RENAMED = {
-    "model.attending": "model.num_attention_layers",
-    "model.blocks": "model.num_layers",
-    "model.inject": "model.input_injection",
-    "model.key_value_heads": "model.num_kv_heads",
-    "model.kinds": "model.role_embeddings",
-    "model.loops": "model.num_recurrences",
-    "model.mlp_factor": "model.mlp_ratio",
-    "model.spelled": "model.compositional_embeddings",
-    "model.tied": "model.tie_embeddings",
-    "optimizer.momentum": "optimizer.beta1",
-    "training.loop_loss": "training.recurrence_loss",
-}
-"""Fields that had other names, with those that they have."""
+"""Steps of a round of repair; a fifth of the steps of a training if that is less."""
 
 _SHIPPED = Path(__file__).parent / "recipes"
 
 
 def shipped_names() -> list[str]:
-    """Names of the recipes that come with the program, `folder/name` inside of a folder."""
+    """Return the names of Curta's recipes, as `folder/name` if they are in a folder."""
     paths = (path.relative_to(_SHIPPED) for path in _SHIPPED.rglob("*.toml"))
     return sorted(path.with_suffix("").as_posix() for path in paths)
 
@@ -265,21 +243,23 @@ def grouped() -> dict[str, list[tuple[str, str]]]:
 
 
 def shipped(name: str) -> dict[str, Any]:
-    """The fields of a recipe that comes with the program, as its file has them."""
+    """Return the fields of one of Curta's recipes, as its file has them."""
     return tables((_SHIPPED / f"{name}.toml").read_text("utf-8"), f"recipe {name!r}")
 
 
 def parse(fields: Mapping[str, Any], where: str) -> Recipe:
-    """Check every field by itself; a UserError names the first that is wrong."""
+    """Check each field by itself; UserError names the first that is wrong."""
     return _validated(Recipe, fields, where)
 
 
-def changed_evaluation(settings: Evaluation, changes: Mapping[str, Any]) -> Evaluation:
-    """Return the section with fields changed, each checked as in a recipe; UserError likewise."""
+def changed_evaluation(
+    settings: EvaluationSettings, changes: Mapping[str, Any]
+) -> EvaluationSettings:
+    """Return the section with fields changed, checked as in a recipe."""
     for name in changes:
         if name not in vars(settings):
             raise unknown("field of the evaluation", name, vars(settings))
-    return _validated(Evaluation, vars(settings) | dict(changes), "evaluation")
+    return _validated(EvaluationSettings, vars(settings) | dict(changes), "evaluation")
 
 
 def _validated(kind: type[Any], fields: Mapping[str, Any], where: str) -> Any:
@@ -287,11 +267,11 @@ def _validated(kind: type[Any], fields: Mapping[str, Any], where: str) -> Any:
         return adapter(kind).validate_json(as_json(fields, where), strict=True, extra="forbid")
     except ValidationError as error:
         first = first_error(error)
-    # The path without the tags that tell the alternatives of a field apart.
+    # Pydantic's path without the tags of a field's alternatives, such as "(list)" or "rope".
     path = [str(step) for step in first["loc"] if step not in FORMS]
     by_name = _NAMED.get(path[0] if path else "", {})
-    named = len(path) > 1 and path[1] in by_name
-    holder = by_name[path.pop(1)] if named else None
+    has_name = len(path) > 1 and path[1] in by_name
+    holder = by_name[path.pop(1)] if has_name else None
     field, tag = ".".join(path), first.get("ctx", {}).get("tag")
     if first["type"] == "union_tag_not_found":
         choices = ", ".join(sorted(by_name))
@@ -306,21 +286,14 @@ def _validated(kind: type[Any], fields: Mapping[str, Any], where: str) -> Any:
     if first["type"] in MISSPELT:
         names = field_paths()
         if holder is not None:
-            names = [f"{path[0]}.{one.name}" for one in dataclasses.fields(holder)]
+            names = [f"{path[0]}.{field.name}" for field in dataclasses.fields(holder)]
         elif len(path) == 1:
             names = dict.fromkeys(name.partition(".")[0] for name in names)
-    raise field_error(first, where, field, names, unknown_field)
-
-
-def unknown_field(path: str, names: Iterable[str]) -> UserError:
-    """Return an error for a field that does not exist: its new name, or the nearest one."""
-    if path in RENAMED:
-        return UserError(f"{path} is called {RENAMED[path]} now")
-    return unknown("field", path, names, "curta show RECIPE --fields")
+    raise field_error(first, where, field, names, "curta show RECIPE --fields")
 
 
 def as_json(fields: Mapping[str, Any], where: str) -> str:
-    """The fields as JSON; UserError for tables that are nested too deeply, or huge numbers."""
+    """Return the fields as JSON; UserError for tables nested too deeply, or huge numbers."""
     try:
         return json.dumps(fields, default=str)
     except RecursionError:
@@ -330,20 +303,20 @@ def as_json(fields: Mapping[str, Any], where: str) -> str:
 
 
 def dump(recipe: Recipe) -> str:
-    """The resolved recipe as TOML, defaults included."""
+    """Return the recipe as TOML, including defaults."""
     return tomli_w.dumps(as_table(recipe))
 
 
 SIZES = ("digits", "second", "operands")
-"""Fields of a task without a table."""
+"""The sizes of a task's operands, which a table replaces."""
 
 
 def with_overrides(fields: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """`fields` with `{"section.field": value}` laid on top.
+    """Return `fields` with `{"section.field": value}` applied.
 
-    A new `positions.name` begins that section anew: each encoding has its own fields; with a new
-    `optimizer.name` the fields stay that both have. A `layout` takes the place of a `program`, and
-    the other way round, and `task.values` that of the sizes of operands.
+    A new `positions.name` resets that section, since each encoding has its own fields; a new
+    `optimizer.name` keeps the fields that both have. A `layout` replaces a `program` and vice
+    versa, and `task.values` replaces the sizes of operands.
     """
     result = copy.deepcopy(dict(fields))
     for field, other in (("layout", "program"), ("program", "layout")):
@@ -358,7 +331,7 @@ def with_overrides(fields: Mapping[str, Any], overrides: Mapping[str, Any]) -> d
     if "optimizer.name" in overrides:
         settings = OPTIMIZERS.get(str(overrides["optimizer.name"]))
         before = result.get("optimizer", {})
-        shared = {one.name for one in dataclasses.fields(settings)} if settings else set(before)
+        shared = {f.name for f in dataclasses.fields(settings)} if settings else set(before)
         result["optimizer"] = {field: v for field, v in before.items() if field in shared}
     for path, value in overrides.items():
         *sections, field = path.split(".")
@@ -374,9 +347,9 @@ def with_overrides(fields: Mapping[str, Any], overrides: Mapping[str, Any]) -> d
 
 
 def parse_value(text: str) -> Any:
-    """What a command-line value means: a TOML value, or else the text itself.
+    """Parse a value of the command line: a TOML value, or else the text itself.
 
-    Raises UserError for one that is too long, or nested too deeply.
+    Raises UserError for a text that is too long, or nested too deeply.
     """
     if len(text) > VALUE:
         raise UserError(f"{quoted(text)} is too long: a value has at most {VALUE:,} characters")
@@ -389,7 +362,7 @@ def parse_value(text: str) -> Any:
 
 
 def tables(text: str, where: str) -> dict[str, Any]:
-    """A TOML text as tables; UserError if it is none, or none that could be meant."""
+    """Parse TOML into tables; UserError if it is invalid, too long, or nested too deeply."""
     if len(text) > FILE:
         raise UserError(f"{where} is too long: it has {len(text):,} characters, at most {FILE:,}")
     try:
@@ -398,17 +371,17 @@ def tables(text: str, where: str) -> dict[str, Any]:
     except RecursionError:
         raise UserError(f"{where}: its tables, or lists, are nested too deeply") from None
     except tomllib.TOMLDecodeError as error:
-        raise UserError(f"{where} is no valid TOML: {error}") from None
+        raise UserError(f"{where} is not valid TOML: {error}") from None
     except ValueError:
         raise UserError(f"{where}: one of its numbers has thousands of digits") from None
 
 
 NESTED = 20
-"""Tables and lists within each other: a recipe has four."""
+"""Most levels of tables and lists; a recipe has four."""
 
 
 def flat(value: Any, most: int = NESTED) -> Any:
-    """The value itself; RecursionError if tables or lists are nested more deeply than `most`."""
+    """Return the value; RecursionError if tables or lists are nested more deeply than `most`."""
     if most == 0:
         raise RecursionError
     inner = value.values() if isinstance(value, dict) else value
@@ -421,17 +394,17 @@ _FORMS = {
     "task": 'a table, such as [task] operator = "+"',
     "program": 'a name, such as "addition", or a list of names',
 }
-"""Forms of fields that may have several, where that is no list of numbers."""
+"""What fields of several forms should be, if not a list of numbers."""
 
 _NAMED: dict[str, dict[str, Any]] = {
-    "positions": {one().name: one for one in Positions.__args__ if one is not UserEncoding},
+    "positions": {kind().name: kind for kind in Positions.__args__ if kind is not UserEncoding},
     "optimizer": OPTIMIZERS,
 }
-"""Sections whose fields depend on a name: settings of Curta's own, by that name."""
+"""Sections whose fields depend on their `name`: classes of settings by that name."""
 
 
 def as_table(recipe: Recipe) -> dict[str, Any]:
-    """The recipe's fields as nested tables."""
+    """Return the fields of a recipe as nested tables."""
     table: dict[str, Any] = adapter(Recipe).dump_python(recipe, mode="json", exclude_none=True)
     if isinstance(recipe.positions, UserEncoding):
         table["positions"] = {"name": recipe.positions.file} | recipe.positions.settings
@@ -439,21 +412,21 @@ def as_table(recipe: Recipe) -> dict[str, Any]:
 
 
 def lookup(table: Mapping[str, Any], path: str) -> Any:
-    """The value at `section.field`, None if there is none."""
-    for part in path.split("."):
-        table = table.get(part, {}) if isinstance(table, Mapping) else {}
+    """Return the value at `section.field`; None if there is none."""
+    for key in path.split("."):
+        table = table.get(key, {}) if isinstance(table, Mapping) else {}
     return None if table == {} else table
 
 
 def sections(encodings: Sequence[type[Any]] = ()) -> dict[str, list[type[Any]]]:
-    """The dataclasses of which each section of a recipe is one; a single field has none.
+    """Return for each section of a recipe the dataclasses it may be; none for a single field.
 
-    `encodings` are settings of users' encodings, besides those of Curta's own.
+    `encodings` are the settings of users' encodings, in addition to Curta's.
     """
     by_section: dict[str, list[type[Any]]] = {}
     for section in dataclasses.fields(Recipe):
-        whole = type(section.default)
-        single = {"": whole} if dataclasses.is_dataclass(whole) else {}
+        kind = type(section.default)
+        single = {"": kind} if dataclasses.is_dataclass(kind) else {}
         by_section[section.name] = list(_NAMED.get(section.name, single).values())
     by_section["positions"] += encodings
     return by_section
@@ -462,19 +435,19 @@ def sections(encodings: Sequence[type[Any]] = ()) -> dict[str, list[type[Any]]]:
 def field_paths(
     table: Mapping[str, Any] | None = None, encodings: Sequence[type] = ()
 ) -> list[str]:
-    """Every field's path, as the command line spells it; those inside of `table`'s tables too.
+    """Return the path of every field, as on the command line; also those inside `table`'s tables.
 
-    What is called by an operator, as sizes by `//`, has no path: it is given as a whole table.
-    `encodings` are settings of users' encodings, besides those of Curta's own.
+    Keys that are no identifiers, such as the operator `//`, have no path: set the whole table.
+    `encodings` are the settings of users' encodings, in addition to Curta's.
     """
     paths = []
     for section, kinds in sections(encodings).items():
         paths += [f"{section}.{field.name}" for kind in kinds for field in dataclasses.fields(kind)]
         paths += [] if kinds else [section]
-    deeper = {path: lookup(table or {}, path) for path in paths}
+    values = {path: lookup(table or {}, path) for path in paths}
     paths += [
         f"{path}.{key}"
-        for path, value in deeper.items()
+        for path, value in values.items()
         if isinstance(value, dict) and all(map(str.isidentifier, value))
         for key in value
     ]
@@ -487,16 +460,16 @@ WATCHING = (
 """Fields of what is seen of a training while it goes on, which leave its weights as they are."""
 
 SPANS = {f"task.{name}" for name in (*SIZES, "values")}
-"""Fields of a lowest and a highest value."""
+"""Fields with a lowest and a highest value."""
 
 
 def with_summary(
     recipe: Recipe, source: Recipe | None, name: str, overrides: Mapping[str, Any]
 ) -> Recipe:
-    """Return a recipe that was changed with a summary that holds for it.
+    """Return a recipe with a summary that is true after the overrides.
 
-    `source` is the recipe of that name without `overrides`, if it is one. Its summary stays where
-    they change nothing of what is trained. Otherwise the new one is such as `addition with
+    `source` is the recipe `name` without `overrides`, if that is valid. Its summary stays if they
+    do not change what is trained. Otherwise a summary is written, such as `addition with
     model.width 32: + of 1 to 10 digits, program addition, positions window`.
     """
     before = as_table(source) if source else {}
@@ -527,14 +500,14 @@ def with_summary(
         for task in recipe.tasks
     )
     programs = ", ".join(map(short, recipe.programs))
-    written = f"layout {short(recipe.layout)}" if recipe.layout else f"program {programs}"
+    texts = f"layout {short(recipe.layout)}" if recipe.layout else f"program {programs}"
     positions = f"positions {short(recipe.positions.name)}"
-    summary = f"{short(name)} with {changes}: {tasks}, {written}, {positions}"
+    summary = f"{short(name)} with {changes}: {tasks}, {texts}, {positions}"
     return dataclasses.replace(recipe, summary=shortened(summary, LETTERS))
 
 
 def short(name: str) -> str:
-    """Return a name; of a path, or of the tag of a user's file, the file's name.
+    """Shorten a path, or the tag of a user's file, to the file's name.
 
     >>> short("addition"), short("/home/me/gcd.py"), short("gcd.py@52e2092998dd")
     ('addition', 'gcd.py', 'gcd.py')

@@ -1,4 +1,4 @@
-"""Things by name, imported on first use, and optional libraries."""
+"""Registries of things by name, imported on first use; optional libraries."""
 
 from collections import UserDict
 from collections.abc import Callable, Mapping
@@ -11,12 +11,11 @@ T = TypeVar("T")
 
 
 class Registry(UserDict[str, T]):
-    """Things by their names.
+    """Things by name.
 
-    An entry is the thing itself, or where it is defined, `"package.module:attribute"`: that is
-    imported on first use, and `load` turns the attribute into the thing. `numbered` resolves names
-    that are not listed because they hold a number, such as `residues-97`, to an entry; None for
-    other names. These work as entries do, and a listing leaves them out.
+    An entry is the thing itself, or where it is defined, `"package.module:attribute"`, which is
+    imported on first use and passed to `load`. `numbered` resolves names with a number, such as
+    `residues-113`, which are not listed; it returns None for other names.
 
     >>> squares = Registry(
     ...     "square", {"one": 1}, numbered=lambda name: int(name) ** 2 if name.isdecimal() else None
@@ -50,13 +49,13 @@ class Registry(UserDict[str, T]):
         return name in self.data or (isinstance(name, str) and self._numbered(name) is not None)
 
     def check(self, name: str) -> None:
-        """Raise UserError with the nearest name for one that is not here."""
+        """Raise UserError, with the nearest name, if there is no such name."""
         if name not in self:
             raise unknown(self.kind, name, self)
 
 
 def optional_module(name: str, extra: str) -> Any:
-    """Import a library that only some commands need; a UserError names the extra that has it."""
+    """Import an optional library; if it is missing, a UserError names the extra that has it."""
     try:
         return import_module(name)
     except ModuleNotFoundError as error:

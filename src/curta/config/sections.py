@@ -1,4 +1,4 @@
-"""The sections of a recipe that say how long to train and what to evaluate."""
+"""The sections `[training]` and `[evaluation]` of a recipe."""
 
 import dataclasses
 from typing import Annotated, Literal
@@ -27,18 +27,18 @@ from curta.config.limits import (
 
 
 def form(value: object) -> str:
-    """Which of the forms that a field may have a value is meant to be in."""
+    """Return the form of a value, where a field may have several: list, text or other."""
     if isinstance(value, list | tuple):
         return LIST
     return TEXT if isinstance(value, str) else OTHER
 
 
 LIST, TEXT, OTHER = FORMS = ("(list)", "(text)", "(other)")
-PATTERN = r"^[1-9][0-9]{0,5}([/x][1-9][0-9]{0,5})?$"
+SizeText = Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]{0,5}([/x][1-9][0-9]{0,5})?$")]
 """A size as a text: 50/25, 20x5."""
-_Size = Annotated[str, StringConstraints(pattern=PATTERN)]
 Size = Annotated[
-    Annotated[int, Ge(1), Le(DIGITS), Tag(OTHER)] | Annotated[_Size, Tag(TEXT)], Discriminator(form)
+    Annotated[int, Ge(1), Le(DIGITS), Tag(OTHER)] | Annotated[SizeText, Tag(TEXT)],
+    Discriminator(form),
 ]
 Sizes = Annotated[tuple[Size, ...], MinLen(1), MaxLen(ITEMS)]
 SizesOfEach = Annotated[
@@ -49,108 +49,104 @@ SizesOfEach = Annotated[
 
 @dataclasses.dataclass(frozen=True)
 class Training:
-    """How long, on how many problems a step, and how often the state is saved."""
+    """How long to train, on what, and how often to save, validate and evaluate."""
 
     steps: Steps = 1000
-    """How many times the weights are updated."""
+    """How many updates of the weights."""
     extended_at: Annotated[tuple[Steps, ...], MaxLen(EXTENSIONS)] = ()
-    """Steps at which training had ended before it was made longer with `--resume`.
+    """Steps at which training had ended before it was extended with `--resume`.
 
-    Up to each the learning rate runs the course that ends there, then that of the next end.
+    Up to each, the learning rate follows the schedule of a training that ends there.
     """
     batch: Annotated[int, Ge(1), Le(LARGEST_BATCH)] = 64
-    """Problems of a step, of all tasks together; with positions window, windows of a step."""
+    """Problems of a step, of all tasks together; with positions window, windows."""
     checkpoint_every: Steps = 500
-    """How many steps lie between saved states from which training can go on."""
+    """Steps between checkpoints, from which training can resume."""
     checkpoints: StepsOrNever = 2
-    """How many of the newest checkpoints are kept, and those of former ends; 0: all.
+    """How many of the newest checkpoints are kept, besides those of former ends; 0: all.
 
-    Each has the state to go on from and, unless `keep` is last, the best models so far.
+    A checkpoint has the state to resume from and, unless `keep` is last, the best models so far.
     """
     history_every: StepsOrNever = 0
-    """Every so many steps the vectors of all tokens are kept; 0: never.
+    """Steps between records of all token embeddings; 0: never.
 
-    So they are before the first step and after the last.
+    They are also recorded before the first step and after the last.
     """
     loss: Literal["answer", "all", "padded", "numeric"] = "answer"
-    """Tokens in the loss: answer (the completion), all (and the prompt), padded (and padding).
+    """Tokens in the loss: answer (the completion), all (also the prompt), padded (also padding).
 
-    It is the mean over these tokens. `numeric` is over the completion, and far digits cost more.
+    `numeric` is over the completion, with a larger loss for digits that are farther off.
     """
     validate_every: StepsOrNever = 0
-    """Every so many steps all members answer validation problems; 0: never.
+    """Steps between validations; 0: never.
 
-    These are held-out ones, where the task holds some out, and none of a fixed set (`task.rows`);
-    else they are drawn as those of training are.
+    Validation problems are held out, if the task holds any out; another set of the same kind for a
+    fixed set (`task.rows`); and otherwise drawn like those of training.
     """
     validation: Problems = 256
-    """How many problems of each task a validation asks."""
+    """Problems of each task in a validation."""
     fresh_validation: bool = False
-    """Whether each validation draws others of the held-out problems; its means are over all alike.
+    """Whether each validation draws other held-out problems, and averages over all equally.
 
-    Otherwise it asks the same all the time, and tasks count by their weights.
+    Otherwise the problems stay the same, and tasks count by their weights.
     """
     keep: Literal["last", "best", "best-tokens"] = "last"
-    """Which models are the run's: those of the last step, or of the best validation.
+    """Which weights are the result: those of the last step, or of the best validation.
 
-    The best has most exact matches, with `best-tokens` most tokens right; of equals the least loss.
+    The best has the most exact matches (with `best-tokens`, correct tokens), then the least loss.
     """
     named_at_checkpoints: bool = False
-    """Whether every member writes the problems of `evaluation.named` at each checkpoint, too.
+    """Whether members also answer the problems of `evaluation.named` at each checkpoint.
 
-    What it answers, and the perplexity of the right answer, stand in metrics.jsonl.
+    Answers, and the perplexity of the correct one, are in metrics.jsonl.
     """
     stop_at: Annotated[float, Gt(0.0), Le(1.0)] | None = None
-    """Ends training once every member is right on this share of a validation; not set: never."""
+    """Ends training once every member is correct on this share of a validation; not set: never."""
     stop_after: StepsOrNever = 0
-    """Earliest step at which `stop_at` may end the training."""
+    """Earliest step at which `stop_at` can end training."""
     evaluate_every: StepsOrNever = 0
-    """Every so many steps exact match is watched, in and out of distribution; 0: never.
+    """Steps between evaluations during training, in and out of distribution; 0: never.
 
-    All members are asked problems of training, held-out ones (where the evaluation has both), and
-    random ones of some sizes. It is kept and drawn, and decides nothing.
+    All members answer problems of training and held-out ones, if the evaluation has both, and
+    random ones of some sizes. Recorded and plotted; training does not depend on it.
     """
     evaluate_digits: SizesOfEach | None = None
-    """The sizes that are watched, written as in `evaluation.digits`; not set: those of it."""
+    """Sizes of these evaluations, as in `evaluation.digits`; not set: the same."""
     evaluate_count: Problems = 100
-    """How many problems of each are watched."""
+    """Problems of each size in these evaluations."""
     problems: Problems = 3000
-    """How many problems of a program each member learns from, all tasks together."""
+    """How many problems of a program each member trains on, all tasks together."""
     order: Literal["drawn", "epochs", "fixed"] = "drawn"
-    """How problems of a finite set come: drawn, with repetition, in epochs, or in fixed batches.
+    """The order of a finite set: drawn with repetition, in epochs, or in fixed batches.
 
-    In an epoch each comes once, in a random order. Fixed batches come in the same order all the
-    time, without the last ones that fill none. A layout has a finite set by task.values or
-    task.rows.
+    An epoch is a random order of all problems. Fixed batches repeat in the same order, without the
+    problems left over. For layouts with task.values or task.rows.
     """
     held_out_windows: Annotated[float, Ge(0.0), Le(1.0)] = 0.1
-    """Share of a program's listed windows that training does not show, drawn by the member's seed.
+    """Share of the certificate's windows that are held out of training, drawn by the member's seed.
 
-    All others are shown: those that its problems lack come from the list of the certificate.
+    All others are trained on, whether or not they occur in the member's problems.
     """
     repair: Annotated[int, Ge(0), Le(ROUNDS)] = 10
     """Most rounds of repair after the last step; 0: none.
 
-    A round trains on, at a low rate, with the windows that are wrong among those shown. Rounds end
-    when every listed window is right.
+    A round continues training at a low rate and adds the windows that are wrong. Rounds end when
+    every listed window is correct.
     """
     sampling: Literal["uniform", "frequency"] = "uniform"
-    """How a program's distinct windows are drawn: uniform, or by frequency in the texts.
-
-    It is for positions window; the loss is then of the next token alone.
-    """
+    """How distinct windows are drawn, with positions window: uniform, or by frequency in texts."""
     recurrence_loss: Literal["last", "mixed", "progressive"] = "last"
-    """When a looped model's loss is taken: after the last recurrence, mixed, progressive.
+    """Recurrences after which a looped model's loss is computed: last, mixed or progressive.
 
-    `training/recurrence_loss.py` says what each is.
+    See `loss_terms` in `training/trainer.py`.
     """
     progressive_alpha: Annotated[float, Ge(0.0), Le(1.0)] = 1.0
-    """Share of the loss after a drawn number of recurrences, if it is progressive."""
+    """Share of the loss after a random number of recurrences, with progressive."""
     precision: Literal["float32", "bfloat16"] = "float32"
-    """Of a training step's activations; bfloat16 is for accelerators: on a CPU it gains nothing.
+    """Precision of activations in a training step; bfloat16 is faster on accelerators only.
 
-    Weights, the optimiser's state, norms, softmax and loss are float32 either way, and so is all
-    that is asked of a model after training: evaluations, certificates, exports.
+    Weights, optimiser state, norms, softmax and loss are always float32, and so is everything after
+    training: evaluations, certificates, exports.
     """
 
     def __post_init__(self) -> None:
@@ -163,77 +159,76 @@ class Training:
 
     @property
     def ends(self) -> tuple[int, ...]:
-        """The steps at which it ended, one after the other."""
+        """The steps at which training ended or will end, in order."""
         return (*self.extended_at, self.steps)
 
 
 @dataclasses.dataclass(frozen=True)
-class Evaluation:
-    """The evaluation after training: sizes, problems of each slice, the grid's size."""
+class EvaluationSettings:
+    """What is evaluated after training."""
 
     digits: SizesOfEach = (20, 100)
-    """Digits of the operands: 100, 50/25 (first and others), 20x5 (20 operands of 5).
+    """Sizes, in digits of the operands: 100, 50/25 (first and others), 20x5 (20 operands of 5).
 
-    A list holds such sizes, a table those of each operator.
+    A list of sizes, or a table of lists by operator.
     """
     all_sizes: bool = False
-    """Whether sizes are evaluated that are left out otherwise: those longer than training's.
+    """Whether to evaluate all sizes beyond those of training.
 
-    They are left out once every seed is wrong on all problems of a size that is no longer.
+    Otherwise larger sizes are skipped once every seed fails on all problems of a smaller one.
     """
     count: Problems = 200
-    """How many problems are asked at each size, of each slice."""
+    """Problems of each slice at each size."""
     generated: Problems = 8
-    """How many of each slice are also written token by token, to confirm exact match."""
+    """How many of these are also generated token by token, to confirm exact match."""
     grid: Annotated[int, Ge(0), Le(GRID)] = 0
-    """Largest digit count in a heat map of every pair of lengths; 0: no map."""
+    """Largest digit count in a heat map over the lengths of both operands; 0: no map."""
     grid_count: Problems = 20
-    """How many problems are asked in each cell of the heat map."""
+    """Problems in each cell of the heat map."""
     table: Annotated[int, Ge(0), Le(TABLE)] = 0
-    """Every problem of two operands up to this number is counted; 0: none."""
+    """Evaluate every problem of two operands up to this number; 0: none."""
     held_out: Problems = 1000
-    """How many problems are asked of those trained on, and as many of others, which are held out.
+    """How many training problems, and as many held-out ones, are compared.
 
-    It is for programs, `task.rows`, and what a table holds out (`task.held_out`).
+    For programs, `task.rows` and `task.held_out`.
     """
     layouts: Annotated[tuple[Name, ...], MaxLen(ITEMS)] = ()
-    """Other layouts of the same characters, or programs, for the held-out problems."""
+    """Other layouts of the same characters, or programs, in which held-out problems are written."""
     certificate: Annotated[int, Ge(0), Le(CERTIFICATE)] = 600_000
-    """Tokens of a program recorded to list its windows; 0: no certificate."""
+    """How many tokens of a program to record for the list of its windows; 0: no certificate."""
     named: Annotated[tuple[Annotated[str, MaxLen(PROBLEM)], ...], MaxLen(ITEMS)] = ()
-    """Single problems that every member writes, before its first step and after training."""
+    """Single problems that every member answers, before its first step and after training."""
     seed: Seed = 1
-    """From which the problems are drawn: another one asks others."""
+    """Seed of the problems."""
 
     def __post_init__(self) -> None:
         check_sizes("evaluation.digits", self.digits)
 
     def sizes(self, operator: str) -> tuple[int | str, ...]:
-        """The sizes at which this operator is evaluated, in ascending order of all digits."""
+        """Return the sizes at which this operator is evaluated, by the digits of all operands."""
         sizes = self.digits.get(operator, ()) if isinstance(self.digits, dict) else self.digits
+        return tuple(sorted(sizes, key=lambda size: sum(size_digits(size))))
 
-        def digits(size: int | str) -> int:
-            """Of all operands: 40 for 20, 75 for 50/25, 100 for 20x5."""
-            first, _, others = str(size).partition("/")
-            count, times, each = first.partition("x")
-            return int(count) * int(each) if times else int(first) + int(others or first)
 
-        return tuple(sorted(sizes, key=digits))
+def size_digits(size: int | str, least: int = 2) -> tuple[int, ...]:
+    """Parse a size into the digits of each operand of an operator with at least `least` operands.
+
+    >>> size_digits(20), size_digits("50/25", 3), size_digits("3x5")
+    ((20, 20), (50, 25, 25), (5, 5, 5))
+    """
+    first, _, others = str(size).partition("/")
+    count, times, digits = first.partition("x")
+    if times:
+        return (int(digits),) * int(count)
+    return (int(first),) + (int(others or first),) * (least - 1)
 
 
 def check_sizes(field: str, sizes: SizesOfEach) -> None:
-    """Raises UserError for a field with a size of problems that can never be asked."""
-    each = sizes.values() if isinstance(sizes, dict) else (sizes,)
-    for size in (size for some in each for size in some):
-        check_size(size, field)
-
-
-def check_size(size: int | str, field: str = "evaluation.digits") -> None:
-    """Raises UserError for a size of problems that can never be asked."""
-    first, _, rest = str(size).partition("/")
-    count, times, digits = first.partition("x")
-    most = max(int(digits or count), int(rest or 1))
-    if most > DIGITS:
-        raise UserError(f"{field} {quoted(size)}: at most {DIGITS:,} digits")
-    if times and int(count) > OPERANDS:
-        raise UserError(f"{field} {quoted(size)}: at most {OPERANDS:,} operands")
+    """Raise UserError for a field with a size that is too large to evaluate."""
+    for group in sizes.values() if isinstance(sizes, dict) else (sizes,):
+        for size in group:
+            digits = size_digits(size)
+            if max(digits) > DIGITS:
+                raise UserError(f"{field} {quoted(size)}: at most {DIGITS:,} digits")
+            if len(digits) > OPERANDS:
+                raise UserError(f"{field} {quoted(size)}: at most {OPERANDS:,} operands")

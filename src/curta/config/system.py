@@ -1,22 +1,27 @@
-"""Where operating systems differ: in opening, locking and syncing files.
+"""The operating system: opening and locking files, memory, load, background threads.
 
-On Windows folders cannot be opened, so they are neither locked nor synced; a name cannot be
-changed while a file below it is open; a link is looked for before a file is opened, not by opening
-it; and how much memory there is remains unknown.
+On Windows folders cannot be opened, so they are neither locked nor synced; a folder cannot be
+renamed while a file in it is open; and the amount of memory is unknown.
 
-Locks belong to an open file, on Linux and macOS (`flock`) to an open folder as well. The system
-takes them back when a process ends, however it ends, so nothing stale is ever left behind. Over
-NFS they hold between machines unless the mount says `nolock`.
+Locks belong to an open file, or on Linux and macOS (`flock`) to an open folder. The system releases
+them when a process ends, however it ends, so no stale locks remain. Over NFS they hold between
+machines unless the mount says `nolock`.
 """
 
 import errno
 import os
 import sys
+import threading
 import time
+from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
 
 OPENS_FOLDERS = sys.platform != "win32"
-"""Whether a folder can be opened, and so be locked and synced, and be renamed with a file open."""
+"""Whether a folder can be opened, locked and synced, and renamed while a file in it is open."""
 
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _FLAGS = _NO_FOLLOW | sum(
@@ -27,7 +32,7 @@ if sys.platform == "win32":
     import msvcrt
 
     _BEYOND = 1 << 30
-    """A byte that no file has: a locked one can be read by nobody else."""
+    """The position of the locked byte, beyond any file: no other process can read a locked byte."""
 
     def _lock(handle: int) -> None:
         os.lseek(handle, _BEYOND, os.SEEK_SET)
@@ -41,9 +46,9 @@ else:
 
 
 def open_file(path: Path, flags: int = os.O_RDONLY) -> int:
-    """Open what lies there, be it a pipe, as a descriptor; raises OSError (ELOOP) for a link.
+    """Open a path without blocking, as a descriptor; OSError (ELOOP) for a link.
 
-    Bytes are read and written unchanged; a new file is readable by all.
+    In binary mode; new files are readable by all.
     """
     if not _NO_FOLLOW and path.is_symlink():
         raise OSError(errno.ELOOP, "it is a link")
@@ -51,9 +56,9 @@ def open_file(path: Path, flags: int = os.O_RDONLY) -> int:
 
 
 def claim_lock(path: Path) -> int | None:
-    """Take the lock of a file or folder that exists; a descriptor to `release_lock`.
+    """Take the lock of a file or folder; return a descriptor for `release_lock`.
 
-    None if it is taken, or of a folder where those have no locks.
+    None if the lock is taken, or for folders on Windows.
     """
     if _has_no_lock(path):
         return None
@@ -67,13 +72,13 @@ def claim_lock(path: Path) -> int | None:
 
 
 def release_lock(handle: int | None) -> None:
-    """Give back a lock that `claim_lock` returned."""
+    """Release a lock that `claim_lock` returned."""
     if handle is not None:
         os.close(handle)
 
 
 def lock_is_free(path: Path) -> bool:
-    """Return whether nobody holds its lock: True for a missing path, False without locks."""
+    """Return whether no process holds the lock: True for a missing path, False for no locks."""
     if _has_no_lock(path):
         return False
     try:
@@ -91,7 +96,7 @@ def _has_no_lock(path: Path) -> bool:
 
 
 def _is_locked(handle: int) -> bool:
-    """Try to lock an open file; whether that worked."""
+    """Try to lock an open file; return whether that succeeded."""
     try:
         _lock(handle)
     except (BlockingIOError, PermissionError):
@@ -100,24 +105,38 @@ def _is_locked(handle: int) -> bool:
 
 
 def memory() -> int:
-    """Return the bytes of this machine's memory; `sys.maxsize` where the system does not say."""
+    """Return the bytes of memory of this machine; `sys.maxsize` if unknown."""
     if not hasattr(os, "sysconf"):
         return sys.maxsize
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def load() -> list[float]:
-    """Return the mean number of busy processes in the last minute; empty where unknown."""
+    """Return the mean number of busy processes in the last minute; empty if unknown."""
     return list(os.getloadavg()[:1]) if hasattr(os, "getloadavg") else []
 
 
+def in_background(function: Callable[[], T]) -> "Future[T]":
+    """Start a function in a daemon thread: the program may end before the function does."""
+    future: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(function())
+        except BaseException as error:  # raised again by `future.result()`
+            future.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return future
+
+
 def is_path(name: str) -> bool:
-    """Return whether a name says a folder too, such as runs/addition."""
-    return any(mark in name for mark in (os.sep, os.altsep) if mark)
+    """Return whether a name includes a folder, such as runs/addition."""
+    return any(separator in name for separator in (os.sep, os.altsep) if separator)
 
 
 def command() -> list[str]:
-    """Return the words that called this program: `curta`, `python -m curta`, or another."""
+    """Return the words that started this program: `curta`, `python -m curta`, or another."""
     if Path(*sys.argv[:1]).parts[-2:] == ("curta", "__main__.py"):
         return ["python", "-m", "curta"]
     return sys.argv[:1]

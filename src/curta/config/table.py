@@ -1,7 +1,6 @@
-"""A table as data, and the three ways in which it is written: on a screen, as CSV, as LaTeX.
+"""Tables as data, written to a screen, as CSV, JSON or LaTeX.
 
-Whatever prints a table makes one of these. Its cells are plain values: a column says how people
-read them, and CSV has them as they are.
+Cells are plain values; a column says how to format them for people.
 """
 
 import csv
@@ -18,16 +17,16 @@ if TYPE_CHECKING:
     from rich.table import Table as View
 
 MISSING = "—"
-"""Stands where nothing was measured."""
+"""In place of a value that was not measured."""
 
 WORD = 20
-"""Letters of a word that is not broken, in a column that folds."""
+"""Longest word that a folded column does not break."""
 
 
 def cell(value: object) -> str:
-    """A value of any table: `0.997`, `1,000`, `yes`, `3 1 4`; a dash where there is none.
+    """Format a value: `0.997`, `1,000`, `yes`, `3 1 4`; a dash for None.
 
-    Of numbers from 0 to 1 only 1 is `1.000`, and only 0 is `0.000`: 0.9996 is `>0.999`.
+    Only 1 is `1.000`, and only 0 is `0.000`: 0.9996 is `>0.999`.
     """
     if value is None:
         return MISSING
@@ -41,23 +40,23 @@ def cell(value: object) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """`1 member`, `8 members`."""
+    """Format a count and a noun: `1 member`, `8 members`."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def spanned(bounds: Sequence[int], noun: str) -> str:
-    """`1 to 10 digits`, `5 digits`, `1 digit`."""
+    """Format a range and a noun: `1 to 10 digits`, `5 digits`, `1 digit`."""
     first, last = bounds
     return counted(last, noun) if first == last else f"{first:,} to {last:,} {noun}s"
 
 
 def sized(size: int | str) -> str:
-    """A size of problems: `20 digits`, `1 digit`, `50/25 digits`."""
+    """Format a size of problems: `20 digits`, `1 digit`, `50/25 digits`."""
     return f"{size} digit{'' if str(size) == '1' else 's'}"
 
 
 def decimal(value: float, digits: int = 3) -> str:
-    """So many decimals; what they would make 0 or 1 is said to lie beside it.
+    """Format a number with `digits` decimals; nothing is rounded to 0 or 1.
 
     >>> decimal(0.25), decimal(0.9996), decimal(0.00001, 4), decimal(1.0), decimal(-0.0001)
     ('0.250', '>0.999', '<0.0001', '1.000', '>-0.001')
@@ -74,13 +73,12 @@ Cells = Sequence[Any]
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its heading, and how its values are written for people (`text`).
+    """A column: its heading, and how its values are formatted for people (`text`).
 
-    In CSV it is called `key`, by default as its heading. Words stand on the left, and lines are
-    broken in those that `fold`; the first columns may say `once`, and leave out what is the same
-    as in the row above. What is too much for a screen is not `shown`, and stands in CSV alone; what
-    sums other columns up for the eye is not `kept` there. `style` is a screen's, by a value and its
-    row.
+    `key` is its name in CSV and JSON, by default the heading. Columns of `words` are left-aligned;
+    those that `fold` break lines; the first columns may omit values that repeat the row above
+    (`once`). A column that is not `on_screen` is in CSV only, one that is not `in_csv` on the
+    screen only. `style` returns the style of a value on a screen.
     """
 
     heading: str
@@ -89,26 +87,26 @@ class Column:
     words: bool = False
     fold: bool = False
     once: bool = False
-    shown: bool = True
-    kept: bool = True
+    on_screen: bool = True
+    in_csv: bool = True
     style: Callable[[Any, Cells], str] = lambda value, row: ""
 
     @property
     def name(self) -> str:
-        """What it is called where tables are read by programs."""
+        """The name in CSV and JSON."""
         return self.key or self.heading.replace("\n", " ")
 
     def least(self, texts: Sequence[str]) -> int | None:
-        """How many letters wide it has to be: its lines, or where it folds its words, are whole."""
-        parts = "\n".join([self.heading, *texts])
-        words = parts.split() if self.fold else parts.splitlines()
+        """Return the width at which no line, or in a folded column no word, is broken."""
+        content = "\n".join([self.heading, *texts])
+        words = content.split() if self.fold else content.splitlines()
         most = max(map(len, words), default=0)
         return (min(WORD, most) if self.fold else most) or None
 
 
 @dataclass(frozen=True)
 class Table:
-    """Columns and rows; `foot` sums them up and `notes` stand below, both for people alone."""
+    """Columns and rows; `foot` (a summary) and `notes` are for people only."""
 
     title: str
     columns: Sequence[Column]
@@ -117,7 +115,7 @@ class Table:
     notes: Sequence[str] = ()
 
     def __rich__(self) -> "View":
-        """Return the table as a terminal draws it."""
+        """Return the table for a terminal."""
         from rich import box
         from rich.table import Table as View
         from rich.text import Text
@@ -139,12 +137,12 @@ class Table:
 
     def seen(self) -> list[Column]:
         """Return the columns that are shown."""
-        return [column for column in self.columns if column.shown]
+        return [column for column in self.columns if column.on_screen]
 
     def records(self) -> list[dict[str, Any]]:
         """Return each row as values by the names of their columns."""
         return [
-            {c.name: value for c, value in zip(self.columns, row, strict=True) if c.kept}
+            {c.name: value for c, value in zip(self.columns, row, strict=True) if c.in_csv}
             for row in self.rows
         ]
 
@@ -153,17 +151,17 @@ class Table:
         return json.dumps(self.records(), ensure_ascii=False) + "\n"
 
     def csv(self) -> str:
-        """Return one line of names and one for each row; an unknown value is empty."""
+        """Return CSV with a line of names; None is empty."""
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
-        writer.writerow([column.name for column in self.columns if column.kept])
+        writer.writerow([column.name for column in self.columns if column.in_csv])
         for row in self.rows:
             cells = zip(self.columns, row, strict=True)
-            writer.writerow([_plain(value) for column, value in cells if column.kept])
+            writer.writerow([_plain(value) for column, value in cells if column.in_csv])
         return out.getvalue()
 
     def latex(self) -> str:
-        """Return a `tabular` with the rules of the package booktabs, as it is on a screen."""
+        """Return a LaTeX `tabular` with booktabs rules and the columns of a screen."""
         columns, texts = self.seen(), self.texts()
         comments = filter(None, [self.title, *self.notes, r"The rules need \usepackage{booktabs}."])
         heading, *rows = (
@@ -185,7 +183,7 @@ class Table:
         return "\n".join(lines) + "\n"
 
     def texts(self) -> list[list[str]]:
-        """Return the text of each cell that is shown, the foot last."""
+        """Return the text of each cell that is shown, with the foot last."""
         above: Cells = ()
         texts = []
         for row in [*self.rows, *self.foot]:
@@ -197,22 +195,22 @@ class Table:
                 [
                     "" if place < repeated else column.text(row[place])
                     for place, column in enumerate(self.columns)
-                    if column.shown
+                    if column.on_screen
                 ]
             )
             above = row
         return texts
 
     def marks(self) -> list[list[str]]:
-        """Return the style of each text; empty for those that are not set off."""
+        """Return the style of each text; empty for most."""
         return [
-            [c.style(value, row) for c, value in zip(self.columns, row, strict=True) if c.shown]
+            [c.style(value, row) for c, value in zip(self.columns, row, strict=True) if c.on_screen]
             for row in [*self.rows, *self.foot]
         ]
 
 
 def _plain(value: object) -> str:
-    """Return a value as other programs read it: `true`, `0.25`, nothing for None."""
+    """Format a value for programs: `true`, `0.25`, nothing for None."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -232,11 +230,11 @@ SPECIAL = {letter: rf"\{letter}" for letter in "&%$#_{}"} | {
     MISSING: "---",
     "\n": " ",
 }
-"""What LaTeX would not print as it is."""
+"""LaTeX for characters that it does not print."""
 
 
 def escaped(text: str) -> str:
-    r"""A text as LaTeX prints it. A first * or [ would be taken for an option of the \\ before it.
+    r"""Escape a text for LaTeX. A leading * or [ would be an option of the \\ before it.
 
     >>> escaped("50%"), escaped("a_b"), escaped("*"), escaped("-0.3 to -0.1")
     ('50\\%', 'a\\_b', '{*}', '$-$0.3 to $-$0.1')

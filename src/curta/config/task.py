@@ -1,4 +1,4 @@
-"""Which problems are drawn, as a recipe states it."""
+"""The section `[task]` of a recipe: which problems are drawn."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,12 +12,11 @@ from curta.config.limits import DIGITS, DRAWN, INT32, OPERANDS, Factor, Name, Se
 Rate = Annotated[float, Ge(0.0), Le(1.0)]
 
 Span = tuple[int, int]
-"""The fewest and the most, both included."""
+"""The fewest and the most, inclusive."""
 
 Digits = tuple[Annotated[int, Le(DIGITS)], Annotated[int, Le(DIGITS)]]
 Operands = tuple[Annotated[int, Le(OPERANDS)], Annotated[int, Le(OPERANDS)]]
 Place = Annotated[int, Ge(0), Le(INT32)]
-Drawn = Annotated[int, Ge(1), Le(DRAWN)]
 
 
 @dataclass(frozen=True)
@@ -25,62 +24,61 @@ class Task:
     """Problems of one operation: of random sizes, or from a table of all pairs of operands."""
 
     operator: Name = "+"
-    """What is calculated: +, gcd or + mod 97; with a program, the program's own operator."""
+    """The operator: +, gcd or + mod 97; with a program, that of the program."""
     base: Annotated[int, Ge(2), Le(36)] = 10
-    """Base in which operands are written; another than ten needs a program that knows it."""
+    """Base in which operands are written; bases other than 10 need a program that has them."""
     digits: Digits = (1, 10)
-    """Fewest and most digits of an operand; counts are uniform and independent."""
+    """Fewest and most digits of an operand; lengths are uniform and independent."""
     second: Digits | None = None
     """Fewest and most digits of all operands but the first; not set: those of `digits`."""
     operands: Operands | None = None
     """Fewest and most operands of a problem; not set: as few as the operator takes.
 
-    +, sort and order take several numbers of them.
+    +, sort and order take any number.
     """
     zero: bool = True
-    """Whether an operand of one digit may be 0; false: it is 1 to 9."""
+    """Whether one-digit operands may be 0; false: they are 1 to 9."""
     special: Rate = 0.25
     """Share of rare problems in training, such as carry chains or equal operands; 0: none.
 
-    In a layout they are divided evenly among the operation's special cases.
+    With a layout, the special cases of the operation have equal shares.
     """
     special_until: Place = 0
-    """Step from which on no rare problems are drawn: their share falls to it evenly; 0: it stays.
+    """Step at which the share of rare problems, falling linearly, reaches 0; 0: it is constant.
 
-    A data set has the share of the first step, validation no rare problems. Source: AdderBoard,
-    github.com/anadim/AdderBoard, whose smallest trained entries begin with many carries.
+    Data sets have the share of the first step, validations no rare problems. Source: AdderBoard,
+    github.com/anadim/AdderBoard, whose smallest trained entries start with many carries.
     """
     weight: Factor = 1.0
-    """This task's part in each batch, in proportion to the weights of the other tasks."""
+    """Weight of this task in each batch, relative to the weights of other tasks."""
     values: tuple[Place, Place] | None = None
-    """Lowest and highest operand of a table of all pairs, to draw from it; not set: no table.
+    """Lowest and highest operand of a table of all pairs to draw from; not set: no table.
 
-    Each pair comes equally often, unless `smallest_of` says otherwise. A table takes the place of
-    `digits`, `second` and `operands`, and `special` must then be 0.
+    All pairs are equally likely, unless `smallest_of` is set. A table replaces `digits`, `second`
+    and `operands`; `special` must be 0.
     """
-    smallest_of: Drawn = 1
-    """In every second place of a batch, the smallest last operand of so many drawn from a table.
+    smallest_of: Annotated[int, Ge(1), Le(DRAWN)] = 1
+    """In every second place of a batch, take the smallest last operand of so many drawn pairs.
 
-    1: each pair comes equally often. Of divisions up to 999 one in ten has a divisor below 100, and
-    with 16 nearly one in two: these have long quotients, and are learned last. Training alone
-    draws so.
+    1: all pairs are equally likely. One in ten divisions up to 999 has a divisor below 100, with 16
+    nearly one in two: these have long quotients and are learned last. For training only.
     """
     held_out: Place = 0
     """How many pairs of a table (`values`) are never trained on; 0: none."""
     twins_together: bool = True
-    """Whether a problem of a table and its twin (2+1 of 1+2) are both held out, or neither is.
+    """Whether a problem and its twin, its mirror image (2+1 of 1+2), are held out together.
 
-    It is for operators that commute. With false, both are held out or trained on by chance: where
-    little is held out, nearly every held-out problem then has its twin in training.
+    For tables of operators that commute. If false, twins are held out independently; if few
+    problems are held out, nearly all of them then have their twin in training.
     """
     rows: Place = 0
-    """How many problems are trained on, the same all the time; 0: all of a table's, or new ones.
+    """Size of a fixed set of problems to train on; 0: all of a table, or new problems each step.
 
-    Of a table (`values`) they are pairs that are not held out. Else they are drawn once, by
-    `split`, and have all sizes in turn, each as often as the others.
+    From a table (`values`) the set has pairs that are not held out. Otherwise it is drawn once, by
+    the seed `split`, with all sizes equally often.
     """
     split: Seed = 42
-    """Seed of the random order of a table, or of `rows`: it chooses which pairs are held out."""
+    """Seed of the order of a table, which decides what is held out, and of `rows`."""
 
     def __post_init__(self) -> None:
         for name in ("digits", "second", "operands"):
@@ -112,18 +110,18 @@ class Task:
 
 
 def shares(tasks: Sequence[Task], batch: int) -> tuple[int, ...]:
-    """How many problems of each batch every task contributes: at least one, by its weight.
+    """Divide a batch among tasks by weight, at least one problem each.
 
     >>> shares([Task("+"), Task("-", weight=3.0)], 8)
     (2, 6)
     >>> shares([Task("+", weight=97.0), Task("-"), Task("*"), Task("//")], 8)
     (5, 1, 1, 1)
     """
-    whole = sum(task.weight for task in tasks)
-    exact = [round(batch * task.weight / whole, 9) for task in tasks]
+    total = sum(task.weight for task in tasks)
+    exact = [round(batch * task.weight / total, 9) for task in tasks]
     counts = [max(1, int(share)) for share in exact]
-    by_need = sorted(range(len(tasks)), key=lambda i: counts[i] - exact[i])
-    for i in by_need[: max(0, batch - sum(counts))]:
+    by_remainder = sorted(range(len(tasks)), key=lambda i: counts[i] - exact[i])
+    for i in by_remainder[: max(0, batch - sum(counts))]:
         counts[i] += 1
     for _ in range(sum(counts) - batch):
         counts[counts.index(max(counts))] -= 1

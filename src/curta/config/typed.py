@@ -1,7 +1,7 @@
-"""Dataclasses as JSON and back, and pydantic's errors as one line.
+"""Dataclasses to JSON and back, and pydantic's errors as one line.
 
-A field that has its default is left out of the JSON. A dataclass with a `FORMAT` is the content of
-a file: its JSON begins with that number, and a file of another number is refused.
+Fields with their default are left out of the JSON. A dataclass with a `FORMAT` is the content of a
+file: its JSON begins with that number, and a file with another number is refused.
 """
 
 import json
@@ -20,14 +20,13 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 Value = TypeVar("Value")
-Location = tuple[int | str, ...]
 
 adapter: Callable[[Any], Any] = cache(TypeAdapter)
-"""What reads and writes a dataclass; created once."""
+"""The pydantic adapter of a dataclass, created once."""
 
 
 def as_json(value: Any) -> Any:
-    """Return a dataclass as tables and lists of plain values, as `json.dumps` takes them."""
+    """Return a dataclass as plain values for `json.dumps`."""
     version = {"format": value.FORMAT} if hasattr(value, "FORMAT") else {}
     plain = adapter(type(value)).dump_python(
         value, mode="json", by_alias=True, exclude_defaults=True
@@ -41,21 +40,21 @@ def text(value: Any, indent: int | None = None) -> str:
 
 
 def lines(rows: Iterable[Any]) -> str:
-    """Return a line of JSON for each dataclass."""
+    """Return one line of JSON for each dataclass."""
     return "".join(map(text, rows))
 
 
 def read(kind: type[Value], path: Path, where: str) -> Value:
-    """Read the dataclass in a file that belongs to `where`, such as "run 'mine'".
+    """Read a dataclass from a file of `where`, such as "run 'mine'".
 
-    Raises UserError, in one line that names the file and the field, if it is missing, damaged
-    or of another version.
+    Raises UserError, which names the file and the field, if the file is missing, damaged or of
+    another version.
     """
     return of_table(kind, files.read_json(path, where), where, path.name)
 
 
 def of_table(kind: type[Value], content: dict[str, Any], where: str, file: str) -> Value:
-    """Return the dataclass in the content of a file; errors as in `read`."""
+    """Parse a dataclass from the content of a file; errors as in `read`."""
     current = getattr(kind, "FORMAT", None)
     if current is not None:
         if "format" not in content:
@@ -75,7 +74,7 @@ def of_table(kind: type[Value], content: dict[str, Any], where: str, file: str) 
 
 
 def parse(kind: type[Value], content: str | bytes, where: str, file: str) -> Value:
-    """Return the dataclass that some JSON holds; errors as in `read`."""
+    """Parse a dataclass from JSON; errors as in `read`."""
     try:
         value: Value = adapter(kind).validate_json(content, strict=True, extra="forbid")
         return value
@@ -85,14 +84,14 @@ def parse(kind: type[Value], content: str | bytes, where: str, file: str) -> Val
     reasons = {
         "missing": f"lacks {field}",
         "unexpected_keyword_argument": f"has no field {field} in this version",
-        "json_invalid": "is no valid JSON",
+        "json_invalid": "is not valid JSON",
     }
     reason = reasons.get(first["type"], f"is wrong at {field}: {first['msg'].lower()}")
     raise UserError(f"{where} is damaged: {file} {reason}")
 
 
 MISSPELT = ("unexpected_keyword_argument", "extra_forbidden")
-"""Pydantic's names for a field that does not exist, of a dataclass and of a table."""
+"""Pydantic's errors for an unknown field, of a dataclass and of a table."""
 
 BOUNDS = {
     "less_than_equal": ("le", "at most"),
@@ -100,13 +99,13 @@ BOUNDS = {
     "less_than": ("lt", "less than"),
     "greater_than": ("gt", "greater than"),
 }
-"""Pydantic's names for a number out of bounds, the key of the bound, and words for it."""
+"""Pydantic's errors for a number out of bounds: the key of the bound, and words for it."""
 
 
 def first_error(error: ValidationError) -> "ErrorDetails":
-    """Return the error to report: a misspelt field before the one that is missing for it."""
+    """Return the error to report: a misspelt field rather than the one that is then missing."""
     errors = error.errors(include_url=False)
-    return next((one for one in errors if one["type"] in MISSPELT), errors[0])
+    return next((e for e in errors if e["type"] in MISSPELT), errors[0])
 
 
 def field_error(
@@ -114,19 +113,17 @@ def field_error(
     where: str,
     field: str,
     names: Iterable[str] = (),
-    unknown_field: Callable[[str, Iterable[str]], UserError] = lambda field, names: unknown(
-        "field", field, names
-    ),
+    lister: str = "",
 ) -> UserError:
-    """Return one line on a field that a user wrote: where, which field, what is right.
+    """Return an error for a user's field: where it is, which one, and what is allowed.
 
-    `names` are those that a field may have there.
+    `names` are the fields that exist there; `lister` is a command that lists them.
     """
     cause = error.get("ctx", {}).get("error")
     if isinstance(cause, UserError):
         return UserError(f"{where}: {cause}")
     if error["type"] in MISSPELT:
-        return UserError(f"{where}: {unknown_field(field, names)}")
+        return UserError(f"{where}: {unknown('field', field, names, lister)}")
     if error["type"] == "json_invalid":
         return UserError(f"{where}: it is nested too deeply, or its texts are no Unicode")
     if error["type"] == "missing":
@@ -150,10 +147,10 @@ def parse_fields(
     prefix: str = "",
     nested: Mapping[str, type[Any]] = MappingProxyType({}),
 ) -> Value:
-    """Return the dataclass in JSON that a user's fields were turned into.
+    """Parse a dataclass from JSON that holds a user's fields.
 
-    Raises UserError with the first field that is wrong, called `prefix` and its name. `nested`
-    are the dataclasses in lists of fields, by the names of these.
+    Raises UserError for the first field that is wrong, named with its `prefix`. `nested` are the
+    dataclasses of the items of list fields, by the names of these fields.
     """
     try:
         value: Value = adapter(kind).validate_json(content, strict=True, extra="forbid")

@@ -1,19 +1,19 @@
-"""Files of plain problems, as arrays of characters: several times as fast as one by one.
+"""Answers to files of plain problems, as arrays of characters: several times as fast as one by one.
 
-Lines such as 12+34, all with one and the same sign between two decimal numbers. What is not as
-plain goes line by line, through `problems.parse` and the layout, which say the same.
+A plain file has lines such as 12+34, all with the same sign between two decimal numbers. Any other
+file goes line by line through `problems.parse` and the layout, with the same results.
 
-The sums 12+34 and 5+6 are the characters `12+34.5+6.` with a line's end for each point: signs at
+The sums 12+34 and 5+6 are the characters `12+34.5+6.` with a line end for each point: signs at
 2 and 7, ends at 5 and 9. Axes of the arrays: `chars`, and `lines`.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Int, UInt8
+from jaxtyping import Int, UInt8
 
 from curta.config.errors import UserError
 from curta.problems.numerals import DIGITS
@@ -26,24 +26,24 @@ from curta.programs.machine.writing import Completions, Prompts, complete
 
 FIRST = re.compile(r"[1-9][0-9]*([-+*])[1-9]")
 LONGEST = 1000
-"""Digits of an operand."""
+"""Most digits of an operand."""
 TOGETHER = 8192
 """Problems that are written at once."""
 ZERO, NINE, END = b"09\n"
 
-Places = Int[np.ndarray, " lines"]
+LineIndex = Int[np.ndarray, " lines"]
 Chars = UInt8[np.ndarray, " chars"]
 
 
-class Span(NamedTuple):
+class OperandSpan(NamedTuple):
     """Where in the characters an operand of each line begins, and its digits."""
 
-    begin: Places
-    length: Places
+    begin: LineIndex
+    length: LineIndex
 
 
-class Operand(NamedTuple):
-    """The token of each digit of an operand: where it comes first in the text, and elsewhere."""
+class OperandTokens(NamedTuple):
+    """The token of each digit of an operand: first in the text, and elsewhere."""
 
     first: dict[str, int]
     others: dict[str, int]
@@ -53,21 +53,21 @@ class Operand(NamedTuple):
 class PlainFormat(NamedTuple):
     """A prompt of operands and fixed tokens, and the tokens of an answer's digits."""
 
-    parts: tuple[Operand | int, ...]
+    elements: tuple[OperandTokens | int, ...]
     digits: dict[int, str]
     high_first: bool
 
 
-class Lines(NamedTuple):
+class PlainLines(NamedTuple):
     """The problems of a text."""
 
     chars: Chars
     operator: str
-    operands: tuple[Span, Span]
+    operands: tuple[OperandSpan, OperandSpan]
 
 
-def read(text: str) -> Lines | None:
-    """The lines of a text; None if they are not plain.
+def read(text: str) -> PlainLines | None:
+    """Return the lines of a text; None if they are not plain.
 
     >>> [(span.begin.tolist(), span.length.tolist()) for span in read("12+34\\n5+6").operands]
     [([0, 6], [2, 1]), ([3, 8], [2, 1])]
@@ -81,8 +81,10 @@ def read(text: str) -> Lines | None:
     if len(signs) != len(ends) or digits + len(signs) + len(ends) != len(chars):
         return None
     begins = np.concatenate([[0], ends[:-1] + 1])
-    spans = Span(begins, signs - begins), Span(signs + 1, ends - signs - 1)
-    return Lines(chars, first[1], spans) if all(_numbers(chars, span) for span in spans) else None
+    spans = OperandSpan(begins, signs - begins), OperandSpan(signs + 1, ends - signs - 1)
+    return (
+        PlainLines(chars, first[1], spans) if all(_numbers(chars, span) for span in spans) else None
+    )
 
 
 def plain(machine: Machine, operator: str) -> PlainFormat | None:
@@ -91,27 +93,29 @@ def plain(machine: Machine, operator: str) -> PlainFormat | None:
     answer = form.answer
     if answer.base != 10 or answer.sign or answer.many or answer.truth or answer.fraction:
         return None
-    odd = (g.base != 10 or g.many or g.gap or g.filled or g.multiple != 1 for g in form.givens)
-    if form.compound or any(odd):
+    irregular = (
+        g.base != 10 or g.many or g.gap or g.filled or g.multiple != 1 for g in form.givens
+    )
+    if form.compound or any(irregular):
         return None
-    parts = list[Operand | int]()
+    elements = list[OperandTokens | int]()
     for part in form.parts:
         # of an operand these are the tokens of 00, 11, ..., 99
         tokens = [machine.numbers[key] for key in Format(form.axes, (part,), answer).every()]
         if isinstance(part, Sign):
-            parts.append(tokens[0])
+            elements.append(tokens[0])
             continue
         first, others = (dict(zip(DIGITS, t, strict=False)) for t in (tokens[::2], tokens[1::2]))
-        parts.append(Operand(first, others, part.high_first))
+        elements.append(OperandTokens(first, others, part.high_first))
     digits = {
         number: str(token.value)
         for number, token in enumerate(machine.tokens)
         if token.role == answer.role and token.value is not None
     }
-    return PlainFormat(tuple(parts), digits, answer.high_first)
+    return PlainFormat(tuple(elements), digits, answer.high_first)
 
 
-def _numbers(chars: Chars, span: Span) -> bool:
+def _numbers(chars: Chars, span: OperandSpan) -> bool:
     """Whether there is a number everywhere, not too long, and no zero before it."""
     inside = (span.length > 0) & (span.length <= LONGEST)
     return bool(inside.all() and (chars[span.begin] > ZERO).all())
@@ -122,7 +126,7 @@ def answers(
 ) -> list[str] | None:
     """Return the answer to every line of a text; None if a line, or an answer, is not plain.
 
-    `next_tokens` gives the token that follows each window.
+    `next_tokens` returns the token that follows each window.
     """
     lines = read(text)
     if lines is None or lines.operator not in machine.formats:
@@ -135,49 +139,48 @@ def answers(
         check_operands("", machine.limits, lines.operator, digits)
     except UserError:  # the line is named where problems are read one by one
         return None
-    answers = [""] * len(lines.operands[0].begin)
-    for chosen in _chosen(lines):
-        asked = prompts(lines, table, chosen)
-        written = complete(machine, windows, lambda rows, _: next_tokens(rows), asked)
-        texts = answered(written, table, machine.end)
+    # Lines of about one length are written together.
+    order = np.argsort(sum(span.length for span in lines.operands), kind="stable")
+    answers = [""] * len(order)
+    for start in range(0, len(order), TOGETHER):
+        batch = order[start : start + TOGETHER]
+        prompt_batch = prompts(lines, table, batch)
+        completions = complete(machine, windows, lambda rows, _: next_tokens(rows), prompt_batch)
+        texts = answered(completions, table, machine.end)
         if texts is None:
             return None
-        for line, answer in zip(chosen.tolist(), texts, strict=True):
+        for line, answer in zip(batch.tolist(), texts, strict=True):
             answers[line] = answer
     return answers
 
 
-def _chosen(lines: Lines) -> Iterator[Places]:
-    """Lines that are written together: those of about one length."""
-    a, b = lines.operands
-    order = np.argsort(a.length + b.length, kind="stable")
-    for start in range(0, len(order), TOGETHER):
-        yield order[start : start + TOGETHER]
-
-
-def prompts(lines: Lines, table: PlainFormat, chosen: Places) -> Prompts:
-    """Tokens from characters: each part of the prompt fills its share of every line.
+def prompts(lines: PlainLines, table: PlainFormat, chosen: LineIndex) -> Prompts:
+    """Return prompts from characters: each part of the prompt fills its share of every line.
 
     12+34 and 5+6, lowest digits first: tokens 2 1 + 4 3 = 5 + 6 =, of lengths 6 and 4.
     """
     spans = iter(lines.operands)
-    parts = [(part, next(spans) if isinstance(part, Operand) else None) for part in table.parts]
-    sizes = [np.ones_like(chosen) if s is None else s.length[chosen] for _, s in parts]
+    pairs = [(e, next(spans) if isinstance(e, OperandTokens) else None) for e in table.elements]
+    sizes = [np.ones_like(chosen) if s is None else s.length[chosen] for _, s in pairs]
     lengths = np.sum(sizes, axis=0)
     tokens, at = np.empty(int(lengths.sum()), np.int32), np.cumsum(lengths) - lengths
-    for (part, span), size in zip(parts, sizes, strict=True):
-        if isinstance(part, int):
-            tokens[at] = part
+    for (element, span), size in zip(pairs, sizes, strict=True):
+        if isinstance(element, int):
+            tokens[at] = element
         elif span is not None:
-            _fill(tokens, at, part, lines.chars, Span(span.begin[chosen], size))
+            _fill(tokens, at, element, lines.chars, OperandSpan(span.begin[chosen], size))
         at = at + size
     return Prompts(tokens, lengths)
 
 
 def _fill(
-    tokens: Int[np.ndarray, " time"], at: Places, number: Operand, chars: Chars, span: Span
+    tokens: Int[np.ndarray, " time"],
+    at: LineIndex,
+    number: OperandTokens,
+    chars: Chars,
+    span: OperandSpan,
 ) -> None:
-    """Writes an operand of every line. 12 at 7, its lowest digit first: 2 at 7, 1 at 8."""
+    """Write an operand of every line: 12 at 7, its lowest digit first, is 2 at 7 and 1 at 8."""
     begin, length = span
     each = partial(np.repeat, repeats=length)
     place = np.arange(length.sum()) - each(np.cumsum(length) - length)
@@ -188,19 +191,19 @@ def _fill(
 
 
 def _lookup(tokens: dict[str, int]) -> Int[np.ndarray, " chars"]:
-    """The token of each character, by its code: that of "0" at 48."""
+    """Return the token of each character by its code: that of "0" at 48."""
     table = np.zeros(256, np.int32)
     for digit, token in tokens.items():
         table[ord(digit)] = token
     return table
 
 
-def answered(written: Completions, table: PlainFormat, end: int) -> list[str] | None:
-    """The answers in what was written, without zeros before them; None if one is malformed.
+def answered(completions: Completions, table: PlainFormat, end: int) -> list[str] | None:
+    """Return the answers in the completions without leading zeros; None if one is malformed.
 
     Tokens 6 4 $ and 0 0 $, lowest digits first: "46" and "0".
     """
-    tokens, counts = written
+    tokens, counts = completions
     digit = np.zeros(max(max(table.digits), int(tokens.max())) + 1, np.uint8)
     for token, symbol in table.digits.items():
         digit[token] = ord(symbol)
@@ -209,16 +212,8 @@ def answered(written: Completions, table: PlainFormat, end: int) -> list[str] | 
     if not (ended & chars.any(axis=1)).all():
         return None
     chars = chars if table.high_first else chars[:, ::-1]
-    begun = np.maximum.accumulate(chars > ZERO, axis=1)
-    begun[np.arange(len(chars)), _last(chars > 0)] = True  # a zero alone stays
-    lines = np.pad(np.where(begun, chars, 0), ((0, 0), (0, 1)), constant_values=END)
+    started = np.maximum.accumulate(chars > ZERO, axis=1)
+    last = chars.shape[1] - 1 - np.argmax(chars[:, ::-1] > 0, axis=1)
+    started[np.arange(len(chars)), last] = True  # a single zero stays
+    lines = np.pad(np.where(started, chars, 0), ((0, 0), (0, 1)), constant_values=END)
     return lines[lines > 0].tobytes().decode().splitlines()
-
-
-def _last(there: Bool[np.ndarray, "lines steps"]) -> Places:
-    """The last column of each row that is true.
-
-    >>> _last(np.array([[True, True, False], [True, False, False]])).tolist()
-    [1, 0]
-    """
-    return there.shape[1] - 1 - np.argmax(there[:, ::-1], axis=1)

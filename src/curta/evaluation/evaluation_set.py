@@ -1,7 +1,7 @@
-"""The problems of an evaluation: of one size and slice, always the same ones.
+"""The problems of an evaluation, by size and slice, always the same ones.
 
-They are drawn on the device where the operation has arithmetic there, and else as training draws
-them, in Python. Of a run whose program's code is not known they are those that it has kept.
+They are drawn on the device where the operation has arithmetic there, else in Python, as training
+draws them. A run whose program's code is not available uses the problems that it has stored.
 """
 
 import random
@@ -24,13 +24,13 @@ from curta.programs.machine.sampling import draw, rare
 from curta.programs.user.run_snapshot import COUNT, StoredTexts, save
 
 SPECIAL = "special"
-"""The slice of problems made of nines, zeros, equal operands and the like."""
+"""The slice of nines, zeros, equal operands and the like."""
 
 DRAWS = {RANDOM: draw, SPECIAL: rare}
 
 
 def every(recipe: Recipe, layout: Layout, count: int) -> Iterator[tuple[str, str, Problem]]:
-    """So many problems of each size and slice of a recipe, with their size and slice."""
+    """Yield `count` problems of each size and slice of a recipe, with their size and slice."""
     settings = recipe.evaluation
     for task in recipe.tasks:
         for size in settings.sizes(task.operator):
@@ -40,7 +40,7 @@ def every(recipe: Recipe, layout: Layout, count: int) -> Iterator[tuple[str, str
 
 
 def keep(path: Path, recipe: Recipe, layout: Layout) -> None:
-    """Keeps problems and texts in a run's folder, where others would execute foreign code."""
+    """Store problems and texts in a run's folder, so that others need not run foreign code."""
     recorder = layout.recorder if isinstance(layout, ProgramLayout) else None
     if recorder is None or isinstance(recorder, StoredTexts):
         return
@@ -51,17 +51,17 @@ def keep(path: Path, recipe: Recipe, layout: Layout) -> None:
 
 
 def within(digits: Sequence[int], others: Sequence[int]) -> bool:
-    """Whether problems of these digits are in no way longer than those of others."""
+    """Return whether problems of these digits are in no way longer than those of others."""
     return len(digits) <= len(others) and all(map(int.__le__, digits, others))
 
 
 def size_name(operator: str, size: int | str) -> str:
-    """What the part of an evaluation is called that asks an operator at one size."""
+    """Return the name of the part of an evaluation with one operator at one size."""
     return f"{operator} at {sized(size)}"
 
 
 def slices(layout: Layout, operator: str) -> list[str]:
-    """Random problems, and each slice of rare ones."""
+    """Return the names of the slices: random problems, and each kind of rare ones."""
     if _by_host(layout, operator):
         return list(DRAWS)
     return known_slices(operator)
@@ -70,7 +70,7 @@ def slices(layout: Layout, operator: str) -> list[str]:
 def drawn(
     layout: Layout, operator: str, slice_name: str, size: int | str, count: int, seed: int
 ) -> list[Problem]:
-    """Test problems of one size; of a run whose program's code is not known, those it has kept."""
+    """Return test problems of one size; stored ones where the program's code is not available."""
     stored = layout.recorder if isinstance(layout, ProgramLayout) else None
     if isinstance(stored, StoredTexts):
         base = layout.base(operator)
@@ -84,7 +84,7 @@ def drawn(
 def of_digits(
     layout: Layout, operator: str, slice_name: str, digits: Sequence[int], count: int, seed: int
 ) -> list[Problem]:
-    """Test problems whose operands have so many digits, in the base in which they are written."""
+    """Return test problems whose operands have so many digits, in the base of their texts."""
     if _by_host(layout, operator):  # as those of training are drawn
         assert isinstance(layout, ProgramLayout)
         if layout.recorder is None:
@@ -99,7 +99,7 @@ def of_digits(
 
 
 def refusal(recipe: Recipe, operator: str, size: int | str) -> str | None:
-    """Why problems of this size cannot be put to models of this recipe; None if they can."""
+    """Return why problems of this size do not fit models of this recipe; None if they do."""
     if recipe.layout is None:
         return None
     layout, digits = layout_named(recipe.layout), as_size(size, operator)
@@ -112,5 +112,5 @@ def refusal(recipe: Recipe, operator: str, size: int | str) -> str | None:
 
 
 def _by_host(layout: Layout, operator: str) -> bool:
-    """Whether problems are drawn by plain Python, since the device knows base ten alone."""
+    """Return whether problems are drawn in Python, since the device knows base ten alone."""
     return OPERATIONS[operator].on_device and layout.base(operator) != 10

@@ -1,6 +1,6 @@
-"""Exact match by scoring, confirmed by real generation on a sample.
+"""Exact match by scoring, confirmed by generation on a sample.
 
-Every evaluation also generates a sample token by token and says whether both agree.
+Every evaluation also generates a sample token by token and reports whether both agree.
 """
 
 import re
@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Int
 
-from curta.config.sections import Evaluation
+from curta.config.sections import EvaluationSettings
 from curta.config.task import Task
 from curta.evaluation.evaluation_set import drawn, slices
 from curta.evaluation.results import (
@@ -44,14 +44,14 @@ from curta.problems.problem_table import ProblemTable
 TABLE_BLOCK = 8192
 """Problems of a whole table in one pass."""
 
-Cells = list[list[float]]
-"""A row of a grid: of each member, exact match for each count of digits of the second operand."""
+GridRow = list[list[float]]
+"""A row of a grid: each member's exact match by digits of the second operand."""
 
 
 def lengths(
-    models: Models, operator: str, size: int | str, settings: Evaluation
+    models: Models, operator: str, size: int | str, settings: EvaluationSettings
 ) -> list[SliceResult]:
-    """Exact match for each slice of the problems of one size, every member on its own."""
+    """Return exact match for each slice of the problems of one size, for each member."""
     count = settings.count
     sets = {
         name: drawn(models.layout, operator, name, size, count, settings.seed)
@@ -61,10 +61,12 @@ def lengths(
     return _evaluated(models, sets, str(size), settings)
 
 
-def held_out(models: Models, task: Task, first: int, settings: Evaluation) -> list[SliceResult]:
-    """Exact match on problems that the task holds out, from place `first` of them on.
+def held_out(
+    models: Models, task: Task, first: int, settings: EvaluationSettings
+) -> list[SliceResult]:
+    """Return exact match on problems that the task holds out, from place `first` of them on.
 
-    For each other layout that the settings name, further ones are written in that.
+    Each other layout in the settings gets further held-out problems, written in that layout.
     """
     assert task.values is not None
     size, rows = "{}..{}".format(*task.values), list[SliceResult]()
@@ -75,8 +77,8 @@ def held_out(models: Models, task: Task, first: int, settings: Evaluation) -> li
     return rows
 
 
-def held_out_places(task: Task, first: int, settings: Evaluation) -> dict[str, range]:
-    """Where the held-out problems of each slice stand in the table, from place `first` on."""
+def held_out_places(task: Task, first: int, settings: EvaluationSettings) -> dict[str, range]:
+    """Return the places of each slice's held-out problems in the table, from place `first` on."""
     names = (HELD_OUT, *(f"{HELD_OUT}, {name}" for name in settings.layouts))
     count = min(settings.held_out, (task.held_out - first) // len(names))
     return {
@@ -86,17 +88,17 @@ def held_out_places(task: Task, first: int, settings: Evaluation) -> dict[str, r
 
 
 def grid_rows(
-    models: Models, operator: str, settings: Evaluation
-) -> dict[str, Callable[[], Cells]]:
-    """What finds each row of a grid, of which `grid` is made, by names."""
+    models: Models, operator: str, settings: EvaluationSettings
+) -> dict[str, Callable[[], GridRow]]:
+    """Return the functions that measure each row of a grid, by name; `grid` joins their results."""
     draw = partial(drawn, models.layout, operator, tasks.RANDOM, seed=settings.seed)
     largest = room_for(models, draw(settings.grid, 1))
     bounds = largest if models.layout.linear else None  # else a smaller problem may be longer
 
-    def row(first: int) -> Cells:
+    def row(first: int) -> GridRow:
         seconds = range(1, settings.grid + 1)
-        cut = (draw(f"{first}/{second}", settings.grid_count) for second in seconds)
-        problems = list(chain.from_iterable(cut))
+        samples = (draw(f"{first}/{second}", settings.grid_count) for second in seconds)
+        problems = list(chain.from_iterable(samples))
         cells = exact_match(models, problems, bounds).reshape(models.members, len(seconds), -1)
         return [rounded(member) for member in cells.mean(axis=-1)]
 
@@ -107,7 +109,7 @@ def grid_rows(
 
 
 def grid_place(name: str) -> tuple[str, int, int] | None:
-    """The operator, the row and the rows of a grid, by the name of a part; None for another part.
+    """Return operator, row and number of rows of a grid's part; None for another part.
 
     >>> grid_place("grid of + mod 97: 3 of 40"), grid_place("+, held out")
     (('+ mod 97', 3, 40), None)
@@ -116,8 +118,8 @@ def grid_place(name: str) -> tuple[str, int, int] | None:
     return None if place is None else (place[1], int(place[2]), int(place[3]))
 
 
-def grid(operator: str, settings: Evaluation, rows: Sequence[Cells]) -> Grid:
-    """Exact match for every pair of digit counts up to `settings.grid`."""
+def grid(operator: str, settings: EvaluationSettings, rows: Sequence[GridRow]) -> Grid:
+    """Return exact match for every pair of digit counts up to `settings.grid`."""
     counts = list(range(1, settings.grid + 1))
     members = [list(cells) for cells in zip(*rows, strict=True)]
     return Grid(operator, settings.grid, counts, settings.grid_count, members)
@@ -126,7 +128,7 @@ def grid(operator: str, settings: Evaluation, rows: Sequence[Cells]) -> Grid:
 def whole_table(
     models: Models, operator: str, limit: int, progress: Callable[[float], None]
 ) -> WholeTable:
-    """Count how many of all problems with two operands from 0 to `limit` each member has right."""
+    """Count for each member the correct answers to all problems with operands from 0 to `limit`."""
     pairs = table_pairs(operator, limit)
     correct = np.zeros(models.members, np.int64)
     for start in range(0, len(pairs), TABLE_BLOCK):
@@ -146,8 +148,10 @@ def table_pairs(operator: str, limit: int) -> Int[np.ndarray, "problems 2"]:
     return pairs[[operation.refuse(pair) is None for pair in map(tuple, pairs.tolist())]]
 
 
-def examples(models: Models, operator: str, size: int | str, settings: Evaluation) -> list[Example]:
-    """A few generated answers of every member."""
+def examples(
+    models: Models, operator: str, size: int | str, settings: EvaluationSettings
+) -> list[Example]:
+    """Return a few generated answers of every member."""
     problems = [
         problem
         for name in slices(models.layout, operator)
@@ -159,9 +163,9 @@ def examples(models: Models, operator: str, size: int | str, settings: Evaluatio
 
 
 def _evaluated(
-    models: Models, sets: dict[str, list[Problem]], size: str, settings: Evaluation
+    models: Models, sets: dict[str, list[Problem]], size: str, settings: EvaluationSettings
 ) -> list[SliceResult]:
-    """A row for each slice of problems, all of one size."""
+    """Return a row for each slice of problems, all of one size."""
     every = [problem for problems in sets.values() for problem in problems]
     bounds, sample = room_for(models, every), max(1, settings.generated)
     if models.memo is None:
@@ -170,9 +174,9 @@ def _evaluated(
     digits = max(max(widths(problem)) for problem in every)
     all_scores, rows, first = scores(models, every, bounds), [], 0
     for name, problems in sets.items():
-        part = all_scores.part(slice(first, first := first + len(problems)))
+        slice_scores = all_scores.part(slice(first, first := first + len(problems)))
         texts = [_completion(models, problem) for problem in problems[:sample]]
-        generated, written = _generated(models, problems[:sample], texts, part, bounds)
+        generated, generations = _generated(models, problems[:sample], texts, slice_scores, bounds)
         rows.append(
             SliceResult(
                 operator=every[0].operator,
@@ -180,11 +184,13 @@ def _evaluated(
                 digits=digits,
                 slice_name=name,
                 count=len(problems),
-                exact_match=rounded(part.exact_match.mean(axis=1)),
-                token_accuracy=rounded(part.token_accuracy),
-                perplexity=np.exp(np.minimum(part.loss, MOST_NATS)).round(6).tolist(),
+                exact_match=rounded(slice_scores.exact_match.mean(axis=1)),
+                token_accuracy=rounded(slice_scores.token_accuracy),
+                perplexity=np.exp(np.minimum(slice_scores.loss, MOST_NATS)).round(6).tolist(),
                 generated=generated,
-                errors=list(_errors(models, problems, part.exact_match, written, bounds)),
+                errors=list(
+                    _errors(models, problems, slice_scores.exact_match, generations, bounds)
+                ),
             )
         )
     return rows
@@ -194,24 +200,24 @@ def _errors(
     models: Models,
     problems: Sequence[Problem],
     exact_match: Bool[np.ndarray, "members problems"],
-    written: list[list[TokensAndAnswer]],
+    generations: list[list[TokensAndAnswer]],
     bounds: ShapeBounds | None,
 ) -> Iterator[WrongAnswer]:
-    """Yield one problem of each member that is wrong.
+    """Yield one wrong answer of each member that has any.
 
-    It is one of the generated sample if there is one, else the first ones are generated too.
+    It comes from the generated sample if possible; else the first wrong problems are generated.
     """
     wrong = [np.flatnonzero(~mine).tolist() for mine in exact_match]
-    count = len(written[0]) if models.memo is None else 1  # as many as what is compiled writes
+    count = len(generations[0]) if models.memo is None else 1  # as many as what is compiled writes
     further = [
         (member, number)
         for member, mine in enumerate(wrong)
-        if mine and mine[0] >= len(written[member])
+        if mine and mine[0] >= len(generations[member])
         for number in (mine * count)[:count]
     ]
     pairs = [(member, problems[number]) for member, number in further]
     more = dict(zip(further, answers(models, pairs, bounds), strict=True))
-    for member, sample in enumerate(written):
+    for member, sample in enumerate(generations):
         texts = {(member, number): answer for number, answer in enumerate(sample)} | more
         for number in wrong[member]:
             if (member, number) not in texts:
@@ -224,9 +230,9 @@ def _errors(
                 break
 
 
-def _example(models: Models, member: int, problem: Problem, written: TokensAndAnswer) -> Example:
-    """A problem, what a member wrote after it, and where that goes wrong."""
-    (tokens, answer), base, layout = written, problem.answer_base, models.layout
+def _example(models: Models, member: int, problem: Problem, pair: TokensAndAnswer) -> Example:
+    """Return a problem, a member's text for it, and where the text goes wrong."""
+    (tokens, answer), base, layout = pair, problem.answer_base, models.layout
     return Example(
         problem=str(problem),
         truth=answer_text(problem.truth, base),
@@ -240,34 +246,34 @@ def _example(models: Models, member: int, problem: Problem, written: TokensAndAn
 def _generated(
     models: Models,
     sample: Sequence[Problem],
-    texts: Sequence[list[int]],
+    truths: Sequence[list[int]],
     scored: Scores,
     bounds: ShapeBounds | None,
 ) -> tuple[Generated, list[list[TokensAndAnswer]]]:
-    """How many generated answers are right, whether it agrees, how fast it wrote; what it wrote.
+    """Return the statistics of the generated answers, and the answers by member.
 
-    It agrees if it writes the true one of `texts` to the letter just where one pass says so; an
-    answer may be right although its trace is not.
+    Generation agrees if it writes a text of `texts` exactly where scoring says so. An answer may be
+    right although its working is not.
     """
     begun = time.perf_counter()
     pairs = [(member, problem) for member in range(models.members) for problem in sample]
     flat = answers(models, pairs, bounds)
     seconds = time.perf_counter() - begun
-    written = [flat[first : first + len(sample)] for first in range(0, len(pairs), len(sample))]
-    tokens = sum(len(text) for answers in written for text, _ in answers)
+    generations = [flat[first : first + len(sample)] for first in range(0, len(pairs), len(sample))]
+    tokens = sum(len(text) for answers in generations for text, _ in answers)
     right = np.array(
-        [[a == p.truth for (_, a), p in zip(row, sample, strict=True)] for row in written]
+        [[a == p.truth for (_, a), p in zip(row, sample, strict=True)] for row in generations]
     )
     same = np.array(
-        [[t == text for (t, _), text in zip(row, texts, strict=True)] for row in written]
+        [[t == text for (t, _), text in zip(row, truths, strict=True)] for row in generations]
     )
     agrees = bool((same == scored.exact_match[:, : len(sample)]).all())
     return Generated(
         len(sample), rounded(right.mean(axis=1)), agrees, round(tokens / seconds)
-    ), written
+    ), generations
 
 
 def _completion(models: Models, problem: Problem) -> list[int]:
-    """What is right to write after the prompt."""
+    """Return the right tokens after the prompt."""
     tokens, prompt = models.layout.tokens_of(problem)
     return tokens[prompt:]

@@ -1,7 +1,7 @@
-"""How long an evaluation will take: estimated before it begins, and measured as it goes on.
+"""How long an evaluation takes: estimated before it begins, and corrected as it goes on.
 
-Before, it is good to a factor of three, for telling seconds from hours. What is done then corrects
-it, without the seconds that JAX compiled in: of a first, short part these are most.
+The estimate is good to a factor of three, enough to tell seconds from hours. Finished parts
+correct it, without the seconds of JAX's compilation, which dominate a short first part.
 """
 
 import time
@@ -27,32 +27,32 @@ from curta.problems.operations import operation_named
 from curta.training import estimate
 
 CPU, ACCELERATOR = 2e10, 1e13
-"""Floating-point operations a second that an evaluation reaches, of a core and of a device."""
+"""Floating-point operations a second that an evaluation reaches, per core and per device."""
 
 COMPILING = 4.0
-"""Seconds in which a program is compiled for a model of whole texts, for each shape of them."""
+"""Seconds to compile a program for a model of whole texts, for each shape of them."""
 
 LOOKED_UP, WRITTEN = 3e5, 4e3
-"""Tokens a second whose windows are looked up, for models that see nothing else, and tokens that
-all samples get in a second: they are written side by side."""
+"""Tokens a second whose windows are looked up, for windowed models; and tokens a second of all
+generated samples, which are written side by side.
+"""
 
 DRAWN = 5e4
-"""Problems a second that a program draws: to tell new ones, all of training are drawn again."""
+"""Problems a second that a program draws: all problems of training are redrawn to find new ones."""
 
 TRUST = 5.0
-"""Seconds for which the estimate counts, beside those that parts have taken."""
+"""Weight of the estimate, in seconds, beside the time that finished parts have taken."""
 
 COMPILED = (
     "/jax/core/compile/jaxpr_trace_duration",
     "/jax/core/compile/jaxpr_to_mlir_module_duration",
     "/jax/core/compile/backend_compile_duration",
 )
-"""What JAX calls the seconds of compiling."""
+"""JAX's names for the events of compiling."""
 
 
 class PartEstimate(NamedTuple):
-    """What is evaluated at a time, as `suite` calls it, and the seconds it takes, without those
-    of compiling for it."""
+    """A part of an evaluation, as `suite` names it, and its seconds without those of compiling."""
 
     name: str
     seconds: float
@@ -62,7 +62,7 @@ class PartEstimate(NamedTuple):
 
 
 def parts(
-    recipe: Recipe, layout: Layout, settings: sections.Evaluation, members: int
+    recipe: Recipe, layout: Layout, settings: sections.EvaluationSettings, members: int
 ) -> list[PartEstimate]:
     """Estimate the parts of an evaluation, in order."""
     window, estimates = isinstance(recipe.positions, Window), list[PartEstimate]()
@@ -73,7 +73,7 @@ def parts(
         name: str, operator: str, digits: tuple[int, ...], problems: int, samples: int = 0,
         certain: bool = True,
     ) -> None:  # fmt: skip
-        """Add a part whose operands have so many digits; of each slice a sample is written too."""
+        """Add a part whose operands have so many digits; a sample of each slice is written too."""
         seconds = problems * per_problem(operator, digits)
         if window:
             seconds += samples * layout.estimate_tokens(operator, digits) / WRITTEN
@@ -128,7 +128,7 @@ def total(recipe: Recipe, layout: Layout, members: int) -> tuple[float, float]:
 def _seconds(
     recipe: Recipe, layout: Layout, members: int, operator: str, digits: tuple[int, ...]
 ) -> float:
-    """Of one problem; what all members write after windows is looked up at once."""
+    """Return the seconds of one problem; windowed models look up all members' tokens at once."""
     tokens = layout.estimate_tokens(operator, digits)
     if isinstance(recipe.positions, Window):
         return tokens / LOOKED_UP
@@ -142,7 +142,7 @@ def _speed() -> float:
 
 
 class Pace:
-    """How far the work is, and what is left of it, from its parts that are done."""
+    """Progress and remaining time of an evaluation, from its finished parts."""
 
     def __init__(
         self,
@@ -155,11 +155,10 @@ class Pace:
         self.over = list[PartEstimate]()
         self.now: PartEstimate | None = None
         self.since = self.begun, 0.0
-        """Parts that are over, the one that goes on, and when it began: by the clock, and the
-        seconds compiled by then."""
+        """When the current part began: by the clock, and the seconds compiled by then."""
 
     def at(self, name: str) -> str:
-        """Where that part is: `2 of 4, about 30 s left`; `again` where it was thought done.
+        """Return the progress at a part: `2 of 4, about 30 s left`; `again` for an unknown part.
 
         `about 3 s to 2 min left` where longer sizes may be left out.
         """
@@ -171,34 +170,34 @@ class Pace:
         place = list(self.parts).index(name)
         compiled = self.since[1]
         before = f", compiled for {duration(compiled)} so far" if compiled >= 1 else ""
-        rest = list(self.parts.values())[place:]
-        least = self.left([part for part in rest if part.certain or part is rest[0]])
-        left = between(least, self.left(rest))
+        remaining = list(self.parts.values())[place:]
+        least = self.left([part for part in remaining if part.certain or part is remaining[0]])
+        left = between(least, self.left(remaining))
         return f"{place + 1} of {len(self.parts)}, about {left} left{before}"
 
-    def left(self, rest: Sequence[PartEstimate]) -> float:
-        """Estimate the seconds left for these parts; the first is under way."""
+    def left(self, remaining: Sequence[PartEstimate]) -> float:
+        """Estimate the seconds left for these parts, the first of which is under way."""
         begun, compiled = self.since
         pace = (begun - self.begun - compiled + TRUST) / (
             sum(part.seconds for part in self.over) + TRUST
         )
         slow = (compiled + TRUST) / (sum(part.compiling for part in self.over) + TRUST)
-        whole = sum(part.seconds * pace + part.compiling * slow for part in rest)
+        whole = sum(part.seconds * pace + part.compiling * slow for part in remaining)
         return max(0.0, whole - (self.clock() - begun))
 
     def added(self, say: Callable[[str], None]) -> Callable[[str], None]:
-        """`say`, with what is left behind the name of each part; other words as they are."""
+        """Return `say` with the remaining time after a part's name; other words unchanged."""
 
-        def said(what: str) -> None:
-            name = what.partition(": ")[0]
-            say(f"{what} ({self.at(name)})" if name in self.parts else what)
+        def say_with_time(text: str) -> None:
+            name = text.partition(": ")[0]
+            say(f"{text} ({self.at(name)})" if name in self.parts else text)
 
-        return said
+        return say_with_time
 
 
 @contextmanager
 def compiling() -> Iterator[Callable[[], float]]:
-    """Counts the seconds in which JAX compiles, as long as the block lasts."""
+    """Count the seconds in which JAX compiles while the block runs."""
     seconds = [0.0]
 
     def listen(event: str, duration_secs: float, **more: str | int) -> None:
@@ -222,7 +221,7 @@ def between(least: float, most: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """As people say it.
+    """Format a duration.
 
     >>> duration(5.2), duration(130), duration(9000)
     ('5 s', '2 min', '2.5 h')

@@ -1,8 +1,8 @@
-"""Learned, or learned by heart: exact match on problems of training, on others, and the gap.
+"""Learned or memorised: exact match on trained problems, on held-out ones, and the gap.
 
-It can be told where the problems of training are known: a program's are recorded, those of a table
-(`task.values`) or of a fixed set (`task.rows`) are finite. Where problems are drawn anew in every
-step, none is known to be new. The same problems are watched while a run is trained, each time.
+The gap is defined where the problems of training are known: a program's are recorded, and those of
+a table (`task.values`) or of a fixed set (`task.rows`) are finite. Where every step draws new
+problems, none is known to be new. The same problems are watched during training.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,13 +28,13 @@ from curta.programs.user.run_snapshot import StoredTexts
 from curta.training import records
 
 TRIES = 20
-"""Problems that are drawn for each that is wanted, of which none may have been trained on."""
+"""Problems that are drawn for each new one that is needed."""
 
 
 class TrainedAndHeldOut(NamedTuple):
-    """Problems of one task: of training, for each member, all as many; of none; `twins` of these.
+    """Problems of one task: of each member's training, equally many; held-out ones; and `twins`.
 
-    `twins` have their twin (2+1 of 1+2) in training, in that of one member at least.
+    `twins` are held-out problems whose mirrored pair (2+1 for 1+2) some member was trained on.
     """
 
     trained: list[list[Problem]]
@@ -42,12 +42,12 @@ class TrainedAndHeldOut(NamedTuple):
     twins: list[Problem]
 
 
-def known(
+def known_problems(
     recipe: Recipe, layout: Layout, task: Task, seeds: Sequence[int]
 ) -> TrainedAndHeldOut | None:
-    """At most `evaluation.held_out` problems of each; None where they cannot be told apart.
+    """Return at most `evaluation.held_out` problems of each kind; None where they are not known.
 
-    Problems that serve for validation are not among them.
+    Validation problems are not among them.
     """
     if not can_be_known(layout, task):
         return None
@@ -63,7 +63,7 @@ def known(
 
 
 def can_be_known(layout: Layout, task: Task) -> bool:
-    """Whether trained problems are recorded or finite, and others can be drawn."""
+    """Return whether trained problems are recorded or finite, and others can be drawn."""
     if task.values:
         return task.held_out > 0
     if isinstance(layout, ProgramLayout):
@@ -71,8 +71,11 @@ def can_be_known(layout: Layout, task: Task) -> bool:
     return task.rows > 0
 
 
-def found(models: Models, task: Task, problems: TrainedAndHeldOut) -> Gap:
-    """What every member makes of them."""
+def measure(models: Models, recipe: Recipe, task: Task) -> list[Gap]:
+    """Return the gap of every member on a task; empty where problems cannot be told apart."""
+    problems = known_problems(recipe, models.layout, task, models.seeds)
+    if problems is None:
+        return []
     every = [*chain.from_iterable(problems.trained), *problems.held_out]
     bounds = scoring.room_for(models, every)
     trained = _share(own_exact_match(models, problems.trained, bounds))
@@ -80,22 +83,22 @@ def found(models: Models, task: Task, problems: TrainedAndHeldOut) -> Gap:
     twins = _share(scoring.exact_match(models, problems.twins, bounds)) if problems.twins else None
     pairs = zip(trained.exact_match, held_out.exact_match, strict=True)
     gap = [round(ours - other, 6) for ours, other in pairs]
-    return Gap(task.operator, describe_range(task), trained, held_out, gap, twins)
+    return [Gap(task.operator, describe_range(task), trained, held_out, gap, twins)]
 
 
 def own_exact_match(
     models: Models, each: Sequence[Sequence[Problem]], bounds: Any
 ) -> Bool[np.ndarray, "members problems"]:
-    """Whether each member answers its own problems; all have as many, or share one list.
+    """Return whether each member answers its own problems; all have as many, or share one list.
 
-    Under a window all members look all windows up at once; else each is asked alone.
+    Windowed members look up all windows at once; other members are evaluated one by one.
     """
     if len(each) == 1:
         return scoring.exact_match(models, each[0], bounds)
     if models.memo is None:
-        own = [scoring.exact_match(models.only(m), mine, bounds) for m, mine in enumerate(each)]
-        return np.concatenate(own)
-    every = scoring.exact_match(models, [one for mine in each for one in mine], bounds)
+        matches = [scoring.exact_match(models.only(m), mine, bounds) for m, mine in enumerate(each)]
+        return np.concatenate(matches)
+    every = scoring.exact_match(models, [problem for mine in each for problem in mine], bounds)
     members = np.arange(len(each))
     own_part: Bool[np.ndarray, "members problems"] = every.reshape(len(each), len(each), -1)[
         members, members
@@ -106,18 +109,18 @@ def own_exact_match(
 def watched_problems(
     recipe: Recipe, layout: Layout, seeds: Sequence[int]
 ) -> dict[str, list[list[Problem]]]:
-    """Return the problems of each curve that is watched while a run is trained.
+    """Return the problems of each curve that is watched during training.
 
-    By names such as `+ held out` and `+ 20`, a list for each member, or one for all. Sizes are
-    left out for which models of the recipe have no positions. The problems are the same each time,
-    so their curves can be read against each other, and so is all that is compiled for them.
+    Keys are names such as `+ held out` and `+ 20`, values a list for each member, or one for all.
+    Sizes without positions are left out. The problems are the same each time, so curves can be
+    compared, and programs are compiled once.
     """
     curves = dict[str, list[list[Problem]]]()
     count, sizes = recipe.training.evaluate_count, recipe.training.evaluate_digits
     settings = replace(recipe.evaluation, held_out=count, digits=sizes or recipe.evaluation.digits)
     for task in recipe.tasks:
         operator = task.operator
-        problems = known(replace(recipe, evaluation=settings), layout, task, seeds)
+        problems = known_problems(replace(recipe, evaluation=settings), layout, task, seeds)
         if problems is not None:
             curves[f"{operator} {TRAINED}"] = problems.trained
             curves[f"{operator} {HELD_OUT}"] = [problems.held_out]
@@ -135,13 +138,13 @@ def watched_exact_match(
     """Return exact match of every member, for each curve."""
     shares = {}
     for name, each in curves.items():
-        bounds = scoring.room_for(models, [one for mine in each for one in mine])
+        bounds = scoring.room_for(models, [problem for mine in each for problem in mine])
         shares[name] = scoring.rounded(own_exact_match(models, each, bounds).mean(axis=1))
     return shares
 
 
 def describe_range(task: Task) -> str:
-    """Which problems these are: `0..99` of a table, else digits of the operands: `1 to 10 digits`.
+    """Return the range of problems: `0..99` for a table, else `1 to 10 digits`.
 
     >>> describe_range(Task("+", special=0.0, values=(0, 99)))
     '0..99'
@@ -156,7 +159,7 @@ def describe_range(task: Task) -> str:
 def _trained(
     recipe: Recipe, layout: Layout, task: Task, seeds: Sequence[int], count: int
 ) -> list[list[Problem]]:
-    """Of each member as many; one list where all learn from the same."""
+    """Return equally many problems of each member; one list where all learn from the same."""
     if not isinstance(layout, ProgramLayout):
         return [tasks.trained_problems(task, count)]
     base = layout.base(task.operator)
@@ -167,7 +170,7 @@ def _trained(
 def _held_out(
     recipe: Recipe, layout: Layout, task: Task, seeds: Sequence[int], count: int
 ) -> list[Problem]:
-    """Of a table those that the evaluation asks anyway; else new ones."""
+    """Return held-out problems: of a table those of the evaluation, else new ones."""
     if task.values:
         first = recipe.training.validation if recipe.training.validate_every else 0
         sets = 1 + len(recipe.evaluation.layouts)
@@ -192,9 +195,9 @@ def _new(
     watched: Sequence[Problem],
     tries: int,
 ) -> Iterator[tuple[int, ...]]:
-    """Problems drawn as those of training are, but on which no member was trained, nor on twins.
+    """Yield problems drawn as in training on which no member was trained or validated.
 
-    Nor was it validated on them.
+    Neither was any member trained on their mirrored pairs.
     """
     assert layout.recorder is not None
     program = layout.recorder.programs[task.operator]
@@ -210,7 +213,7 @@ def _new(
 
 
 def _key(task: Task, operands: Sequence[int]) -> tuple[int, ...]:
-    """The same for a problem and its mirrored pair: (1, 2) for 1+2 and 2+1, not for 1-2 and 2-1."""
+    """Return equal keys for mirrored pairs: for 1+2 and 2+1, but not for 1-2 and 2-1."""
     return tuple(sorted(operands) if task_sizes.operation(task).commutes else operands)
 
 

@@ -1,8 +1,8 @@
-"""Writing an answer token by token, with a cache.
+"""Generation: writing an answer token by token, with a cache.
 
-The loop knows no arithmetic: the layout says where each written token stands,
-the position encoding which earlier ones it sees. With a windowed encoding the
-cost of a token does not depend on how many came before.
+The loop knows no arithmetic: the layout determines where each token stands, the position encoding
+which earlier tokens it sees. With a windowed encoding, the cost of a token does not depend on the
+length of the text.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from curta.problems.problem import Problem
 
 
 class Writing(NamedTuple):
-    """State of the loop: what was written, and what is needed to go on."""
+    """State of the loop: the tokens so far, and what is needed to continue."""
 
     step: Int[Array, ""]
     token: Int[Array, " batch"]
@@ -41,9 +41,9 @@ def complete(
     layout: Layout,
     bounds: ShapeBounds,
 ) -> Int[Array, "batch completion"]:
-    """Greedy completions of prompts of `prompts` tokens each; after the end, end signs.
+    """Return greedy completions of prompts of `prompts` tokens each, filled up with end signs.
 
-    A model that is not causal writes all of a completion over its prompt, in one pass.
+    A model that is not causal writes the whole completion over its prompt, in one pass.
     """
     if not model.config.causal:
         where = layout.follow(tokens, prompts)[1]
@@ -77,7 +77,7 @@ def complete(
 def completions(
     model: Transformer, layout: Layout, problems: Sequence[Problem], bounds: ShapeBounds
 ) -> list[list[int]]:
-    """The tokens that the model writes after each problem's prompt, its end sign included."""
+    """Return the tokens that the model writes after each problem's prompt, and its end sign."""
     size = 1 << (len(problems) - 1).bit_length()
     prompts = [layout.prompt_tokens(problem) for problem in problems]
     prompts += prompts[-1:] * (size - len(prompts))  # no row of another kind is waited for
@@ -85,17 +85,17 @@ def completions(
     for row, prompt in zip(tokens, prompts, strict=True):
         row[: len(prompt)] = prompt
     lengths = np.array([len(prompt) for prompt in prompts], np.int32)
-    written = np.asarray(complete(model, tokens, lengths, layout=layout, bounds=bounds))
-    return [ended(row, layout.end) for row in written[: len(problems)].tolist()]
+    output = np.asarray(complete(model, tokens, lengths, layout=layout, bounds=bounds))
+    return [ended(row, layout.end) for row in output[: len(problems)].tolist()]
 
 
-def ended(written: list[int], end: int) -> list[int]:
-    """What was written up to the first end sign."""
-    return written[: written.index(end) + 1] if end in written else written
+def ended(completion: list[int], end: int) -> list[int]:
+    """Return the tokens up to and including the first end sign."""
+    return completion[: completion.index(end) + 1] if end in completion else completion
 
 
 def bucket(digits: int) -> int:
-    """`digits` rounded up to one of a few sizes, so that few programs are compiled."""
+    """Round `digits` up to one of a few sizes, so that few programs are compiled."""
     size = 16
     while size < digits:
         size *= 8

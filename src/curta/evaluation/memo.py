@@ -1,8 +1,7 @@
-"""What members write after windows, each distinct window calculated once.
+"""The next tokens of members after windows, each distinct window computed once.
 
-A model with one attention layer under a window is a function of the window, so all that is ever
-asked of it can be looked up: a million problems, all members, after one pass over the
-distinct windows in them.
+A model with one attention layer under a window is a function of the window. So a million problems
+for all members need one pass over their distinct windows, and lookups.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,14 +24,14 @@ UNKNOWN = -1
 
 
 class WindowOutputs(NamedTuple):
-    """What all members write after windows, and how surely."""
+    """The next tokens of all members after windows, with losses and margins."""
 
     token: Int[np.ndarray, "members windows"]
     """The most likely next token."""
     loss: Float[np.ndarray, "members windows"]
-    """Cross entropy of the right one, in nats."""
+    """Cross entropy of the right token, in nats."""
     margin: Float[np.ndarray, "members windows"]
-    """The right one's logit less the largest other."""
+    """The right token's logit minus the largest other logit."""
 
 
 def calculate(
@@ -40,7 +39,7 @@ def calculate(
     rows: Int[np.ndarray, "windows cells"],
     targets: Int[np.ndarray, " windows"],
 ) -> WindowOutputs:
-    """All members on all windows, in blocks.
+    """Compute all members on all windows, in blocks.
 
     Logits 5, 3, 4 with the first right: token 0, margin 1, loss ln(1 + e^-2 + e^-1).
     """
@@ -53,38 +52,39 @@ def in_blocks(
     targets: Int[np.ndarray, " windows"],
     sizes: Sequence[int],
 ) -> list[np.ndarray]:
-    """What a call finds of windows, as arrays (..., windows), in blocks of a few sizes.
+    """Return a call's outputs for windows, as arrays (..., windows), in blocks of a few sizes.
 
-    5,000 windows in blocks of 64 or 4,096: one of 4,096, and one of 4,096 that is filled up.
+    5,000 windows in blocks of 64 or 4,096: one of 4,096, and one of 4,096 that is padded.
     """
-    parts, start = [], 0
+    blocks, start = [], 0
     while start < len(rows):
         size = next((size for size in sizes if size >= len(rows) - start), sizes[-1])
-        part = slice(start, start + size)
-        count = len(rows[part])
-        block = np.pad(rows[part], ((0, size - count), (0, 0)))
-        outputs = call(jnp.asarray(block), jnp.asarray(np.pad(targets[part], (0, size - count))))
-        parts.append([np.asarray(column)[..., :count] for column in outputs])
+        block, goals = rows[start : start + size], targets[start : start + size]
+        spare = size - len(block)
+        outputs = call(
+            jnp.asarray(np.pad(block, ((0, spare), (0, 0)))), jnp.asarray(np.pad(goals, (0, spare)))
+        )
+        blocks.append([np.asarray(column)[..., : len(block)] for column in outputs])
         start += size
-    return [np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)]
+    return [np.concatenate(column, axis=-1) for column in zip(*blocks, strict=True)]
 
 
 @jax.jit
 def _pass(
     stacked: Transformer, rows: Int[Array, "windows cells"], targets: Int[Array, " windows"]
 ) -> tuple[Array, Array, Array]:
-    def one(model: Transformer) -> tuple[Array, Array, Array]:
+    def member_outputs(model: Transformer) -> tuple[Array, Array, Array]:
         logits = logits_of_windows(model, rows)
         right = jnp.take_along_axis(logits, targets[:, None], axis=1)[:, 0]
         others = jnp.where(jnp.arange(logits.shape[1])[None] == targets[:, None], -jnp.inf, logits)
         loss = jax.nn.logsumexp(logits, axis=1) - right
         return jnp.argmax(logits, axis=1), loss, right - jnp.max(others, axis=1)
 
-    return jax.lax.map(one, stacked)
+    return jax.lax.map(member_outputs, stacked)
 
 
 class Memo:
-    """Windows that were asked so far, and what each member writes after them."""
+    """The windows so far, and each member's next token after them."""
 
     def __init__(self, stacked: Transformer, members: int, cells: int) -> None:
         self.stacked, self.index = stacked, WindowIndex(cells)
@@ -95,7 +95,7 @@ class Memo:
     def tokens(
         self, rows: Int[np.ndarray, "queries cells"], member: int | Int[np.ndarray, " queries"]
     ) -> Int[np.ndarray, " queries"]:
-        """What a member, or each window's own member, writes after it."""
+        """Return the next token of a member, or of each window's own member."""
         number = self.prepare(rows)
         return self.token[member, number]
 
@@ -104,7 +104,7 @@ class Memo:
         rows: Int[np.ndarray, "queries cells"],
         targets: Int[np.ndarray, " queries"] | None = None,
     ) -> Int[np.ndarray, " queries"]:
-        """Calculates windows that are not known, all at once; the number of each."""
+        """Compute unknown windows, all at once, and return the number of each window."""
         number = self.index.find(rows)
         fresh = number < 0
         if fresh.any():
@@ -121,15 +121,15 @@ class Memo:
         return number
 
     def look(self, member: int) -> Any:
-        """`tokens` of one member."""
+        """Return `tokens` of one member."""
         return partial(self.tokens, member=member)
 
     def with_losses(
         self, rows: Int[np.ndarray, "queries cells"], targets: Int[np.ndarray, " queries"]
     ) -> Int[np.ndarray, " queries"]:
-        """The number of each window, all calculated, with what should follow them.
+        """Return the number of each window, all of them computed with the loss of their targets.
 
-        Windows a, b, a, none of them asked before: numbers 0, 1, 0, or 1, 0, 1.
+        New windows a, b, a have numbers 0, 1, 0, or 1, 0, 1.
         """
         number = self.prepare(rows, targets)
         without_loss = self.targets[number] == UNKNOWN

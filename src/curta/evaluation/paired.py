@@ -1,4 +1,4 @@
-"""Two runs asked the same problems: which of them only one has right, and how sure that is."""
+"""Two runs on the same problems: which problems only one of them has right, and significance."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ from curta.problems.problem import Problem, widths
 
 
 class EvaluatedRun(NamedTuple):
-    """Trained members, their seeds, and the recipe that they are of."""
+    """Trained members, their seeds, and their recipe."""
 
     recipe: Recipe
     models: scoring.Models
@@ -29,9 +29,9 @@ class EvaluatedRun(NamedTuple):
 
 @dataclass(frozen=True)
 class Discordance:
-    """How many problems two members have right, one of each run, and McNemar's exact test.
+    """How many problems two members have right, one from each run, and McNemar's exact test.
 
-    `adjusted` is `p` with regard to all rows, by Holm's method.
+    `adjusted` is `p` adjusted for all rows by Holm's method.
     """
 
     both: int
@@ -44,7 +44,7 @@ class Discordance:
 
 @dataclass(frozen=True)
 class Difference:
-    """The means over all seeds of each run, the first less the second, and its interval."""
+    """The means over all seeds of each run, first minus second, and the interval."""
 
     first: float
     second: float
@@ -56,7 +56,7 @@ class Difference:
 class PairedSlice:
     """Two runs on the same problems of one operator, size and slice.
 
-    `members` are of one member each, where these were chosen or there is only one.
+    `members` compares one member of each, if members were chosen or there is only one.
     """
 
     operator: str
@@ -70,10 +70,10 @@ class PairedSlice:
 
 @dataclass(frozen=True)
 class Paired:
-    """Two runs by names that tell them apart, asked the same problems, which `seed` draws.
+    """Two runs, by distinct names, on the same problems, drawn with `seed`.
 
-    `paired` says whether both have the same seeds, so that they are compared seed by seed;
-    `member_seeds` are those of the members that are compared problem by problem.
+    `paired` is True if both have the same seeds, and so are compared seed by seed; `member_seeds`
+    are those of the members that are compared problem by problem.
     """
 
     first: str
@@ -98,14 +98,14 @@ def paired(
     first: EvaluatedRun,
     second: EvaluatedRun,
     names: tuple[str, str],
-    settings: sections.Evaluation,
+    settings: sections.EvaluationSettings,
     member: int | None,
     say: Callable[[str], None],
 ) -> Paired:
     """Evaluate both runs on every problem of the settings that both can be evaluated on.
 
-    With a `member` that one of each is compared problem by problem. Raises UserError where there
-    is no such problem.
+    With a `member`, those members are compared problem by problem. Raises UserError if there is no
+    common problem.
     """
     if member is None and len(first.seeds) == len(second.seeds) == 1:
         member = 0
@@ -114,32 +114,36 @@ def paired(
     for sets in common(first, second, settings):
         say(f"{sets[0].problems[0].operator} at {sized(sets[0].size)}")
         # All problems of a size are evaluated at once, so that one program is compiled for them.
-        every = [problem for one in sets for problem in one.problems]
-        ends = np.cumsum([len(one.problems) for one in sets])[:-1]
+        every = [problem for problem_set in sets for problem in problem_set.problems]
+        ends = np.cumsum([len(problem_set.problems) for problem_set in sets])[:-1]
         right = [
             np.split(scoring.exact_match(run.models, every), ends, axis=1)
             for run in (first, second)
         ]
-        for problems, ours, theirs in zip(sets, *right, strict=True):
-            shares, others = (scoring.rounded(one.mean(axis=1)) for one in (ours, theirs))
+        for problem_set, ours, theirs in zip(sets, *right, strict=True):
+            shares, others = (scoring.rounded(match.mean(axis=1)) for match in (ours, theirs))
             if same_seeds:
                 others = [others[second.seeds.index(seed)] for seed in first.seeds]
-            mean, other = fmean(shares), fmean(others)
+            means = fmean(shares), fmean(others)
             difference = Difference(
-                first=round(mean, 6),
-                second=round(other, 6),
-                difference=round(mean - other, 6),
+                first=round(means[0], 6),
+                second=round(means[1], 6),
+                difference=round(means[0] - means[1], 6),
                 interval=statistics.of_difference(shares, others, same_seeds),
             )
+            discordance = None
+            if member is not None:
+                discordance = _discordance(ours[member], theirs[member])
+            problems = problem_set.problems
             rows.append(
                 PairedSlice(
-                    operator=problems.problems[0].operator,
-                    size=problems.size,
-                    digits=max(max(widths(problem)) for problem in problems.problems),
-                    slice_name=problems.slice_name,
-                    count=len(problems.problems),
+                    operator=problems[0].operator,
+                    size=problem_set.size,
+                    digits=max(max(widths(problem)) for problem in problems),
+                    slice_name=problem_set.slice_name,
+                    count=len(problems),
                     seeds=difference,
-                    members=None if member is None else _discordance(ours[member], theirs[member]),
+                    members=discordance,
                 )
             )
     if not rows:
@@ -156,36 +160,35 @@ def paired(
 
 
 def common(
-    first: EvaluatedRun, second: EvaluatedRun, settings: sections.Evaluation
+    first: EvaluatedRun, second: EvaluatedRun, settings: sections.EvaluationSettings
 ) -> Iterator[list[ProblemSet]]:
-    """Yield the slices of each size: of operators of the same base, where both have positions.
+    """Yield the slices of each size that both runs have positions for, in the same base.
 
-    Held-out ones where both hold out the same, without those that watched either training.
+    Also yields held-out problems where both hold out the same, without those of validation.
     """
     layout = first.models.layout
     for task in first.recipe.tasks:
         operator = task.operator
-        other = next((one for one in second.recipe.tasks if one.operator == operator), None)
+        other = next((t for t in second.recipe.tasks if t.operator == operator), None)
         if other is None or layout.base(operator) != second.models.layout.base(operator):
             continue
         for size in settings.sizes(operator):
             if any(_refusal(run, operator, size) for run in (first, second)):
                 continue
             sets = [
-                ProblemSet(
-                    str(size),
-                    name,
-                    evaluation_set.drawn(
-                        layout, operator, name, size, settings.count, settings.seed
-                    ),
-                )
+                ProblemSet(str(size), name, problems)
                 for name in evaluation_set.slices(layout, operator)
+                if (
+                    problems := evaluation_set.drawn(
+                        layout, operator, name, size, settings.count, settings.seed
+                    )
+                )
             ]
-            yield [one for one in sets if one.problems]
+            yield sets
         if task.held_out and other.values and tasks.table(task) == tasks.table(other):
             assert task.values is not None
             trainings = [run.recipe.training for run in (first, second)]
-            begin = max(one.validation if one.validate_every else 0 for one in trainings)
+            begin = max(t.validation if t.validate_every else 0 for t in trainings)
             places = range(begin, min(task.held_out, begin + settings.held_out))
             if problems := tasks.held_out(task, places):
                 yield [ProblemSet("{}..{}".format(*task.values), "held out", problems)]
@@ -203,8 +206,7 @@ def _refusal(run: EvaluatedRun, operator: str, size: int | str) -> str | None:
 def _discordance(
     first: Bool[np.ndarray, " problems"], second: Bool[np.ndarray, " problems"]
 ) -> Discordance:
-    """Count, not yet adjusted: of right, right, wrong and right, wrong, wrong 1 is both's, 1 the
-    first's alone, none the second's, 1 nobody's."""
+    """Count both, first alone, second alone and neither; `adjusted` is filled in later."""
     only_first, only_second = int((first & ~second).sum()), int((second & ~first).sum())
     p = statistics.mcnemar(only_first, only_second)
     return Discordance(

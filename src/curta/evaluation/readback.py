@@ -1,15 +1,15 @@
 """The algorithm that a model has learned, read back from its windows as Python.
 
-Which token a certified model writes is a finite table: a row for each window. `read_back` turns
-that table into one short function per role, and checks each against every row of it. A function
+The next token of a certified model is a finite table with a row per window. `read_back` turns that
+table into one short function per role, and checks each function against every row. A function
 first decides which kind of token follows (its role, symbol and move), by tests of the form "this
 square is empty" and "a + b > digit". Digits and carries are formulas of a small family:
 
-    sum of terms                  the digits that are seen, times -1, 1 or 2; products of two
+    sum of terms                  the visible digits, times -1, 1 or 2; products of two digits
     (sum) % base, (sum) // base   with a constant
     (sum + (sum > c)) % base      with a carry that is a comparison
 
-The shortest formula that fits all rows is taken; where none fits, the rows stand as a dictionary.
+The shortest formula that fits all rows is taken; where none fits, the rows become a dictionary.
 """
 
 import itertools
@@ -29,17 +29,17 @@ TERMS = 4
 """Most terms of a sum."""
 
 SAMPLE = 128
-"""Rows on which a formula is tried before it is tried on all."""
+"""Rows on which a formula is tried before all rows."""
 
 DEPTH = 8
 """Most tests on the way to a kind of token."""
 
-Column = Int[np.ndarray, " rows"]
-Mask = Bool[np.ndarray, " rows"]
+RowValues = Int[np.ndarray, " rows"]
+RowMask = Bool[np.ndarray, " rows"]
 
 
-class Kind(NamedTuple):
-    """What is written, but for a digit and its carry; `symbol` is None for digits."""
+class TokenKind(NamedTuple):
+    """The traits of a token other than digit and carry; `symbol` is None for digits."""
 
     role: str
     symbol: str | None
@@ -50,7 +50,7 @@ class Condition(NamedTuple):
     """A test of a window as Python, and the rows on which it holds."""
 
     text: str
-    holds: Mask
+    holds: RowMask
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class RoleRule:
     source: str
     windows: int
     tabulated: int
-    """Windows that no formula covers, so that they stand in a dictionary."""
+    """Windows that no formula covers, so that a dictionary lists them."""
 
 
 HEADER = """# {title}
@@ -85,7 +85,7 @@ def read_back(
     rows: Int[np.ndarray, "windows cells"],
     tokens: Int[np.ndarray, " windows"],
 ) -> list[RoleRule]:
-    """Return a function for each role, by which `tokens` follow the windows `rows`."""
+    """Return a function for each role that gives the `tokens` that follow the windows `rows`."""
     roles = machine.role[rows[:, 0]]
     return [
         _RoleTable(machine, windows, rows[roles == role], tokens[roles == role]).rule()
@@ -94,7 +94,7 @@ def read_back(
 
 
 class _RoleTable:
-    """The windows of one role, the digits in them as columns, and what follows."""
+    """The windows of one role, their digits as columns, and the tokens that follow."""
 
     def __init__(self, machine: Machine, windows: Windows, rows: Any, tokens: Any) -> None:
         self.machine, self.rows, self.tokens = machine, rows, tokens
@@ -110,12 +110,12 @@ class _RoleTable:
         self.columns = {
             name: column for name, column in self.columns.items() if len(np.unique(column)) > 1
         }
-        written = [machine.tokens[token] for token in self.tokens.tolist()]
+        nexts = [machine.tokens[token] for token in self.tokens.tolist()]
         self.kinds = [
-            Kind(t.role, t.symbol if t.value is None else None, tuple(t.move)) for t in written
+            TokenKind(t.role, t.symbol if t.value is None else None, tuple(t.move)) for t in nexts
         ]
-        self.value = np.array([t.value if t.value is not None else 0 for t in written])
-        self.carry = np.array([t.carry for t in written])
+        self.value = np.array([t.value if t.value is not None else 0 for t in nexts])
+        self.carry = np.array([t.carry for t in nexts])
 
     @cached_property
     def tests(self) -> list[Condition]:
@@ -143,7 +143,7 @@ class _RoleTable:
 
     @cached_property
     def remainders(self) -> list[Condition]:
-        """Which digits are odd."""
+        """Tests for odd digits."""
         return [
             Condition(f"{name} % 2 == {odd}", column % 2 == odd)
             for name, column in self.columns.items()
@@ -163,12 +163,12 @@ class _RoleTable:
     def rule(self) -> RoleRule:
         """Return the function of this role."""
         everything = np.ones(len(self.rows), bool)
-        ways: dict[Kind | None, list[list[Condition]]] = {}
+        ways: dict[TokenKind | None, list[list[Condition]]] = {}
         for kind, tests in self._paths(everything, []):
             ways.setdefault(kind, []).append(tests)
         branches, tabulated = list[tuple[list[list[Condition]], str]](), 0
         for kind, alternatives in ways.items():
-            mine = np.array([own == kind for own in self.kinds])
+            mine = np.array([row_kind == kind for row_kind in self.kinds])
             source = None if kind is None else self._written(kind, mine)
             if source is not None:
                 branches.append((alternatives, source))
@@ -198,8 +198,8 @@ class _RoleTable:
         head = f"def after_{_identifier(self.role)}({', '.join(names)}):"
         return RoleRule(self.role, f"{head}\n{text}", len(self.rows), tabulated)
 
-    def _written(self, kind: Kind, mine: Mask) -> str | None:
-        """The token that is written on these rows, all of one kind, if one formula gives it."""
+    def _written(self, kind: TokenKind, mine: RowMask) -> str | None:
+        """Return the token on these rows, all of one kind, as a formula; None if none fits."""
         same = [token for token in self.machine.tokens if token.role == kind.role]
         bases = [max(token.value or 1 for token in of) + 1 for of in (self.machine.tokens, same)]
         value = repr(kind.symbol) if kind.symbol else self._fit(self.value, mine, bases)
@@ -210,11 +210,11 @@ class _RoleTable:
         return f"write({kind.role!r}, {self._steps(kind.move)!r}, {value}{carries})"
 
     def _split(
-        self, kind: Kind | None, way: list[Condition], depth: int = 2
+        self, kind: TokenKind | None, way: list[Condition], depth: int = 2
     ) -> list[tuple[list[Condition], str, int]]:
-        """Formulas for rows that one does not fit, told apart by more tests, else a dictionary.
+        """Return formulas for rows that one formula does not fit, told apart by more tests.
 
-        Each comes with its tests, and with how many rows the dictionary has.
+        Each has its tests, its source and the number of rows in its dictionary, 0 for a formula.
         """
         mine = _all(way, len(self.rows))
         source = None if kind is None else self._written(kind, mine)
@@ -237,7 +237,7 @@ class _RoleTable:
         return best
 
     def _steps(self, move: Sequence[int]) -> str:
-        """The move as `place+1`, or `place=-1` for a square counted from home."""
+        """Return the move as `place+1`, or `place=-1` for a square counted from home."""
         steps = []
         for axis, step in zip(self.machine.axes, move, strict=True):
             if step > HOME // 2:
@@ -247,8 +247,8 @@ class _RoleTable:
         return " ".join(steps)
 
     def _paths(
-        self, mine: Mask, before: list[Condition]
-    ) -> Iterator[tuple[Kind | None, list[Condition]]]:
+        self, mine: RowMask, before: list[Condition]
+    ) -> Iterator[tuple[TokenKind | None, list[Condition]]]:
         """Yield the kinds of token that follow, each with the tests that lead there.
 
         None stands for rows of several kinds that no test tells apart.
@@ -265,10 +265,10 @@ class _RoleTable:
         yield from self._paths(mine & test.holds, [*before, test])
         yield from self._paths(mine & ~test.holds, [*before, opposite])
 
-    def _separating(self, mine: Mask, kinds: set[Kind]) -> Condition | None:
-        """The test that tells one kind from all others, or else the one that tells most."""
+    def _separating(self, mine: RowMask, kinds: set[TokenKind]) -> Condition | None:
+        """Return the test that separates one kind from all others, else the most informative."""
         number = {kind: n for n, kind in enumerate(sorted(kinds, key=str))}
-        kind = np.array([number.get(one, -1) for one in self.kinds])
+        kind = np.array([number.get(row_kind, -1) for row_kind in self.kinds])
         pure = [
             test
             for test in [*self.tests, *self.remainders, *self.pairs]
@@ -286,9 +286,9 @@ class _RoleTable:
             return None
         return min(useful, key=lambda test: _entropy(kind, mine, test.holds))
 
-    def _comparison(self, wanted: Mask, mine: Mask) -> Condition | None:
-        """The shortest comparison that holds just on the wanted rows of `mine`."""
-        low, high = mine & ~wanted, mine & wanted
+    def _comparison(self, goal: RowMask, mine: RowMask) -> Condition | None:
+        """Return the shortest comparison that holds exactly on the `goal` rows of `mine`."""
+        low, high = mine & ~goal, mine & goal
         few, many = (np.flatnonzero(side)[:: 1 + int(side.sum()) // 100] for side in (low, high))
         for names, signs in self._sums(3):
             if self._total(names, signs, few).max() >= self._total(names, signs, many).min():
@@ -323,8 +323,8 @@ class _RoleTable:
                     if signs.count(2) < 2:
                         yield names, list(signs)
 
-    def _total(self, names: Sequence[str], signs: Sequence[int], rows: Any = ...) -> Column:
-        """A sum of terms on these rows; by default on all."""
+    def _total(self, names: Sequence[str], signs: Sequence[int], rows: Any = ...) -> RowValues:
+        """Return a sum of terms on these rows, by default on all."""
         total: Any = 0
         for name, sign in zip(names, signs, strict=True):
             first, _, divisor = name.partition(" % ")
@@ -333,8 +333,8 @@ class _RoleTable:
             total = total + sign * (term % int(divisor) if divisor else term)
         return total
 
-    def _fit(self, target: Column, mine: Mask, bases: Sequence[int]) -> str | None:
-        """The shortest formula that gives the target on these rows; None if there is none."""
+    def _fit(self, target: RowValues, mine: RowMask, bases: Sequence[int]) -> str | None:
+        """Return the shortest formula for the target on these rows; None if there is none."""
         goal = target[mine]
         if (goal == goal[0]).all():
             return str(int(goal[0]))
@@ -352,8 +352,8 @@ class _RoleTable:
             for names, signs in self._sums(TERMS if not derived else 2, derived, base):
                 formula = None
                 for rows in (sample, mine):
-                    total, wanted = self._total(names, signs, rows), target[rows]
-                    formula = _fitted(names, signs, total, wanted, base)
+                    total, goal_rows = self._total(names, signs, rows), target[rows]
+                    formula = _fitted(names, signs, total, goal_rows, base)
                     if formula is None:
                         break
                 if formula is not None:
@@ -373,57 +373,57 @@ class _RoleTable:
                     return f"({' + '.join(terms)}) % {base}"
         return None
 
-    def _tabulated(self, mine: Mask) -> str:
-        """These rows as a dictionary, from all that is seen to what is written."""
+    def _tabulated(self, mine: RowMask) -> str:
+        """Return these rows as a dictionary from everything visible to the next token."""
         keys = [*self.columns.items()]
         keys += [(test.text, test.holds) for test in self.tests if len(set(test.holds[mine])) > 1]
         table = {}
         for row in np.flatnonzero(mine).tolist():
             kind = self.kinds[row]
             value = int(self.value[row]) if kind.symbol is None else kind.symbol
-            written = kind.role, self._steps(kind.move), value, int(self.carry[row])
-            table[tuple(int(values[row]) for _, values in keys)] = written
+            next_token = kind.role, self._steps(kind.move), value, int(self.carry[row])
+            table[tuple(int(values[row]) for _, values in keys)] = next_token
         return f"write(*{table}[{', '.join(text for text, _ in keys)},])"
 
 
-def _all(way: Sequence[Condition], count: int) -> Mask:
-    """The rows, of so many, on which all of these hold."""
+def _all(way: Sequence[Condition], count: int) -> RowMask:
+    """Return the rows, of `count`, on which all conditions hold."""
     return np.all([np.ones(count, bool), *(test.holds for test in way)], axis=0)
 
 
 def _simplified(
-    ways: Sequence[Sequence[Condition]], left: Mask, tests: Sequence[Condition]
+    ways: Sequence[Sequence[Condition]], left: RowMask, tests: Sequence[Condition]
 ) -> list[list[Condition]]:
-    """The same rows of those that are left, by fewer tests and ways."""
-    wanted = left & np.any([_all(way, len(left)) for way in ways], axis=0)
+    """Return fewer tests and ways for the same rows among those that are left."""
+    goal = left & np.any([_all(way, len(left)) for way in ways], axis=0)
     shorter = []
     for way in ways:
         rows = _all(way, len(left)) & left
         short = list(way)
         for test in way:
             fewer = [other for other in short if other is not test]
-            if fewer and not (_all(fewer, len(left)) & left & ~wanted).any():
+            if fewer and not (_all(fewer, len(left)) & left & ~goal).any():
                 short = fewer
         same = [test for test in tests if np.array_equal(test.holds & left, rows)]
         shorter.append(same[:1] if same and len(short) > 1 else short)
     for way in sorted(shorter, key=len, reverse=True):
         others = [other for other in shorter if other is not way]
-        if others and (np.any([_all(o, len(left)) for o in others], axis=0) >= wanted).all():
+        if others and (np.any([_all(o, len(left)) for o in others], axis=0) >= goal).all():
             shorter = others
     return shorter
 
 
 def _any(ways: Sequence[Sequence[Condition]]) -> str:
-    """`(a and b) or c`."""
+    """Return `(a and b) or c`."""
     texts = [" and ".join(test.text for test in way) or "True" for way in ways]
     several = len(ways) > 1
     return " or ".join(f"({t})" if several and " and " in t else t for t in texts)
 
 
 def _fitted(
-    names: Sequence[str], signs: Sequence[int], total: Column, goal: Column, base: int
+    names: Sequence[str], signs: Sequence[int], total: RowValues, goal: RowValues, base: int
 ) -> str | None:
-    """The total plus a constant, plain, modulo the base or divided by it, where it is the goal."""
+    """Return the total plus a constant, plain, modulo the base or divided by it, if it fits."""
     left = goal - total
     if (left == left[0]).all():
         return _sum(names, signs, int(left[0]))
@@ -444,7 +444,7 @@ def _bracketed(text: str) -> str:
 
 
 def _sum(names: Sequence[str], signs: Sequence[int], constant: int) -> str:
-    """`a + b - digit + 9`."""
+    """Return `a + b - digit + 9`."""
     pieces = [
         ("-" if sign < 0 else "+", (f"{abs(sign)} * " if abs(sign) > 1 else "") + _term(name, sign))
         for name, sign in zip(names, signs, strict=True)
@@ -461,7 +461,7 @@ def _term(name: str, factor: int) -> str:
 
 
 def _compared(names: Sequence[str], signs: Sequence[int], most: int) -> str:
-    """`a + b > digit`: terms on the side where they are positive."""
+    """Return `a + b > digit`, with terms on the side where they are positive."""
     left = [(n, s) for n, s in zip(names, signs, strict=True) if s > 0]
     right = [(n, -s) for n, s in zip(names, signs, strict=True) if s < 0]
     sides = [_sum([n for n, _ in side], [s for _, s in side], 0) for side in (left, right)]
@@ -477,19 +477,19 @@ def _compared(names: Sequence[str], signs: Sequence[int], most: int) -> str:
 
 
 def _opposite(test: Condition) -> Condition:
-    """The condition that holds where this one does not."""
+    """Return the condition that holds where this one does not."""
     opposites = (
         (" not in ", " in "), (" in ", " not in "), (" == ", " != "), (" != ", " == "),
         (" >= ", " < "), (" <= ", " > "), (" > ", " <= "), (" < ", " >= "),
     )  # fmt: skip
-    for one, other in opposites:
-        if one in test.text and " and " not in test.text:
-            return Condition(test.text.replace(one, other), ~test.holds)
+    for symbol, other in opposites:
+        if symbol in test.text and " and " not in test.text:
+            return Condition(test.text.replace(symbol, other), ~test.holds)
     return Condition(f"not ({test.text})", ~test.holds)
 
 
-def _entropy(kind: Column, mine: Mask, holds: Mask) -> float:
-    """Bits that the kinds keep, on average, once the test is known."""
+def _entropy(kind: RowValues, mine: RowMask, holds: RowMask) -> float:
+    """Return the bits of the kinds that remain, on average, once the test is known."""
     total = 0.0
     for side in (mine & holds, mine & ~holds):
         counts = np.bincount(kind[side] + 1)

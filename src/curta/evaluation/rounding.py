@@ -1,11 +1,11 @@
-"""How far rounding can move the margins of a model's answers.
+"""Bounds on how far rounding can move the margins of a model's answers.
 
 Every number of a pass is rounded. A sum of n products is off by at most n u / (1 - n u) of the
-sum of their sizes, in whatever order it is taken (Higham, Accuracy and Stability of Numerical
-Algorithms, section 3.1), u = 2^-24 in single precision. Gradients say how much of an error at
-each place arrives in the margin; the bound is the sum of all of them, as if no two ever
-cancelled. So it holds, to first order, for any program that calculates in single precision:
-pages and exports included. Exponentials and roots count as right to FUNCTION units.
+sum of their sizes, in any order (Higham, Accuracy and Stability of Numerical Algorithms, section
+3.1), with u = 2^-24 in single precision. Gradients tell how much of an error at each place reaches
+the margin; the bound is the sum of all of them, as if no two cancelled. So it holds, to first
+order, for any program in single precision, pages and exports included. Exponentials and roots
+count as accurate to FUNCTION units.
 """
 
 from functools import partial
@@ -44,17 +44,17 @@ KNOWN = {
     "tie_embeddings": (False,),
     "weight_sharing": ((),),
 }
-"""Designs that are followed here."""
+"""Settings of the designs that are covered here."""
 
 
 class Sites:
-    """Places where errors arise: `errors` are added there, `sizes` are how large they can be."""
+    """Places where errors arise: `errors` are added there, `sizes` are their largest sizes."""
 
     def __init__(self, errors: list[Array] | None = None) -> None:
         self.errors, self.sizes = errors, list[Array]()
 
     def __call__(self, value: Array, size: Array) -> Float[Array, "..."]:
-        """The value with the next error added to it, if there are errors; its size is kept.
+        """Return the value plus the next error, if there are errors, and record its size.
 
         >>> Sites([jnp.array([0.5])])(jnp.array([2.0]), jnp.array([0.75])).tolist()
         [2.5]
@@ -67,7 +67,7 @@ class Sites:
     def product(
         self, x: Float[Array, "*batch inputs"], weight: Float[Array, "inputs outputs"]
     ) -> Float[Array, "*batch outputs"]:
-        """A matrix product; weights are without error.
+        """Return a matrix product; weights have no error.
 
         1 * 1 - 2 * 1 is -1, off by at most 2 u / (1 - 2 u) of 1 + 2, u = UNIT.
         """
@@ -75,27 +75,30 @@ class Sites:
 
 
 class Margins(NamedTuple):
+    """Margins and their rounding bounds."""
+
     margin: Float[np.ndarray, " windows"]
-    """The right token's logit less the largest other one's."""
+    """The right token's logit minus the largest other logit."""
     bound: Float[np.ndarray, " windows"]
-    """How far rounding can move that difference from what it is in exact arithmetic, here or
-    elsewhere; of a third token, with a smaller logit and more rounding, it says nothing."""
+    """How far rounding can move that difference from its exact value; it does not cover a third
+    token with a smaller logit and larger rounding errors.
+    """
 
 
 def unbounded(model: Transformer) -> str | None:
-    """The setting for which there is no bound here; None if there is one."""
+    """Return the setting for which there is no bound here; None if there is a bound."""
     config = model.config
-    found = (f for f, values in KNOWN.items() if getattr(config, f) not in values)
-    field = next(found, None)
+    fields = (f for f, values in KNOWN.items() if getattr(config, f) not in values)
+    field = next(fields, None)
     return None if field is None else f"model.{field} {getattr(config, field)!r}"
 
 
 def margins(
     model: Transformer, rows: Int[np.ndarray, "windows cells"], targets: Int[np.ndarray, " windows"]
 ) -> Margins:
-    """Margins of one member, and bounds on what rounding does to them.
+    """Return the margins of one member, and bounds on how far rounding moves them.
 
-    Logits 5, 3, 4 with the first right: a margin of 1, and the bound is on how far it moves.
+    Logits 5, 3, 4 with the first right have a margin of 1.
     """
     return Margins(*in_blocks(partial(_margins, model), rows, targets, (BLOCK,)))
 
@@ -104,29 +107,29 @@ def margins(
 def _margins(
     model: Transformer, rows: Int[Array, "windows cells"], targets: Int[Array, " windows"]
 ) -> tuple[Array, Array]:
-    """Once for the sizes of errors, and once for slopes: how much of each error arrives.
+    """Compute the sizes of errors in one pass, and in another the slopes of the margin.
 
-    An error of at most 0.1 whose slope is -2 moves the margin by at most 0.2.
+    An error of at most 0.1 with slope -2 moves the margin by at most 0.2.
     """
     sites = Sites()
     logits = _logits(model, rows, sites)
     right = jax.nn.one_hot(targets, logits.shape[1])
     rival = jnp.argmax(jnp.where(right > 0, -jnp.inf, logits), axis=1)
-    wanted = right - jax.nn.one_hot(rival, logits.shape[1])
+    direction = right - jax.nn.one_hot(rival, logits.shape[1])
 
     def total(errors: list[Array]) -> Array:
-        return jnp.sum(_logits(model, rows, Sites(errors)) * wanted)
+        return jnp.sum(_logits(model, rows, Sites(errors)) * direction)
 
     slopes = jax.grad(total)([jnp.zeros_like(size) for size in sites.sizes])
     moved = [
         jnp.sum((jnp.abs(slope) * size).reshape(len(rows), -1), axis=1)
         for slope, size in zip(slopes, sites.sizes, strict=True)
     ]
-    return jnp.sum(logits * wanted, axis=1), jnp.sum(jnp.stack(moved), axis=0)
+    return jnp.sum(logits * direction, axis=1), jnp.sum(jnp.stack(moved), axis=0)
 
 
 def _logits(model: Transformer, rows: Int[Array, "windows cells"], sites: Sites) -> Array:
-    """As `logits_of_windows`, every cell calculated for itself, with errors at all places."""
+    """Return logits as `logits_of_windows`, with every cell computed separately and all errors."""
     config, attention = model.config, index_tree(model.attention, 0)
     x = _vectors(model, rows, sites)
     h = _normed(x, attention.gain, sites)
@@ -150,11 +153,11 @@ def _logits(model: Transformer, rows: Int[Array, "windows cells"], sites: Sites)
 
 
 def _vectors(model: Transformer, rows: Int[Array, "windows cells"], sites: Sites) -> Array:
-    """The vector of each cell's token: the sum of at most four parts and a role."""
+    """Return the vector of each cell's token: a sum of at most four parts and a role."""
     assert isinstance(model.layout, ProgramLayout)
-    parts = jnp.asarray(model.layout.parts()) if model.config.compositional_embeddings else None
-    table = model.tokens if parts is None else parts @ model.tokens
-    size = jnp.abs(model.tokens) if parts is None else parts @ jnp.abs(model.tokens)
+    mix = jnp.asarray(model.layout.composition()) if model.config.compositional_embeddings else None
+    table = model.tokens if mix is None else mix @ model.tokens
+    size = jnp.abs(model.tokens) if mix is None else mix @ jnp.abs(model.tokens)
     if model.roles is not None:
         roles = model.roles[model.layout.machine.role]
         table, size = table + roles, size + jnp.abs(roles)
@@ -164,7 +167,7 @@ def _vectors(model: Transformer, rows: Int[Array, "windows cells"], sites: Sites
 def _attended(
     model: Transformer, rows: Int[Array, "windows cells"], heads: tuple[Array, ...], sites: Sites
 ) -> Array:
-    """What each query (windows, width) takes from its cells: weights 3/4, 1/4 of values 4, 8: 5."""
+    """Return each query's attention output: weights 3/4, 1/4 of values 4, 8 give 5."""
     assert isinstance(model.positions, WindowEncoding)
     assert isinstance(model.layout, ProgramLayout)
     (query, key, value), machine = heads, model.layout.machine
@@ -183,9 +186,9 @@ def _attended(
 def _normed(
     x: Float[Array, "*batch width"], gain: Float[Array, " width"] | None, sites: Sites
 ) -> Float[Array, "*batch width"]:
-    """Root mean square 1, times a gain: of 3, 4 it is 0.85, 1.13.
+    """Scale to root mean square 1 and apply a gain: 3, 4 becomes 0.85, 1.13.
 
-    A sum of squares loses half as much under a root.
+    A relative error of the sum of squares is halved by the root.
     """
     y = x * jax.lax.rsqrt(jnp.mean(jnp.square(x), axis=-1, keepdims=True) + 1e-6)
     y = y if gain is None else y * jnp.expand_dims(gain, tuple(range(y.ndim - 1)))
@@ -197,7 +200,7 @@ def _added(x: Array, change: Array, sites: Sites) -> Float[Array, "..."]:
 
 
 def _gamma(count: int) -> float:
-    """What a sum of so many products can be off by, as a share of the sum of their sizes.
+    """Return the relative error of a sum of so many products.
 
     >>> round(_gamma(3) / UNIT, 3)
     3.0

@@ -1,7 +1,7 @@
-"""How sure a figure is: intervals of shares and of means over seeds, and tests of two models.
+"""Confidence intervals of shares and of means over seeds, and tests of two models.
 
-All intervals are of 95 %, and None where there are too few seeds to say anything. SciPy resamples
-and tests; it is imported when it is needed, since that takes a second.
+All intervals are at 95 %, and None with too few seeds. SciPy, which takes a second to import, is
+imported on first use.
 """
 
 from collections.abc import Sequence
@@ -20,13 +20,13 @@ DRAWS = 10_000
 TO_DEVIATE, TO_DRAW = 3, 5
 """The fewest seeds with a standard deviation, and with an interval of their mean.
 
-Of three seeds, one resample in 27 is the least one three times, so their interval is their range;
+With three seeds, one resample in 27 is three times the smallest, so the interval is the range;
 with few seeds it is too narrow.
 """
 
 
 class Interval(NamedTuple):
-    """Its ends, as shares or as differences of shares."""
+    """The ends of an interval, as shares or as differences of shares."""
 
     low: float
     high: float
@@ -34,7 +34,7 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True)
 class MemberStatistics:
-    """One member's exact match on a slice: so many right, and the Wilson interval."""
+    """One member's exact match on a slice: correct problems, share, and Wilson interval."""
 
     seed: int
     right: int
@@ -44,9 +44,10 @@ class MemberStatistics:
 
 @dataclass(frozen=True)
 class SliceStatistics:
-    """Exact match on the problems of one operator, size and slice, of each member and over them.
+    """Exact match on one operator, size and slice, for each member and over members.
 
-    `deviation` is that of the seeds (n - 1), `interval` a bootstrap interval of their mean.
+    `deviation` is the sample deviation of the seeds (n - 1), `interval` a bootstrap interval of
+    their mean.
     """
 
     operator: str
@@ -64,9 +65,9 @@ class SliceStatistics:
 
 
 def of_slice(row: SliceResult, seeds: Sequence[int]) -> SliceStatistics:
-    """Return what a row of an evaluation says of its seeds.
+    """Return the statistics of a row of an evaluation.
 
-    Shares are kept to six digits, which tell how many are right of up to 500,000 problems.
+    Shares have six digits, which distinguish up to 500,000 problems.
     """
     shares = row.exact_match
     right = [round(share * row.count) for share in shares]
@@ -80,24 +81,24 @@ def of_slice(row: SliceResult, seeds: Sequence[int]) -> SliceStatistics:
             MemberStatistics(seed, correct, share, wilson(correct, row.count))
             for seed, correct, share in zip(seeds, right, shares, strict=True)
         ],
-        median=six(median(shares)),
+        median=round_share(median(shares)),
         min=min(shares),
         max=max(shares),
-        mean=six(fmean(shares)),
+        mean=round_share(fmean(shares)),
         deviation=deviation(shares),
         interval=of_mean(shares),
     )
 
 
-def six(share: float) -> float:
-    """Round to six digits, but never to all or to none: 0.9999999 is 0.999999."""
+def round_share(share: float) -> float:
+    """Round to six digits, but never to 0 or 1: 0.9999999 is 0.999999."""
     return min(max(round(share, 6), 1e-6), 1 - 1e-6) if 0 < share < 1 else round(share, 6)
 
 
 def wilson(right: int, count: int) -> Interval:
     """Return the score interval of a share: all shares that a test at 5 % would not reject.
 
-    It lies within 0 and 1, and says something where all is right: 200 of 200 may be 98.1 %.
+    It lies within 0 and 1, and is informative if all are right: 200 of 200 may be 98.1 %.
     Source: E. B. Wilson 1927, without a correction for continuity.
 
     >>> wilson(200, 200)
@@ -111,16 +112,16 @@ def wilson(right: int, count: int) -> Interval:
 
 
 def deviation(values: Sequence[float]) -> float | None:
-    """Return the sample's standard deviation, with n - 1; None of too few values."""
+    """Return the sample standard deviation, with n - 1; None for too few values."""
     return round(stdev(values), 6) if len(values) >= TO_DEVIATE else None
 
 
 def of_mean(values: Sequence[float]) -> Interval | None:
     """Return the percentile bootstrap interval of a mean over seeds.
 
-    Only seeds are resampled, not their problems as well: the differences between seeds include
-    already that each was right on its problems by chance, and resampling both would count that
-    twice. None of too few seeds, and where all are the same. Source: B. Efron 1979.
+    Only seeds are resampled, not problems: the differences between seeds already include the chance
+    in their problems, and resampling both would count it twice. None for too few seeds, or if all
+    are equal. Source: B. Efron 1979.
     """
     same = len({round(value, 9) for value in values}) == 1
     if same or len(values) < TO_DRAW:
@@ -129,13 +130,13 @@ def of_mean(values: Sequence[float]) -> Interval | None:
 
 
 def of_difference(first: Sequence[float], second: Sequence[float], paired: bool) -> Interval | None:
-    """Return the percentile bootstrap interval of the mean of `first` less that of `second`.
+    """Return the percentile bootstrap interval of the mean of `first` minus that of `second`.
 
-    Where they are `paired`, seed by seed, pairs are resampled, else each side by itself. None
-    where `of_mean` has none.
+    `paired` samples are resampled in pairs, seed by seed, else each side separately. None where
+    `of_mean` has none.
     """
     if paired:
-        return of_mean([one - other for one, other in zip(first, second, strict=True)])
+        return of_mean([a - b for a, b in zip(first, second, strict=True)])
     same = len({*first}) == len({*second}) == 1
     if same or min(len(first), len(second)) < TO_DRAW:
         return None
@@ -157,9 +158,8 @@ def _bootstrap(samples: Any, statistic: Any) -> Interval:
 def mcnemar(only_first: int, only_second: int) -> float:
     """Return the p-value of the two-sided exact test on problems that one of two models has right.
 
-    Were both as good, either would be as likely to be the one that is right: a fair coin for each
-    such problem. Source: Q. McNemar 1947; the exact form, by the binomial distribution, not
-    McNemar's own by chi-squared.
+    Under the null hypothesis either model is equally likely to be the right one: a fair coin for
+    each such problem. Source: Q. McNemar 1947; the exact binomial form, not McNemar's chi-squared.
 
     >>> round(mcnemar(0, 5), 9)  # 5 heads, or 5 tails, of 5: 2/32
     0.0625
@@ -171,7 +171,7 @@ def mcnemar(only_first: int, only_second: int) -> float:
 
 
 def holm(values: Sequence[float]) -> list[float]:
-    """Adjust the p-values of several tests: the chance of any false one stays below the level.
+    """Adjust the p-values of several tests for the chance of any false positive.
 
     Source: S. Holm 1979, A simple sequentially rejective multiple test procedure.
 

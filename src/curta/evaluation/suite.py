@@ -3,13 +3,11 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 from curta.config import sections
 from curta.config.errors import UserError
 from curta.config.recipe import Recipe, changed_evaluation
-from curta.config.task import Task
 from curta.evaluation import exact_match, gap
 from curta.evaluation.evaluation_set import size_name, within
 from curta.evaluation.results import Evaluation, Gap, Grid, SliceResult, UnevaluatedSize
@@ -24,7 +22,7 @@ from curta.training import records
 
 Say = Callable[[str], None]
 
-PartResult = list[SliceResult] | exact_match.Cells | list[Gap]
+PartResult = list[SliceResult] | exact_match.GridRow | list[Gap]
 """The result of a part of an evaluation: rows of a size, a row of a grid, or a gap."""
 
 Find = Callable[[], PartResult]
@@ -33,16 +31,18 @@ ShowGrid = Callable[[Grid], None]
 """Called after each row of a grid, with the rows so far."""
 
 Keep = Callable[[str, Find], Any]
-"""Returns the result of a part by its name, by calling the function where it is not known."""
+"""Return the result of a part by its name, calling the function if it is not stored."""
 
 
 def fresh(name: str, find: Find) -> PartResult:
-    """Keep nothing."""
+    """Compute a part without storing it."""
     return find()
 
 
-def settings_of(recipe: Recipe, layout: Layout, changes: Mapping[str, Any]) -> sections.Evaluation:
-    """The recipe's section with fields changed; UserError for what means nothing."""
+def settings_of(
+    recipe: Recipe, layout: Layout, changes: Mapping[str, Any]
+) -> sections.EvaluationSettings:
+    """Return the recipe's section with fields changed; UserError for fields without effect."""
     settings = changed_evaluation(recipe.evaluation, changes)
     for path, error in unread.unread(replace(recipe, evaluation=settings)).items():
         if path.removeprefix("evaluation.") in changes:
@@ -55,69 +55,27 @@ def settings_of(recipe: Recipe, layout: Layout, changes: Mapping[str, Any]) -> s
     return settings
 
 
-class SuiteParts(NamedTuple):
-    """The parts of an evaluation that can be kept one by one: what finds each, by its name."""
-
-    sizes: dict[str, dict[int | str, tuple[str, Find]]]
-    """By operator and size."""
-    held_out: dict[str, Find]
-    gaps: dict[str, Find]
-    grids: dict[str, dict[str, Find]]
-    """The rows of each operator's grid."""
-
-
-def _parts(recipe: Recipe, models: Models, settings: sections.Evaluation) -> SuiteParts:
-    with_settings = replace(recipe, evaluation=settings)
-
-    def find_gap(task: Task) -> list[Gap]:
-        problems = gap.known(with_settings, models.layout, task, models.seeds)
-        return [] if problems is None else [gap.found(models, task, problems)]
-
-    sizes: dict[str, dict[int | str, tuple[str, Find]]] = {}
-    held_out, gaps = dict[str, Find](), dict[str, Find]()
-    for task in recipe.tasks:
-        operator = task.operator
-        sizes[operator] = {
-            size: (
-                size_name(operator, size),
-                partial(exact_match.lengths, models, operator, size, settings),
-            )
-            for size in settings.sizes(operator)
-        }
-        if task.held_out:
-            held_out[f"{operator}, held out"] = partial(
-                exact_match.held_out, models, task, _watched(recipe), settings
-            )
-        if models.seeds and gap.can_be_known(models.layout, task):
-            gaps[f"{operator}, trained on and held out"] = partial(find_gap, task)
-    paired = _operators(recipe, "grid", settings.grid, lambda operation: operation.least == 2)
-    grids: dict[str, dict[str, Find]] = {
-        operator: {**exact_match.grid_rows(models, operator, settings)} for operator in paired
-    }
-    return SuiteParts(sizes, held_out, gaps, grids)
-
-
 def evaluate(
     recipe: Recipe,
     models: Models,
-    settings: sections.Evaluation,
+    settings: sections.EvaluationSettings,
     say: Say,
     keep: Keep = fresh,
     show_grid: ShowGrid = lambda grid: None,
 ) -> Evaluation:
     """Measure exact match by size and slice, on held-out problems, grids, whole tables, examples.
 
-    Once every member is wrong on all problems of a size, longer ones are left out unless the
-    settings want `all_sizes`, but never those of training. Raises UserError for a grid, or a table,
-    of a recipe without operators of two operands.
+    Once every member is wrong on all problems of a size, longer sizes are left out unless the
+    settings have `all_sizes`, except those of training. Raises UserError for a grid, or a table, of
+    a recipe without operators of two operands.
     """
     tabled = _operators(recipe, "table", settings.table, lambda operation: operation.takes(2))
-    suite = _parts(recipe, models, settings)
+    paired = _operators(recipe, "grid", settings.grid, lambda operation: operation.least == 2)
+    grid_rows = {name: exact_match.grid_rows(models, name, settings) for name in paired}
 
-    def results(by_name: Mapping[str, Find]) -> Iterator[Any]:
-        for name, find in by_name.items():
-            say(name)
-            yield keep(name, find)
+    def measure(name: str, find: Find) -> Any:
+        say(name)
+        return keep(name, find)
 
     lengths, unevaluated = list[SliceResult](), list[UnevaluatedSize]()
     for task in recipe.tasks:
@@ -125,27 +83,29 @@ def evaluate(
         # that is shorter than any of training says nothing of longer ones.
         reasons = dict[tuple[int, ...], str]()
         fewest, most = task_sizes.span(task)[0], task_sizes.widest(task)
-        for size, (name, find) in suite.sizes[task.operator].items():
+        for size in settings.sizes(task.operator):
             digits = as_size(size, task.operator)
             shorter = [reason for other, reason in reasons.items() if within(other, digits)]
             reason = shorter[-1] if shorter and not within(digits, most) else ""
             if reason and not settings.all_sizes:
                 unevaluated.append(UnevaluatedSize(task.operator, str(size), max(digits), reason))
             else:
-                say(name)
-                rows: list[SliceResult] = keep(name, find)
+                find = partial(exact_match.lengths, models, task.operator, size, settings)
+                rows: list[SliceResult] = measure(size_name(task.operator, size), find)
                 lengths += rows
                 wrong = min(digits) >= fewest and not any(any(row.exact_match) for row in rows)
                 reason = f"every seed is wrong on every problem at {size} digits" if wrong else ""
             reasons[digits] = reason
-    for rows in results(suite.held_out):
-        lengths += rows
+    for task in recipe.tasks:
+        if task.held_out:
+            find = partial(exact_match.held_out, models, task, _watched(recipe), settings)
+            lengths += measure(f"{task.operator}, held out", find)
 
     grids = list[Grid]()
-    for operator, by_name in suite.grids.items():
-        cells = list[exact_match.Cells]()
-        for row in results(by_name):
-            cells.append(row)
+    for operator, by_name in grid_rows.items():
+        cells = list[exact_match.GridRow]()
+        for name, find_row in by_name.items():
+            cells.append(measure(name, find_row))
             grid = exact_match.grid(operator, settings, cells)
             show_grid(grid)
         grids.append(grid)
@@ -162,23 +122,30 @@ def evaluate(
         for size in settings.sizes(task.operator)[:1]
         for example in exact_match.examples(models, task.operator, size, settings)
     ]
+    gaps, with_settings = list[Gap](), replace(recipe, evaluation=settings)
+    for task in recipe.tasks:
+        if models.seeds and gap.can_be_known(models.layout, task):
+            find_gap = partial(gap.measure, models, with_settings, task)
+            gaps += measure(f"{task.operator}, trained on and held out", find_gap)
     return Evaluation(
         seed=settings.seed,
         lengths=lengths,
         grids=tuple(grids),
         tables=tuple(tables),
         examples=examples,
-        gaps=tuple(chain.from_iterable(results(suite.gaps))),
+        gaps=tuple(gaps),
         splits=tuple(_splits(recipe, models, settings)),
         unevaluated=tuple(unevaluated),
     )
 
 
-def _splits(recipe: Recipe, models: Models, settings: sections.Evaluation) -> Iterator[Split]:
-    """Yield how tables are divided and how the answers of their parts lie.
+def _splits(
+    recipe: Recipe, models: Models, settings: sections.EvaluationSettings
+) -> Iterator[Split]:
+    """Yield how tables are divided, with the distribution of answers in each part.
 
-    Of a fixed set, how many of the problems that watch it are in it. Of a program whose seeds are
-    not known, all counts that may be trained on.
+    For a fixed set, yields the number of validation problems in it. For a program with unknown
+    seeds, everything that may be trained on counts.
     """
     watched = _watched(recipe)
     for task in recipe.tasks:
@@ -194,14 +161,14 @@ def _splits(recipe: Recipe, models: Models, settings: sections.Evaluation) -> It
 
 
 def _watched(recipe: Recipe) -> int:
-    """Return how many held-out problems of a task training is watched by: the first ones."""
+    """Return the number of held-out problems used for validation: the first ones."""
     return recipe.training.validation if recipe.training.validate_every else 0
 
 
 def _operators(
     recipe: Recipe, kind: str, limit: int, suits: Callable[[Operation], bool]
 ) -> list[str]:
-    """Return the operators that a grid, or a table, is of; none where the limit is 0."""
+    """Return the operators of a grid, or of a table; none if the limit is 0."""
     operators = [task.operator for task in recipe.tasks if suits(operation_named(task.operator))]
     if limit and not operators:
         raise UserError(f"a {kind} is of two operands, and this recipe has no such operator")

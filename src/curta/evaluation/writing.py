@@ -1,4 +1,4 @@
-"""What trained members write after problems of any size and operation, and where it goes wrong."""
+"""What trained members write for problems of any size and operation, and where it goes wrong."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -15,22 +15,22 @@ from curta.problems.problem import Problem, answer_text, parse, widths
 from curta.programs.machine.writing import Prompts, complete, write
 
 TokensAndAnswer = tuple[list[int], Answer | None]
-"""The tokens that a member wrote, and the answer in them; None if it is malformed."""
+"""The tokens that a member wrote, and their answer; None if it is malformed."""
 
 MOST_NATS = 690.0
-"""The loss from which on all perplexities are the same: the largest that a file holds."""
+"""The loss from which all perplexities are equal: the largest that a file can hold."""
 
 AROUND = 60
-"""Tokens that are kept before the first wrong one, and from it on: traces may be very long."""
+"""Tokens that are stored before the first wrong one, and from it on: traces may be very long."""
 
 TOGETHER = 1 << 14
-"""Tokens of problems that are calculated with at once: more do not fit into the caches.
+"""Tokens of problems that are computed at once: more do not fit into the caches.
 
 512 sums of 20 digits: 1,268 a second with 32 at once, 613 with all.
 """
 
 ALONE = 8192
-"""Problems that are written at once under a window, where all that is kept are tokens."""
+"""Problems that are written at once under a window, which needs only their tokens."""
 
 
 def generate(
@@ -39,9 +39,9 @@ def generate(
     problems: Sequence[Problem],
     bounds: ShapeBounds | None,
 ) -> list[list[int]]:
-    """Return the tokens that a member writes after each prompt, one after the other.
+    """Return the tokens that a member writes after each prompt.
 
-    Under a window a text without end is given up after more tokens than any program writes.
+    With a window, a text without end is abandoned after more tokens than any program writes.
     """
     layout = models.layout
     if models.memo is None:
@@ -55,9 +55,9 @@ def generate(
 def answers(
     models: Models, pairs: Sequence[tuple[int, Problem]], bounds: ShapeBounds | None
 ) -> list[TokensAndAnswer]:
-    """Return what members write after problems, and the answers in that.
+    """Return the texts and answers of members for pairs of member and problem.
 
-    Under a window they write side by side: a text is given up that is longer than is right.
+    With a window they are written side by side; a text longer than the right one is abandoned.
     """
     layout, texts = models.layout, list[list[int]]()
     if not pairs:
@@ -78,8 +78,8 @@ def answers(
     ]
 
 
-def written(models: Models, problems: Sequence[Problem], member: int) -> list[list[int]]:
-    """The tokens that a member writes after each problem, up to and with its end."""
+def write_texts(models: Models, problems: Sequence[Problem], member: int) -> list[list[int]]:
+    """Return the tokens that a member writes after each problem, including the end."""
     texts = dict[int, list[int]]()
     for group in _by_size(problems):
         bounds = room_for(models, [problems[i] for i in group])
@@ -92,7 +92,7 @@ def written(models: Models, problems: Sequence[Problem], member: int) -> list[li
 
 
 def named(texts: Sequence[str], before: Models, after: Models) -> list[NamedProblem]:
-    """For each problem the truth and what every member wrote before training and after it."""
+    """Return for each problem its truth and every member's text before and after training."""
     problems = [parse(text) for text in texts]
     begun, trained = (answers_of_all(models, problems) for models in (before, after))
     return [
@@ -108,7 +108,7 @@ def named(texts: Sequence[str], before: Models, after: Models) -> list[NamedProb
 
 
 def perplexities(models: Models, problems: Sequence[Problem]) -> list[list[float]]:
-    """For each problem the perplexity of the right answer, by member."""
+    """Return for each problem the perplexity of the right answer, by member."""
     losses = dict[int, list[float]]()
     for group in _by_size(problems):
         part = [problems[i] for i in group]
@@ -119,10 +119,7 @@ def perplexities(models: Models, problems: Sequence[Problem]) -> list[list[float
 
 
 def answers_of_all(models: Models, problems: Sequence[Problem]) -> list[list[Written]]:
-    """Return of each problem what every member wrote, and the answer in it.
-
-    A text that is longer than the right one is given up: models at their first steps never end it.
-    """
+    """Return for each problem what every member wrote, and its answer."""
     layout, by_problem = models.layout, dict[int, list[Written]]()
     for group in _by_size(problems):
         part = [problems[i] for i in group]
@@ -131,15 +128,15 @@ def answers_of_all(models: Models, problems: Sequence[Problem]) -> list[list[Wri
         for (_, problem), number in zip(pairs, group * models.members, strict=True):
             text, answer = next(texts)
             tokens, prompt = layout.tokens_of(problem)
-            shown = None if answer is None else answer_text(answer, problem.answer_base)
+            answer_or_none = None if answer is None else answer_text(answer, problem.answer_base)
             wrong = first_error(text, tokens[prompt:], layout.characters)
-            row = Written(layout.decode(text), shown, wrong)
+            row = Written(layout.decode(text), answer_or_none, wrong)
             by_problem.setdefault(number, []).append(row)
     return [by_problem[number] for number in range(len(problems))]
 
 
 def _by_size(problems: Sequence[Problem]) -> list[list[int]]:
-    """Indices of problems that fit the same compiled program."""
+    """Return the indices of problems that fit the same compiled program."""
     groups: dict[tuple[object, ...], list[int]] = {}
     for number, problem in enumerate(problems):
         shape = (problem.operator, *map(bucket, widths(problem)))
@@ -148,15 +145,15 @@ def _by_size(problems: Sequence[Problem]) -> list[list[int]]:
 
 
 def first_error(
-    written: Sequence[int], expected: Sequence[int], symbols: Sequence[str]
+    text_tokens: Sequence[int], expected: Sequence[int], symbols: Sequence[str]
 ) -> FirstError | None:
-    """The first wrong token of a text and what stands around it; None if all of it is right."""
-    if list(written) == list(expected):
+    """Return the first wrong token of a text and its surroundings; None if all of it is right."""
+    if list(text_tokens) == list(expected):
         return None
-    shorter = min(len(written), len(expected))
-    at = next((i for i in range(shorter) if written[i] != expected[i]), shorter)
+    shorter = min(len(text_tokens), len(expected))
+    at = next((i for i in range(shorter) if text_tokens[i] != expected[i]), shorter)
     around = slice(max(0, at - AROUND), at + AROUND)
-    wrote, should = ("".join(symbols[t] for t in text[around]) for text in (written, expected))
+    wrote, should = ("".join(symbols[t] for t in text[around]) for text in (text_tokens, expected))
     before = sum(len(symbols[t]) for t in expected[:at])
     start = sum(len(symbols[t]) for t in expected[: around.start])
     return FirstError(before, start, wrote, should, token=at)

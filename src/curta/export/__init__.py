@@ -1,4 +1,4 @@
-"""Trained runs for other programs, pages, data sets. A new form is one file and one line here."""
+"""Trained runs for other programs, pages, data sets. A new format is one file and one line here."""
 
 from contextlib import nullcontext
 from pathlib import Path
@@ -11,11 +11,11 @@ from curta.runs.folders import Folder
 from curta.runs.info import Origin
 
 if TYPE_CHECKING:
-    from curta.export.base import Exporter, Importer
+    from curta.export.base import Exporter
     from curta.runs.run import Run
 
 EXPORTERS: "Registry[Exporter]" = Registry(
-    "form",
+    "format",
     {
         "adderboard": "curta.export.adderboard:AdderBoard",
         "huggingface": "curta.export.huggingface:HuggingFace",
@@ -24,17 +24,11 @@ EXPORTERS: "Registry[Exporter]" = Registry(
     load=lambda exporter: exporter(),
 )
 
-IMPORTERS: "Registry[Importer]" = Registry(
-    "form",
-    {"huggingface": "curta.export.huggingface:HuggingFace"},
-    load=lambda importer: importer(),
-)
-
 
 def write(run: "Run", to: str, out: Path | None = None, member: int = 0) -> Path:
-    """One member of a run in the form `to`, by default in the run's folder; returns where.
+    """Write one member of a run in the format `to`; return the path.
 
-    Raises UserError if that form cannot express it.
+    Writes into the run's folder by default. Raises UserError if the format cannot express the run.
     """
     EXPORTERS.check(to)
     from curta.export.base import Exported
@@ -63,20 +57,22 @@ def write(run: "Run", to: str, out: Path | None = None, member: int = 0) -> Path
 
 
 def import_run(form: str, path: Path, name: str | None = None) -> Folder:
-    """A new run of one member from files of that form, as if it were trained to its end.
+    """Create a finished run of one member from exported files.
 
-    Raises UserError if they are not such files, or the run exists already.
+    Raises UserError if the files are not of this format, or the run exists already.
     """
-    IMPORTERS.check(form)
+    if form != "huggingface":
+        raise UserError(f"only huggingface exports can be imported (got {form!r})")
     import jax
     import jax.numpy as jnp
 
+    from curta.export.huggingface import HuggingFace
     from curta.model.transformer import parameters
     from curta.runs import checkpoints
     from curta.training import devices, trainer
 
     devices.configure()
-    imported = IMPORTERS[form].read(path)
+    imported = HuggingFace().read(path)
     seeds, steps = folders.seeds_of([imported.seed]), imported.recipe.training.steps
     layout = imported.model.layout
     folder = folders.create(imported.recipe, layout, folders.checked(imported.run), seeds, name)

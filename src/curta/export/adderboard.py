@@ -1,9 +1,9 @@
 """One file of Python for the AdderBoard's checker, which needs nothing but NumPy.
 
-It is `standalone.py` with its constants filled in, and what it imports from here written out, or
-`standalone_columns.py` for a model of layout `columns`:
-`build_model()` and `add(model, a, b)` for whole numbers, of which the board asks those from 0 to
-9,999,999,999. What is no such number, or has more digits than the model holds, is a ValueError.
+It is `standalone.py` with its constants filled in and its imports from Curta written out, or
+`standalone_columns.py` for a model of layout `columns`. It defines `build_model()` and
+`add(model, a, b)` for whole numbers; the board tests numbers from 0 to 9,999,999,999. Other
+values, and numbers with more digits than the model takes, raise ValueError.
 Source: github.com/anadim/AdderBoard, README and submission template.
 """
 
@@ -22,7 +22,8 @@ from curta.config import files
 from curta.config.positions import CoupledSinusoidal, Window
 from curta.config.recipe import Recipe, short
 from curta.config.table import spanned
-from curta.export.base import Exported, Exporter, machine_data, parts_of, weights_of
+from curta.evaluation import adder_proof
+from curta.export.base import Exported, Exporter, machine_data, part_indices, weights_of
 from curta.export.huggingface import asking_curta
 from curta.export.room import rooms
 from curta.layouts.columns import ColumnsLayout
@@ -45,23 +46,7 @@ NEEDED: dict[str, tuple[Any, ...]] = {
     "tied_scale": (True,),
     "weight_sharing": ((),),
 }
-"""Settings of the model that `standalone.py` knows."""
-
-COLUMNS_NEEDED: dict[str, tuple[Any, ...]] = {
-    "qk_input": ("positions",),
-    "norm": ("none",),
-    "norm_placement": ("pre",),
-    "biases": ((),),
-    "tied_scale": (True,),
-    "num_layers": (1,),
-    "num_recurrences": (1,),
-    "input_injection": ("none",),
-    "gated": (False,),
-    "causal": (True,),
-    "activation": ("relu", "relu2"),
-    "role_embeddings": (False,),
-}
-"""Settings of the model that `standalone_columns.py` knows."""
+"""Settings of the model that `standalone.py` supports."""
 
 TENSORS = {
     "tokens": "tokens",
@@ -79,7 +64,7 @@ TENSORS = {
     "gain": "gain",
     "head": "head",
 }
-"""Names in the file, and the weights that they are; each that a model has is there once."""
+"""Names in the file, and the paths of their weights; each weight of a model appears once."""
 
 SHARED = {
     "key-query": "keys' matrix is that of queries, turned by one angle",
@@ -87,7 +72,7 @@ SHARED = {
     "out-query": "what leaves attention goes through the queries' matrix, transposed",
     "out-value": "what leaves attention goes through the values' matrix, transposed and negative",
 }
-"""What the file says of `model.weight_sharing`."""
+"""Descriptions of `model.weight_sharing` in the file."""
 
 
 class AdderBoard(Exporter):
@@ -104,10 +89,10 @@ class AdderBoard(Exporter):
         positions = CoupledSinusoidal.name if of_columns else Window.name
         if recipe.positions.name != positions:
             return f"positions.name {recipe.positions.name!r} (it knows {positions!r})"
-        for field, known in (COLUMNS_NEEDED if of_columns else NEEDED).items():
+        for field, supported in (adder_proof.NEEDED if of_columns else NEEDED).items():
             value = getattr(recipe.model, field)
-            if value not in known:
-                return f"model.{field} {value!r} (it knows {', '.join(map(repr, known))})"
+            if value not in supported:
+                return f"model.{field} {value!r} (it knows {', '.join(map(repr, supported))})"
         if recipe.model.kv_heads != recipe.model.heads:
             kv_heads = recipe.model.num_kv_heads
             return f"model.num_kv_heads {kv_heads} (it knows as many as model.heads)"
@@ -131,14 +116,21 @@ class AdderBoard(Exporter):
             }
             stacked = {name for name, path in TENSORS.items() if "." in path}  # of the one block
             tensors = {name: t[0] if name in stacked else t for name, t in tensors.items()}
-            source = _columns_template()
+            code = "\n\n".join(
+                inspect.getsource(function)
+                for function in (asking_curta.checked, asking_curta.takes)
+            )
+            imports = "from collections.abc import Sequence\nfrom numbers import Integral\n"
+            source = _template("standalone_columns.py", code, imports)
         else:
             settings |= {
                 "num_attention_layers": config.num_attention_layers,
                 "num_layers": config.num_layers,
-                "parts": parts_of(model.layout) if config.compositional_embeddings else None,
+                "parts": part_indices(model.layout) if config.compositional_embeddings else None,
             }
-            source = _program_template()
+            head, _, code = inspect.getsource(asking_curta).partition("from typing import Any\n")
+            imports = "".join(re.findall(r"^from .*\n", head, flags=re.MULTILINE))
+            source = _template("standalone.py", code, imports)
         numbers = np.concatenate([tensor.ravel() for tensor in tensors.values()])
         text = base64.b64encode(numbers.astype("<f4").tobytes()).decode()
         constants = {
@@ -158,36 +150,20 @@ class AdderBoard(Exporter):
 
 
 def _literal(value: Any) -> str:
-    """A value as Python writes it, by way of JSON: lists and plain numbers only."""
+    """Return a value as Python source, by way of JSON: lists and plain numbers only."""
     return repr(json.loads(json.dumps(value)))
 
 
-def _written_out(template: str, code: str, imports: str) -> str:
-    """A template with the code that it imports from here written out before its model."""
-    source = (resources.files(__package__) / template).read_text("utf-8")
+def _template(name: str, code: str, imports: str) -> str:
+    """Return a template with its imports from Curta written out before its model."""
+    source = (resources.files(__package__) / name).read_text("utf-8")
     source = re.sub(r"\nfrom curta\..*\n", "", source)
     source = source.replace("from typing import Any\n", imports + "from typing import Any\n")
     return source.replace("class Model:", f"{code.strip()}\n\n\nclass Model:")
 
 
-def _program_template() -> str:
-    """The file for texts of a machine, with all that puts problems and reads answers."""
-    head, _, code = inspect.getsource(asking_curta).partition("from typing import Any\n")
-    imports = "".join(re.findall(r"^from .*\n", head, flags=re.MULTILINE))
-    return _written_out("standalone.py", code, imports)
-
-
-def _columns_template() -> str:
-    """The file for columns, with the check of its operands."""
-    code = "\n\n".join(
-        inspect.getsource(part) for part in (asking_curta.checked, asking_curta.takes)
-    )
-    imports = "from collections.abc import Sequence\nfrom numbers import Integral\n"
-    return _written_out("standalone_columns.py", code, imports)
-
-
 def _metadata(member: Exported) -> dict[str, Any]:
-    """What the board asks of a model, in its words."""
+    """Return the facts that the board asks for, in its terms."""
     recipe, model, config = member.recipe, member.model, member.model.config
     sums = spanned(
         task_sizes.span(*(task for task in recipe.tasks if task.operator == "+")), "digit"

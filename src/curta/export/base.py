@@ -21,7 +21,7 @@ from curta.programs.machine import store
 
 @dataclass(frozen=True)
 class Exported:
-    """One member of a run, where it comes from, and its evaluation in short."""
+    """One member of a run with its origin and a summary of its evaluation."""
 
     run: str
     seed: int
@@ -29,20 +29,20 @@ class Exported:
     model: Transformer
     number: int = 0
     steps: int = 0
-    """Steps trained; 0 where that is not known."""
+    """Steps of training; 0 if unknown."""
     rows: Sequence[SliceSummary] = ()
     """The evaluation's rows, with figures over all members of the run."""
 
 
-def parts_of(layout: Layout) -> list[list[int]]:
-    """The numbers of the parts that each token's vector is the sum of."""
-    return [np.flatnonzero(row).tolist() for row in layout.parts()]
+def part_indices(layout: Layout) -> list[list[int]]:
+    """Return the indices of the vectors whose sum is each token's vector."""
+    return [np.flatnonzero(row).tolist() for row in layout.composition()]
 
 
 def machine_data(layout: Layout, rooms: Mapping[str, Room] | None = None) -> dict[str, Any] | None:
-    """The machine of a program and its windows, as JSON; a published layout has none.
+    """Return the machine of a program and its windows as JSON; None for a published layout.
 
-    With `rooms` the format of each operator has the most `digits` and `operands` that it takes.
+    With `rooms`, each operator's format has the most `digits` and `operands` that it takes.
     """
     if not isinstance(layout, ProgramLayout):
         return None
@@ -57,13 +57,13 @@ Tensors = dict[str, Float[np.ndarray, "..."]]
 
 
 def weights_of(model: Any) -> Tensors:
-    """Every weight by its path, such as `attention.query`."""
+    """Return every weight by its path, such as `attention.query`."""
     leaves, _ = jax.tree_util.tree_flatten_with_path(model)
     return {jax.tree_util.keystr(path)[1:]: np.asarray(leaf) for path, leaf in leaves}
 
 
 def layout_table(layout: Layout) -> dict[str, Any]:
-    """How texts are followed: roles, and tables by state and token."""
+    """Return a layout's roles, and its automaton as tables by state and token."""
     roles = [
         {
             "name": role.name,
@@ -81,27 +81,17 @@ def layout_table(layout: Layout) -> dict[str, Any]:
 
 
 class Exporter(ABC):
-    """A form for other programs. Stateless; registered by name in `EXPORTERS`."""
+    """A format for other programs. Stateless; registered by name in `EXPORTERS`."""
 
     name: str
     summary: str
     file: str
-    """What is written in a run's folder if no other place is named; `{member}` is its number."""
+    """Default name in a run's folder; `{member}` is the member's number."""
 
     @abstractmethod
     def refuse(self, recipe: Recipe) -> str | None:
-        """What of such a run cannot be expressed, if there is anything: a field and its value."""
+        """Return the field and value that the format cannot express; None if there is none."""
 
     @abstractmethod
     def write(self, member: Exported, out: Path) -> None:
-        """Writes the member to `out`, atomically."""
-
-
-class Importer(ABC):
-    """An exporter whose files come back."""
-
-    name: str
-
-    @abstractmethod
-    def read(self, path: Path) -> Exported:
-        """The member that was written to `path`; UserError if there is none."""
+        """Write the member to `out`, atomically."""

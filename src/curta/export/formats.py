@@ -1,4 +1,4 @@
-"""Files of a data set: Parquet, JSON lines, bare text."""
+"""Files of a data set: Parquet, JSON lines, plain text."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 from curta.config.errors import unknown
 from curta.config.registry import optional_module
 
-Row = dict[str, Any]
+DataRow = dict[str, Any]
 """A problem as it is written, by column."""
 
 
 class FileFormat(NamedTuple):
     suffix: str
     summary: str
-    line: Callable[[Row], str] | None = None
-    """A row as a line of text; None for Parquet."""
+    line: Callable[[DataRow], str] | None = None
+    """Return a row as a line of text; None for Parquet."""
 
 
 FORMATS = {
@@ -36,7 +36,7 @@ FORMATS = {
 
 
 def format_named(name: str) -> FileFormat:
-    """The format of that name; a UserError with the nearest one otherwise."""
+    """Return the format of that name; UserError with the nearest name otherwise."""
     if name not in FORMATS:
         raise unknown("format", name, FORMATS)
     return FORMATS[name]
@@ -45,10 +45,10 @@ def format_named(name: str) -> FileFormat:
 @contextmanager
 def row_writer(
     form: FileFormat, path: Path, columns: Mapping[str, str]
-) -> Iterator[Callable[[Sequence[Row]], Any]]:
-    """Open a new file; yields what appends rows to it.
+) -> Iterator[Callable[[Sequence[DataRow]], Any]]:
+    """Open a new file; yield a function that appends rows to it.
 
-    `columns` have the type of each: "string", "int64", or "list " and such a type. Raises UserError
+    `columns` maps names to types: "string", "int64", or "list " and such a type. Raises UserError
     if pyarrow is needed and missing.
     """
     if line := form.line:

@@ -1,4 +1,4 @@
-"""The largest problems that an export can answer; it refuses all others in one line.
+"""The largest problems that an export accepts; it refuses all others in one line.
 
 The layout, the positions and the exported code each set a limit. A program under a window works
 at any length, so its export stops at `DIGITS` digits, or where texts become too long.
@@ -30,10 +30,10 @@ DIGITS = 1_000
 """The most digits of an operand."""
 
 TOKENS = 20_000
-"""Tokens of a program's completion beyond which operands are no longer than those evaluated."""
+"""Tokens of a program's completion beyond which operands stay at the evaluated size."""
 
 SPARE = 2
-"""How much longer a program's completion may be than the longest that `longest` records."""
+"""How much longer a program's completion may be than the longest recorded by `longest`."""
 
 DRAWN = 64
 """Digit counts at which problems of each shape are recorded; short texts vary more."""
@@ -48,7 +48,7 @@ class Room(NamedTuple):
 
 
 def rooms(recipe: Recipe, model: Transformer, most: int = DIGITS) -> dict[str, Room]:
-    """The room of every operator, for operands of at most so many digits."""
+    """Return the room of every operator, for operands of at most `most` digits."""
     return {task.operator: _room(recipe, model, task, most) for task in recipe.tasks}
 
 
@@ -67,8 +67,10 @@ def _room(recipe: Recipe, model: Transformer, task: Task, most: int) -> Room:
         stored_tokens = limit_of(evaluated * count)
         if isinstance(layout.recorder, StoredTexts):
             records = stored(layout.recorder.run.path)
-            own = [len(each.tokens) - each.prompt for each in records if each.operator == operator]
-            stored_tokens = max(own, default=stored_tokens)
+            lengths = [
+                len(each.tokens) - each.prompt for each in records if each.operator == operator
+            ]
+            stored_tokens = max(lengths, default=stored_tokens)
         return Room(evaluated, count, 2 * SPARE * stored_tokens)  # of few problems, not the largest
     digits, tokens = evaluated, _completion(model, operator, count, evaluated)
     if tokens is None:
@@ -83,7 +85,7 @@ def _room(recipe: Recipe, model: Transformer, task: Task, most: int) -> Room:
 
 
 def _most_digits(model: Transformer, operator: str, count: int, most: int) -> int:
-    """The most digits for which there are positions, up to a number."""
+    """Return the most digits with positions, up to `most`."""
 
     def too_long(digits: int) -> bool:
         return _completion(model, operator, count, digits) is None
@@ -92,7 +94,7 @@ def _most_digits(model: Transformer, operator: str, count: int, most: int) -> in
 
 
 def _completion(model: Transformer, operator: str, count: int, digits: int) -> int | None:
-    """Tokens of the longest completion of so many operands; None if the model cannot hold it."""
+    """Return the tokens of the longest completion; None if the model cannot hold it."""
     layout, size = model.layout, (digits,) * count
     try:
         layout.accept(operator, size)
@@ -110,8 +112,8 @@ def longest(recorder: Recorder, operator: str, size: tuple[int, ...]) -> int:
     """Return the tokens of the longest completion among problems up to a size.
 
     The largest operands need not have the longest text: 9//1 has a longer one than 99//99, and
-    gcd(999, 999) a short one. So operands of which one is half as long or a single digit are
-    recorded, too, and the program's rare cases. Raises UserError for one that is too long.
+    gcd(999, 999) a short one. So operands of half the length or a single digit are recorded too,
+    and the program's rare cases. Raises UserError for a text that is too long.
     """
     program, rng = recorder.programs[operator], random.Random(size[0])
     shapes = {size: None}
@@ -129,9 +131,9 @@ def longest(recorder: Recorder, operator: str, size: tuple[int, ...]) -> int:
 
 
 def prompt_rules(layout: Layout, rooms: dict[str, Room]) -> dict[str, str]:
-    """What the prompts of a layout look like, by regular expression: a sentence for each.
+    """Return a sentence for each pattern of prompts of a layout, by regular expression.
 
-    A program's prompts are checked as operands, and have none.
+    A program's prompts are checked as operands, and have no pattern.
     """
     from curta.export.huggingface.asking_curta import takes  # its package imports this module
 

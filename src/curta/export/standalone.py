@@ -1,12 +1,12 @@
 """A transformer that adds, exported by Curta for the AdderBoard. It needs NumPy only.
 
-`model(tokens)` gives the logits of what follows each token. `generate` is greedy decoding
-of any such model, token by token. It writes the sum as on squared paper: a token is a symbol, the
-part that it plays and the move of a pen, such as the digit 7 of the sum one place further.
+`model(tokens)` returns the logits of the token after each token. `generate` is greedy decoding of
+any such model, token by token. It writes the sum as on squared paper: a token is a symbol, a role
+and a move of the pen, such as the digit 7 of the sum one place further.
 
-What the model is given besides the tokens, as an encoding of positions: where the moves of the
-tokens so far lead. Attention sees the keys whose part and place, counted from the query's,
-are in a short list, its window, each with a learned bias.
+Besides the tokens, the model gets a position encoding: the squares to which the moves so far lead.
+Attention sees the keys whose role and place, relative to the query, are in a short list, its
+window, each with a learned bias.
 """
 
 import base64
@@ -24,7 +24,7 @@ SHAPES: dict[str, list[int]] = {}
 WEIGHTS: str = ""
 
 SPARE: int = 0
-"""Tokens that are written at most for each of the prompt's, and 50 more: so every text ends."""
+"""Most new tokens per token of the prompt, plus 50, so that every text ends."""
 
 
 class Model:
@@ -49,7 +49,7 @@ class Model:
         ]
 
     def __call__(self, tokens: np.ndarray) -> np.ndarray:
-        """Logits (time x tokens) for what follows each token."""
+        """Return the logits (time x tokens) of the token after each token."""
         w, settings, roles = self.tensors, self.settings, self.role[tokens]
         vocabulary = w["tokens"]
         if settings["parts"] is not None:
@@ -66,7 +66,7 @@ class Model:
         return normed(x, w["gain"]) @ head
 
     def positions(self, tokens: np.ndarray) -> np.ndarray:
-        """Where the pen stands at each token: it goes home, or stays, and then by an offset."""
+        """Return the pen's square at each token: it goes home or stays, then moves by an offset."""
         position, positions = np.zeros_like(self.offset[0]), []
         for token in tokens:
             position = np.where(self.home[token], 0, position) + self.offset[token]
@@ -74,7 +74,7 @@ class Model:
         return np.array(positions)
 
     def window(self, roles: np.ndarray, places: np.ndarray) -> np.ndarray:
-        """Which cell of the window of each query (row) each key (column) is in; -1 for none."""
+        """Return the window cell of each key (column) for each query (row); -1 for none."""
         cells = np.full((len(roles), len(roles)), -1)
         moved = np.where(self.wide[roles], 0, places - places[:, None])
         for role, neighbours in enumerate(self.windows):
@@ -91,9 +91,9 @@ class Model:
     def attention(
         self, x: np.ndarray, block: int, roles: np.ndarray, cells: np.ndarray
     ) -> np.ndarray:
-        """Softmax attention of every token over the cells of its window.
+        """Return softmax attention of every token over the cells of its window.
 
-        A neighbour that is not there is a zero vector, and attended to like the others.
+        An absent neighbour is a zero vector, and is attended to like the others.
         """
         w, split = self.tensors, (len(x), self.settings["heads"], -1)
         h = normed(x, w["attention_gain"][block])
@@ -119,12 +119,12 @@ class Model:
 
 
 def normed(x: np.ndarray, gain: np.ndarray) -> np.ndarray:
-    """Each token's root mean square made 1, times a learned gain."""
+    """Scale each token's vector to root mean square 1, and multiply by a learned gain."""
     return x / np.sqrt(np.mean(np.square(x), axis=-1, keepdims=True) + 1e-6) * gain
 
 
 def generate(model: Model, prompt: list[int]) -> list[int]:
-    """Greedy decoding: the likeliest token after the text so far, again and again."""
+    """Return greedy decoding: the likeliest token after the text so far, repeatedly."""
     text = list(prompt)
     for _ in range(SPARE * len(prompt) + 50):
         text.append(int(np.argmax(model(np.array(text))[-1])))
@@ -134,21 +134,22 @@ def generate(model: Model, prompt: list[int]) -> list[int]:
 
 
 def build_model() -> tuple[Model, dict[str, Any]]:
-    """The model, and what the AdderBoard asks of it; parameters are counted, not quoted."""
+    """Return the model and the AdderBoard's metadata, with counted parameters."""
     numbers = np.frombuffer(base64.b64decode(WEIGHTS), "<f4")
     ends = np.cumsum([math.prod(shape) for shape in SHAPES.values()])
-    parts = np.split(numbers, ends[:-1])
+    arrays = np.split(numbers, ends[:-1])
     tensors = {
-        name: part.reshape(shape) for (name, shape), part in zip(SHAPES.items(), parts, strict=True)
+        name: array.reshape(shape)
+        for (name, shape), array in zip(SHAPES.items(), arrays, strict=True)
     }
     unique = {id(tensor): tensor.size for tensor in tensors.values()}
     return Model(tensors, MACHINE, SETTINGS), {**METADATA, "params": sum(unique.values())}
 
 
 def add(model: Model, a: int, b: int) -> int:
-    """The sum that the model writes; -1 if what it writes is no number, or has no end.
+    """Return the sum that the model writes; -1 if it writes no number, or no end.
 
-    ValueError for what are no whole numbers from 0 up, or have too many digits.
+    Raises ValueError for negative or non-integer operands, and for too many digits.
     """
     tokens = prompt(model.machine, "+", [a, b])
     total = answer(model.machine, "+", generate(model, tokens), len(tokens))

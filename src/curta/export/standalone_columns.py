@@ -1,11 +1,12 @@
 """A transformer that adds two numbers of ten digits, exported by Curta for the AdderBoard.
 
-It needs NumPy only. `model(tokens)` gives the logits of what follows each token: a decoder of one
-block, with causal attention. Tokens are the ten digits. A text is `0 a 0 0 b 0 0` and the answer,
-numbers least significant digit first, ten digits and eleven: zeros stand for signs.
+It needs NumPy only. `model(tokens)` returns the logits of the token after each token, from a
+decoder of one block with causal attention. Tokens are the ten digits. A text is `0 a 0 0 b 0 0`
+and the answer, numbers least significant digit first, of ten digits and eleven: zeros stand in
+place of signs.
 
-Positions are sines and cosines of the place of a digit, a fixed table that both operands and the
-answer share. Queries and keys are made of these vectors alone, values of the tokens.
+Positions are sines and cosines of a digit's place, a fixed table that both operands and the
+answer share. Queries and keys depend on these vectors alone, values on the tokens.
 """
 
 import base64
@@ -23,7 +24,7 @@ WEIGHTS: str = ""
 
 DIGITS = 10
 PLACES = [*range(-1, DIGITS + 1)] * 3
-"""Of each token: of both operands and of the answer, which the last zero of the prompt begins."""
+"""The place of each token: both operands, and the answer from the prompt's last zero on."""
 
 
 class Model:
@@ -35,7 +36,7 @@ class Model:
         self.vocabulary = vocabulary(tensors["tokens"])
 
     def __call__(self, tokens: np.ndarray) -> np.ndarray:
-        """Logits (time x 10) for what follows each token."""
+        """Return the logits (time x 10) of the token after each token."""
         w = self.tensors
         x = self.vocabulary[tokens]
         x = x + self.attention(x)
@@ -45,7 +46,7 @@ class Model:
         return x @ head
 
     def attention(self, x: np.ndarray) -> np.ndarray:
-        """Softmax attention of every token over itself and those before it."""
+        """Return causal softmax attention of every token."""
         w, split = self.tensors, (len(x), self.settings["heads"], -1)
         position = self.positions()[: len(x)]
         query, key = ((position @ w[name]).reshape(split) for name in ("query", "key"))
@@ -57,7 +58,7 @@ class Model:
         return np.einsum("hqk,khe->qhe", weights, value).reshape(x.shape) @ w["out"]
 
     def positions(self) -> np.ndarray:
-        """The vector of every position, fixed: waves of the place, harmonics of one period."""
+        """Return the fixed vector of every position: waves of its place, harmonics of a period."""
         count = self.tensors["query"].shape[0] // 2
         waves = np.arange(1, count + 1) * (2 * math.pi / self.settings["period"])
         angles = np.array(PLACES)[:, None] * waves
@@ -65,7 +66,7 @@ class Model:
 
 
 def unshared(tensors: dict[str, np.ndarray], subtracts: bool) -> dict[str, np.ndarray]:
-    """With every matrix of attention: what is not there follows from another one."""
+    """Return all matrices of attention; a missing one follows from another."""
     query = tensors["query"]
     key = tensors["key"] if "key" in tensors else turned(query, tensors["turn"])
     value = tensors.get("value", key)
@@ -73,7 +74,7 @@ def unshared(tensors: dict[str, np.ndarray], subtracts: bool) -> dict[str, np.nd
 
 
 def turned(matrix: np.ndarray, angle: np.ndarray) -> np.ndarray:
-    """Every pair of features turned by the same angle."""
+    """Rotate every pair of features by the same angle."""
     first, second = matrix[:, ::2], matrix[:, 1::2]
     cos, sin = np.cos(angle), np.sin(angle)
     pairs = first * cos - second * sin, first * sin + second * cos
@@ -81,7 +82,7 @@ def turned(matrix: np.ndarray, angle: np.ndarray) -> np.ndarray:
 
 
 def vocabulary(tokens: np.ndarray) -> np.ndarray:
-    """The vector of each digit: a row each, or on an arc by its radius, start and step."""
+    """Return the vector of each digit: a row each, or on an arc by its radius, start and step."""
     if tokens.ndim == 2:
         return tokens
     radius, start, step = tokens
@@ -90,7 +91,7 @@ def vocabulary(tokens: np.ndarray) -> np.ndarray:
 
 
 def generate(model: Model, prompt: list[int]) -> list[int]:
-    """Greedy decoding: the likeliest token after the text so far, eleven times."""
+    """Return greedy decoding: the likeliest token after the text so far, eleven times."""
     text = list(prompt)
     for _ in range(DIGITS + 1):
         text.append(int(np.argmax(model(np.array(text))[-1])))
@@ -98,18 +99,19 @@ def generate(model: Model, prompt: list[int]) -> list[int]:
 
 
 def build_model() -> tuple[Model, dict[str, Any]]:
-    """The model, and what the AdderBoard asks of it; parameters are counted, not quoted."""
+    """Return the model and the AdderBoard's metadata, with counted parameters."""
     numbers = np.frombuffer(base64.b64decode(WEIGHTS), "<f4")
     ends = np.cumsum([math.prod(shape) for shape in SHAPES.values()])
-    parts = np.split(numbers, ends[:-1])
+    arrays = np.split(numbers, ends[:-1])
     tensors = {
-        name: part.reshape(shape) for (name, shape), part in zip(SHAPES.items(), parts, strict=True)
+        name: array.reshape(shape)
+        for (name, shape), array in zip(SHAPES.items(), arrays, strict=True)
     }
     return Model(tensors, SETTINGS), {**METADATA, "params": int(numbers.size)}
 
 
 def add(model: Model, a: int, b: int) -> int:
-    """The sum that the model writes; ValueError for what are no whole numbers of ten digits."""
+    """Return the sum that the model writes; ValueError except for whole numbers of ten digits."""
     numbers = checked("+", (a, b), (10, 10), 2, DIGITS)
     prompt = [int(digit) for number in numbers for digit in f"0{str(number)[::-1]:0<11}"] + [0]
     answer = generate(model, prompt)[len(prompt) :]

@@ -112,7 +112,7 @@ def data(
     out: str | Path,
     form: str = "parquet",
     seed: int = 0,
-    show: "dataset.Show" = lambda split, share: None,
+    show: "dataset.ShowShare" = lambda split, share: None,
     **settings: Any,
 ) -> "dataset.Summary":
     """Write a recipe's problems as a data set of `rows` to train on, and those held out.
@@ -220,7 +220,7 @@ def report(names: str | Sequence[str], out: str | Path | None = None, evaluation
         return load(words[0]).write_report(place, evaluation)
     from curta.export import html
     from curta.report.comparison import write_together
-    from curta.report.document import Part
+    from curta.report.rendering import PagePart
     from curta.runs import checkpoints, comparison
 
     if len(words) == 1:
@@ -241,7 +241,7 @@ def report(names: str | Sequence[str], out: str | Path | None = None, evaluation
         for folder in map(folders.Folder, paths.values())
         if checkpoints.steps(folder.checkpoints)
     ]
-    work = html.at_work(trained) if trained else Part()
+    work = html.at_work(trained) if trained else PagePart()
     return write_together(place, results, paths, work, evaluation)
 
 

@@ -268,7 +268,7 @@ class Layout(ABC):
         """Return the next state, and role and coordinates of `token`, after what came before it."""
         return self.automaton.step(state, token)
 
-    def parts(self) -> Float[np.ndarray, "tokens parts"]:
+    def composition(self) -> Float[np.ndarray, "tokens parts"]:
         """Return the vectors that each token is the sum of, as zeros and ones: here one each."""
         return np.eye(len(self.characters), dtype=np.float32)
 

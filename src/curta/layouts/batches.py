@@ -82,9 +82,9 @@ def whole_batch(text: Text, where: TokenPositions, *, padding: bool = False) -> 
     ([[2, 3, 4]], [[False, True, True]])
     """
     queries = jnp.broadcast_to(jnp.arange(text.tokens.shape[1] - 1), text.tokens[:, 1:].shape)
-    written = queries + 1 < text.lengths[:, None]
-    judged = written & (queries + 1 >= text.prompts[:, None])
-    scored = jnp.ones_like(written) if padding else written
+    is_text = queries + 1 < text.lengths[:, None]
+    judged = is_text & (queries + 1 >= text.prompts[:, None])
+    scored = jnp.ones_like(is_text) if padding else is_text
     where = _slice(where, slice(None, -1))
     return Batch(text.tokens[:, :-1], where, queries, text.tokens[:, 1:], scored, judged)
 

@@ -203,5 +203,5 @@ class ProgramLayout(Layout):
         where = TokenPositions(jnp.broadcast_to(index, tokens.shape), role, position)
         return state, where
 
-    def parts(self) -> Float[np.ndarray, "tokens parts"]:
+    def composition(self) -> Float[np.ndarray, "tokens parts"]:
         return self.machine.parts

@@ -26,7 +26,6 @@ Biases = Weight | None  # blocks features
 Tokens = Int[Array, "batch time"]
 Queries = Int[Array, "batch queries"]
 Logits = Float[Array, "batch queries vocabulary"]
-Heads = Float[Array, "batch time heads features"]
 KVHeads = Float[Array, "batch time kv_heads features"]
 Slots = Float[Array, "recurrences batch slots heads features"]
 
@@ -227,8 +226,12 @@ def init_bias(config: ModelConfig, kind: Bias, *shape: int) -> Biases:
 
 
 def _norm_parameters(config: ModelConfig, count: int) -> dict[str, Any]:
-    """Return gains and biases of the norms before and after `count` sub-layers."""
-    gains = jnp.ones((count, config.width)) if config.has_gains else None
+    """Return gains and biases of the norms before and after `count` sub-layers.
+
+    There are no gains if all norms share those of the last: see `weights.unshared`.
+    """
+    has_gains = config.has_gains and "norms" not in config.weight_sharing
+    gains = jnp.ones((count, config.width)) if has_gains else None
     biases = init_bias(config, "norms", count, config.width)
     return {
         "gain": gains if config.norms_before else None,

@@ -47,20 +47,20 @@ def resolve(
     """
     source = read(name)
     fields = recipe.with_overrides(source, {**common, **overrides})
-    resolved = stated(fields, where)
+    resolved = parse_fields(fields, where)
     others = () if resolved.layout else resolved.evaluation.layouts
     with _named(where):
         for program in (*resolved.programs, *others):
             registry.programs_of(program)
         check(resolved)
         for path, error in (irrelevant := unread.unread(resolved, needs)).items():
-            if path in overrides or path in unread.unread(stated(source, where), needs):
+            if path in overrides or path in unread.unread(parse_fields(source, where), needs):
                 raise error
             fields = unread.without(fields, path)
-    resolved = stated(fields, where) if irrelevant else resolved
+    resolved = parse_fields(fields, where) if irrelevant else resolved
     before: Recipe | None = None
     with suppress(UserError):  # a file may be a valid recipe only with the overrides
-        before = stated(source, where)
+        before = parse_fields(source, where)
     return recipe.with_summary(resolved, before, name, {**common, **overrides})
 
 
@@ -93,7 +93,7 @@ def parse(fields: Mapping[str, Any], where: str) -> Recipe:
 
     Executes the user's files that the fields name.
     """
-    parsed = stated(fields, where)
+    parsed = parse_fields(fields, where)
     with _named(where):
         check(parsed)
     return parsed
@@ -114,7 +114,7 @@ def check_kept(fields: Mapping[str, Any], where: str) -> None:
                 raise UserError(f"{where} names the file {name!r}, as no recipe of a run does")
 
 
-def stated(fields: Mapping[str, Any], where: str) -> Recipe:
+def parse_fields(fields: Mapping[str, Any], where: str) -> Recipe:
     """Parse as `parse` does, but check each field by itself only."""
     return recipe.parse(
         user.with_user_encoding(_with_names(fields, lambda name: userfiles.load(name).tag), where),
@@ -122,25 +122,29 @@ def stated(fields: Mapping[str, Any], where: str) -> Recipe:
     )
 
 
-def check(of: Recipe) -> None:
+def check(candidate: Recipe) -> None:
     """Raise UserError if the recipe's operations, layout, positions or sizes do not fit."""
-    for task in of.tasks:
+    for task in candidate.tasks:
         operation_named(task.operator)
-    for name in (of.layout, *of.evaluation.layouts) if of.layout is not None else ():
-        LAYOUTS.check(name)
+    if candidate.layout is not None:
+        for name in (candidate.layout, *candidate.evaluation.layouts):
+            LAYOUTS.check(name)
     from curta.problems import tasks
 
-    for task, share in zip(of.tasks, of.shares, strict=True):
+    for task, share in zip(candidate.tasks, candidate.shares, strict=True):
         tasks.check(task)
-        if of.training.order == "fixed" and tasks.trained_count(task) < share:
+        if candidate.training.order == "fixed" and tasks.trained_count(task) < share:
             raise UserError(f"training.order 'fixed': there are fewer problems than {share} a step")
-    layout = None if of.layout is None else layout_named(of.layout)
+    layout = None if candidate.layout is None else layout_named(candidate.layout)
     if layout is not None:
-        _check_layout(of, layout)
-    check_named(of, layout)
-    operators = [task.operator for task in of.tasks]
-    watched = {"training.evaluate_digits": of.training.evaluate_digits}
-    for field, sizes in ({"evaluation.digits": of.evaluation.digits} | watched).items():
+        _check_layout(candidate, layout)
+    check_named(candidate, layout)
+    operators = [task.operator for task in candidate.tasks]
+    sizes_by_field = {
+        "evaluation.digits": candidate.evaluation.digits,
+        "training.evaluate_digits": candidate.training.evaluate_digits,
+    }
+    for field, sizes in sizes_by_field.items():
         for operator in sizes if isinstance(sizes, dict) else ():
             if operator not in operators:
                 raise UserError(
@@ -148,50 +152,51 @@ def check(of: Recipe) -> None:
                 )
 
 
-def _check_layout(of: Recipe, layout: "Layout") -> None:
+def _check_layout(candidate: Recipe, layout: "Layout") -> None:
     """Raise UserError if the layout cannot write the problems, or the model lacks positions."""
     from curta.problems import task_sizes
 
-    if isinstance(of.positions, Window):
-        raise UserError(f"positions 'window' need a program; {layout.name!r} is a layout")
-    if not of.model.causal:
-        for task in of.tasks:
-            _check_prompt(of, layout.bounds(task.operator, task_sizes.widest(task)))
-    if not user.is_known(of.positions):
+    if isinstance(candidate.positions, Window):
+        raise UserError(f"positions 'window' needs a program; {layout.name!r} is a layout")
+    if not candidate.model.causal:
+        for task in candidate.tasks:
+            _check_prompt(candidate, layout.bounds(task.operator, task_sizes.widest(task)))
+    if not user.is_known(candidate.positions):
         return
-    if of.training.loss == "numeric" and layout.digits != [*range(10)]:
+    if candidate.training.loss == "numeric" and layout.digits != [*range(10)]:
         raise UserError(f"training.loss 'numeric' needs digits: layout {layout.name!r} has others")
-    positions = encoding(of, layout)
-    for task in of.tasks:
+    positions = encoding(candidate, layout)
+    for task in candidate.tasks:
         layout.accept(task.operator, task_sizes.widest(task))
         positions.check(layout.bounds(task.operator, task_sizes.widest(task)), training=True)
-    for name in of.evaluation.layouts:
+    for name in candidate.evaluation.layouts:
         layout.other(name)
 
 
 def check_problems(
-    of: Recipe, layout: "Layout | None", problems: Sequence[problem.Problem], title: str
+    candidate: Recipe, layout: "Layout | None", problems: Sequence[problem.Problem], title: str
 ) -> None:
     """Check problems for models of a recipe, which messages call `title`.
 
     Without a layout, the formats of the recipe's programs are what is checked. Raises UserError for
     the first problem whose operator, number of operands, base or length these models do not take.
     """
-    limits: Mapping[str, OperandLimits]
-    if layout is None:
-        # The limits of the programs; none where the code of one is not registered here.
-        formats = {p.operator: p.format for name in of.programs for p in registry.known(name)}
-        is_known = all(task.operator in formats for task in of.tasks)
-        limits, positions = {}, None
-        for task in of.tasks if is_known else ():
-            limits[task.operator] = formats[task.operator].limits
-            if task.base != 10:
-                limits[task.operator] = limits[task.operator]._replace(base=task.base)
-    else:
-        limits = {task.operator: layout.limits[task.operator] for task in of.tasks}
+    tasks, limits, positions = candidate.tasks, dict[str, OperandLimits](), None
+    if layout is not None:
+        limits = {task.operator: layout.limits[task.operator] for task in tasks}
         # Windows have positions at any length; a user's encoding can be asked only with its code.
-        unbounded = isinstance(of.positions, Window) or not user.is_known(of.positions)
-        positions = None if unbounded else encoding(of, layout)
+        is_window = isinstance(candidate.positions, Window)
+        if not is_window and user.is_known(candidate.positions):
+            positions = encoding(candidate, layout)
+    else:
+        # The limits of the programs; none if the code of one is not registered here.
+        programs = [p for name in candidate.programs for p in registry.known(name)]
+        formats = {program.operator: program.format for program in programs}
+        if all(task.operator in formats for task in tasks):
+            for task in tasks:
+                limits[task.operator] = formats[task.operator].limits
+                if task.base != 10:
+                    limits[task.operator] = limits[task.operator]._replace(base=task.base)
     for query in problems if limits else ():
         problem.check_limits(query, limits, title)
         if layout is None or positions is None:
@@ -199,25 +204,25 @@ def check_problems(
         try:
             bounds = layout.bounds_of([query])
             positions.check(bounds)
-            if not of.model.causal:
-                _check_prompt(of, bounds)
+            if not candidate.model.causal:
+                _check_prompt(candidate, bounds)
         except UserError as error:
             raise UserError(f"{quoted(str(query))}: {error}") from None
 
 
-def check_named(of: Recipe, layout: "Layout | None") -> None:
+def check_named(candidate: Recipe, layout: "Layout | None") -> None:
     """Check the problems that a recipe's evaluation names."""
     with _named("evaluation.named"):
-        problems = [problem.parse(text) for text in of.evaluation.named]
-        check_problems(of, layout, problems, "this recipe")
+        problems = [problem.parse(text) for text in candidate.evaluation.named]
+        check_problems(candidate, layout, problems, "this recipe")
 
 
-def _check_prompt(of: Recipe, bounds: "ShapeBounds") -> None:
+def _check_prompt(candidate: Recipe, bounds: "ShapeBounds") -> None:
     """Raise UserError if a prompt is shorter than the answer that is written over it."""
     if bounds.completion > bounds.prompt:
         raise UserError(
             f"without model.causal an answer is written over its prompt, which is too"
-            f" short in layout {of.layout!r}: {bounds.prompt} for {bounds.completion} tokens"
+            f" short in layout {candidate.layout!r}: {bounds.prompt} for {bounds.completion} tokens"
         )
 
 

@@ -174,19 +174,21 @@ class Transformer(eqx.Module):
         Raises UserError if the model cannot have these positions.
         """
         width, characters = config.width, len(layout.characters)
-        vectors = layout.parts().shape[1] if config.compositional_embeddings else characters
-        is_arc = config.embedding == "arc"
+        vectors = layout.composition().shape[1] if config.compositional_embeddings else characters
         shape = Shape(layout, width, config.heads, config.num_attention_layers)
         ends_gained = config.has_gains and config.final_norm
+        tokens = normal(vectors, width, scale=1.0)
+        if config.embedding == "arc":
+            tokens = weights.constant([3.0, 0.0, 0.15])  # radius, start, step
         roles = normal(len(layout.roles), width, scale=1.0)
         head = normal(width, characters, scale=width**-0.5)
         with jax.ensure_compile_time_eval():  # what is not drawn is constant
             model = cls(
-                tokens=weights.first_arc() if is_arc else normal(vectors, width, scale=1.0),
+                tokens=tokens,
                 roles=roles if config.role_embeddings else None,
                 positions=build_positions(positions, shape),
                 attention=weights.without_shared(config, layers.init_attention(config)),
-                mlp=weights.without_gains(config, layers.init_mlp(config)),
+                mlp=layers.init_mlp(config),
                 gain=jnp.ones(width) if ends_gained else None,
                 head=None if config.tie_embeddings else head,
                 config=config,
@@ -282,7 +284,7 @@ class Transformer(eqx.Module):
             return weights.arc_vectors(self.tokens, len(self.layout.characters))
         if not self.config.compositional_embeddings:
             return self.tokens
-        return jnp.asarray(self.layout.parts(), self.tokens.dtype) @ self.tokens
+        return jnp.asarray(self.layout.composition(), self.tokens.dtype) @ self.tokens
 
     def context(
         self, tokens: Tokens, where: TokenPositions, index: Any, dropout_key: DropoutKey = None

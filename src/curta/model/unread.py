@@ -134,7 +134,7 @@ DATA_FIELDS = (
 def check_data_field(path: str) -> None:
     """Raise UserError for a field that does not determine a data set."""
     if not any(path == field or path.startswith(f"{field}.") for field in DATA_FIELDS):
-        raise UserError(f"{path} says nothing of a data set: choose from {', '.join(DATA_FIELDS)}")
+        raise UserError(f"{path} does not affect a data set: choose from {', '.join(DATA_FIELDS)}")
 
 
 def unread(recipe: Recipe, needs: Mapping[str, Need] = NEEDS) -> dict[str, UserError]:

@@ -18,7 +18,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from curta.config.model import ModelConfig
 
 if TYPE_CHECKING:
-    from curta.model.layers import AttentionWeights, MLPWeights
+    from curta.model.layers import AttentionWeights
     from curta.model.transformer import Transformer
 
 Tree = TypeVar("Tree")
@@ -131,11 +131,6 @@ def _torch_leaf(config: ModelConfig, name: str, leaf: Any) -> Any:
     return leaf
 
 
-def first_arc() -> Any:
-    """Return radius, start and step of an arc before training, the same for every seed."""
-    return constant([3.0, 0.0, 0.15])
-
-
 def arc_vectors(parameters: Float[Array, "3"], tokens: int) -> Float[Array, "tokens 2"]:
     """Return vectors on an arc of a circle: token i has angle `start + i step` (radians).
 
@@ -165,15 +160,8 @@ def without_shared(config: ModelConfig, attention: "AttentionWeights") -> "Atten
         key=None if turns else attention.key,
         value=None if "value-key" in shared else attention.value,
         out=None if {"out-query", "out-value"} & set(shared) else attention.out,
-        gain=None if "norms" in shared else attention.gain,
-        after=None if "norms" in shared else attention.after,
         turn=constant(np.zeros((config.num_attention_layers, 1))) if turns else None,
     )
-
-
-def without_gains(config: ModelConfig, mlp: "MLPWeights") -> "MLPWeights":
-    """Return feed-forward weights, without gains where all norms share those of the last."""
-    return replace(mlp, gain=None, after=None) if "norms" in config.weight_sharing else mlp
 
 
 def unshared(model: "Transformer") -> "Transformer":

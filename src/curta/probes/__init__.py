@@ -1,4 +1,4 @@
-"""Probes: what trained members have learned. A new one is one file and one line here."""
+"""Probes: what trained members have learned. A new probe is one file and one line here."""
 
 import dataclasses
 import inspect
@@ -30,7 +30,7 @@ PROBES: "Registry[type[Probe]]" = Registry(
         "longer": "curta.probes.behaviour:Longer",
         "recurrences": "curta.probes.behaviour:Recurrences",
         "top-k": "curta.probes.logits:Top",
-        "attention": "curta.probes.attention:Attention",
+        "attention": "curta.probes.attention:AttentionShares",
         "counterfactual": "curta.probes.counterfactual:Counterfactual",
         "ablation": "curta.probes.ablation:Ablation",
         "patching": "curta.probes.patching:Patching",
@@ -38,17 +38,17 @@ PROBES: "Registry[type[Probe]]" = Registry(
         "direct-logits": "curta.probes.logits:DirectLogits",
         "linear": "curta.probes.linear:Linear",
         "neuron": "curta.probes.neuron:Neuron",
-        "tokens": "curta.probes.tokens:Tokens",
+        "tokens": "curta.probes.tokens:TokenPaths",
         "every-sum": "curta.probes.every_sum:EverySum",
         "fourier": "curta.probes.fourier:Fourier",
     },
 )
 
 TAKEN = ("help", "json", "as_json", "member", "trust", "run", "probe")
-"""Names that the command itself has."""
+"""Option names that the command itself uses."""
 
 SECONDS = 3600.0
-"""How long a user's probe may take."""
+"""Time limit of a user's probe."""
 
 
 def probe_named(name: str) -> "type[Probe]":
@@ -59,7 +59,7 @@ def probe_named(name: str) -> "type[Probe]":
         PROBES.check(name)
         return PROBES[name]
     file = userfiles.load(name)
-    probes = [one for one in file.classes() if issubclass(one, Probe)]
+    probes = [candidate for candidate in file.classes() if issubclass(candidate, Probe)]
     if len(probes) != 1 or not dataclasses.is_dataclass(probes[0]):
         raise UserError(f"{file.name}: a probe is one frozen dataclass that extends Probe")
     (probe,) = probes
@@ -97,7 +97,8 @@ def examine(
 ) -> "ProbeTable":
     """Examine members of a run, all by default; keyword arguments are the probe's options.
 
-    Returns the content of probes/NAME.json.
+    Writes probes/NAME.json and returns its content. Raises UserError for a probe that does not
+    apply to the run, a member that does not exist, or an invalid option.
     """
     from curta.probes.base import Finding
     from curta.probes.results import ProbeTable, save

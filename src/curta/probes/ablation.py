@@ -1,9 +1,9 @@
-"""What each part is for: the answer's digits without a head, an MLP, a neighbour of the window.
+"""Ablation: the answer's digits without one head, one MLP, or one neighbour of the window.
 
 One part is removed at a time, at all tokens and in every recurrence, and members predict each
-digit of the answer after the true text before it. Removed means zeros, or with `--how mean` the
-part's mean over all tokens of the same role in the sample. A neighbour's share of attention is
-always set to zero, and no other key gets it.
+digit of the answer after the true text before it. Removing sets the part to zero or, with
+`--how mean`, to its mean over all tokens of the same role in the sample. A neighbour's attention
+weight is always set to zero, without giving its share to other keys.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from curta.probes.subject import Subject
 
 NOTHING = "nothing"
-"""The name of the row in which no part is missing."""
+"""The name of the row in which no part is removed."""
 
 
 @dataclass(frozen=True)
@@ -55,12 +55,12 @@ class Ablation(TaskProbe):
             raise unknown("--how", self.how, ("zero", "mean"))
 
     def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
-        """A row for each part and digit, those without nothing first."""
+        """Return a row for each part and digit, first those of the unchanged model."""
         sample = subject.sample(task, self.count, self.seed)
-        parts = self.parts(subject.question(sample))
-        question = subject.question(sample, list(parts.values()))
+        removals = self.removals(subject.question(sample))
+        question = subject.question(sample, list(removals.values()))
         whole, digits, rows = question.whole, question.digits, list[Row]()
-        for part, group in zip((NOTHING, *parts), ([], *question.groups), strict=True):
+        for part, group in zip((NOTHING, *removals), ([], *question.groups), strict=True):
             logits = np.asarray(question.values(whole, ["logits"], group)["logits"])
             correct = digits.at(logits.argmax(axis=-1)) == digits.token
             for number, count, share in digits.means(correct):
@@ -68,16 +68,16 @@ class Ablation(TaskProbe):
                 rows.append(row | {"asked": count} | summary_statistics(share))
         return TaskFinding(rows, [by_digit(f"{task.operator}: right digits", "without", rows)])
 
-    def parts(self, question: Question) -> dict[str, Intervention]:
+    def removals(self, question: Question) -> dict[str, Intervention]:
         """Return what removes each part, by the part's name."""
-        config, parts = question.config, dict[str, Intervention]()
+        config, removals = question.config, dict[str, Intervention]()
         for layer in range(config.num_layers):
             for head in range(config.heads if layer < config.num_attention_layers else 0):
-                parts[f"layer {layer} head {head}"] = Intervention(
+                removals[f"layer {layer} head {head}"] = Intervention(
                     f"layer.{layer}.attention.heads", self.how, where={"head": head}
                 )
-            parts[f"layer {layer} MLP"] = Intervention(f"layer.{layer}.mlp.output", self.how)
+            removals[f"layer {layer} MLP"] = Intervention(f"layer.{layer}.mlp.output", self.how)
         for name in question.visible_neighbours():
             where = {"neighbour": name}
-            parts[f"neighbour {name}"] = Intervention("*.attention.weights", where=where)
-        return parts
+            removals[f"neighbour {name}"] = Intervention("*.attention.weights", where=where)
+        return removals

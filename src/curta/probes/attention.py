@@ -1,9 +1,9 @@
-"""Where attention goes: to which places, and to which roles of token.
+"""Attention by place and by role of token.
 
-A query stands at the token just written and predicts what comes next, so places are compared
-with that of the token that comes next. A place is the layout's first axis. Every key falls under
-just one of `SOURCES`; with what goes to absent neighbours the shares of a query add up to one.
-Queries before a token without a place of its own are left out.
+A query stands at the token just written and predicts the next token, so places are compared with
+that of the next token. A place is the layout's first axis. Every key belongs to exactly one of
+`SOURCES`; together with the share of absent neighbours, the shares of a query add up to 1.
+Queries before a token without a single place are left out.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from jaxtyping import Float, Int
 
 from curta.config.errors import UserError
 from curta.probes.base import Finding, Probe, Row, option, seed_option
-from curta.probes.pictures import Panel, percent_texts
+from curta.probes.pictures import Panel, heat, percent_texts
 
 if TYPE_CHECKING:
     from curta.layouts import Layout
@@ -27,15 +27,16 @@ if TYPE_CHECKING:
 SOURCES = (
     "own token", "same place", "below", "above", "farther", "every place", "signs", "absent",
 )  # fmt: skip
-"""The query's own token, that is the one just written; digits at the place of the token to
-come, one below it, one above it, elsewhere; digits that belong to every place; all other keys;
-neighbours of a window that are not there, whose share no key has."""
+"""Where a key stands: at the query's own token (the one just written); a digit at the place of the
+next token, one place below it, one place above it, or elsewhere; a digit that belongs to every
+place; any other key; neighbours of a window that do not exist, whose share no key has.
+"""
 OWN, SAME, BELOW, ABOVE, FARTHER, EVERY, SIGNS, ABSENT = range(len(SOURCES))
 
 
 @dataclass(frozen=True)
-class Attention(Probe):
-    """Of one problem with `problem`, else the mean over a sample as long as in training."""
+class AttentionShares(Probe):
+    """Attention in one `problem`, or the mean over a sample of the longest size in training."""
 
     name: ClassVar[str] = "attention"
     summary: ClassVar[str] = "what attention looks at, by place and role of token"
@@ -58,10 +59,10 @@ class Attention(Probe):
         rows, panels = list[Row](), list[Panel]()
         for task in subject.tasks:
             question = subject.question(subject.sample(task, self.count, self.seed))
-            looks = [look(question, row) for row in range(len(question.problems))]
-            by_source = mean([one.by_source() for one in looks])
-            by_role = mean([one.shares(one.roles, len(names)) for one in looks])
-            present = sorted({role for one in looks for role in one.roles.tolist()})
+            looks = [look(question, number) for number in range(len(question.problems))]
+            by_source = mean([text.by_source() for text in looks])
+            by_role = mean([text.shares(text.roles, len(names)) for text in looks])
+            present = sorted({role for text in looks for role in text.roles.tolist()})
             mine = list[Row]()
             for m, block, head in np.ndindex(by_source.shape[:3]):
                 row: Row = {"operator": task.operator, "member": subject.members[m]}
@@ -70,16 +71,11 @@ class Attention(Probe):
                 row |= {f"to {names[r]}": float(by_role[m, block, head, r]) for r in present}
                 mine.append(row)
             values = [[row[source] for source in SOURCES] for row in mine]
-            panels.append({
-                "form": "heat",
-                "title": task.operator,
-                "across": "",
-                "down": "member, block, head",
-                "columns": list(SOURCES),
-                "rows": [f"{row['member']} {row['block']} {row['head']}" for row in mine],
-                "values": values,
-                "texts": percent_texts(values),
-            })  # fmt: skip
+            heads = [f"{row['member']} {row['block']} {row['head']}" for row in mine]
+            panels.append(heat(
+                task.operator, "", "member, block, head", SOURCES, heads, values,
+                percent_texts(values),
+            ))  # fmt: skip
             rows += mine
         shows = (
             "Share of attention by where its keys stand, seen from the place of the token that is"
@@ -92,29 +88,27 @@ class Attention(Probe):
         return Finding(columns, rows, {"shows": shows, "panels": panels})
 
     def _examine_one(self, subject: Subject, text: str) -> Finding:
-        """Of one problem: a row for each query, a picture of every query against every key."""
+        """Return a row for each query of one problem, and a picture of queries against keys."""
         problem = subject.problem(text)
-        one = look(subject.question([problem]), 0)
-        line, by_key, by_source = one.line, one.weights.mean(axis=2), one.by_source().mean(axis=2)
+        text_look = look(subject.question([problem]), 0)
+        line, by_key = text_look.line, text_look.weights.mean(axis=2)
+        by_source = text_look.by_source().mean(axis=2)
         rows, panels = list[Row](), list[Panel]()
         for m, block in np.ndindex(by_key.shape[:2]):
             member = subject.members[m]
-            for q, index in enumerate(one.queries):
+            for q, index in enumerate(text_look.queries):
                 row: Row = {"member": member, "block": block, "index": index}
                 row |= {"after": line[index], "next": line[index + 1]}
                 rows.append(row | dict(zip(SOURCES, by_source[m, block, q].tolist(), strict=True)))
-            panels.append({
-                "form": "heat",
-                "title": f"member {member}, block {block}",
-                "across": "looked at",
-                "down": "after → to write",
-                "columns": line[:-1],
-                "rows": [f"{line[i]} → {line[i + 1]}" for i in one.queries],
-                "values": [
-                    [value if key <= query else None for key, value in enumerate(shares)]
-                    for query, shares in zip(one.queries, by_key[m, block].tolist(), strict=True)
-                ],
-            })  # fmt: skip
+            visible = [
+                [value if key <= query else None for key, value in enumerate(shares)]
+                for query, shares in zip(text_look.queries, by_key[m, block].tolist(), strict=True)
+            ]
+            names = [f"{line[i]} → {line[i + 1]}" for i in text_look.queries]
+            panels.append(heat(
+                f"member {member}, block {block}", "looked at", "after → to write", line[:-1],
+                names, visible,
+            ))  # fmt: skip
         whole = "".join(line)
         shows = (
             f"Attention in {whole}, mean over heads: from each token after which the model writes"
@@ -127,7 +121,7 @@ class Attention(Probe):
 
 
 class Look(NamedTuple):
-    """Attention in one text, from those tokens after which one with a place of its own comes."""
+    """Attention in one text, from the tokens that precede a token with a single place."""
 
     line: list[str]
     queries: list[int]
@@ -138,7 +132,7 @@ class Look(NamedTuple):
     def shares(
         self, groups: Int[np.ndarray, "*queries keys"], count: int
     ) -> Float[np.ndarray, "members blocks heads queries groups"]:
-        """Return the share of the keys of each group.
+        """Return the attention to the keys of each group.
 
         >>> quarters, roles = np.full((1, 1, 1, 1, 4), 0.25), np.zeros(4, int)
         >>> Look([], [0], quarters, roles[None], roles).shares(np.array([0, 2, 2, 2]), 3).tolist()
@@ -148,7 +142,7 @@ class Look(NamedTuple):
         return np.einsum("mbhqk,qkg->mbhqg", self.weights, np.eye(count)[groups])
 
     def by_source(self) -> Float[np.ndarray, "members blocks heads queries sources"]:
-        """Return the share of each of `SOURCES`; the absent have what the keys leave of 1."""
+        """Return the share of each of `SOURCES`; absent neighbours have the remainder to 1."""
         shares = self.shares(self.sources, len(SOURCES))
         shares[..., ABSENT] = 1 - shares.sum(-1)
         return shares
@@ -160,28 +154,32 @@ def mean(shares: Sequence[np.ndarray]) -> Float[np.ndarray, "members blocks head
 
 
 def look(question: Question, row: int) -> Look:
-    """Return attention in the text of one problem: that of many would take too much memory."""
-    layout, (tokens, prompt) = question.layout, question.written[row]
-    whole = question.texts([question.written[row]])
+    """Return attention in the text of one problem; all texts at once would take too much memory.
+
+    Raises UserError if no token of the completion has a single place.
+    """
+    layout, (tokens, prompt) = question.layout, question.true_texts[row]
+    whole = question.texts([question.true_texts[row]])
     roles, places = whole.roles[0, : len(tokens)], whole.coordinates[0, : len(tokens), 0]
-    own = queries(layout, roles, places, prompt)
-    if not own:
+    written_queries = queries(layout, roles, places, prompt)
+    if not written_queries:
         raise UserError(
             f"{question.problems[row]}: no token of its completion has a place of its own"
         )
     sites, keys = question.sites("attention.weights"), slice(len(tokens) - 1)
     values = question.values(question.whole.rows(np.array([row])), sites)
-    weights = np.stack([values[site][:, 0][:, :, own, keys] for site in sites], axis=1)
+    weights = np.stack([values[site][:, 0][:, :, written_queries, keys] for site in sites], axis=1)
     line = [layout.characters[token] for token in tokens]
-    return Look(line, own, weights, sources(layout, roles, places)[own, keys], roles[keys])
+    by_source = sources(layout, roles, places)[written_queries, keys]
+    return Look(line, written_queries, weights, by_source, roles[keys])
 
 
 def queries(
     layout: Layout, roles: Int[np.ndarray, " time"], places: Int[np.ndarray, " time"], prompt: int
 ) -> list[int]:
-    """Return the tokens of a text after which the model writes one with a place of its own.
+    """Return the tokens of a text after which the model writes one with a single place.
 
-    A digit that belongs to every place has none, and neither has a sign before place 0.
+    A digit that belongs to every place has none, nor has a sign before place 0.
     """
     digit, everywhere = role_masks(layout)
     placed = (digit[roles] | (places >= 0)) & ~everywhere[roles]
@@ -191,9 +189,9 @@ def queries(
 def sources(
     layout: Layout, roles: Int[np.ndarray, " time"], places: Int[np.ndarray, " time"]
 ) -> Int[np.ndarray, "time time"]:
-    """Return which of `SOURCES` each key (last axis) is to the query that stands at each token.
+    """Return which of `SOURCES` each key (last axis) is to the query at each token.
 
-    The last token is no query, since nothing comes next. In 21+4=5 the query at = predicts the 5:
+    The last token is no query, since no token follows it. In 21+4=5 the query at = predicts the 5:
 
     >>> from curta.layouts import layout_named
     >>> roles, places = np.array([0, 0, 1, 2, 3, 4]), np.array([0, 1, -1, 0, -1, 0])
@@ -210,6 +208,6 @@ def sources(
 
 
 def role_masks(layout: Layout) -> tuple[np.ndarray, np.ndarray]:
-    """Return which roles are those of digits, and which belong to every place."""
+    """Return which roles are digits, and which belong to every place."""
     everywhere = [layout.axes[0] in role.broadcast for role in layout.roles]
     return np.array([role.digit for role in layout.roles]), np.array(everywhere)

@@ -2,9 +2,9 @@
 
 A probe is a frozen dataclass. Its fields are its options, on the command line and in Python;
 `about` and `unfit` say which runs and tasks it can examine; `examine` returns a `Finding`: a
-table, and a picture described as data. A probe never trains, and draws its problems by a seed
-that its table states. Modules of probes import no JAX, so that a list of them is printed at once:
-the `Subject` brings the models.
+table, and a picture described as data. A probe never trains, and draws its problems with a seed
+that its table states. Modules of probes do not import JAX, so that listing them is instant: the
+`Subject` brings the models.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ STATISTICS = ("median", "min", "max", "members")
 """The columns of `summary_statistics`."""
 
 CARRIES = {"+": "carry", "-": "borrow"}
-"""What the digit positions of an operation hand on, by operator."""
+"""What a digit position passes to the next one, by operator."""
 
 
 class Finding(NamedTuple):
@@ -44,7 +44,7 @@ class Finding(NamedTuple):
 
 
 def option(default: Any, says: str, kind: type = int, least: int = 1, most: int = PROBLEMS) -> Any:
-    """Return a field that is an option: its default, a line for the help, and its bounds."""
+    """Return a dataclass field that is an option, with its help text, type and bounds."""
     about = {"says": says, "kind": kind, "least": least, "most": most}
     return field(default=default, metadata=about)
 
@@ -56,23 +56,23 @@ def seed_option(says: str = "seed of the problems") -> Any:
 
 @dataclass(frozen=True)
 class Probe(ABC):
-    """One examination. Raises UserError for an option that is too small, or too large."""
+    """One examination. Raises UserError for an option outside its bounds."""
 
     name: ClassVar[str]
     summary: ClassVar[str]
     scope: ClassVar[str] = "any operation"
-    """What it can examine, for error messages."""
+    """What the probe can examine, for error messages."""
     token_by_token: ClassVar[bool] = False
     """Whether it needs predictions after tokens of the answer, which an encoder never sees."""
 
     def __post_init__(self) -> None:
-        for one in fields(self):
-            value, least = getattr(self, one.name), one.metadata["least"]
-            most = one.metadata["most"]
+        for option_field in fields(self):
+            value, least = getattr(self, option_field.name), option_field.metadata["least"]
+            most = option_field.metadata["most"]
             if isinstance(value, int) and value < least:
-                raise UserError(f"{one.name} must be at least {least}, not {value}")
+                raise UserError(f"{option_field.name} must be at least {least}, not {value}")
             if isinstance(value, int) and value > most:
-                raise UserError(f"{one.name} must be at most {most:,}, not {value:,}")
+                raise UserError(f"{option_field.name} must be at most {most:,}, not {value:,}")
 
     @classmethod
     def about(cls, task: Task) -> bool:
@@ -88,11 +88,11 @@ class Probe(ABC):
 
     @abstractmethod
     def examine(self, subject: Subject) -> Finding:
-        """Return what it finds in the members of a run."""
+        """Return the finding for the members of a run."""
 
 
 class TaskFinding(NamedTuple):
-    """What a probe finds for one task."""
+    """The finding for one task."""
 
     rows: list[Row]
     panels: list[Panel]
@@ -100,7 +100,7 @@ class TaskFinding(NamedTuple):
 
 
 class TaskProbe(Probe):
-    """A probe that examines one task after the other, in the same columns."""
+    """A probe that examines one task after the other, with the same columns."""
 
     columns: ClassVar[tuple[str, ...]]
     shows: ClassVar[str]
@@ -108,18 +108,18 @@ class TaskProbe(Probe):
 
     @abstractmethod
     def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
-        """Return what it finds for one task."""
+        """Return the finding for one task."""
 
     def examine(self, subject: Subject) -> Finding:
         by_task = [self.examine_task(subject, task) for task in subject.tasks]
-        rows = [row for one in by_task for row in one.rows]
-        panels = [panel for one in by_task for panel in one.panels]
-        notes = dict.fromkeys(note for one in by_task for note in one.notes)
+        rows = [row for finding in by_task for row in finding.rows]
+        panels = [panel for finding in by_task for panel in finding.panels]
+        notes = dict.fromkeys(note for finding in by_task for note in finding.notes)
         return Finding(self.columns, rows, {"shows": self.shows, "panels": panels}, tuple(notes))
 
 
 def summary_statistics(values: Iterable[float] | None) -> Row:
-    """Return median, minimum and maximum over the members, and the value of each.
+    """Return median, minimum and maximum over the members, and each member's value.
 
     All are None if the model has no positions for the problems.
     """

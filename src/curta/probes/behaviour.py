@@ -1,19 +1,19 @@
 """Probes of behaviour: exact match by group of problems.
 
-Each draws groups of problems, evaluates every member on them, and has a row for each group.
+Each draws groups of problems, evaluates every member on them, and has a row per group.
 
-    single-digits   all problems of two digits, which one learns by heart
+    single-digits   all problems of two digits, the addition table
     commutativity   whether the order of the operands matters
     patterns        the single problems that each operation names
     carry-chains    by the longest chain of carries, or of borrows
     operand-range   by the values of the operands, beyond those of training
-    longer          by the digit count, beyond that of training
+    longer          by the number of digits, beyond that of training
     recurrences     by the number of recurrences of a looped model
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
 from operator import eq
@@ -35,7 +35,7 @@ from curta.probes.base import (
     seed_option,
     summary_statistics,
 )
-from curta.probes.pictures import Heat, Panel, by_member, lines
+from curta.probes.pictures import Panel, by_member, heat, lines
 from curta.problems import task_sizes
 from curta.problems.numerals import to_text
 from curta.problems.operations import operation_named
@@ -49,11 +49,11 @@ if TYPE_CHECKING:
 TEN = range(10)
 
 
-Group = tuple[Row, list[Problem]]
-"""The first cells of a row, and the problems that are counted together in it."""
+ProblemGroup = tuple[Row, list[Problem]]
+"""The first cells of a row, and the problems that the row counts."""
 
 
-def exact_match_rows(subject: Subject, groups: Sequence[Group]) -> list[Row]:
+def exact_match_rows(subject: Subject, groups: Sequence[ProblemGroup]) -> list[Row]:
     """Return a row for each group of problems, with the exact match of each member."""
     shares = subject.shares([problems for _, problems in groups])
     return [
@@ -68,52 +68,37 @@ class SingleDigits(TaskProbe):
     summary: ClassVar[str] = "all problems of two single digits"
     scope: ClassVar[str] = "operations of two numbers in base ten"
     columns: ClassVar = ("operator", "problems", *STATISTICS, "missed")
-    shows: ClassVar = (
-        "Share of the members that write each problem of two single digits without an error."
-    )
+    shows: ClassVar = "Share of the members that are right on each problem of two digits."
 
     @classmethod
     def about(cls, task: Task) -> bool:
         return operation_named(task.operator).takes(2) and task.base == 10
 
     def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
-        sample = single_digit_problems(task)
+        sample = answerable(task, product(TEN, TEN))
         correct = subject.exact_match(sample)
         row = {"operator": task.operator, "problems": len(sample)}
         row |= summary_statistics(correct.mean(axis=1))
         row["missed"] = [str(sample[at]) for at in np.flatnonzero(~correct.all(axis=0))]
         shares = dict(zip((p.operands for p in sample), correct.mean(axis=0).tolist(), strict=True))
-        panel: Heat = {
-            "form": "heat",
-            "title": task.operator,
-            "across": "second operand",
-            "down": "first operand",
-            "columns": [str(digit) for digit in TEN],
-            "rows": [str(digit) for digit in TEN],
-            "values": [[shares.get((first, second)) for second in TEN] for first in TEN],
-            "exact_match": True,
-        }
+        digits = [str(digit) for digit in TEN]
+        values = [[shares.get((first, second)) for second in TEN] for first in TEN]
+        panel = heat(
+            task.operator, "second operand", "first operand", digits, digits, values,
+            exact_match=True,
+        )  # fmt: skip
         return TaskFinding([row], [panel])
-
-
-def single_digit_problems(task: Task) -> list[Problem]:
-    """Return every problem of two digits that has an answer."""
-    refuse = task_sizes.operation(task).refuse
-    return [Problem(task.operator, pair) for pair in product(TEN, TEN) if refuse(pair) is None]
 
 
 @dataclass(frozen=True)
 class Commutativity(TaskProbe):
-    """`same`: both orders get the same answer, right or wrong; `right`: both get the true one."""
+    """`same`: both orders get the same answer, right or wrong. `right`: both get the true one."""
 
     name: ClassVar[str] = "commutativity"
     summary: ClassVar[str] = "the same answer whichever operand stands first"
     scope: ClassVar[str] = "operations of two numbers whose order makes no difference"
     columns: ClassVar = ("operator", "digits", "pairs", "answers", *STATISTICS)
-    shows: ClassVar = (
-        "Share of pairs of problems, one the other turned round, whose answers are the same,"
-        " and right."
-    )
+    shows: ClassVar = "Share of pairs of mirrored problems whose answers are the same, and right."
 
     count: int = option(50, "pairs of each size")
     seed: int = seed_option("seed of the pairs")
@@ -124,7 +109,7 @@ class Commutativity(TaskProbe):
         return operation.takes(2) and operation.commutes
 
     def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
-        """Two rows for operands as long as the longest in training, and two for twice that."""
+        """Return two rows for operands of the longest size in training, two for twice that size."""
         rows = list[Row]()
         for digits in in_and_beyond(task):
             sample = self.pairs(subject, task, digits)
@@ -155,19 +140,17 @@ class Commutativity(TaskProbe):
 @dataclass(frozen=True)
 class Patterns(TaskProbe):
     name: ClassVar[str] = "patterns"
-    summary: ClassVar[str] = "named problems, each telling in its own way"
+    summary: ClassVar[str] = "named problems, each a special case"
     scope: ClassVar[str] = "operations that name such problems"
     columns: ClassVar = ("operator", "pattern", "problem", "truth", "right", "answers")
-    shows: ClassVar = (
-        "What each member answers to each named problem: right, wrong, or not to be asked."
-    )
+    shows: ClassVar = "Each member's answer to each named problem: right, wrong, or no room for it."
 
     @classmethod
     def about(cls, task: Task) -> bool:
         return bool(operation_named(task.operator).patterns)
 
     def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
-        """Members write the answers themselves; problems without positions are left out."""
+        """Return a row for each named problem; problems without positions have no answers."""
         rows, values = list[Row](), list[list[float | None]]()
         patterns = {
             name: Problem(task.operator, operands)
@@ -187,22 +170,17 @@ class Patterns(TaskProbe):
                 row["answers"] = ["invalid" if a is None else answer_text(a) for a in answers]
             rows.append(row)
         words = {None: "no room", 1.0: "right", 0.0: "wrong"}
-        panel: Heat = {
-            "form": "heat",
-            "title": f"{task.operator}: answers",
-            "across": "member",
-            "down": "",
-            "columns": [str(member) for member in subject.members],
-            "rows": [f"{row['operator']} {row['pattern']}" for row in rows],
-            "values": values,
-            "texts": [[words[value] for value in row] for row in values],
-            "exact_match": True,
-        }
+        panel = heat(
+            f"{task.operator}: answers", "member", "",
+            [str(member) for member in subject.members],
+            [f"{row['operator']} {row['pattern']}" for row in rows],
+            values, [[words[value] for value in row] for row in values], exact_match=True,
+        )  # fmt: skip
         return TaskFinding(rows, [panel])
 
 
 class Chains(NamedTuple):
-    """How two digits begin a chain, and how they pass it on."""
+    """How a chain begins at two digits, and how two digits pass it on."""
 
     begins: Callable[[int, int], bool]
     passes: Callable[[int, int], bool]
@@ -214,7 +192,7 @@ CHAINS = {
     "+": Chains(lambda a, b: a + b > 9, lambda a, b: a + b == 9, whole=True),
     "-": Chains(lambda a, b: a < b, lambda a, b: a == b, whole=False),
 }
-"""By operator. A difference has the larger number first."""
+"""By operator; a difference has the larger number first."""
 
 LENGTHS = 12
 """Most lengths of chains at one size."""
@@ -222,7 +200,7 @@ LENGTHS = 12
 
 @dataclass(frozen=True)
 class CarryChains(TaskProbe):
-    """Random problems hardly ever have long chains, so problems are built around one."""
+    """Random problems rarely have long chains, so each problem is built around a chain."""
 
     name: ClassVar[str] = "carry-chains"
     summary: ClassVar[str] = "exact match by the longest chain of carries or borrows"
@@ -246,7 +224,7 @@ class CarryChains(TaskProbe):
         for digits in in_and_beyond(task):
             most = digits if CHAINS[task.operator].whole else digits - 1
             chains = np.linspace(0, most, min(LENGTHS, most + 1)).round().astype(int).tolist()
-            groups: list[Group] = [
+            groups: list[ProblemGroup] = [
                 (
                     {"operator": task.operator, "digits": digits, "chain": chain},
                     chained(task.operator, digits, chain, self.count, self.seed),
@@ -262,10 +240,10 @@ class CarryChains(TaskProbe):
 
 
 def chained(operator: str, digits: int, length: int, count: int, seed: int) -> list[Problem]:
-    """Return problems of so many digits whose longest chain has that length.
+    """Return problems of so many digits whose longest chain has the given length.
 
-    The chain stands at random. Below and above it are places that neither carry nor pass a carry
-    on: of a chain of 2 in sums of 4 digits, 1538+2421 has its 3+4 and 1+2 as such places.
+    The chain starts at a random place. All other places neither carry nor pass a carry on: around a
+    chain of 2 in sums of 4 digits, 1538+2421 has its 3+4 and 1+2 as such places.
     """
     rng = np.random.default_rng([seed, digits, length, *operator.encode()])
     chains, problems = CHAINS[operator], list[Problem]()
@@ -291,16 +269,16 @@ STEPS = (1, 2, 5, 10, 100)
 """Ends of the ranges beyond the limit, as multiples of it."""
 
 FIRST, SECOND = 8, 6
-"""With how many numbers, from 1 on, the limit stands as the first and as the second operand."""
+"""How many numbers, from 1 on, the limit meets as the first and as the second operand."""
 
 Pair = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class OperandRange(TaskProbe):
-    """Addition, or memory? Operands beyond a limit, where training had those below it.
+    """Exact match on operands beyond a limit, where training had smaller ones: addition, or memory?
 
-    Source: the operand-range probe of a calculator trained on two numbers below 50, and asked
+    Source: the operand-range probe of a calculator trained on two numbers below 50, evaluated on
     fourteen sums, 50+1 ... 50+8 and 1+50 ... 6+50.
     """
 
@@ -323,14 +301,17 @@ class OperandRange(TaskProbe):
         return operation.takes(2) and task.base == 10 and not operation.modulus
 
     def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
-        limits = (self.limit, self.limit) if self.limit else first_unknown(task)
+        # for each operand the first number that training did not have
+        highest = [task.values[1] + 1] * 2 if task.values else []
+        powers = highest or [10**digits for digits in task_sizes.widest(task)[:2]]
+        limits = (self.limit or powers[0], self.limit or powers[1])
         samples = {("below L", "none"): self.draw(task, limits, (0, 1), "none")}
         samples["at L", "one"] = at_limit(task, limits)
         for low, high in pairwise(STEPS):
             name = f"{'' if low == 1 else low}L to {high}L"
             for beyond in ("one", "both"):
                 samples[name, beyond] = self.draw(task, limits, (low, high), beyond)
-        groups: list[Group] = [
+        groups: list[ProblemGroup] = [
             ({"operator": task.operator, "range": name, "beyond": beyond}, sample)
             for (name, beyond), sample in samples.items()
         ]
@@ -371,19 +352,6 @@ class OperandRange(TaskProbe):
         return problems
 
 
-def first_unknown(task: Task) -> Pair:
-    """Return for each operand the first number that it did not have in training.
-
-    >>> from curta.config.task import Task
-    >>> first_unknown(Task("//", digits=(1, 6), second=(1, 3)))
-    (1000000, 1000)
-    """
-    if task.values:
-        return task.values[1] + 1, task.values[1] + 1
-    first, second = (10**digits for digits in task_sizes.widest(task)[:2])
-    return first, second
-
-
 def at_limit(task: Task, limits: Pair) -> list[Problem]:
     """Return each limit with the smallest numbers: as the first operand, then as the second."""
     pairs = [(limits[0], other) for other in range(1, FIRST + 1)]
@@ -391,8 +359,8 @@ def at_limit(task: Task, limits: Pair) -> list[Problem]:
     return answerable(task, pairs)
 
 
-def answerable(task: Task, pairs: Sequence[Pair]) -> list[Problem]:
-    """Return the problems of these operands that have an answer."""
+def answerable(task: Task, pairs: Iterable[Pair]) -> list[Problem]:
+    """Return the problems with these operands that have an answer."""
     refuse = task_sizes.operation(task).refuse
     return [Problem(task.operator, pair) for pair in pairs if refuse(pair) is None]
 
@@ -417,7 +385,7 @@ class Longer(TaskProbe):
         return not operation_named(task.operator).modulus
 
     def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
-        longest, groups = task_sizes.widest(task)[0], list[Group]()
+        longest, groups = task_sizes.widest(task)[0], list[ProblemGroup]()
         for digits in (*range(longest, 2 * longest + 1), 3 * longest):
             first, *others = in_proportion(task, digits)
             sample = subject.sample(task, self.count, self.seed, (first, *others))
@@ -431,7 +399,7 @@ class Longer(TaskProbe):
 
 
 def in_proportion(task: Task, digits: int) -> tuple[int, ...]:
-    """Return the digits of every operand when the first has so many, as in training.
+    """Return the digits of every operand in proportion to training, when the first has so many.
 
     >>> from curta.config.task import Task
     >>> in_proportion(Task("//", digits=(1, 6), second=(1, 3)), 12)
@@ -466,9 +434,7 @@ class Recurrences(TaskProbe):
         " longest digit count in training and at one and a half and two times that."
     )
 
-    most: int = option(
-        32, "greatest number of recurrences; those asked are 1, 2, 4, ...", most=LAYERS
-    )
+    most: int = option(32, "greatest number of recurrences; 1, 2, 4, ... are tried", most=LAYERS)
     count: int = option(100, "random problems of each digit count")
     seed: int = seed_option()
 

@@ -1,15 +1,15 @@
-"""What if the model had written another digit: which of its next tokens would change?
+"""Counterfactual digits: which later tokens change if the model had written another digit?
 
-In the text of each problem of a sample every digit that the model writes is replaced, one at
-a time, by another digit drawn at random; the rest of its token (role, carry, move) stays. All that
-follows stays as it was; the model predicts each of the later tokens before and after. A
-prediction is `changed` when its likeliest token is another one.
+In the text of each problem of a sample, every digit that the model writes is replaced, one at a
+time, by a random other digit; the other traits of its token (role, carry, move) and all later
+tokens stay. The model predicts each later token before and after. A prediction is `changed` if
+its likeliest token differs.
 
-For sums that are written as their digits alone, least significant first, a changed digit implies
-the next one. The digit s at a place, with the operands' digits a and b there, says which carry
-came in: c = s - a - b modulo 10, if that is 0 or 1. Then the next digit is that of the next place
-with the carry of a + b + c. So each digit is also replaced by the one which the other carry would
-have given; the next digit follows if it is the implied one.
+For sums that are written as digits alone, least significant first, a changed digit implies the
+next one. The digit s at a place where the operands have digits a and b implies the carry that came
+in: c = s - a - b modulo 10, if that is 0 or 1. Then the next digit is that of the next place with
+the carry of a + b + c. So each digit is also replaced by the digit that the other carry would give;
+the next digit follows if it is the implied one.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ IMPLIED = {
 """The cases in which the next digit is implied, and their descriptions."""
 
 
-class Change(NamedTuple):
-    """One token of a text replaced by another; `implied` follows, if the change implies it."""
+class TokenChange(NamedTuple):
+    """One token of a text replaced by another; `implied` is the next token that it implies."""
 
     problem: Problem
     slot: int
@@ -64,16 +64,16 @@ class Change(NamedTuple):
     implied: int = -1
 
     def text(self, layout: Layout) -> tuple[list[int], int]:
-        """Return the changed text, and how many of its tokens are the prompt's."""
+        """Return the changed text, and the number of tokens in its prompt."""
         tokens, prompt = layout.tokens_of(self.problem)
         return [*tokens[: self.slot], self.token, *tokens[self.slot + 1 :]], prompt
 
 
 class Effects(NamedTuple):
-    """For each change and each token of its text whether its prediction changes.
+    """For each change, and each token of its text, whether the prediction changes.
 
-    `moved` is how many tokens later than the changed one it stands, `places` how many places
-    further on the layout's first axis; `counts` and `placed` say where there is such a distance.
+    `moved` is the distance from the changed token in tokens, `places` the distance along the
+    layout's first axis; `counts` and `placed` say where these distances are defined.
     """
 
     changed: Bool[np.ndarray, "members changes time"]
@@ -99,6 +99,7 @@ class Counterfactual(TaskProbe):
     seed: int = seed_option("seed of the problems and of the digits")
 
     def examine(self, subject: Subject) -> Finding:
+        """Return the finding; UserError if no written token follows a written digit."""
         finding = super().examine(subject)
         if not finding.rows:
             raise UserError(
@@ -117,16 +118,16 @@ class Counterfactual(TaskProbe):
             rows.append(row | summary_statistics(cases.mean(axis=1)))
 
         sample, rng = subject.sample(task, self.count, self.seed), Random(self.seed)
-        changes = [change for p in sample for change in at_random(p, layout, rng)]
+        changes = [change for p in sample for change in random_changes(p, layout, rng)]
         if changes:
-            seen = effects(subject.question(sample), changes)
+            outcome = effects(subject.question(sample), changes)
             title = f"{task.operator}: predictions that change"
             for effect, distances, counts in (
-                ("tokens", seen.moved, seen.counts), (axis, seen.places, seen.placed)
+                ("tokens", outcome.moved, outcome.counts), (axis, outcome.places, outcome.placed)
             ):  # fmt: skip
                 before = len(rows)
                 for distance in range(-FARTHEST, FARTHEST + 1):
-                    cases = seen.changed[:, counts & (distances == distance)]
+                    cases = outcome.changed[:, counts & (distances == distance)]
                     if cases.size:
                         add(effect, distance, cases)
                 if mine := rows[before:]:
@@ -136,8 +137,8 @@ class Counterfactual(TaskProbe):
         if task.operator == "+" and task.base == 10:
             # sums of nines beside random ones: there the carries matter
             sample += subject.sample(task, self.count, self.seed, slice_name="carry")
-            changes = [change for problem in sample for change in other_carry(problem, layout)]
-            by_case = followed(subject.question(sample), changes) if changes else {}
+            changes = [change for problem in sample for change in carry_changes(problem, layout)]
+            by_case = implied_next(subject.question(sample), changes) if changes else {}
             for name, cases in by_case.items():
                 if cases.size:
                     add("implied", name, cases)
@@ -150,17 +151,17 @@ class Counterfactual(TaskProbe):
         return TaskFinding(rows, panels, tuple(notes))
 
 
-def at_random(problem: Problem, layout: Layout, rng: Random) -> Iterator[Change]:
+def random_changes(problem: Problem, layout: Layout, rng: Random) -> Iterator[TokenChange]:
     """Yield every digit that the model writes, replaced by another one."""
     tokens, prompt = layout.tokens_of(problem)
     for slot, token in enumerate(tokens[prompt:], prompt):
         # tokens that are the same but for their digit; none for a sign
         alike = [layout.with_value(token, value) for value in range(len(layout.digits))]
         if others := [other for other in alike if other is not None and other != token]:
-            yield Change(problem, slot, rng.choice(others))
+            yield TokenChange(problem, slot, rng.choice(others))
 
 
-def other_carry(problem: Problem, layout: Layout) -> Iterator[Change]:
+def carry_changes(problem: Problem, layout: Layout) -> Iterator[TokenChange]:
     """Yield every digit of a sum but the highest, as the other carry would have it.
 
     Nothing, unless the layout writes the sum's digits alone, least significant first.
@@ -180,18 +181,18 @@ def other_carry(problem: Problem, layout: Layout) -> Iterator[Change]:
         token = layout.with_value(tokens[slot], digit)
         follows = layout.with_value(tokens[slot + 1], implied)
         if token is not None and follows is not None:
-            yield Change(problem, slot, token, follows)
+            yield TokenChange(problem, slot, token, follows)
 
 
-def effects(question: Question, changes: Sequence[Change]) -> Effects:
-    """Return what each change does to the tokens after it."""
-    layout, written = question.layout, question.written
-    row = {problem: number for number, problem in enumerate(question.problems)}
-    mine = np.array([row[change.problem] for change in changes])
+def effects(question: Question, changes: Sequence[TokenChange]) -> Effects:
+    """Return the effect of each change on the tokens after it."""
+    layout, true_texts = question.layout, question.true_texts
+    row_of = {problem: number for number, problem in enumerate(question.problems)}
+    rows = np.array([row_of[change.problem] for change in changes])
     slots = np.array([change.slot for change in changes])
-    lengths = np.array([len(tokens) for tokens, _ in written])[mine, None]
-    texts = question.texts(written)
-    before = question.likeliest(texts)[:, mine]
+    lengths = np.array([len(tokens) for tokens, _ in true_texts])[rows, None]
+    texts = question.texts(true_texts)
+    before = question.likeliest(texts)[:, rows]
     after = question.likeliest(question.texts([change.text(layout) for change in changes]))
     token = np.arange(1, question.bounds.total)  # after token i - 1 the model predicts token i
     moved = token - slots[:, None]
@@ -203,13 +204,13 @@ def effects(question: Question, changes: Sequence[Change]) -> Effects:
         (before != after)[..., :-1],
         moved,
         counts,
-        places[mine, 1:] - places[mine, slots][:, None],
-        counts & placed[mine, 1:],
+        places[rows, 1:] - places[rows, slots][:, None],
+        counts & placed[rows, 1:],
     )
 
 
-def followed(
-    question: Question, changes: Sequence[Change]
+def implied_next(
+    question: Question, changes: Sequence[TokenChange]
 ) -> dict[str, Bool[np.ndarray, "members changes"]]:
     """Return for each of the cases `IMPLIED` whether the next token is the implied one.
 
@@ -223,7 +224,7 @@ def followed(
     changed = question.texts([change.text(layout) for change in changes])
     at_slot = np.arange(len(changes)), slots
     after, before = (
-        question.likeliest(given)[:, *at_slot] for given in (changed, question.texts(texts))
+        question.likeliest(batch)[:, *at_slot] for batch in (changed, question.texts(texts))
     )
     other = implied != true
     follows = after == implied

@@ -1,7 +1,7 @@
-"""The proof that a member adds every two numbers of ten digits, or a sum that it gets wrong.
+"""A proof that a member adds every two numbers of ten digits, or a sum that it gets wrong.
 
-Nothing is drawn at random: `evaluation/adder_proof.py` says how all 10^20 pairs are covered, and
-for which models.
+Nothing is sampled: `evaluation/adder_proof.py` explains how all 10^20 pairs are covered, and for
+which models.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ class EverySum(Probe):
         return None if fits else "other texts, or attention that depends on digits"
 
     def examine(self, subject: Subject) -> Finding:
-        """Return a row for each member; UserError for a model that the proof does not know.
+        """Return a row for each member; UserError for a model that the proof does not support.
 
-        `problem` is a wrong one, or the one in most doubt where the grade is open; `written` is
-        the member's answer.
+        `problem` is a wrong one, or the most doubtful one where the grade is open; `written` is the
+        member's answer.
         """
         from curta.evaluation.adder_proof import every_sum
 

@@ -1,21 +1,21 @@
-"""Which waves residues' vectors, neurons and logits are made of: modular addition by rotations.
+"""Fourier analysis of modular addition: the frequencies in embeddings, neurons and logits.
 
-A function of the residues 0 to p - 1 is a sum of a constant and of the cosine and the sine of each
-frequency k = 1, 2, ... up to p / 2: cos(2 pi k a / p) and sin(2 pi k a / p). A model that turns by
-an angle for each operand needs few of them. The probe reports the share of each frequency,
+A function of the residues 0 to p - 1 is a sum of a constant and, for each frequency k = 1, 2, ...
+up to p / 2, of cos(2 pi k a / p) and sin(2 pi k a / p). A model that rotates by an angle for each
+operand needs few frequencies. The probe reports the share of each frequency
 
-of the embedding   in the squared norm of the residues' vectors less their mean, at the first and at
-                   the last moment that is kept: in the run's history, else in its checkpoints
-of the logits      in their variance over all problems. It counts what depends on both operands, or
-                   one, by waves of frequency k alone; waves of two frequencies have the rest, so
-                   these shares need not add up to 1
-of the neurons     of each MLP, where the answer is predicted: the share of them that have at least
-                   85 % of their variance over all problems in waves of frequency k alone
+in the embedding   of the squared norm of the residues' vectors less their mean, at the first and
+                   last recorded step: of the run's history, else of its checkpoints
+in the logits      of their variance over all problems. A frequency counts what depends on one or
+                   both operands with frequency k alone; terms of two different frequencies have
+                   the remainder, so these shares need not add up to 1
+in the neurons     of each MLP where the answer is predicted: the share of neurons with at least
+                   85 % of their variance over all problems in frequency k alone
 
-A constant that is added to all logits of a problem changes no probability, so it is removed.
+A constant added to all logits of a problem changes no probability, so it is removed.
 Source: Nanda et al., Progress measures for grokking via mechanistic interpretability, arXiv
-2301.05217. There a neuron is fitted by products of two waves of one frequency, which have waves of
-twice that frequency among them; here these belong to none.
+2301.05217. There, neurons are fitted by products of two waves of one frequency, which contain
+waves of twice that frequency; here, these belong to no frequency.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from curta.probes.subject import Subject
 
 ENOUGH = 0.85
-"""Share of a neuron's variance that makes it one of a single frequency, as in the source."""
+"""Share of a neuron's variance that assigns it to one frequency, as in the source."""
 
 TOGETHER = 1024
 """Problems whose values are held at all positions at once."""
@@ -53,9 +53,9 @@ FrequencyShares = Float[np.ndarray, " frequencies"]
 
 
 class Waves(NamedTuple):
-    """Of each frequency from 1 on, the norms of its cosine and of its sine, and its share.
+    """For each frequency from 1 on: the norms of its cosine and sine, and its share.
 
-    Of logits, which are waves of two operands, there is the share alone.
+    Logits, which depend on two operands, and neurons have only the share.
     """
 
     cos: FrequencyShares | None
@@ -64,7 +64,7 @@ class Waves(NamedTuple):
 
 
 class Spectrum(NamedTuple):
-    """The waves of each member in one thing, at a step."""
+    """The waves of each member in one part of the model, at a step."""
 
     of: str
     step: int
@@ -77,7 +77,7 @@ class Fourier(Probe):
     summary: ClassVar[str] = "the frequencies of the vectors of residues, of neurons and logits"
     scope: ClassVar[str] = "sums and differences modulo a number"
 
-    top: int = option(5, "how many of the largest frequencies are told")
+    top: int = option(5, "how many of the largest frequencies are reported")
 
     @classmethod
     def about(cls, task: Task) -> bool:
@@ -86,7 +86,7 @@ class Fourier(Probe):
 
     def examine(self, subject: Subject) -> Finding:
         steps, tables = subject.vectors(subject.layout.digits)
-        over_training = [[of_vectors(one) for one in table] for table in tables]
+        over_training = [[of_vectors(vectors) for vectors in table] for table in tables]
         spectra = [Spectrum("embedding", steps[n], over_training[n]) for n in (0, -1)]
         for task in subject.tasks:
             spectra += of_problems(subject, task)
@@ -127,7 +127,7 @@ class Fourier(Probe):
         return Finding(COLUMNS, rows, {"shows": shows, "panels": panels}, notes)
 
     def _over_training(self, steps: Sequence[int], over_training: list[list[Waves]]) -> Panel:
-        """Each member's share of the largest frequencies, by step."""
+        """Return each member's share of the largest frequencies, by step."""
         curves: list[list[float | None]] = [
             [round(float(np.sort(waves.share)[-self.top :].sum()), 6) for waves in member]
             for member in zip(*over_training, strict=True)
@@ -143,7 +143,7 @@ class Fourier(Probe):
 
 
 def of_vectors(table: Float[np.ndarray, "residues width"]) -> Waves:
-    """Return the waves of a vector for each residue; shares are of the squared norm less the mean.
+    """Return the waves of one vector per residue; shares are of the squared norm less the mean.
 
     The vectors 3, 0, -3, 0 are three times a cosine of one turn in four.
 
@@ -163,7 +163,7 @@ def of_vectors(table: Float[np.ndarray, "residues width"]) -> Waves:
 def of_logits(logits: Float[np.ndarray, "residues residues answers"]) -> FrequencyShares:
     """Return the share of each frequency in the variance of logits, by both operands.
 
-    Where they are cos(2 pi 3 (a + b - c) / p), for an answer c, it is 1 for frequency 3.
+    For logits cos(2 pi 3 (a + b - c) / p) of an answer c, it is 1 for frequency 3.
     """
     alone, whole = power(logits - logits.mean(axis=-1, keepdims=True))
     return alone.sum(axis=1) / max(whole.sum(), TINY)
@@ -172,7 +172,7 @@ def of_logits(logits: Float[np.ndarray, "residues residues answers"]) -> Frequen
 def of_neurons(inner: Float[np.ndarray, "residues residues neurons"]) -> FrequencyShares:
     """Return the share of neurons that have enough of their variance in each frequency.
 
-    Of two neurons cos(2 pi 3 (a + b) / p) and cos(2 pi 3 a / p) + cos(2 pi 4 b / p), one of
+    For two neurons cos(2 pi 3 (a + b) / p) and cos(2 pi 3 a / p) + cos(2 pi 4 b / p), one of
     frequency 3 and one of none, it is 0.5 for frequency 3.
     """
     alone, whole = power(inner)
@@ -183,7 +183,7 @@ def of_neurons(inner: Float[np.ndarray, "residues residues neurons"]) -> Frequen
 def power(
     values: Float[np.ndarray, "residues residues each"],
 ) -> tuple[Float[np.ndarray, "frequencies each"], Float[np.ndarray, " each"]]:
-    """Return the squares of functions of two residues in waves of one frequency, and in all."""
+    """Return the squared norm of functions of two residues, by single frequency and in total."""
     spectrum = np.abs(np.fft.fft2(values, axes=(0, 1))) ** 2
     spectrum[0, 0] = 0.0
     residues = np.arange(len(spectrum))
@@ -207,8 +207,8 @@ def of_problems(subject: Subject, task: Task) -> list[Spectrum]:
 
     def spectrum(name: str, site: str) -> Spectrum:
         shares = of_logits if site == "logits" else of_neurons
-        by_member = [shares(one.reshape(count, count, -1)) for one in values[site]]
-        return Spectrum(name, subject.run.step, [Waves(None, None, one) for one in by_member])
+        by_member = [shares(member.reshape(count, count, -1)) for member in values[site]]
+        return Spectrum(name, subject.run.step, [Waves(None, None, s) for s in by_member])
 
     values["logits"] = values["logits"][..., subject.layout.digits]
     spectra = [spectrum(part_name(site), site) for site in inner]
@@ -219,9 +219,9 @@ def before_answers(
     question: Question, sites: Sequence[str]
 ) -> dict[str, Float[np.ndarray, "members problems each"]]:
     """Return the values of sites where answers are predicted: a decoder's at the prompt's end."""
-    (last,), parts = set(question.digits.query.tolist()), list[dict[str, np.ndarray]]()
+    (last,), pieces = set(question.digits.query.tolist()), list[dict[str, np.ndarray]]()
     for start in range(0, len(question.problems), TOGETHER):
         rows = np.arange(start, min(start + TOGETHER, len(question.problems)))
         values = question.values(question.whole.rows(rows), sites)
-        parts.append({site: values[site][:, :, last].astype(np.float64) for site in sites})
-    return {site: np.concatenate([part[site] for part in parts], axis=1) for site in sites}
+        pieces.append({site: values[site][:, :, last].astype(np.float64) for site in sites})
+    return {site: np.concatenate([piece[site] for piece in pieces], axis=1) for site in sites}

@@ -1,18 +1,18 @@
-"""Where the carry can be read off: linear probes of the state, with a control task.
+"""Linear probes of the carry, with a control task.
 
 Where a model predicts a digit of a sum, the digits below decide the carry into that digit. A
-logistic regression reads it from the state at that position, one for each state, digit and
-member; likewise the borrow of a difference, the larger number first. It is fitted on half of the
-problems and evaluated on the others.
+logistic regression reads the carry from the state at that position, one for each state, digit and
+member; for a difference, with the larger number first, it reads the borrow. It is fitted on half
+of the problems and evaluated on the other half.
 
-What a probe reads may have been learned by the probe. So another function of the same three
-inputs, the two digits below and the carry into them, is drawn at random and read in the same
-way: the control. Accuracy less that of the control is selectivity. Some of the carry can be read
-off the digit before: in a sum of random digits, that digit alone says it in three of four cases.
+A probe may learn what it reads by itself. As a control, a random function of the same three inputs,
+the two digits below and the carry into them, is read in the same way. Selectivity is the accuracy
+less that of the control. Part of the carry is visible in the digit before: in a sum of random
+digits, that digit alone determines it in three of four cases.
 
 Sources: Alain and Bengio, arXiv 1610.01644; Hewitt and Liang, arXiv 1909.03368, where a control
-task gives each word a random label. Here a token is one of few, and states know it, so that any
-such labels could be read.
+task gives each word a random label. Here there are few tokens and states contain them, so any such
+label could be read.
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ if TYPE_CHECKING:
     from curta.problems.problem import Problem
 
 CONTROLS = 5
-"""Control tasks, whose accuracy is averaged: one alone depends on the draw."""
+"""Control tasks, whose accuracies are averaged, since that of one depends on the draw."""
 
 TOGETHER = 128
 """Problems whose states are held at all positions at once."""
 
 PENALTY = 1.0
-"""Half of it times the squared weights is added to the loss: C = 1 in scikit-learn's words."""
+"""Half of it times the squared weights is added to the loss: C = 1 in scikit-learn's terms."""
 
 STEPS = 50
-"""Of Newton's method: three to ten are enough, so these are never reached."""
+"""Most steps of Newton's method; three to ten are enough."""
 
 CLOSE = 1e-6
 """Largest slope, per example, at which the weights are final."""
@@ -75,7 +75,7 @@ class Linear(TaskProbe):
     )  # fmt: skip
     shows: ClassVar = (
         "The carry into each digit, read by a linear probe from the state where the digit is"
-        " asked for: accuracy on other problems, and accuracy less that of the control task."
+        " predicted: accuracy on other problems, and accuracy less that of the control task."
         " Median of the members."
     )
 
@@ -99,7 +99,7 @@ class Linear(TaskProbe):
         return finding._replace(notes=notes)
 
     def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
-        """A row for each state and each digit that a carry may go into."""
+        """Return a row for each state and each digit that a carry may enter."""
         from curta.probes.inside.question import STATES, part_name
 
         sample = self.sample(subject, task)
@@ -120,7 +120,7 @@ class Linear(TaskProbe):
         return TaskFinding(rows, panels)
 
     def sample(self, subject: Subject, task: Task) -> list[Problem]:
-        """Return different problems of two operands, of the greatest size in training."""
+        """Return distinct problems of two operands of the greatest size in training."""
         size = task_sizes.widest(task)[:2]
         return list(dict.fromkeys(subject.sample(task, self.count, self.seed, size)))
 
@@ -130,8 +130,8 @@ class Linear(TaskProbe):
         question: Question,
         places: Int[np.ndarray, " digits"],
         base: int,
-    ) -> Iterator[Reading]:
-        """Yield what is to be read at each digit position; nothing that is always the same."""
+    ) -> Iterator[CarryReading]:
+        """Yield the labels to read at each digit position, except where they never vary."""
         problem = question.digits.problem
         for place in range(1, int(places.max(initial=0)) + 1):
             mine = np.flatnonzero(places == place)
@@ -143,21 +143,21 @@ class Linear(TaskProbe):
                 rng = np.random.default_rng([self.seed, place])
                 controls = rng.random((CONTROLS, base, base, 2)) < share
                 labels = np.stack([carry == 1, *controls[:, *below.T]])
-                yield Reading(place, mine, fit, labels)
+                yield CarryReading(place, mine, fit, labels)
 
 
-class Reading(NamedTuple):
-    """What is read at one digit position: the carry first, then the control tasks."""
+class CarryReading(NamedTuple):
+    """The labels to read at one digit position: the carry first, then the control tasks."""
 
     place: int
     digits: Int[np.ndarray, " examples"]
-    """Which of all digits these are."""
+    """The indices of these digits among all digits."""
     fit: Bool[np.ndarray, " examples"]
     labels: Bool[np.ndarray, "tasks examples"]
 
     def row(self, states: Float[np.ndarray, "members digits width"]) -> Row:
-        """Return the accuracies on what was not fitted."""
-        table = np.array([self.accuracies(own) for own in states[:, self.digits]])
+        """Return the accuracies on problems that were not fitted."""
+        table = np.array([self.accuracies(member) for member in states[:, self.digits]])
         carry, control = table[:, 0], table[:, 1:].mean(axis=1)
         share = float(self.labels[0, ~self.fit].mean())
         return {
@@ -173,16 +173,16 @@ class Reading(NamedTuple):
         """Return a member's accuracy in each task."""
         features = standardised(states, self.fit)
         return [
-            float(((features[~self.fit] @ weights > 0) == own[~self.fit]).mean())
-            for own in self.labels
-            for weights in [fit_weights(features[self.fit], own[self.fit])]
+            float(((features[~self.fit] @ weights > 0) == task_labels[~self.fit]).mean())
+            for task_labels in self.labels
+            for weights in [fit_weights(features[self.fit], task_labels[self.fit])]
         ]
 
 
 def standardised(
     states: Float[np.ndarray, "examples width"], fit: Labels
 ) -> Float[np.ndarray, "examples width+1"]:
-    """Return features of mean 0 and deviation 1 over the fitted examples, and a last one of ones.
+    """Return features of mean 0 and deviation 1 over the fitted examples, and a feature of ones.
 
     Features that never vary become 0. [1, 3] and [5, 5] over two examples:
 
@@ -228,7 +228,7 @@ def fit_weights(features: Features, labels: Labels) -> Weights:
 
 
 def carry_into(problem: Problem, place: int, base: int) -> int:
-    """Return the carry, or the borrow, into a digit position, by Python's ints; 0 is the lowest.
+    """Return the carry, or the borrow, into a digit position; 0 is the lowest position.
 
     >>> from curta.problems.problem import Problem
     >>> [carry_into(Problem("+", (957, 68)), place, 10) for place in range(4)]
@@ -244,9 +244,9 @@ def carry_into(problem: Problem, place: int, base: int) -> int:
 
 
 def inputs(problem: Problem, place: int, base: int) -> tuple[int, int, int]:
-    """Return what decides the carry out of a digit position: its two digits, the carry into it.
+    """Return what decides the carry out of a digit position: its two digits, and the carry into it.
 
-    Of a difference the borrow; the digit of the larger number stands first.
+    For a difference, the borrow; the digit of the larger number comes first.
 
     >>> from curta.problems.problem import Problem
     >>> inputs(Problem("+", (957, 68)), 1, 10), inputs(Problem("-", (68, 957)), 1, 10)
@@ -282,11 +282,11 @@ def states_at(
     question: Question, sites: Sequence[str]
 ) -> Mapping[str, Float[np.ndarray, "members digits width"]]:
     """Return the values of sites where digits are predicted, a few problems at a time."""
-    parts: dict[str, list[np.ndarray]] = {site: [] for site in sites}
+    pieces: dict[str, list[np.ndarray]] = {site: [] for site in sites}
     for start in range(0, len(question.problems), TOGETHER):
         rows = np.arange(start, min(start + TOGETHER, len(question.problems)))
         values = question.values(question.whole.rows(rows), sites)
         digits = question.digits.of_problems(start, len(rows))
         for site in sites:
-            parts[site].append(digits.at(values[site]))
-    return {site: np.concatenate(values, axis=1) for site, values in parts.items()}
+            pieces[site].append(digits.at(values[site]))
+    return {site: np.concatenate(values, axis=1) for site, values in pieces.items()}

@@ -26,7 +26,7 @@ from curta.probes.base import (
     seed_option,
     summary_statistics,
 )
-from curta.probes.pictures import Panel, by_digit
+from curta.probes.pictures import Panel, by_digit, heat
 
 if TYPE_CHECKING:
     from curta.config.recipe import Recipe
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Top(Probe):
-    """The likeliest tokens at every position of one problem, and how sure the model is.
+    """The likeliest tokens at every position of one problem, and their probabilities.
 
-    The true text is given up to each position (teacher forcing), so that a mistake at one of them
-    does not spoil those that follow. An encoder reads the problem and predicts at all its
-    positions; its answer stands on the first of them.
+    The text before each position is the true one (teacher forcing), so one mistake does not spoil
+    later positions. An encoder reads the problem and predicts at all its positions; its answer
+    stands at the first of them.
 
     Rows: member, index, the true token there, whether it is scored, entropy, and the likeliest
-    tokens. The index is that of the predicted token; an encoder's, that of the position.
+    tokens. The index is that of the predicted token; for an encoder, that of the position.
     """
 
     name: ClassVar[str] = "top-k"
@@ -56,45 +56,44 @@ class Top(Probe):
     def examine(self, subject: Subject) -> Finding:
         problem, characters = subject.problem(self.problem), subject.layout.characters
         question = subject.question([problem])
-        tokens, prompt = question.written[0]
+        tokens, prompt = question.true_texts[0]
         line = [characters[token] for token in tokens]
         first, true, scored = predicted(line, prompt, question.config.causal)
         logits = question.values(question.whole, ["logits"])["logits"][:, 0, : len(true)]
         rows, ranks = list[Row](), range(1, self.k + 1)
         chances = softmax(np.float64(logits), axis=-1)  # small ones are shown too
         for member, table in zip(subject.members, chances, strict=True):
-            for index, own in enumerate(table, first):
-                positive = own[own > 0]
+            for index, probabilities in enumerate(table, first):
+                positive = probabilities[probabilities > 0]
                 row: Row = {"member": member, "index": index, "true": true[index - first]}
                 row["scored"] = index in scored
                 row["entropy"] = abs(float(-(positive * np.log2(positive)).sum()))
-                best = np.argsort(-own, kind="stable")[: self.k].tolist()
+                best = np.argsort(-probabilities, kind="stable")[: self.k].tolist()
                 best += [None] * (self.k - len(best))
                 for rank, token in enumerate(best, 1):
                     row[f"top {rank}"] = None if token is None else characters[token]
-                    row[f"p {rank}"] = None if token is None else float(own[token])
+                    row[f"p {rank}"] = None if token is None else float(probabilities[token])
                 rows.append(row)
 
-        whole, asked = "".join(line), "".join(line[:prompt])
+        whole, prompt_text = "".join(line), "".join(line[:prompt])
         panels = list[Panel]()
         for member in subject.members:
             mine = [row for row in rows if row["member"] == member and row["scored"]]
-            panels.append({
-                "form": "heat",
-                "title": f"{problem}, member {member}",
-                "across": f"what stands in the text, after {asked}",
-                "down": "rank",
-                "columns": [row["true"] for row in mine],
-                "rows": [str(rank) for rank in ranks],
-                "values": [[row[f"p {rank}"] for row in mine] for rank in ranks],
-                "texts": [[row[f"top {rank}"] or "" for row in mine] for rank in ranks],
-            })  # fmt: skip
-        given = "the true text before it" if question.config.causal else f"{asked} alone"
+            panels.append(heat(
+                f"{problem}, member {member}",
+                f"what stands in the text, after {prompt_text}",
+                "rank",
+                [row["true"] for row in mine],
+                [str(rank) for rank in ranks],
+                [[row[f"p {rank}"] for row in mine] for rank in ranks],
+                [[row[f"top {rank}"] or "" for row in mine] for rank in ranks],
+            ))  # fmt: skip
+        context = "the true text before it" if question.config.causal else f"{prompt_text} alone"
         shows = (
-            f"The {self.k} likeliest tokens at each position of {whole}, given {given}."
-            " Shown are those that the model is asked for."
+            f"The {self.k} likeliest tokens at each position of {whole}, given {context}."
+            " Only positions that the model must predict are shown."
         )
-        names = [f"{what} {rank}" for rank in ranks for what in ("top", "p")]
+        names = [f"{quantity} {rank}" for rank in ranks for quantity in ("top", "p")]
         columns = ("member", "index", "true", "scored", "entropy", *names)
         note = f"Problem {problem}, written {whole}; entropy in bits."
         return Finding(columns, rows, {"shows": shows, "panels": panels}, (note,))
@@ -118,9 +117,9 @@ def predicted(line: Sequence[str], prompt: int, causal: bool) -> tuple[int, list
 class LogitLens(TaskProbe):
     """What a model would write if it ended early.
 
-    The embedding, and the states amid and after each layer, of each recurrence, go through the
-    last norm and the head, each as if it were the last, where each digit of the answer is
-    predicted. Source: nostalgebraist, "interpreting GPT: the logit lens", 2020.
+    The embedding, and the states in the middle of and after each layer of each recurrence, go
+    through the last norm and the head as if they were the last state, where each digit of the
+    answer is predicted. Source: nostalgebraist, "interpreting GPT: the logit lens", 2020.
     """
 
     name: ClassVar[str] = "logit-lens"
@@ -135,7 +134,7 @@ class LogitLens(TaskProbe):
     seed: int = seed_option()
 
     def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
-        """A row for each state and digit; `p` is the mean probability of the right one."""
+        """Return a row for each state and digit; `p` is the mean probability of the right digit."""
         from curta.probes.inside.question import STATES, part_name
 
         question = subject.question(subject.sample(task, self.count, self.seed))
@@ -163,10 +162,10 @@ BIASES = "biases"
 class DirectLogits(TaskProbe):
     """What each part adds to the right digit's logit: direct logit attribution.
 
-    The last state is a sum: the embedding, and what each head and each MLP has added, in every
-    recurrence. The head is linear, and so is the last norm once its divisor is held fixed. So the
-    right token's logit, less the mean of all tokens', is a sum of what each part adds, and of
-    biases. Source: Elhage et al., "A Mathematical Framework for Transformer Circuits", 2021.
+    The last state is a sum of the embedding and of what each head and each MLP has added, in every
+    recurrence. The head is linear, and so is the last norm with its divisor held fixed. So the
+    right token's logit, less the mean over all tokens, is a sum of one term per part and of biases.
+    Source: Elhage et al., "A Mathematical Framework for Transformer Circuits", 2021.
     """
 
     name: ClassVar[str] = "direct-logits"
@@ -191,7 +190,7 @@ class DirectLogits(TaskProbe):
         return None
 
     def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
-        """A row for each part and digit; of a digit they add up to its whole centred logit."""
+        """Return a row for each part and digit; the rows of a digit add up to its centred logit."""
         question = subject.question(subject.sample(task, self.count, self.seed))
         digits, rows = question.digits, list[Row]()
         for part, added in contributions(question).items():
@@ -199,17 +198,17 @@ class DirectLogits(TaskProbe):
                 row: Row = {"operator": task.operator, "part": part, "digit": number}
                 rows.append(row | {"asked": count} | summary_statistics(mean.tolist()))
         panel = by_digit(f"{task.operator}: added to the right logit", "part", rows)
-        parts, numbers = dict.fromkeys(row["part"] for row in rows), len(panel["columns"])
-        logits = np.array([row["median"] for row in rows]).reshape(len(parts), numbers)
+        part_names, numbers = dict.fromkeys(row["part"] for row in rows), len(panel["columns"])
+        logits = np.array([row["median"] for row in rows]).reshape(len(part_names), numbers)
         panel["values"] = (np.maximum(logits, 0) / max(logits.max(initial=0.0), 1e-9)).tolist()
         panel["texts"] = [[f"{value:+.1f}" for value in row] for row in logits.tolist()]
         return TaskFinding(rows, [panel])
 
 
 def contributions(question: Question) -> dict[str, Float[np.ndarray, "members digits"]]:
-    """Return what each part adds to the right token's logit, less the mean of all tokens' logits.
+    """Return what each part adds to the right token's logit, less the mean over all tokens.
 
-    `biases`, where a model has any, is the rest: of attention's output, the last norm, the head.
+    `biases`, where a model has any, is the remainder: of attention's output, last norm and head.
     """
     from curta.probes.inside.question import part_name
 
@@ -221,7 +220,7 @@ def contributions(question: Question) -> dict[str, Float[np.ndarray, "members di
     identity = zeros + np.eye(config.width, dtype=np.float32)
     head = question.read_states(identity, False) - question.read_states(zeros, False)
     head = head - head.mean(axis=-1, keepdims=True)  # members, width, vocabulary
-    of_right = np.stack([own[:, digits.token].T for own in head])  # members, digits, width
+    of_right = np.stack([member[:, digits.token].T for member in head])  # members, digits, width
 
     normed = config.final_norm and config.norm != "none"
     state, centre = digits.at(values[end]), config.norm != "rms"

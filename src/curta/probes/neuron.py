@@ -1,11 +1,11 @@
-"""What one neuron of an MLP tells apart: its activation in every window that can occur.
+"""One neuron of an MLP: its activation in every window that can occur.
 
-A model under a window is a function of finitely many windows, and so is each of its neurons. Its
-activation is given for all windows of one role, as a table by two cells of the window, in two
-parts where the digit to be written is their sum, or one more: without a carry, and with one. What
-explains it is given as shares of its variance over these windows, each of which counts once.
+A model under a window is a function of finitely many windows, and so is each of its neurons. The
+activation is shown for all windows of one role, as a table by two cells of the window. Where the
+digit to write is their sum, or one more, the table has two parts: without a carry, and with one.
+Explanations are shares of the variance over these windows, each window counting once.
 
-Without a number, it is the neuron whose loss is greatest when it is set to zero.
+Without a number, the neuron is the one whose removal (setting it to zero) costs the most loss.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from curta.config.positions import Window
 from curta.probes.base import Finding, Probe, Row, option
 from curta.probes.inside.factors import (
     Codes,
-    Factor,
     NeuronValues,
+    WindowFactor,
     additive,
     carried,
     cell_factors,
@@ -34,32 +34,32 @@ from curta.probes.inside.factors import (
     table_of_means,
     together,
 )
-from curta.probes.pictures import Heat, Panel
+from curta.probes.pictures import Heat, Panel, heat
 
 if TYPE_CHECKING:
     from curta.config.recipe import Recipe
     from curta.evaluation.scoring import Models
     from curta.layouts.program import ProgramLayout
     from curta.model.transformer import Transformer
-    from curta.probes.inside.windows import Rows, Targets
+    from curta.probes.inside.windows import WindowRows, WindowTargets
     from curta.probes.subject import Subject
 
 TEXTS = 20
-"""Most columns of a table whose cells have their numbers written in."""
+"""Most columns of a table whose cells show their numbers."""
 
 COLUMNS = ("member", "layer", "neuron", "explained by", "values", "share", "additive")
 
 
-class RoleWindows(NamedTuple):
-    """All windows of one role, the right token after them, and the cells in which they differ."""
+class NeuronWindows(NamedTuple):
+    """All windows of one role, the right token after each, and the cells in which they differ."""
 
     role: str
-    rows: Rows
-    targets: Targets
-    cells: list[Factor]
-    following: Factor
+    rows: WindowRows
+    targets: WindowTargets
+    cells: list[WindowFactor]
+    following: WindowFactor
     """By the next token; signs count as the digit 0."""
-    written: Codes
+    next_digits: Codes
     """The digit of the next token."""
 
 
@@ -87,9 +87,9 @@ class Neuron(Probe):
         return self.examine_windows(subject.models, subject.members, *all_windows(subject.run))
 
     def examine_windows(
-        self, models: Models, members: Sequence[int], rows: Rows, targets: Targets
+        self, models: Models, members: Sequence[int], rows: WindowRows, targets: WindowTargets
     ) -> Finding:
-        """Return what it finds in these members over these windows."""
+        """Return the finding for these members over these windows."""
         from curta.probes.inside.windows import responses
 
         layout: Any = models.layout
@@ -100,17 +100,17 @@ class Neuron(Probe):
             layer, neuron, losses = self.costliest(model, windows)
             values = responses(model, layer, neuron, windows.rows, windows.targets)
             x, y, carry = self.axes(values, windows)
-            found = explanations(values, windows, x, y, carry)
+            shares = explanations(values, windows, x, y, carry)
             head: Row = {"member": member, "layer": layer, "neuron": neuron}
-            table += [head | row for row in found]
+            table += [head | row for row in shares]
 
             note = (
                 f"member {member}: layer {layer}, neuron {neuron};"
                 f" loss {losses[0]:.4f}, without it {losses[1]:.4f}; in {len(windows.rows):,}"
                 f" windows of role {windows.role}; x is {x.name}, y is {y.name}"
             )
-            names = [one.name for one in functions(x, y, carry)]
-            best = next((row for row in found if row["explained by"] in names), None)
+            names = [function.name for function in functions(x, y, carry)]
+            best = next((row for row in shares if row["explained by"] in names), None)
             if np.ptp(values) == 0:
                 note += f"; it is {values[0]:.3g} in every window"
             elif best is not None:
@@ -126,8 +126,10 @@ class Neuron(Probe):
         )
         return Finding(COLUMNS, table, {"shows": shows, "panels": panels}, tuple(notes))
 
-    def windows(self, layout: ProgramLayout, rows: Rows, targets: Targets) -> RoleWindows:
-        """Return the windows of the role that is asked for, or of the one that has most."""
+    def windows(
+        self, layout: ProgramLayout, rows: WindowRows, targets: WindowTargets
+    ) -> NeuronWindows:
+        """Return the windows of the chosen role, by default the role with most windows."""
         roles = layout.machine.role[rows[:, 0]]
         role = self.role or layout.machine.roles[int(np.bincount(roles).argmax())].name
         if self.role is not None and role not in layout.windows:
@@ -137,11 +139,11 @@ class Neuron(Probe):
         if not layout.windows.get(role) or not len(rows):
             raise UserError(f"role {role!r} has no windows of two cells")
         digits = np.array([layout.value(token) or 0 for token in range(len(layout.characters))])
-        cells, following = cell_factors(layout, role, rows), Factor.of("next token", targets)
-        return RoleWindows(role, rows, targets, cells, following, digits[targets])
+        cells, following = cell_factors(layout, role, rows), WindowFactor.of("next token", targets)
+        return NeuronWindows(role, rows, targets, cells, following, digits[targets])
 
     def costliest(
-        self, model: Transformer, windows: RoleWindows
+        self, model: Transformer, windows: NeuronWindows
     ) -> tuple[int, int, tuple[float, float]]:
         """Return the layer and number of the neuron, and the losses with and without it."""
         from curta.probes.inside.windows import losses_without
@@ -167,8 +169,8 @@ class Neuron(Probe):
         return layer, neurons[place], (whole, without[place])
 
     def axes(
-        self, values: NeuronValues, windows: RoleWindows
-    ) -> tuple[Factor, Factor, Factor | None]:
+        self, values: NeuronValues, windows: NeuronWindows
+    ) -> tuple[WindowFactor, WindowFactor, WindowFactor | None]:
         """Return the cells to draw by, and the carry: two whose sum is written, or the best two."""
         names = [cell.name for cell in windows.cells]
         for name, chosen in (("--x", self.x), ("--y", self.y)):
@@ -182,7 +184,7 @@ class Neuron(Probe):
             if self.x in (None, x.name) and self.y in (None, y.name)
         ]
         for x, y in pairs:
-            carry = carried(x, y, windows.written)
+            carry = carried(x, y, windows.next_digits)
             if carry is not None:
                 return x, y, carry
         x, y = max(pairs, key=lambda pair: explained(values, together(*pair)))
@@ -190,12 +192,16 @@ class Neuron(Probe):
 
 
 def explanations(
-    values: NeuronValues, windows: RoleWindows, x: Factor, y: Factor, carry: Factor | None
+    values: NeuronValues,
+    windows: NeuronWindows,
+    x: WindowFactor,
+    y: WindowFactor,
+    carry: WindowFactor | None,
 ) -> list[Row]:
-    """Return what each cell, pair of cells and function explains, the largest share first."""
+    """Return the share that each cell, pair of cells and function explains, largest first."""
     rows = list[Row]()
 
-    def add(factor: Factor, added: float | None = None) -> None:
+    def add(factor: WindowFactor, added: float | None = None) -> None:
         row: Row = {"explained by": factor.name, "values": len(factor.labels)}
         row["share"] = round(explained(values, factor), 6)
         row["additive"] = None if added is None else round(added, 6)
@@ -211,32 +217,30 @@ def explanations(
 
 
 def draw_tables(
-    title: str, values: NeuronValues, x: Factor, y: Factor, carry: Factor | None
+    title: str, values: NeuronValues, x: WindowFactor, y: WindowFactor, carry: WindowFactor | None
 ) -> list[Heat]:
-    """Return a table of x by y, or one for each value of the carry, with one range of colours."""
+    """Return a table of x by y, or one for each value of the carry, on one colour scale."""
     windows = np.arange(len(values))
-    parts = {title: windows}
+    windows_of = {title: windows}
     if carry is not None:
-        parts = {
+        windows_of = {
             f"{title}: {carry.name} {label}": windows[carry.codes == code]
             for code, label in enumerate(carry.labels)
         }
-    tables = {name: table_of_means(values, x, y, part) for name, part in parts.items()}
+    tables = {name: table_of_means(values, x, y, subset) for name, subset in windows_of.items()}
     cells = [cell for rows in tables.values() for row in rows for cell in row if cell is not None]
     low, high = min(cells), max(cells)
     span, panels = max(high - low, 1e-3), list[Heat]()
     for name, rows in tables.items():
-        heat: Heat = {
-            "form": "heat",
-            "title": f"{name}, from {low:.3g} to {high:.3g}",
-            "across": f"y: {y.name}",
-            "down": f"x: {x.name}",
-            "columns": y.labels,
-            "rows": x.labels,
-            "values": [[None if v is None else (v - low) / span for v in row] for row in rows],
-        }
+        texts = None
         if len(y.labels) <= TEXTS:
             decimals = max(0, 1 - math.floor(math.log10(span)))
-            heat["texts"] = [["" if v is None else f"{v:.{decimals}f}" for v in r] for r in rows]
-        panels.append(heat)
+            texts = [["" if v is None else f"{v:.{decimals}f}" for v in row] for row in rows]
+        panels.append(
+            heat(
+                f"{name}, from {low:.3g} to {high:.3g}", f"y: {y.name}", f"x: {x.name}",
+                y.labels, x.labels,
+                [[None if v is None else (v - low) / span for v in row] for row in rows], texts,
+            )
+        )  # fmt: skip
     return panels

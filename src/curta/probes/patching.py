@@ -1,10 +1,10 @@
-"""Where a digit passes through: activation patching between two problems that differ in it.
+"""Activation patching between two problems that differ in one digit.
 
 Two problems of the same shape have different answers. At the first written token in which their
-texts differ, the members predict which of the two follows: by the logit of the second problem's
+texts differ, the members predict which of the two follows: the logit of the second problem's
 token less that of the first's. Then one part of the first problem's pass, at one position, is
-given the value it has in the second's. The effect is the share of the way that this moves the
-difference, from its value in the first problem (0) to its value in the second (1).
+replaced by its value in the second's. The effect is how far this moves the difference, from its
+value in the first problem (0) to its value in the second (1).
 
 Source: Meng et al., arXiv 2202.05262, and Wang et al., arXiv 2211.00593, where noise and other
 sentences take the second problem's place.
@@ -13,6 +13,7 @@ sentences take the second problem's place.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -37,7 +38,7 @@ class Patching(Probe):
     other: str | None = option(None, "from which is patched (one digit more)", kind=str)
 
     def examine(self, subject: Subject) -> Finding:
-        """A row for each part and position: the effect of patching it.
+        """Return a row for each part and position with the effect of patching it.
 
         Raises UserError for texts that do not correspond, or do not differ.
         """
@@ -47,34 +48,32 @@ class Patching(Probe):
         source = one_digit_more(target) if self.other is None else subject.problem(self.other)
         ends = subject.question([target, source])
         slot, tokens = first_difference(layout, target, source)
-        text, prompt = ends.written[0]
+        text, prompt = ends.true_texts[0]
         causal = ends.config.causal
         query = slot - (1 if causal else prompt)
         positions = query + 1 if causal else prompt  # later ones do not matter to a decoder
 
-        def difference(logits: np.ndarray) -> np.ndarray:
+        def differences(logits: np.ndarray) -> np.ndarray:
             """The logit of the source's token less that of the target's: members by problems."""
-            own, other = (logits[:, :, query, token].astype(np.float64) for token in tokens)
-            return other - own
+            first, second = (logits[:, :, query, token].astype(np.float64) for token in tokens)
+            return second - first
 
         # The n-th copy of the target is patched at the n-th position.
-        parts = dict[str, list[Intervention]]()
+        patches = dict[str, list[Intervention]]()
         for site in ends.sites("embedding", "attention.heads", "mlp.output", "after"):
             heads = range(ends.shapes[site][1]) if site.endswith("heads") else [None]
             for head in heads:
                 where = {} if head is None else {"head": head}
-                parts[part_name(site, head)] = [
+                patches[part_name(site, head)] = [
                     Intervention(site, "patch", str(source), {**where, "problem": n, "position": n})
                     for n in range(positions)
                 ]
-        copies = subject.question(
-            [target] * positions, [one for part in parts.values() for one in part]
-        )
-        own, other = difference(ends.values(ends.whole, ["logits"])["logits"]).T[..., None]
+        copies = subject.question([target] * positions, list(chain(*patches.values())))
+        start, end = differences(ends.values(ends.whole, ["logits"])["logits"]).T[..., None]
         whole, rows = copies.whole, list[Row]()
-        for name, part in parts.items():
-            logits = copies.values(whole, ["logits"], part)["logits"]
-            effects = ((difference(logits) - own) / (other - own)).round(4) + 0.0  # no -0.0
+        for name, interventions in patches.items():
+            logits = copies.values(whole, ["logits"], interventions)["logits"]
+            effects = ((differences(logits) - start) / (end - start)).round(4) + 0.0  # no -0.0
             for place, effect in enumerate(effects.T.tolist()):
                 row: Row = {"part": name, "position": place}
                 row["token"] = layout.characters[int(whole.text.tokens[0, place])]
@@ -97,10 +96,10 @@ class Patching(Probe):
 def first_difference(
     layout: Layout, target: Problem, source: Problem
 ) -> tuple[int, tuple[int, int]]:
-    """Return where the written texts of two problems first differ, and the tokens there.
+    """Return where the written texts of two problems first differ, and the two tokens there.
 
     Raises UserError for prompts that differ in more than digits, such as 12+345 and 123+45, where
-    the + stands elsewhere, and for texts that are written alike.
+    the + is at another position, and for equal texts.
     """
     (first, prompt), (second, other_prompt) = (layout.tokens_of(p) for p in (target, source))
     pairs = list(zip(first, second, strict=False))
@@ -114,7 +113,7 @@ def first_difference(
 
 
 def one_digit_more(problem: Problem) -> Problem:
-    """Return the problem with its last digit one higher, or lower where it is the largest.
+    """Return the problem with its last digit one higher, or lower if it is the largest.
 
     >>> [one_digit_more(Problem("+", pair)).operands for pair in ((57, 68), (1, 9))]
     [(57, 69), (1, 8)]

@@ -1,7 +1,7 @@
 """Pictures as data: a heat map, lines or stems over named points, or paths in a plane.
 
-A probe returns such a description; it is kept as JSON beside the table, and whoever has it can
-draw it (`report.charts.draw`).
+A probe returns such a description. It is stored as JSON beside the table, and `report.charts.draw`
+draws it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,9 +11,9 @@ from typing_extensions import TypedDict
 
 
 class Heat(TypedDict):
-    """Shares from 0 to 1 by row and column, None where there is none; `texts` are written in.
+    """Shares from 0 to 1 by row and column, None where there is none; `texts` label the cells.
 
-    With `exact_match`, cells are exact match, and only full ones have the darkest colour.
+    With `exact_match`, only cells of exactly 1 have the darkest colour.
     """
 
     form: Literal["heat"]
@@ -28,7 +28,7 @@ class Heat(TypedDict):
 
 
 class Lines(TypedDict):
-    """One curve of shares for each member over named points; the first `inside` are shaded.
+    """One curve of shares per member over named points; the first `inside` points are shaded.
 
     They are exact match, unless `measure` names another share.
     """
@@ -43,7 +43,7 @@ class Lines(TypedDict):
 
 
 class Stems(TypedDict):
-    """For each member, by its name, shares over many named points, of which most are small."""
+    """Shares over many named points for each named member, most of them small."""
 
     form: Literal["stems"]
     title: str
@@ -54,7 +54,7 @@ class Stems(TypedDict):
 
 
 class Paths(TypedDict):
-    """Named paths in a plane, from their start to their end."""
+    """Named paths in a plane, from start to end."""
 
     form: Literal["paths"]
     title: str
@@ -66,21 +66,21 @@ Panel = Heat | Lines | Stems | Paths
 
 
 class Picture(TypedDict):
-    """Panels, and one sentence that says what they show."""
+    """Panels, and one sentence that describes them."""
 
     shows: str
     panels: list[Panel]
 
 
 def percent_texts(values: Sequence[Sequence[float | None]], none: str = "") -> list[list[str]]:
-    """Return shares as whole percentages, to be written into the cells of a heat map."""
+    """Return shares as whole percentages, for the cells of a heat map."""
     return [[none if value is None else f"{value:.0%}" for value in row] for row in values]
 
 
 def lines(
     title: str, across: str, at: str, rows: Sequence[Mapping[str, Any]], members: int
 ) -> Lines:
-    """Return each member's values as a curve over what the rows have in their column `at`."""
+    """Return each member's values as a curve over the values of column `at`."""
     return {
         "form": "lines",
         "title": title,
@@ -92,21 +92,35 @@ def lines(
     }
 
 
+def heat(
+    title: str,
+    across: str,
+    down: str,
+    columns: Sequence[str],
+    rows: Sequence[str],
+    values: list[list[float | None]],
+    texts: list[list[str]] | None = None,
+    exact_match: bool = False,
+) -> Heat:
+    """Return a heat map; `across` and `down` name its axes, `columns` and `rows` its cells."""
+    panel: Heat = {
+        "form": "heat", "title": title, "across": across, "down": down,
+        "columns": list(columns), "rows": list(rows), "values": values,
+    }  # fmt: skip
+    if texts is not None:
+        panel["texts"] = texts
+    if exact_match:
+        panel["exact_match"] = True
+    return panel
+
+
 def by_member(
     title: str, names: list[str], rows: Sequence[Mapping[str, Any]], members: Sequence[int]
 ) -> Heat:
-    """Return rows below each other by their names, with each member's value in a column."""
+    """Return a heat map with a named row per table row, and a column per member."""
     values = [row["members"] or [None] * len(members) for row in rows]
-    return {
-        "form": "heat",
-        "title": title,
-        "across": "member",
-        "down": "",
-        "columns": [str(member) for member in members],
-        "rows": names,
-        "values": values,
-        "texts": percent_texts(values, "no room"),
-    }
+    columns = [str(member) for member in members]
+    return heat(title, "member", "", columns, names, values, percent_texts(values, "no room"))
 
 
 def by_two(
@@ -117,23 +131,16 @@ def by_two(
     value: str = "median",
     label: str = "",
 ) -> Heat:
-    """Return the values of one column by those of two others; `label` names the axis across."""
+    """Return a heat map of one column's values by two others; `label` names the axis across."""
     names = list(dict.fromkeys(row[down] for row in rows))
     places = list(dict.fromkeys(row[across] for row in rows))
     cells = {(row[down], row[across]): row[value] for row in rows}
     values = [[cells[name, place] for place in places] for name in names]
-    return {
-        "form": "heat",
-        "title": title,
-        "across": label or across,
-        "down": down,
-        "columns": [str(place) for place in places],
-        "rows": names,
-        "values": [[min(1.0, max(0.0, share)) for share in row] for row in values],
-        "texts": percent_texts(values),
-    }
+    shares: list[list[float | None]] = [[min(1.0, max(0.0, v)) for v in row] for row in values]
+    columns = [str(place) for place in places]
+    return heat(title, label or across, down, columns, names, shares, percent_texts(values))
 
 
 def by_digit(title: str, down: str, rows: Sequence[Mapping[str, Any]]) -> Heat:
-    """Return medians by what the rows have in a column and the digits of the answer."""
+    """Return a heat map of medians by one column and the digits of the answer."""
     return by_two(title, rows, down, "digit", label="digit of the answer, as written")

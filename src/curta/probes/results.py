@@ -1,4 +1,4 @@
-"""A probe's table as a run keeps it: probes/NAME.json is a `ProbeTable` as JSON."""
+"""A probe's table in a run's folder: probes/NAME.json is a `ProbeTable` as JSON."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -11,9 +11,9 @@ from curta.runs.folders import Folder
 
 @dataclass(frozen=True)
 class ProbeTable:
-    """What one probe found, as a table and as a picture to be drawn.
+    """The finding of one probe: a table, and a picture as data.
 
-    `step` is that of the checkpoint that was examined. Every row has a value for each column.
+    `step` is that of the examined checkpoint. Every row has a value for each column.
     """
 
     FORMAT: ClassVar[int] = 2
@@ -31,6 +31,7 @@ class ProbeTable:
 
 
 def save(folder: Folder, table: ProbeTable) -> None:
+    """Write the table into the run's folder."""
     with ownership.owned(folder.path):
         files.write(folder.probes / f"{table.probe}.json", typed.text(table))
 

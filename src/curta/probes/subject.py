@@ -1,4 +1,4 @@
-"""What a probe examines: some members of a run, on those of its tasks that it is about."""
+"""The subject of a probe: some members of a run, on the tasks that the probe can examine."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Shares = Float[np.ndarray, " members"]
 
 
 class Subject:
-    """Members of a run, as of its newest checkpoint, and the tasks to examine them on."""
+    """Members of a run at its newest checkpoint, and the tasks to examine them on."""
 
     def __init__(self, run: Run, members: Sequence[int], tasks: Sequence[Task]) -> None:
         self.run, self.members, self.tasks = run, list(members), list(tasks)
@@ -43,7 +43,7 @@ class Subject:
         return self.run.layout
 
     def problem(self, text: str | None) -> Problem:
-        """Return the problem of a text; without one, an example of the first task."""
+        """Return the problem of a text; without a text, an example of the first task."""
         return self.run.accept([text or task_sizes.operation(self.tasks[0]).example])[0]
 
     def sample(
@@ -61,7 +61,7 @@ class Subject:
     def question(
         self, problems: Sequence[Problem], interventions: Sequence[Intervention] = ()
     ) -> Question:
-        """Return the models with these problems, to look inside while they read them."""
+        """Return the models with these problems, to record and change values as they read them."""
         return Question(self.models, problems, interventions)
 
     def fits(self, sample: Sequence[Problem]) -> bool:
@@ -73,7 +73,7 @@ class Subject:
         return True
 
     def scores(self, sample: Sequence[Problem], num_recurrences: int) -> Scores:
-        """Return the scores of each member when it is run over so many times."""
+        """Return the scores of each member with the given number of recurrences."""
         return scoring.scores(self.models.with_recurrences(num_recurrences), sample)
 
     def exact_match(self, sample: Sequence[Problem]) -> Bool[np.ndarray, "members problems"]:
@@ -83,19 +83,20 @@ class Subject:
     def shares(self, samples: Sequence[Sequence[Problem]]) -> list[Shares | None]:
         """Return exact match of each member on each sample; None without positions for it.
 
-        All are scored together where that is possible, since few programs are compiled then.
+        All samples are scored together if possible, so that few programs are compiled.
         """
         every = [problem for sample in samples for problem in sample]
         if self.fits(every):
             ends = np.cumsum([len(sample) for sample in samples])[:-1]
-            return [part.mean(axis=1) for part in np.split(self.exact_match(every), ends, axis=1)]
+            by_sample = np.split(self.exact_match(every), ends, axis=1)
+            return [exact_match.mean(axis=1) for exact_match in by_sample]
         if len(samples) == 1:
             return [None]
         half = len(samples) // 2
         return self.shares(samples[:half]) + self.shares(samples[half:])
 
     def answers(self, sample: Sequence[Problem]) -> list[list[Answer | None]]:
-        """Return what each member answers when it writes the text itself."""
+        """Return the answers of each member, which writes the text itself."""
         groups = [sample] if sample and self.fits(sample) else [[problem] for problem in sample]
         return [
             [
@@ -109,13 +110,13 @@ class Subject:
     def vectors(
         self, tokens: Sequence[int]
     ) -> tuple[list[int], Float[np.ndarray, "moments members tokens width"]]:
-        """Return the steps at which vectors of tokens are kept, and the vectors.
+        """Return the steps at which vectors of tokens are recorded, and the vectors.
 
-        They are those of the run's history, or else of its random start and its checkpoints.
+        They come from the run's history, or else from its random start and its checkpoints.
         """
         history = embedding_history.moments(self.run.folder.history, np.array(tokens))
         if history is not None:
             return history[0], history[1][:, self.members]
         steps = [0, *checkpoints.steps(self.run.folder.checkpoints)]
         models = (self.run.at(step).chosen(self.members).stacked for step in steps)
-        return steps, np.stack([embedding_history.vectors(one)[:, tokens] for one in models])
+        return steps, np.stack([embedding_history.vectors(model)[:, tokens] for model in models])

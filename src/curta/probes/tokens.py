@@ -1,14 +1,14 @@
-"""Where the vectors of digits and signs lie, and the way they came.
+"""The embeddings of digits and operators in a plane, and their paths over training.
 
-By default their first two dimensions are drawn, as the source of the digit encoder draws them.
-With `principal` the last vectors are projected onto the two directions in which they vary most
-(principal components, by singular value decomposition of the centred table); earlier ones, and
-those that training began with, are drawn in the same plane. Each member has a plane of its own.
-They are those of the run's history, if it has one, and else those of the kept checkpoints.
+By default the plane is the first two dimensions, as in the source of the digit encoder. With
+`principal`, final vectors are projected onto the two directions in which they vary most (principal
+components, by singular value decomposition of the centred table); earlier vectors are drawn in
+the same plane. Each member has its own plane. Vectors come from the run's history if it has one,
+else from its checkpoints.
 
-Of a layout these are the digits and the signs of its problems, such as + and =. Of a program they
-are ten tokens of the answer that differ in their digit alone; where embeddings are composed, they
-differ just as the vectors of the digits themselves do.
+A layout has the digits and operators of its problems, and =. A program has ten tokens of the
+answer that differ in their digit alone; where embeddings are composed, they differ as the vectors
+of the digits do.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ COLUMNS = ("member", "step", "token", "x", "y")
 
 
 @dataclass(frozen=True)
-class Tokens(Probe):
+class TokenPaths(Probe):
     name: ClassVar[str] = "tokens"
     summary: ClassVar[str] = "the vectors of digits and signs in a plane, and how they moved"
 
@@ -61,9 +61,9 @@ class Tokens(Probe):
             for moment, step in enumerate(steps):
                 for token, (x, y) in zip(names, mine.paths[:, moment].tolist(), strict=True):
                     rows.append({"member": member, "step": step, "token": token, "x": x, "y": y})
-        of = "digits" if len(names) == len(layout.digits) else "digits and signs"
+        kind = "digits" if len(names) == len(layout.digits) else "digits and signs"
         shows = (
-            f"The vectors of the {of}, {PLANES[self.plane]}, each from its random start over"
+            f"The vectors of the {kind}, {PLANES[self.plane]}, each from its random start over"
             f" {len(steps) - 1:,} later moments of training."
         )
         return Finding(COLUMNS, rows, {"shows": shows, "panels": panels})
@@ -100,8 +100,8 @@ def trace_paths(
 ) -> VectorPaths:
     """Return the paths of vectors over training: in dimensions 0 and 1, or principal components.
 
-    Principal components are those of the last moment. The sign of an axis means nothing; of
-    vectors of width 1 the second direction is zero.
+    Principal components are those of the last moment. The sign of an axis is arbitrary; for vectors
+    of width 1 the second direction is zero.
 
     >>> tables = np.array([[[0.0, 0, 0], [4, 0, 0]], [[1, 0, 0], [4, 3, 4]]])
     >>> trace_paths(tables).paths.tolist(), round(trace_paths(tables).share, 2)

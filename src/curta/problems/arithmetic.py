@@ -292,38 +292,20 @@ one: Case = partial(one_operand_is, 1)
 _SUM = {"unequal": unequal, "carry": carry, "nines": nines, "zero": zero}
 _DIFFERENCE = {"unequal": unequal, "borrow": borrow, "equal": equal, "near": near, "zero": zero}
 _PRODUCT = {
-    "unequal": unequal,
-    "nines": nines,
-    "trailing zeros": trailing_zeros,
-    "sparse": sparse,
-    "zero": zero,
-    "one": one,
-}
+    "unequal": unequal, "nines": nines, "trailing zeros": trailing_zeros, "sparse": sparse,
+    "zero": zero, "one": one,
+}  # fmt: skip
 _DIVISION = {
-    "larger": smaller_first,
-    "exact": exact,
-    "almost": almost,
-    "equal": equal,
-    "nines": beyond_nines,
-    "trailing zeros": trailing_zeros,
-    "zero": zero,
-    "one": one,
-}
+    "larger": smaller_first, "exact": exact, "almost": almost, "equal": equal,
+    "nines": beyond_nines, "trailing zeros": trailing_zeros, "zero": zero, "one": one,
+}  # fmt: skip
 _SORT = {
-    "unequal": unequal,
-    "equal": equal,
-    "near": near,
-    "few digits": few_digits,
-    "zero": zero,
-}
+    "unequal": unequal, "equal": equal, "near": near, "few digits": few_digits, "zero": zero,
+}  # fmt: skip
 _ORDER = {
-    "unequal": unequal,
-    "same length": same_length,
-    "one digit": one_digit,
-    "ties": ties,
-    "near": near,
-    "in order": in_order,
-}
+    "unequal": unequal, "same length": same_length, "one digit": one_digit, "ties": ties,
+    "near": near, "in order": in_order,
+}  # fmt: skip
 _SINGLE = {"few digits": few_digits, "trailing zeros": trailing_zeros}
 _MODULAR = {"equal": equal, "zero": zero, "one": one}
 

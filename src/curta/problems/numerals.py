@@ -75,7 +75,7 @@ def places_of(value: Fraction) -> int | None:
     return None
 
 
-def written(value: int, base: int) -> str:
+def format_number(value: int, base: int) -> str:
     """Format a non-negative number in a base: `255`, `0xff`, `3#100110`."""
     if base == 10:
         return to_text(value)

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from curta.config.errors import UserError, quoted, unknown
 from curta.config.limits import DIGITS, OPERANDS
-from curta.problems.numerals import literals, to_digits, to_exact, to_int, to_text, written
+from curta.problems.numerals import format_number, literals, to_digits, to_exact, to_int, to_text
 from curta.problems.operations import OPERATIONS, Answer, Operation, operation_named
 from curta.problems.sizes import OperandLimits, check_operands
 
@@ -58,7 +58,9 @@ class Problem:
         return self.operation.answer_base or self.base
 
     def __str__(self) -> str:
-        return self.operation.text(tuple(written(value, self.base) for value in self.operands))
+        return self.operation.text(
+            tuple(format_number(value, self.base) for value in self.operands)
+        )
 
 
 def answer_text(answer: Answer, base: int = 10) -> str:
@@ -68,8 +70,8 @@ def answer_text(answer: Answer, base: int = 10) -> str:
     if isinstance(answer, Fraction):
         return to_exact(answer)
     if isinstance(answer, tuple):
-        return ",".join(written(value, base) for value in answer)
-    return "-" * (answer < 0) + written(abs(answer), base)
+        return ",".join(format_number(value, base) for value in answer)
+    return "-" * (answer < 0) + format_number(abs(answer), base)
 
 
 def malformed_text(text: str) -> str:
@@ -193,10 +195,10 @@ def _complaint(text: str, operators: Collection[str]) -> str | None:
         return "operands are whole numbers from 0 up, such as 12-34"
     operands = re.sub(pattern, " ", text)
     if "/" in operands:
-        return "'/' is no known operator: did you mean '//'?"
+        return "'/' is not an operator: did you mean '//'?"
     if unexpected := sorted(set(re.findall(r"[^0-9\s]", operands))):
         infixes = " ".join(o for o in _infixes() if not operators or o in operators)
-        reason = f"no digit and no known operator ({infixes})" if infixes else "no digit"
+        reason = f"neither a digit nor an operator ({infixes})" if infixes else "not a digit"
         return f"{quoted(' '.join(unexpected))} is {reason}; write a problem such as {examples}"
     if not re.search(pattern, text):
         return f"an operator is missing; write a problem such as {examples}"

@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt
 
 from curta.config.errors import refuse_if
+from curta.config.sections import size_digits
 from curta.config.task import Task
 from curta.problems.arithmetic import ARITHMETIC, below
 from curta.problems.digits import NumberBatch, cut
@@ -172,17 +173,8 @@ def sample(task: Task, count: int) -> list[Problem]:
 
 
 def as_size(size: int | str, operator: str) -> tuple[int, ...]:
-    """Parse a size into the digits of each operand: 20, "50/25" (first/others), "20x5" (20 of 5).
-
-    >>> as_size(20, "+"), as_size("50/25", "//"), as_size("3x5", "sort")
-    ((20, 20), (50, 25), (5, 5, 5))
-    """
-    least = operation_named(operator).least
-    first, _, others = str(size).partition("/")
-    count, times, digits = first.partition("x")
-    if others:
-        return (int(first),) + (int(others),) * (least - 1)
-    return (int(digits),) * int(count) if times else (int(first),) * least
+    """Return the digits of each operand of this size: see `size_digits`."""
+    return size_digits(size, operation_named(operator).least)
 
 
 def held_out(task: Task, places: range) -> list[Problem]:
@@ -274,32 +266,37 @@ def validation(task: Task, count: int) -> list[Problem]:
     return sample(dataclasses.replace(task, smallest_of=1), count)
 
 
-def split(task: Task, known: Bool[np.ndarray, " rows"] | None = None) -> Split:
+def split(task: Task, rows_trained: Bool[np.ndarray, " rows"] | None = None) -> Split:
     """Count how the table of a task is split.
 
-    `known` rows are trained on, by default all that may be.
+    `rows_trained` says which rows are trained on, by default all that may be.
     """
-    rows, known = table(task), trained_rows(task) if known is None else known
+    rows = table(task)
+    is_trained = trained_rows(task) if rows_trained is None else rows_trained
     held = np.unique(rows.row_of(np.asarray(rows.pairs(jnp.arange(task.held_out)))))
-    mirrored = len(with_trained_twin(task, held_out(task, range(task.held_out)), known))
-    return Split(task.operator, int(known.sum()), len(held), int(known[held].sum()), mirrored)
+    mirrored = len(with_trained_twin(task, held_out(task, range(task.held_out)), is_trained))
+    return Split(
+        task.operator, int(is_trained.sum()), len(held), int(is_trained[held].sum()), mirrored
+    )
 
 
 def answer_histograms(
-    task: Task, parts: Mapping[str, range], known: Bool[np.ndarray, " rows"] | None = None
+    task: Task,
+    places_by_part: Mapping[str, range],
+    rows_trained: Bool[np.ndarray, " rows"] | None = None,
 ) -> tuple[AnswerHistogram, ...]:
     """Return histograms of the answers of parts of a table, given as places, in the same bins.
 
-    Of the places that may be trained on, only `known` rows count, by default all.
+    Of the places that may be trained on, only rows in `rows_trained` count, by default all.
     """
     rows, answers = table(task), dict[str, np.ndarray]()
-    for name, places in parts.items():
+    for name, places in places_by_part.items():
         is_trained = places == trained(task)
         places = places if is_trained else rows.held_range(places.start, len(places))
         first = places[:COUNTED]
         pairs = np.asarray(rows.pairs(jnp.arange(first.start, first.stop)))
-        if known is not None and is_trained:
-            pairs = pairs[known[rows.row_of(pairs)]]
+        if rows_trained is not None and is_trained:
+            pairs = pairs[rows_trained[rows.row_of(pairs)]]
         truth = operation(task).truth
         answers[name] = np.array([truth(a, b) for a, b in pairs.tolist()], float)
     answers = {name: values for name, values in answers.items() if values.size}
@@ -332,16 +329,17 @@ def trained_rows(task: Task) -> Bool[np.ndarray, " rows"]:
 
 
 def with_trained_twin(
-    task: Task, problems: Sequence[Problem], known: Bool[np.ndarray, " rows"] | None = None
+    task: Task, problems: Sequence[Problem], rows_trained: Bool[np.ndarray, " rows"] | None = None
 ) -> list[Problem]:
     """Return those of a table's problems whose twin is trained on; none if order matters."""
     if not problems or not operation(task).commutes:
         return []
-    rows, known = table(task), trained_rows(task) if known is None else known
+    rows = table(task)
+    is_trained = trained_rows(task) if rows_trained is None else rows_trained
     pairs = np.array([problem.operands for problem in problems])
     row, twin = rows.row_of(pairs), rows.row_of(pairs[:, ::-1])
-    is_trained = known[twin] & (twin != row) & (twin >= 0)
-    return [problems[number] for number in np.flatnonzero(is_trained).tolist()]
+    has_trained_twin = is_trained[twin] & (twin != row) & (twin >= 0)
+    return [problems[number] for number in np.flatnonzero(has_trained_twin).tolist()]
 
 
 def check(task: Task) -> None:

@@ -16,7 +16,7 @@ from itertools import count
 from typing import ClassVar, NamedTuple
 
 from curta.config.errors import UserError, quoted
-from curta.problems.numerals import DIGITS, written
+from curta.problems.numerals import DIGITS, format_number
 from curta.problems.operations import Answer, Operation
 from curta.problems.sizes import Sizes
 from curta.programs.machine import Program, sampling
@@ -45,7 +45,7 @@ class Declared(Operation):
         if form.answer.base != base and form.answer.base <= len(DIGITS):
             self.answer_base = form.answer.base
         self.example = self.text(
-            tuple(written(12 + 22 * i, self.base or 10) for i in range(self.least))
+            tuple(format_number(12 + 22 * i, self.base or 10) for i in range(self.least))
         )
 
     @classmethod

@@ -1,5 +1,5 @@
-"""Pages and figures of a run, or of a comparison, that need nothing but themselves.
+"""Reports: pages, figures and tables of a run or of a comparison.
 
-Only the files of the folder are read: a report can be written anywhere, later,
+They read only the files of the folder, so a report can be written anywhere and at any time,
 without the code or the device that trained the model.
 """

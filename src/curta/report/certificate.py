@@ -1,113 +1,218 @@
 """The section of a report for the certificate: its windows, wrong ones, and the learned tables.
 
-A learned table is a map of one role: what is written next, against what is seen. It has the two
-cells of a window that tell most about the next symbol along its sides; the script `learned.js`
-holds the others fixed where a reader chooses a symbol for them, and shows what is under the
-pointer. All windows of a role come with it, packed, unless these are too many; then only what the
-map itself shows. Without the script the map is drawn over all windows.
+A learned table is a map of one role: the token written next, by the squares that the model sees.
+The two cells of a window that say most about the next symbol run along its sides. In a browser,
+`learned.js` holds the other cells fixed and shows what is under the pointer; for that, all windows
+of a role travel with the page, packed, unless they take more than `ROOM`. Without the script the
+map summarises all windows.
 """
 
 from __future__ import annotations
 
 import base64
+import contextlib
 import itertools
 import zlib
-from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Int
 from markupsafe import Markup
 
-from curta.config.table import Table, counted
-from curta.evaluation.results import Certificate, CertifiedWindows, WrongWindow
-from curta.programs.machine import drawing
-from curta.programs.machine.drawing import NONE, Cut, Sheet, neighbour_name
-from curta.report.certified import Certified, headline, text_to
-from curta.report.tables.certificate import members, moved
+from curta.config.errors import UserError
+from curta.config.table import counted
+from curta.evaluation.results import Certificate, CertifiedWindows, WrongWindow, read_windows
+from curta.layouts.program import ProgramLayout
+from curta.problems.problem import parse
+from curta.programs.machine import drawing, store
+from curta.programs.machine.drawing import NONE, Cut, neighbour_name
+from curta.report.summary import listed
+from curta.report.tables import members_table, rounding_note
+from curta.runs.folders import Folder, layout_in
 
 DRAWN = 12
-"""Most wrong windows that are drawn; all of them stand in a table."""
+"""Most wrong windows that are drawn; a table holds all of them."""
 
 NEAR = Cut(columns=7, lines=3)
 """How much of the paper is drawn around a wrong window."""
 
 LEVELS = 10
-"""Colours of values; a sign has one of its own."""
+"""Number of colours for values; operators and other signs have one more colour."""
 SIGN = LEVELS
 
 ROOM = 200_000
 """Most characters of packed windows in a page."""
 
 CELL = 20
-"""Side of a cell of a map, and below it the room for names."""
+"""Side of a cell of a map in pixels."""
 
-Column = Int[np.ndarray, " windows"]
-
-
-class DrawnWindow(NamedTuple):
-    """A wrong window on its paper, with the classes of squares; no paper of an unknown text."""
-
-    window: WrongWindow
-    sheet: Sheet | None
-    classes: dict[int, str]
+WindowColumn = Int[np.ndarray, " windows"]
 
 
-class CertificateSection(NamedTuple):
-    """All that a report shows of a certificate."""
+@dataclass(frozen=True)
+class Certified:
+    """A certificate, the layout of its models, and all windows if the run kept them."""
 
     content: Certificate
-    sentence: str
-    members: Table
-    drawn: list[DrawnWindow]
-    tables: LearnedMaps | None
-    plot: Markup | None
+    layout: ProgramLayout
+    windows: CertifiedWindows | None
 
 
-def certificate_section(certified: Certified, plot: Markup | None) -> CertificateSection:
-    """Return the section's data."""
-    content, machine = certified.content, certified.layout.machine
-    drawn = list[DrawnWindow]()
-    for one in content.wrong[:DRAWN]:
-        text = text_to(certified.layout, one)
-        if text is None:
-            drawn.append(DrawnWindow(one, None, {}))
-            continue
-        at = len(text) - 1
-        near = drawing.neighbours_of(machine, certified.layout.windows, text, at)
-        classes = dict.fromkeys(near, "seen") | {at: "query"}
-        sheet = drawing.text(machine, text, NEAR._replace(around=at))
-        drawn.append(DrawnWindow(one, sheet, classes))
-    how = f" ({content.rounding.how})" if content.rounding.how else ""
+def read_certified(path: Path) -> Certified | None:
+    """Return the certificate of a run's folder; None if it has none.
+
+    A program that does not come with Curta leaves only its machine: its code is not run.
+    """
+    content = Folder(path).read_certificate()
+    if content is None:
+        return None
+    try:
+        layout = layout_in(Folder(path))
+        assert isinstance(layout, ProgramLayout)
+    except UserError:
+        layout = ProgramLayout(*store.read(path / "machine.json", path.name))
+    return Certified(content, layout, read_windows(path))
+
+
+def text_to(layout: ProgramLayout, wrong: WrongWindow) -> list[int] | None:
+    """Return a problem's tokens up to the query of a wrong window; None without its program."""
+    if wrong.at < 0:
+        return None
+    with contextlib.suppress(UserError):
+        return layout.tokens_of(parse(wrong.problem))[0][: wrong.at + 1]
+    return None
+
+
+def is_exact(content: Certificate) -> bool:
+    """Return whether no member can be wrong: the list is closed, and rounding cannot matter."""
+    doubtful = any(member.below_bound or member.wrong for member in content.members)
+    bounded = content.rounding.bound is not None
+    return content.grade == "closed" and bounded and not doubtful and content.sound
+
+
+def plain_words(content: Certificate) -> str:
+    """Return the certificate in one line for a reader who does not know windows."""
+    wrong, members = len(content.wrong_seeds), len(content.members)
+    if wrong == members or not content.sound:
+        return "In plain words: it makes mistakes, and the windows below show where."
+    if wrong:
+        return f"In plain words: {wrong} of {members} models make mistakes; the others make none."
+    if is_exact(content):
+        return (
+            "In plain words: every situation it can meet, at any length, was checked, and it is"
+            " right in each. It cannot make a mistake."
+        )
+    return "In plain words: it is right in every situation that was checked; there may be others."
+
+
+def headline(content: Certificate) -> str:
+    """Return in plain sentences what the certificate proves, and what it leaves open."""
+    members, total, sentences = content.members, f"{content.windows:,}", list[str]()
+    near = max((member.below_bound or 0 for member in members), default=0)
+    bounded = content.rounding.bound is not None
+
+    def plural(count: int, singular: str, several: str) -> str:
+        return singular if count == 1 else several
+
+    if content.conflicts:
+        sentences.append(
+            f"{counted(content.conflicts, 'window')} {plural(content.conflicts, 'has', 'have')} two"
+            " different next tokens, so no model that sees only these squares can be right."
+        )
+    if content.unwritable:
+        sentences.append(f"{content.unwritable[0]} needs a token that the model does not have.")
+
+    scope = {"closed": "that can occur", "saturated": "listed"}[content.grade]
+    failing = [member for member in members if member.wrong]
+    most = max((member.wrong for member in failing), default=0)
+    if not failing:
+        several = " in every member" if len(members) > 1 else ""
+        end = ": exact at every length" if is_exact(content) else ""
+        sentences.append(f"All {total} windows {scope} are right{several}{end}.")
+    elif len(members) == 1:
+        sentences.append(
+            f"{most:,} of the {total} windows {scope} {plural(most, 'is', 'are')} wrong."
+        )
+    else:
+        right, many = len(members) - len(failing), len(failing) > 1
+        sentences.append(
+            f"Of the {total} windows {scope}, member{'s' * many}"
+            f" {listed([member.member for member in failing])}"
+            f" {plural(len(failing), 'has', 'have')} {'up to ' * many}{most:,} wrong;"
+            f" {counted(right, 'member')} of {len(members)} {plural(right, 'has', 'have')} none."
+        )
+
+    if content.grade == "saturated":
+        sentences.append(
+            "The chance that a new problem contains an unlisted window is at most"
+            f" {content.listing.bound:.2g} (confidence {content.listing.confidence:.0%})."
+        )
+    if content.met:
+        sentences.append(
+            f"{counted(content.met, 'window')} of these {plural(content.met, 'was', 'were')} missed"
+            " by the listing and met in training, an evaluation or a question."
+        )
+    if not bounded:
+        sentences.append(
+            "The effect of rounding is not bounded for this design: other hardware may give other"
+            " answers."
+        )
+    if near:
+        sentences.append(
+            f"Up to {counted(near, 'window')} per member {plural(near, 'is', 'are')} decided by"
+            " less than twice the rounding bound: other hardware may give other answers there."
+        )
+    return " ".join(sentences)
+
+
+def certificate_section(certified: Certified, plot: Markup | None) -> dict[str, Any]:
+    """Return what the template shows of a certificate."""
+    content, layout = certified.content, certified.layout
+    drawn = list[tuple[WrongWindow, Any, dict[int, str]]]()
+    for wrong in content.wrong[:DRAWN]:
+        text, sheet, classes = text_to(layout, wrong), None, dict[int, str]()
+        if text is not None:
+            query = len(text) - 1
+            near = drawing.neighbours_of(layout.machine, layout.windows, text, query)
+            classes = dict.fromkeys(near, "seen") | {query: "query"}
+            sheet = drawing.text(layout.machine, text, NEAR._replace(around=query))
+        drawn.append((wrong, sheet, classes))
+    method = f" ({content.rounding.how})" if content.rounding.how else ""
     title = (
-        f"{counted(content.windows, 'window')} by member. A margin is the logit of the right token"
-        f" less the largest other; {moved(content)}{how}"
+        f"{counted(content.windows, 'window')} by member. The margin is the right token's logit"
+        f" minus the largest other logit; {rounding_note(content)}{method}"
     )
-    table = replace(members(content, whole=True), title=title)
-    maps = learned_maps(certified) if certified.table else None
-    return CertificateSection(content, headline(content), table, drawn, maps, plot)
+    return {
+        "content": content,
+        "sentence": headline(content),
+        "members": replace(members_table(content, whole=True), title=title),
+        "drawn": drawn,
+        "tables": learned_maps(certified, certified.windows) if certified.windows else None,
+        "plot": plot,
+    }
 
 
-class Cell(NamedTuple):
-    """A square of a window: the symbols seen there, and which of them each window has."""
+class WindowCell(NamedTuple):
+    """A square of a window: its symbols in order, and for each window the number of its symbol."""
 
     name: str
     symbols: list[str]
-    classes: Column
+    classes: WindowColumn
 
 
 class RoleTable(NamedTuple):
-    """All windows of a role, and what follows them.
+    """All windows of a role, and the tokens that follow them.
 
-    `following` are tokens as `symbol`, `symbol role move` and the level of their colour; `classes`
-    says which of them follows each window. `down` and `across` are two of the cells, or None.
+    `following` has a token's symbol, its text and the level of its colour; `classes` says which of
+    them follows each window. `down` and `across` number the cells along the sides of the map.
     """
 
     role: str
-    cells: list[Cell]
+    cells: list[WindowCell]
     following: list[tuple[str, str, int]]
-    classes: Column
+    classes: WindowColumn
     top: int
     """The value that has the last colour."""
     down: int | None
@@ -115,37 +220,14 @@ class RoleTable(NamedTuple):
     windows: CertifiedWindows
 
 
-class LearnedMap(NamedTuple):
-    """One role's map: its cells along both sides, its paths by the names of their colours."""
+def learned_maps(certified: Certified, windows: CertifiedWindows) -> dict[str, Any]:
+    """Return the maps of all roles with their legend, and the roles that see nothing that varies.
 
-    role: str
-    sides: str
-    down: Cell | None
-    across: Cell
-    left: int
-    width: int
-    height: int
-    paths: list[tuple[str, str]]
-    data: dict[str, Any]
-    cell: int = CELL
-
-
-class LearnedMaps(NamedTuple):
-    """All maps and their legend; of roles that see nothing that varies, what follows them.
-
-    These come as (role, tokens, whether a member is wrong).
+    The latter come as (role, tokens, whether a member is wrong).
     """
-
-    legend: dict[int, str]
-    maps: list[LearnedMap]
-    constant: list[tuple[str, list[str], bool]]
-
-
-def learned_maps(certified: Certified) -> LearnedMaps:
-    """Return the maps of all roles, and which roles always write the same."""
-    tables = role_tables(certified)
+    tables = role_tables(certified, windows)
     drawn = [table for table in tables if table.across is not None]
-    # Whole, or summed up for the largest ones until all have room.
+    # All windows travel with the page; the largest roles are summarised until all of them fit.
     packed = [pack_table(table, whole=True) for table in drawn]
     for number in sorted(range(len(packed)), key=lambda i: -len(packed[i]["packed"])):
         if sum(len(data["packed"]) for data in packed) > ROOM:
@@ -159,86 +241,88 @@ def learned_maps(certified: Certified) -> LearnedMaps:
         for table in tables
         if table.across is None
     ]
-    used = {level for table in drawn for _, _, level in table.following}
+    levels = {level for table in drawn for _, _, level in table.following}
     names = {level: f"{level}" for level in range(LEVELS)} | {SIGN: "a sign"}
     if any(table.top >= LEVELS for table in drawn):
         names |= {0: "low", LEVELS - 1: "high"}
-    legend = {level: names[level] for level in sorted(used)}
-    return LearnedMaps(legend, list(map(draw_map, drawn, packed)), constant)
+    return {
+        "legend": {level: names[level] for level in sorted(levels)},
+        "maps": list(map(draw_map, drawn, packed)),
+        "constant": constant,
+    }
 
 
-def role_tables(certified: Certified) -> list[RoleTable]:
-    """Return the windows of each role, from a certificate that has them."""
-    whole, layout, machine = certified.table, certified.layout, certified.layout.machine
-    assert whole is not None
-    roles, tables = machine.role[whole.rows[:, 0]], list[RoleTable]()
+def role_tables(certified: Certified, windows: CertifiedWindows) -> list[RoleTable]:
+    """Return the windows of each role of a certificate."""
+    layout, machine = certified.layout, certified.layout.machine
+    roles, tables = machine.role[windows.rows[:, 0]], list[RoleTable]()
     for number, role in enumerate(machine.roles):
-        mine = roles == number
-        if role.name not in {one.role for one in certified.content.roles} or not mine.any():
+        mask = roles == number
+        if role.name not in {entry.role for entry in certified.content.roles} or not mask.any():
             continue
-        windows = CertifiedWindows(
-            whole.rows[mine], whole.targets[mine], *(part[:, mine] for part in whole[2:])
+        mine = CertifiedWindows(
+            windows.rows[mask], windows.targets[mask], *(array[:, mask] for array in windows[2:])
         )
-        near = layout.windows.get(role.name, ())
-        names = [role.name, *(neighbour_name(machine.axes, one) for one in near)]
-        every = [_cell(certified, name, windows.rows[:, i]) for i, name in enumerate(names)]
-        cells = [cell for cell in every if len(cell.symbols) > 1]
-
-        present = np.unique(windows.targets)
+        neighbours = [neighbour_name(machine.axes, n) for n in layout.windows.get(role.name, ())]
+        cells = [
+            cell
+            for column, name in enumerate([role.name, *neighbours])
+            if len((cell := _cell(layout, name, mine.rows[:, column])).symbols) > 1
+        ]
+        present = np.unique(mine.targets)
         tokens, values = machine.tokens, [machine.tokens[t].value for t in present.tolist()]
         top = max([value or 0 for value in values] + [LEVELS - 1])
         following = [
             (tokens[t].symbol, tokens[t].text, SIGN if v is None else v * (LEVELS - 1) // top)
             for t, v in zip(present.tolist(), values, strict=True)
         ]
-        classes = np.searchsorted(present, windows.targets)
+        classes = np.searchsorted(present, mine.targets)
+
+        # Along the sides: the two cells that leave the least uncertainty about the next symbol
+        # (conditional entropy, each window counting once), the larger one downwards.
         symbols = sorted({symbol for symbol, _, _ in following})
-        by_symbol = np.array([symbols.index(symbol) for symbol, _, _ in following])[classes]
-        down, across = _most_telling(cells, by_symbol)
-        tables.append(RoleTable(role.name, cells, following, classes, top, down, across, windows))
+        target = np.array([symbols.index(symbol) for symbol, _, _ in following])[classes]
+        down, across = None, 0 if cells else None
+        if len(cells) > 1:
+            pairs = list(itertools.combinations(range(len(cells)), 2))
+            entropies = [
+                _entropy(cells[i].classes * len(cells[j].symbols) + cells[j].classes, target)
+                for i, j in pairs
+            ]
+            pair = pairs[int(np.argmin(entropies))]
+            across, down = sorted(pair, key=lambda i: (len(cells[i].symbols), -i))
+        tables.append(RoleTable(role.name, cells, following, classes, top, down, across, mine))
     return tables
 
 
-def _cell(certified: Certified, name: str, tokens: Column) -> Cell:
-    """Tokens that differ in their move alone are one symbol."""
-    known = certified.layout.machine.tokens
-    kinds = dict[int, tuple[int, int, str]]()
+def _cell(layout: ProgramLayout, name: str, tokens: WindowColumn) -> WindowCell:
+    """Return a cell in which tokens that differ in their move alone are one symbol."""
+    machine_tokens = layout.machine.tokens
+    keys = dict[int, tuple[int, int, str]]()
     for number in np.unique(tokens).tolist():
-        kinds[number] = (-1, 0, NONE)
-        if number < len(known):
-            token = known[number]
+        keys[number] = (-1, 0, NONE)
+        if number < len(machine_tokens):
+            token = machine_tokens[number]
             value = 1 << 30 if token.value is None else token.value
-            kinds[number] = (value, token.carry, token.symbol)
-    order = sorted(set(kinds.values()))
-    lookup = np.zeros(len(known) + 1, np.int64)
-    for number, kind in kinds.items():
-        lookup[number] = order.index(kind)
-    return Cell(name, [symbol for _, _, symbol in order], lookup[tokens])
+            keys[number] = (value, token.carry, token.symbol)
+    order = sorted(set(keys.values()))
+    lookup = np.zeros(len(machine_tokens) + 1, np.int64)
+    for number, key in keys.items():
+        lookup[number] = order.index(key)
+    return WindowCell(name, [symbol for _, _, symbol in order], lookup[tokens])
 
 
-def _most_telling(cells: Sequence[Cell], target: Column) -> tuple[int | None, int | None]:
-    """Return the two cells that leave the least uncertainty about the target, the larger one down.
-
-    That is the conditional entropy, each window counting once.
-    """
-    if len(cells) < 2:
-        return None, 0 if cells else None
-
-    def entropy(code: Column) -> float:
-        joint = np.unique(code * (int(target.max()) + 1) + target, return_counts=True)[1]
-        alone = np.unique(code, return_counts=True)[1]
-        return float(np.sum(alone * np.log(alone)) - np.sum(joint * np.log(joint))) / len(target)
-
-    pairs = list(itertools.combinations(range(len(cells)), 2))
-    left = [entropy(cells[i].classes * len(cells[j].symbols) + cells[j].classes) for i, j in pairs]
-    one, two = pairs[int(np.argmin(left))]
-    return (two, one) if len(cells[two].symbols) > len(cells[one].symbols) else (one, two)
+def _entropy(code: WindowColumn, target: WindowColumn) -> float:
+    """Return the entropy of the target given the code, in nats."""
+    joint = np.unique(code * (int(target.max()) + 1) + target, return_counts=True)[1]
+    alone = np.unique(code, return_counts=True)[1]
+    return float(np.sum(alone * np.log(alone)) - np.sum(joint * np.log(joint))) / len(target)
 
 
 def pack_table(table: RoleTable, whole: bool) -> dict[str, Any]:
-    """Return a role's windows for the script, whole or summed up over the cells of the sides.
+    """Return a role's windows for the script, each of them or summed over the cells of the sides.
 
-    Columns of whole numbers: cells, what follows, windows, never shown, 100 margins, wrong.
+    Columns of int32: cells, next token, windows, never shown, 100 x margin, wrong.
     """
     sides = [side for side in (table.down, table.across) if side is not None]
     chosen = list(range(len(table.cells))) if whole else sides
@@ -254,7 +338,7 @@ def pack_table(table: RoleTable, whole: bool) -> dict[str, Any]:
     ]
     margins = np.clip(np.rint(margin * 100), -9e6, 9e6)
     columns = np.stack([*groups.T, sums[0], sums[1], margins, sums[2]]).astype("<i4")
-    # byte after byte of all numbers, the lowest of each first, compressed
+    # all lowest bytes first, then all second bytes, ...: equal bytes side by side compress well
     planes = columns.reshape(-1).view(np.uint8).reshape(-1, 4).T
     return {
         "cells": [[cell.name, cell.symbols] for cell in cells],
@@ -267,8 +351,8 @@ def pack_table(table: RoleTable, whole: bool) -> dict[str, Any]:
     }
 
 
-def draw_map(table: RoleTable, data: dict[str, Any]) -> LearnedMap:
-    """Return a map: a path of squares for each colour, over them those never shown."""
+def draw_map(table: RoleTable, data: dict[str, Any]) -> dict[str, Any]:
+    """Return a map: one path of squares per colour, and dots on squares that were never shown."""
     assert table.across is not None
     across = table.cells[table.across]
     down = table.cells[table.down] if table.down is not None else None
@@ -277,16 +361,24 @@ def draw_map(table: RoleTable, data: dict[str, Any]) -> LearnedMap:
     held_out = np.logical_not(table.windows.shown.any(0))
     squares: dict[str, list[str]] = {}
     for row, column in np.unique(np.stack([y, x], 1), axis=0).tolist():
-        mine = (y == row) & (x == column)
-        most = int(np.argmax(np.bincount(table.classes[mine])))
-        level = "wrong" if wrong[mine].any() else f"value-{table.following[most][2]}"
+        mask = (y == row) & (x == column)
+        most = int(np.argmax(np.bincount(table.classes[mask])))
+        level = "wrong" if wrong[mask].any() else f"value-{table.following[most][2]}"
         squares.setdefault(level, []).append(f"M{column} {row}h1v1h-1z")
-        if held_out[mine].any():
+        if held_out[mask].any():
             squares.setdefault("held-out", []).append(f"M{column + 0.82:g} {row + 0.18:g}h0")
     order = sorted(squares, key=lambda name: name == "held-out")
-    paths = [(name, "".join(squares[name])) for name in order]
     rows = down.symbols if down else [""]
     left = 22 + 8 * max(1, *map(len, rows))
-    width, height = left + CELL * len(across.symbols), CELL * len(rows)
-    sides = f"{down.name} by {across.name}" if down else across.name
-    return LearnedMap(table.role, sides, down, across, left, width, height, paths, data)
+    return {
+        "role": table.role,
+        "sides": f"{down.name} by {across.name}" if down else across.name,
+        "down": down,
+        "across": across,
+        "left": left,
+        "width": left + CELL * len(across.symbols),
+        "height": CELL * len(rows),
+        "paths": [(name, "".join(squares[name])) for name in order],
+        "data": data,
+        "cell": CELL,
+    }

@@ -1,4 +1,4 @@
-"""Draws pictures that are described by data, whatever they are about."""
+"""Draw pictures that are described by data, as probes return them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ ON_LIGHT, ON_DARK = "#101418", "#ffffff"
 """Text in the cells of a heat map, whose colours are the same on every page."""
 
 MEMBERS = (figures.MEDIAN, figures.ALERT, figures.END, figures.MEMBER, figures.MUTED)
-"""Colours of members where each has its own; a sixth has the first one's again."""
+"""Colours of members, repeated from the sixth member on."""
 
 TICKS = 12
 """Most names along an axis."""
 
 
 def draw(picture: Picture) -> Figure:
-    """Return a new figure with all panels, two beside each other where they are small."""
+    """Return a new figure with all panels, two in a row where they are small."""
     from matplotlib.figure import Figure
 
     panels, small, heights = list(map(_merged, picture["panels"])), list[bool](), list[float]()
@@ -57,7 +57,7 @@ def draw(picture: Picture) -> Figure:
 
 
 def _merged(panel: Panel) -> Panel:
-    """Return a heat map whose cells are all equal as a single cell that says so."""
+    """Return a heat map whose cells are all equal as a single cell with a sentence."""
     if panel["form"] != "heat" or "texts" in panel:
         return panel
     cells = [value for row in panel["values"] for value in row]
@@ -128,7 +128,7 @@ def _draw_lines(axes: Axes, panel: Lines) -> None:
 
 
 def draw_stems(axes: Axes, panel: Stems) -> None:
-    """Draw a line up from the axis for each point; members stand beside each other."""
+    """Draw a line up from the axis for each point, members side by side."""
     from matplotlib.ticker import PercentFormatter
 
     count = len(panel["curves"])
@@ -142,14 +142,14 @@ def draw_stems(axes: Axes, panel: Stems) -> None:
 
 
 def _name_points(axes: Axes, panel: Lines | Stems) -> None:
-    """Write as many of the names as there is room for."""
+    """Name as many points as the axis has room for."""
     points, every = panel["points"], math.ceil(len(panel["points"]) / TICKS)
     axes.set_xticks(range(0, len(points), every), points[::every], parse_math=False)
     axes.set(xlabel=panel["across"], xlim=(-0.5, len(points) - 0.5))
 
 
 def _draw_paths(axes: Axes, panel: Paths) -> None:
-    """Draw thin lines; a red circle at each start, a green diamond and the name at each end."""
+    """Draw paths as thin lines, with a red circle at each start and a green diamond at each end."""
     for name, path in zip(panel["names"], panel["paths"], strict=True):
         across, up = zip(*path, strict=True)
         axes.plot(across, up, color=figures.MUTED, linewidth=0.8, alpha=0.8)
@@ -167,7 +167,7 @@ def _draw_paths(axes: Axes, panel: Paths) -> None:
 
 
 def _explain(figure: Figure, grid: list[Axes], first: Panel) -> None:
-    """Explain colours and marks, above all panels."""
+    """Explain colours and marks above all panels."""
     from matplotlib.patches import Patch
 
     if first["form"] != "heat":

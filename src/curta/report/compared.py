@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import fmean
 
 from curta.evaluation.results import SliceSummary, UnevaluatedSize
-from curta.report.run_folder import Run, Trained, read_run
+from curta.report.run_folder import RunData, Trained, read_run
 from curta.report.summary import Range, finite, range_of
 from curta.runs import folders
 from curta.runs.info import ComparisonResults, ComparisonRow
@@ -18,11 +18,11 @@ RangeCurve = dict[int, Range]
 
 
 @dataclass(frozen=True)
-class Compared:
-    """A comparison as read from its folder, with the run of every row that has one."""
+class ComparisonData:
+    """A comparison as read from its folder, with the run of every row that has begun."""
 
     results: ComparisonResults
-    runs: dict[str, Run]
+    runs: dict[str, RunData]
 
     @property
     def rows(self) -> list[ComparisonRow]:
@@ -39,99 +39,96 @@ class Compared:
 
     @cached_property
     def sizes(self) -> dict[str, list[str]]:
-        """The sizes at which each operator is evaluated, by their digits."""
-        known = [one for row in self.rows for one in asked(row)]
-        sizes: dict[str, list[str]] = {one.operator: [] for one in known}
-        for one in sorted(known, key=lambda one: one.digits):
-            if one.size not in sizes[one.operator]:
-                sizes[one.operator].append(one.size)
+        """The sizes at which each operator is evaluated, in order of their digits."""
+        every = [size for row in self.rows for size in evaluated_sizes(row)]
+        sizes: dict[str, list[str]] = {size.operator: [] for size in every}
+        for size in sorted(every, key=lambda size: size.digits):
+            if size.size not in sizes[size.operator]:
+                sizes[size.operator].append(size.size)
         return sizes
 
     def trained(self, row: ComparisonRow, operator: str) -> Trained | None:
-        """What an entry's run was trained on, if there is one."""
+        """Return the problems that an entry's run was trained on; None before it has begun."""
         run = self.runs.get(row.name)
         return run.trained.get(operator) if run else None
 
-    def lengths(self, row: ComparisonRow, operator: str) -> tuple[int, int] | None:
-        """Fewest and most digits in training."""
-        trained = self.trained(row, operator)
-        return trained.lengths if trained else None
-
     def mean(self, row: ComparisonRow, inside: bool) -> list[float]:
-        """Every member's exact match, the mean over sizes and slices of one side of training.
+        """Return each member's mean exact match, in-distribution (`inside`) or out-of-distribution.
 
-        One side, `inside`, is in-distribution, the other out-of-distribution. There the sizes count
-        as 0 that were left out after a size at which all was wrong: without them the mean would be
-        higher than that of an entry which is right there.
+        The mean is over sizes and slices. Sizes that were left out, since all shorter problems were
+        wrong, count as 0 out-of-distribution: without them an entry that fails early would have a
+        higher mean than one that goes further.
         """
         side = list[SliceSummary]()
-        for one in row.lengths:
-            trained = self.trained(row, one.operator)
-            if (trained is not None and trained.covers(one)) == inside:
-                side.append(one)
-        slices = Counter((one.operator, one.size) for one in row.lengths)
+        for summary in row.lengths:
+            trained = self.trained(row, summary.operator)
+            if (trained is not None and trained.covers(summary)) == inside:
+                side.append(summary)
+        slices = Counter((summary.operator, summary.size) for summary in row.lengths)
         zeros = [0.0] * sum(
-            max((n for (operator, _), n in slices.items() if operator == one.operator), default=1)
-            for one in ([] if inside else row.unevaluated)
+            max((n for (operator, _), n in slices.items() if operator == size.operator), default=1)
+            for size in ([] if inside else row.unevaluated)
         )
         return [fmean([*finite(values), *zeros]) for values in by_member(side) if finite(values)]
 
 
-def read_comparison(folder: Path) -> Compared:
-    """Reads the folder of a comparison."""
-    found = folders.read_comparison(folder)
-    return compared_of(found, {row.name: folder / row.run for row in found.rows})
+def read_comparison(folder: Path) -> ComparisonData:
+    """Read the folder of a comparison."""
+    results = folders.read_comparison(folder)
+    return compared_of(results, {row.name: folder / row.run for row in results.rows})
 
 
 def compared_of(
     results: ComparisonResults, folders: Mapping[str, Path], evaluation: str = ""
-) -> Compared:
-    """The results of a comparison with its runs; one that has not begun is left out.
+) -> ComparisonData:
+    """Return the results of a comparison with its runs; a run that has not begun is left out.
 
-    The runs have the recipes' evaluations, or those of a name.
+    Runs show the recipe's evaluation, or the further evaluation of the given name.
     """
     begun = {name: path for name, path in folders.items() if (path / "run.json").exists()}
-    return Compared(results, {name: read_run(path, evaluation) for name, path in begun.items()})
+    return ComparisonData(
+        results, {name: read_run(path, evaluation) for name, path in begun.items()}
+    )
 
 
-def asked(row: ComparisonRow) -> list[SliceSummary | UnevaluatedSize]:
-    """All that an entry was evaluated on, or was not."""
+def evaluated_sizes(row: ComparisonRow) -> list[SliceSummary | UnevaluatedSize]:
+    """Return all slices and sizes that an entry was, or should have been, evaluated on."""
     return [*row.lengths, *row.unplaced, *row.unevaluated]
 
 
 def why_missing(row: ComparisonRow, operator: str, size: str) -> str:
-    """Why an entry has no figures at a size: `no positions`, `not evaluated`; empty if unknown."""
+    """Return why a size has no figures: `no positions`, `not evaluated`; empty if unknown."""
     for reason, sizes in (("no positions", row.unplaced), ("not evaluated", row.unevaluated)):
-        if (operator, size) in {(one.operator, one.size) for one in sizes}:
+        if (operator, size) in {(missing.operator, missing.size) for missing in sizes}:
             return reason
     return ""
 
 
 def slices_of(row: ComparisonRow, operator: str, size: str) -> list[SliceSummary]:
-    """Every slice of one size."""
-    return [one for one in row.lengths if (one.operator, one.size) == (operator, size)]
+    """Return the slices of one size."""
+    return [s for s in row.lengths if (s.operator, s.size) == (operator, size)]
 
 
 def hardest(slices: Iterable[SliceSummary]) -> Range:
-    """Every member in its hardest slice; median, least and greatest of them."""
+    """Return the range over members of exact match, each member in its hardest slice."""
     return range_of(min(finite(values)) for values in by_member(slices) if finite(values))
 
 
 def by_digits(row: ComparisonRow, operator: str) -> RangeCurve:
-    """Hardest slice by digits of the longest operand."""
+    """Return the hardest slice by digits of the longest operand."""
     groups: dict[int, list[SliceSummary]] = {}
-    for one in sorted(row.lengths, key=lambda one: one.digits):
-        if one.operator == operator:
-            groups.setdefault(one.digits, []).append(one)
+    for summary in sorted(row.lengths, key=lambda summary: summary.digits):
+        if summary.operator == operator:
+            groups.setdefault(summary.digits, []).append(summary)
     return {digits: hardest(slices) for digits, slices in groups.items()}
 
 
 def by_step(members: Mapping[int, Mapping[int, float]]) -> RangeCurve:
-    """Members' learning curves as one of ranges; a member counts while it trains."""
+    """Return the range over members at each step; a member counts while it trains."""
     steps = sorted({step for curve in members.values() for step in curve})
     return {step: range_of(c[step] for c in members.values() if step in c) for step in steps}
 
 
 def by_member(slices: Iterable[SliceSummary]) -> list[tuple[float | None, ...]]:
-    """Exact match, member by member."""
-    return list(zip(*(one.exact_match.members for one in slices), strict=True))
+    """Return the exact match of every slice, member by member."""
+    return list(zip(*(summary.exact_match.members for summary in slices), strict=True))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from markupsafe import Markup
 
-from curta.evaluation.results import Gap, SliceSummary
+from curta.evaluation.results import SliceSummary
 from curta.report.compared import (
-    Compared,
+    ComparisonData,
     compared_of,
     hardest,
     read_comparison,
@@ -20,18 +20,17 @@ from curta.report.compared import (
 )
 from curta.report.comparison_figures import draw_all
 from curta.report.descriptions import DESCRIPTIONS
-from curta.report.document import Part, document
-from curta.report.images import svg_element
-from curta.report.page import RunReport, Section, moving, report_run, write_page
-from curta.report.rendering import render
+from curta.report.figures import svg_element
+from curta.report.page import RunReport, page_scripts, report_run, write_page
+from curta.report.rendering import PagePart, document, render
 from curta.report.summary import MISSING, Range, cell, counted, finite, listed, range_of
-from curta.report.tables.evaluation import gap_rows
+from curta.report.tables import gap_rows
 from curta.runs.info import ComparisonResults, ComparisonRow
 
 KINDS = {
     "map": "map", "by": "by", "lengths": "compared lengths", "learning": "compared learning",
 }  # fmt: skip
-"""The kinds of figures, with the names of their descriptions."""
+"""The kinds of figures, and the names of their descriptions."""
 
 STATES = (
     {name: name for name in ("interrupted", "failed", "stopped")}
@@ -43,74 +42,38 @@ STATES = (
     }
     | dict.fromkeys(("evaluating", "certifying", "reporting"), "in evaluation")
 )
-"""What stands for an evaluation that has not taken place."""
-
-RangeOrReason = Range | str
-"""Exact match over members, or why there is none."""
-
-
-class SliceRow(NamedTuple):
-    """One slice of an entry, and the problems of its largest size."""
-
-    name: str
-    problems: int
-    cells: list[RangeOrReason]
-
-
-class EntryGap(NamedTuple):
-    """An entry's problems of one operator, and the exact match of its members on each kind."""
-
-    entry: str
-    gap: Gap
-    kinds: dict[str, Range]
-
-
-class Slices(NamedTuple):
-    """The names of all slices; by operator and entry a row for each slice."""
-
-    present: set[str]
-    tables: dict[str, dict[str, list[SliceRow]]]
-
-
-class Differences(NamedTuple):
-    """For every field that is not the same everywhere, its value in each run; how many are."""
-
-    names: list[str]
-    differing: dict[str, list[str]]
-    same: int
+"""What stands in place of an evaluation that has not taken place."""
 
 
 def write_comparison(folder: Path) -> Path:
     """Write the report of a comparison into its folder."""
-    return _write(folder, read_comparison(folder), {}, Part())
+    compared = read_comparison(folder)
+    drawn = draw_comparison(compared)
+    return write_page(folder, render_comparison(compared, drawn, {}, PagePart()), drawn)
 
 
 def write_together(
     folder: Path,
     results: ComparisonResults,
     folders: Mapping[str, Path],
-    work: Part,
+    work: PagePart,
     evaluation: str = "",
 ) -> Path:
-    """Write one report of runs that lie anywhere, with all that the report of each has.
+    """Write one report of runs from any folders, with everything that each run's report has.
 
-    `folders` are those of its rows by their names, `work` is the models that calculate in the
-    page. `evaluation` names one to show in place of the recipes'.
+    `folders` are the runs by the names of their rows, `work` is the models that calculate in the
+    page, `evaluation` names a further evaluation to show in place of the recipe's.
     """
     compared = compared_of(results, folders, evaluation)
     reports = {
         name: report_run(folders[name], evaluation, f"run-{number}-")
         for number, name in enumerate(compared.runs)
     }
-    return _write(folder, compared, reports, work)
-
-
-def _write(folder: Path, compared: Compared, reports: Mapping[str, RunReport], work: Part) -> Path:
     drawn = draw_comparison(compared)
     return write_page(folder, render_comparison(compared, drawn, reports, work), drawn)
 
 
-def draw_comparison(compared: Compared) -> dict[str, Markup]:
+def draw_comparison(compared: ComparisonData) -> dict[str, Markup]:
     """Return the figures for which there is data, by the names of their files."""
     return {
         name: svg_element(
@@ -121,7 +84,10 @@ def draw_comparison(compared: Compared) -> dict[str, Markup]:
 
 
 def render_comparison(
-    compared: Compared, drawn: Mapping[str, Markup], reports: Mapping[str, RunReport], work: Part
+    compared: ComparisonData,
+    drawn: Mapping[str, Markup],
+    reports: Mapping[str, RunReport],
+    work: PagePart,
 ) -> str:
     """Return the whole page as text."""
     plots = {
@@ -130,13 +96,13 @@ def render_comparison(
     }
     recipes = {} if reports else {name: run.recipe for name, run in compared.runs.items()}
     columns = [(operator, size) for operator, sizes in compared.sizes.items() for size in sizes]
-    rows = [(row, [_exact_match(row, *one) for one in columns]) for row in compared.rows]
+    rows = [(row, [_exact_match(row, *column) for column in columns]) for row in compared.rows]
     gaps = [
-        EntryGap(name, gap, {row.name: range_of(row.values) for row in gap_rows(gap)})
+        (name, gap, {row.name: range_of(row.values) for row in gap_rows(gap)})
         for name, run in compared.runs.items()
         for gap in run.evaluation.gaps
     ]
-    titled: list[tuple[str, str, Any]] = [
+    sections: list[tuple[str, str, Any]] = [
         ("Results", "comparison/results.html", rows),
         ("Let them calculate", "run/work.html", work.body),
         ("Map", "comparison/map.html", plots["map"]),
@@ -145,7 +111,7 @@ def render_comparison(
         ("By slice", "comparison/slices.html", _slices(compared)),
         ("Trained and held out", "comparison/gaps.html", gaps),
         ("Learning", "comparison/learning.html", plots["learning"]),
-        ("Side by side", "comparison/differences.html", differences(compared)),
+        ("Side by side", "comparison/differences.html", _differences(compared)),
         ("Recipes", "comparison/recipes.html", recipes),
         *((name, "comparison/article.html", report) for name, report in reports.items()),
     ]
@@ -161,15 +127,15 @@ def render_comparison(
         members=members,
         several=compared.several,
         devices=list(dict.fromkeys(info.device for info in infos)),
-        sections=[Section(f"part-{n}", *one) for n, one in enumerate(titled) if one[-1]],
+        sections=[(f"part-{n}", *section) for n, section in enumerate(sections) if section[-1]],
         STATES=STATES,
     )
     title = f"{compared.results.title}: comparison"
-    return document(title, [Part(body, work.style, work.script), *moving(body)])
+    return document(title, [PagePart(body, work.style, work.script), *page_scripts(body)])
 
 
-def _exact_match(row: ComparisonRow, operator: str, size: str) -> RangeOrReason:
-    """Return exact match in the hardest slice of a size."""
+def _exact_match(row: ComparisonRow, operator: str, size: str) -> Range | str:
+    """Return exact match in the hardest slice of a size, or why there is none."""
     slices = slices_of(row, operator, size)
     if slices:
         return hardest(slices)
@@ -177,38 +143,41 @@ def _exact_match(row: ComparisonRow, operator: str, size: str) -> RangeOrReason:
     return reason or (MISSING if row.lengths else STATES[row.status])
 
 
-def _slices(compared: Compared) -> Slices | None:
-    """Return a row for each slice, or one for all of them where they are equal."""
-    present = {one.slice_name for row in compared.rows for one in row.lengths}
+def _slices(compared: ComparisonData) -> dict[str, Any] | None:
+    """Return by operator and entry a row for each slice; one row where all slices are equal.
+
+    A row is the slice's name, the problems of its largest size, and a range or reason per size.
+    """
+    present = {summary.slice_name for row in compared.rows for summary in row.lengths}
     if not present:
         return None
-    tables: dict[str, dict[str, list[SliceRow]]] = {}
+    tables: dict[str, dict[str, list[tuple[str, int, list[Range | str]]]]] = {}
     for operator, sizes in compared.sizes.items():
         tables[operator] = {}
         for row in compared.rows:
             slices: dict[str, dict[str, SliceSummary]] = {}
-            for one in row.lengths:
-                if one.operator == operator:
-                    slices.setdefault(one.slice_name, {})[one.size] = one
-            rows = list[SliceRow]()
+            for summary in row.lengths:
+                if summary.operator == operator:
+                    slices.setdefault(summary.slice_name, {})[summary.size] = summary
+            rows = list[tuple[str, int, list[Range | str]]]()
             for name, by_size in slices.items():
-                cells = list[RangeOrReason]()
+                cells = list[Range | str]()
                 for size in sizes:
                     match = by_size[size].exact_match if size in by_size else None
                     if match is None or match.median is None:
                         cells.append(_exact_match(row, operator, size))
                     else:
                         cells.append(range_of(finite(match.members)))
-                rows.append(SliceRow(name, max(one.count for one in by_size.values()), cells))
-            if len(rows) > 1 and all(one.cells == rows[0].cells for one in rows):
-                name, problems = f"all {counted(len(rows), 'slice')}", sum(r.problems for r in rows)
-                rows = [SliceRow(name, problems, rows[0].cells)]
+                rows.append((name, max(summary.count for summary in by_size.values()), cells))
+            if len(rows) > 1 and all(cells == rows[0][2] for _, _, cells in rows):
+                problems = sum(count for _, count, _ in rows)
+                rows = [(f"all {counted(len(rows), 'slice')}", problems, rows[0][2])]
             tables[operator][row.name] = rows
-    return Slices(present, tables)
+    return {"present": present, "tables": tables}
 
 
-def differences(compared: Compared) -> Differences | None:
-    """Return in which fields the recipes differ; None for a single one."""
+def _differences(compared: ComparisonData) -> dict[str, Any] | None:
+    """Return the fields in which recipes differ, with each run's value; None for a single run."""
     recipes = {name: recipe_fields(run.recipe) for name, run in compared.runs.items()}
     if len(recipes) < 2:
         return None
@@ -221,15 +190,15 @@ def differences(compared: Compared) -> Differences | None:
     every = dict.fromkeys(path for recipe in recipes.values() for path in recipe)
     values = {path: [text(recipe.get(path)) for recipe in recipes.values()] for path in every}
     differing = {path: texts for path, texts in values.items() if len(set(texts)) > 1}
-    return Differences(list(recipes), differing, len(every) - len(differing))
+    return {"names": list(recipes), "differing": differing, "same": len(every) - len(differing)}
 
 
 def recipe_fields(recipe: str) -> dict[str, Any]:
     """Return the fields of a TOML recipe: `{"section.field": value, "task +.field": value}`."""
     fields: dict[str, Any] = {}
     for section, value in tomllib.loads(recipe).items():
-        for one in value if isinstance(value, list) else [value]:
-            name = f"{section} {one['operator']}" if section == "task" else section
-            inner = one.items() if isinstance(one, dict) else [("", one)]
-            fields |= {f"{name}.{key}".rstrip("."): item for key, item in inner}
+        for table in value if isinstance(value, list) else [value]:
+            name = f"{section} {table['operator']}" if section == "task" else section
+            items = table.items() if isinstance(table, dict) else [("", table)]
+            fields |= {f"{name}.{key}".rstrip("."): item for key, item in items}
     return fields

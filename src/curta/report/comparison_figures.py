@@ -1,10 +1,10 @@
 """The figures of a comparison: entries side by side, and the values of a sweep.
 
-learning, lengths   a panel for each entry, with its median as a line, the range of its members
-                    as a band, and the other entries' medians in grey behind: bands that lie on
-                    each other could not be told apart, nor more colours than a few
-by_value, by_size   loss and exact match against a swept value, or against the models' size
-phase_map           exact match by two things that were varied
+learning, lengths   a panel per entry: its median as a line, the range of its members as a band,
+                    and the other entries' medians in grey behind, since overlapping bands could
+                    not be told apart
+by_value, by_size   loss and exact match against a swept value, or against the model's size
+phase_map           exact match by two varied fields
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from curta.report import figures
-from curta.report.compared import Compared, RangeCurve, asked, by_digits, by_step
+from curta.probes.pictures import heat
+from curta.report import charts, figures
+from curta.report.compared import ComparisonData, RangeCurve, by_digits, by_step, evaluated_sizes
 from curta.report.summary import range_of
 from curta.runs.info import ComparisonRow
 
@@ -29,18 +30,18 @@ SERIES = (
     (figures.MEDIAN, "o"), (figures.ALERT, "s"), (figures.END, "^"), (figures.PURPLE, "D"),
     (figures.ORANGE, "v"),
 )  # fmt: skip
-"""Colour and mark of each series of runs; the colours are seen on white and on black."""
+"""Colour and mark of each series of runs; the colours show on white and on black."""
 
 MAP_LINES = 30
-"""Most lines, and columns, of a map that can be read."""
+"""Most lines, and columns, of a readable map."""
 
 LOSS = "loss at the end of training"
 
-Value = Callable[[ComparisonRow], Any]
+RowValue = Callable[[ComparisonRow], Any]
 """The value against which a row is drawn."""
 
 
-def draw_all(compared: Compared) -> dict[str, Figure]:
+def draw_all(compared: ComparisonData) -> dict[str, Figure]:
     """Return the figures for which there is data, by the names of their files."""
     drawn, swept = dict[str, Any](), compared.results.swept
     evaluated = any(row.lengths for row in compared.rows)
@@ -66,8 +67,8 @@ def draw_all(compared: Compared) -> dict[str, Figure]:
 # Entries side by side.
 
 
-def learning(compared: Compared) -> Figure:
-    """Draw loss and exact match on training problems by step, a row of panels for each entry."""
+def learning(compared: ComparisonData) -> Figure:
+    """Draw loss and exact match on training problems by step, a row of panels per entry."""
 
     def by_entry(key: figures.Measured) -> dict[str, RangeCurve]:
         return {
@@ -93,22 +94,27 @@ def learning(compared: Compared) -> Figure:
     return figure
 
 
-def lengths(compared: Compared, operator: str) -> Figure:
-    """Draw exact match in the hardest slice by operand length, a panel for each entry.
+def lengths(compared: ComparisonData, operator: str) -> Figure:
+    """Draw exact match in the hardest slice by operand length, a panel per entry.
 
-    Crosses stand at the lengths that an entry's models have no positions for. All panels share an
-    axis that begins at what is measured: the shorter lengths of training would take half of it.
+    Crosses mark lengths without positions in an entry's models. The shared axis begins at the
+    first measured length: the shorter lengths of training would take half of it.
     """
-    rows = [row for row in compared.rows if any(one.operator == operator for one in asked(row))]
+    sizes = {
+        row.name: [size for size in evaluated_sizes(row) if size.operator == operator]
+        for row in compared.rows
+    }
+    rows = [row for row in compared.rows if sizes[row.name]]
     by_entry = {row.name: by_digits(row, operator) for row in rows}
-    spans = {row.name: compared.lengths(row, operator) for row in rows}
-    digits = {one.digits for row in rows for one in asked(row) if one.operator == operator}
+    training = {row.name: compared.trained(row, operator) for row in rows}
+    spans = {name: lengths.lengths if lengths else None for name, lengths in training.items()}
+    digits = {size.digits for row in rows for size in sizes[row.name]}
     trained = {span[1] for span in spans.values() if span}
     with figures.style():
         figure, panels = _two_columns(len(rows), sharey="all")
         for panel, row in zip(panels, rows, strict=False):
             _draw_entry(panel, row.name, by_entry, compared.several, marker="o")
-            unplaced = sorted({one.digits for one in row.unplaced if one.operator == operator})
+            unplaced = sorted({size.digits for size in row.unplaced if size.operator == operator})
             if unplaced:
                 crosses: Any = {"color": figures.ALERT, "markeredgewidth": 1.8, "clip_on": False}
                 panel.plot(unplaced, [0] * len(unplaced), "x", label="no positions", **crosses)
@@ -173,23 +179,23 @@ def _two_columns(count: int, sharey: Literal["all", "col"]) -> tuple[Figure, lis
 # Swept values.
 
 
-def by_size(compared: Compared) -> Figure:
-    """Draw against the number of parameters; values that do not change it tell series apart."""
+def by_size(compared: ComparisonData) -> Figure:
+    """Draw against the number of parameters; fields that do not change it tell series apart."""
     apart = [path for path in compared.results.swept if _weightless(compared, path)]
     return _against(compared, "parameters of the model", lambda row: row.parameters, apart)
 
 
-def by_value(compared: Compared, path: str) -> Figure:
-    """Draw against one swept value; all others tell series apart."""
+def by_value(compared: ComparisonData, path: str) -> Figure:
+    """Draw against one swept value; all other swept fields tell series apart."""
     apart = [other for other in compared.results.swept if other != path]
     return _against(compared, path, lambda row: row.changes[path], apart)
 
 
-def _against(compared: Compared, label: str, value: Value, apart: Sequence[str]) -> Figure:
-    """Draw the loss at the end and exact match, in and beyond the range of training, by a value.
+def _against(compared: ComparisonData, label: str, value: RowValue, apart: Sequence[str]) -> Figure:
+    """Draw final loss and exact match, in-distribution and out-of-distribution, against a value.
 
-    Every member is a point; a line goes through the medians, where values have an order. Where
-    there is one member at each place, there are no medians.
+    Every member is a point. A line joins the medians where values have an order; there are no
+    medians where each place has one member.
     """
     rows = [row for row in compared.rows if row.lengths]
     measures: dict[str, Callable[[ComparisonRow], Sequence[float]]] = {
@@ -210,7 +216,11 @@ def _against(compared: Compared, label: str, value: Value, apart: Sequence[str])
                 for row in mine:
                     place = axis.place(value(row)) + dodge
                     by_place.setdefault(place, []).extend(measure(row))
-                points = [(place, one) for place, values in by_place.items() for one in values]
+                points = [
+                    (place, member_value)
+                    for place, values in by_place.items()
+                    for member_value in values
+                ]
                 ranges = {p: range_of(by_place[p]) for p in sorted(by_place) if by_place[p]}
                 if len(points) > len(ranges):
                     dots: Any = {"color": colour, "markersize": 3, "alpha": 0.45}
@@ -223,7 +233,7 @@ def _against(compared: Compared, label: str, value: Value, apart: Sequence[str])
                 else:
                     axes.vlines(list(ranges), low, high, color=colour, linewidth=1.2)
                 axes.plot(
-                    list(ranges), [one.median for one in ranges.values()],
+                    list(ranges), [member_value.median for member_value in ranges.values()],
                     mark + ("-" if axis.numeric else ""), color=colour, linewidth=1.8,
                     markersize=5, label=name or "median",
                 )  # fmt: skip
@@ -236,7 +246,7 @@ def _against(compared: Compared, label: str, value: Value, apart: Sequence[str])
 
 
 def _series(rows: Sequence[ComparisonRow], apart: Sequence[str]) -> dict[str, list[ComparisonRow]]:
-    """Return the rows that are connected, by name; all of them where there are too few colours."""
+    """Return the rows that a line joins, by name; one series if there are too few colours."""
     series: dict[str, list[ComparisonRow]] = {}
     for row in rows:
         words = [row.entry] if row.entry else []
@@ -247,8 +257,8 @@ def _series(rows: Sequence[ComparisonRow], apart: Sequence[str]) -> dict[str, li
     return series if len(series) <= len(SERIES) else {"": list(rows)}
 
 
-def _weightless(compared: Compared, path: str) -> bool:
-    """Return whether runs that differ in this value alone have as many parameters."""
+def _weightless(compared: ComparisonData, path: str) -> bool:
+    """Return whether runs that differ in this field alone have the same number of parameters."""
     sizes: dict[str, set[int | None]] = {}
     for row in compared.rows:
         others = row.entry + str({p: v for p, v in row.changes.items() if p != path})
@@ -257,9 +267,9 @@ def _weightless(compared: Compared, path: str) -> bool:
 
 
 class SweptAxis:
-    """Where values stand: numbers by their size, anything else side by side.
+    """The places of swept values: numbers by size, anything else side by side.
 
-    Numbers above 0 that differ fourfold or more stand on a logarithmic axis.
+    Positive numbers that differ fourfold or more have a logarithmic axis.
     """
 
     def __init__(self, values: Iterable[Any]) -> None:
@@ -275,7 +285,7 @@ class SweptAxis:
         return float(self.places[value_name(value)])
 
     def set(self, axes: Axes, label: str) -> None:
-        """Set ticks at the values that were swept, as far as there is room to name them."""
+        """Set ticks at the swept values, and names where there is room."""
         scale: Callable[[float], float] = math.log if self.log else float
         at = {name: scale(place) for name, place in self.places.items()}
         apart = 0.11 * (max(at.values()) - min(at.values()))
@@ -292,7 +302,7 @@ class SweptAxis:
 
 
 def value_name(value: Any) -> str:
-    """Return a value as it is named on an axis."""
+    """Return a value's name on an axis."""
     if not _is_number(value):
         return str(value)
     return f"{value:,}" if isinstance(value, int) else f"{value:g}"
@@ -306,9 +316,9 @@ def _is_number(value: Any) -> bool:
 
 
 class PhaseMap(NamedTuple):
-    """What is varied by line and by column, and every member's mean exact match in each cell.
+    """The values of two varied fields, and every member's mean exact match in each cell.
 
-    A cell is empty where nothing is known of its run.
+    A cell is empty without a run.
     """
 
     lines: list[str]
@@ -317,11 +327,11 @@ class PhaseMap(NamedTuple):
     cells: list[list[list[float]]]  # lines columns members
 
 
-def phase_map(compared: Compared) -> PhaseMap | None:
-    """Return the map of a comparison; None where two things, and no more, are not varied.
+def phase_map(compared: ComparisonData) -> PhaseMap | None:
+    """Return the map of a comparison; None unless exactly two things are varied.
 
     Lines are the entries that are swept alike, or the values of the first field; columns are the
-    values of the last one.
+    values of the last field.
     """
     swept, entries = compared.results.swept, any(row.entry for row in compared.rows)
     if not swept or len(swept) + entries != 2:
@@ -346,33 +356,21 @@ def phase_map(compared: Compared) -> PhaseMap | None:
 
 
 def draw_map(phases: PhaseMap) -> Figure:
-    """Draw a map, its first line above.
+    """Draw a map, its first line at the top.
 
-    A cell's colour is the median of its members, its number how many of several are right
-    throughout.
+    Colour is the median over members; the number counts the members without an error.
     """
-    from matplotlib.figure import Figure
-
-    upwards = phases.cells[::-1]
-    bands = [
-        [figures.band(range_of(cell).median) if cell else math.nan for cell in line]
-        for line in upwards
-    ]
-    with figures.style():
-        names = 0.065 * max(map(len, phases.lines))  # inches
-        size = 2.0 + names + 0.31 * len(phases.columns), 1.2 + 0.3 * len(phases.lines)
-        figure = Figure(figsize=size, layout="constrained")
-        axes = figure.subplots()
-        image = figures.draw_bands(axes, bands)
-        for y, line in enumerate(upwards):
-            for x, members in enumerate(line):
-                if len(members) > 1:
-                    colour = "white" if bands[y][x] >= len(figures.BANDS) - 2 else figures.INK
-                    count = str(sum(value == 1 for value in members))
-                    axes.text(x, y, count, ha="center", va="center", color=colour, fontsize=8)
-        axes.set_xticks(range(len(phases.columns)), phases.columns, parse_math=False)
-        axes.tick_params(axis="x", rotation=60 if len(phases.columns) > 8 else 0)
-        axes.set_yticks(range(len(phases.lines)), phases.lines[::-1], parse_math=False)
-        axes.set_xlabel(phases.label, parse_math=False)
-        figures.name_bands(figure, image, "exact match out-of-distribution, median", 1.0)
-    return figure
+    panel = heat(
+        "exact match out-of-distribution, median",
+        phases.label,
+        "",
+        phases.columns,
+        phases.lines,
+        [[range_of(cell).median if cell else None for cell in line] for line in phases.cells],
+        [
+            [str(sum(share == 1 for share in cell)) if len(cell) > 1 else "" for cell in line]
+            for line in phases.cells
+        ],
+        exact_match=True,
+    )
+    return charts.draw({"shows": "", "panels": [panel]})

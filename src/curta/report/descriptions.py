@@ -1,7 +1,7 @@
-"""What slices of problems are called on a page, and what figures show.
+"""Descriptions of slices, and of what figures show.
 
-The descriptions of slices stand here and not with the operations, so that a report needs nothing
-but the files of its run; a test holds them against the operations' cases.
+They stand here and not with the operations, so that a report needs only the files of its run; a
+test compares them with the operations' cases.
 """
 
 SLICES = {
@@ -60,4 +60,4 @@ DESCRIPTIONS = {
     "compared learning": "Loss and exact match on training problems against training step: a row "
     "of panels for each entry, the median over members as a line and their range as a band.",
 }
-"""What each figure shows, for readers who cannot see it; those of a comparison are the last."""
+"""What each figure shows, for readers who cannot see it; the last ones belong to comparisons."""

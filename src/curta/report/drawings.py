@@ -1,8 +1,8 @@
-"""Drawings that scripts of a page bring to life: the grid of exact match, the paths of vectors.
+"""Drawings that scripts of a page animate: the grid of exact match, the paths of vectors.
 
-Templates write them as SVG, whole, so that print, a browser without scripts, and a file show them.
-`heat.js` adds the value under the pointer or chosen by keys, and single members; `player.js` reads
-the points from the drawing and moves a mark along them.
+Templates write them as complete SVG, so print, files and browsers without scripts show them.
+`heat.js` adds the value under the pointer or cursor, and single members; `player.js` reads the
+points from the drawing and moves a mark along them.
 """
 
 import math
@@ -22,51 +22,27 @@ from curta.probes.tokens import PLANES, VectorPaths, digits_and_signs, trace_pat
 from curta.programs.machine.machine import Machine
 from curta.report.figures import BANDS, band, median_cells
 from curta.report.rendering import render
-from curta.report.run_folder import Run, Trained
+from curta.report.run_folder import RunData, Trained
 from curta.report.summary import finite
 from curta.runs.info import Metric
 
 GRID_SIDE, NAMED_LENGTHS = 400, 10
-"""Side of the grid, and most lengths that are named along an axis."""
+"""Side of the grid, and the most lengths that are named along an axis."""
 
 SIZE, MARGIN = 1000, 80
-"""Side of a drawing of paths, whose points are whole numbers, and what is left free around them."""
+"""Side of a drawing of paths, and the margin around its points, in whole numbers."""
 
 
-class GridMember(NamedTuple):
-    """One member's cells of a grid; `at` are the operand lengths of its lowest one."""
-
-    member: int
-    mean: float
-    perfect: int
-    cells: int
-    lowest: float
-    at: tuple[int, int]
-
-
-class GridSection(NamedTuple):
-    """A grid, its drawing with the data of its script, and a row for each member.
+def grid_sections(run: RunData) -> list[dict[str, Any]]:
+    """Return the section of each operator's grid: `grid`, then `grid-2` for the next operator.
 
     `worst` is the member with the lowest cell of all, which a median would hide; `equal` is the
-    exact match of every cell where all members have the same in all of them. Cells hold how many
-    problems are right, so that nothing is rounded.
+    exact match of every cell if all members have the same value in all of them. The script's data
+    count correct problems, so that nothing is rounded.
     """
-
-    name: str
-    grid: Grid
-    trained: Trained | None
-    drawing: Markup
-    data: dict[str, Any]
-    members: list[GridMember]
-    worst: GridMember
-    equal: float | None
-
-
-def grid_sections(run: Run) -> list[GridSection]:
-    """Return the section of each operator's grid: `grid`, and `grid-2` of the next operator."""
-    sections = list[GridSection]()
+    sections = list[dict[str, Any]]()
     for number, grid in enumerate(run.evaluation.grids, 1):
-        trained, digits, members = run.trained.get(grid.operator), grid.digits, list[GridMember]()
+        trained, digits, members = run.trained.get(grid.operator), grid.digits, list[Any]()
         for member, rows in enumerate(grid.exact_match):
             cells = {
                 (first, second): share
@@ -74,9 +50,16 @@ def grid_sections(run: Run) -> list[GridSection]:
                 for second, share in zip(digits, row, strict=True)
             }
             lowest, at = min((share, at) for at, share in cells.items())
-            perfect = sum(share >= 1 for share in cells.values())
-            mean = fmean(cells.values())
-            members.append(GridMember(member, mean, perfect, len(cells), lowest, at))
+            members.append(
+                {
+                    "member": member,
+                    "mean": fmean(cells.values()),
+                    "perfect": sum(share >= 1 for share in cells.values()),
+                    "cells": len(cells),
+                    "lowest": lowest,
+                    "at": at,
+                }
+            )
         shares = {share for rows in grid.exact_match for row in rows for share in row}
         data = {
             "digits": digits,
@@ -88,24 +71,24 @@ def grid_sections(run: Run) -> list[GridSection]:
             ],
         }
         sections.append(
-            GridSection(
-                "grid" if number == 1 else f"grid-{number}",
-                grid,
-                trained,
-                draw_grid(grid, trained),
-                data,
-                members,
-                min(members, key=lambda one: (one.lowest, one.at, one.member)),
-                shares.pop() if len(shares) == 1 else None,
-            )
+            {
+                "name": "grid" if number == 1 else f"grid-{number}",
+                "grid": grid,
+                "trained": trained,
+                "drawing": draw_grid(grid, trained),
+                "data": data,
+                "members": members,
+                "worst": min(members, key=lambda m: (m["lowest"], m["at"], m["member"])),
+                "equal": shares.pop() if len(shares) == 1 else None,
+            }
         )
     return sections
 
 
 def draw_grid(grid: Grid, trained: Trained | None) -> Markup:
-    """Draw the median of every cell, and a frame around those trained on.
+    """Draw the median of every cell, and a frame around the cells of training.
 
-    Neighbouring cells of one colour are one rectangle; the first line is the lowest.
+    Neighbouring cells of one colour are one rectangle; the lowest line comes first.
     """
     digits, rows = grid.digits, list[list[tuple[int, int, int]]]()
     cell, stride = GRID_SIDE / len(digits), math.ceil(len(digits) / NAMED_LENGTHS)
@@ -132,9 +115,9 @@ def draw_grid(grid: Grid, trained: Trained | None) -> Markup:
 
 
 class Trails(NamedTuple):
-    """The paths of digits and operators in every member, from step to step, by plane.
+    """The paths of digits and operators in every member over training, by plane.
 
-    Of a program they are those of its digits in one role, which is named.
+    For a program, they are the paths of its digits in one role, which is named.
     """
 
     steps: list[int]
@@ -143,19 +126,10 @@ class Trails(NamedTuple):
     role: str
 
 
-class TrailsSection(NamedTuple):
-    """For each plane the members' drawings with their titles, the drawing of the loss, and data."""
-
-    planes: dict[str, list[tuple[str, Markup]]]
-    loss: Markup | None
-    role: str
-    data: dict[str, Any]
-
-
-def read_trails(folder: Path, run: Run) -> Trails | None:
+def read_trails(folder: Path, run: RunData) -> Trails | None:
     """Return the paths from a run's `history/`; None if it kept no vectors.
 
-    They are those of a layout's digits and operators, or of a program's answer digits.
+    A layout has the paths of its digits and operators, a program those of its answer digits.
     """
     if not (folder / "history").is_dir():
         return None
@@ -185,10 +159,7 @@ def read_trails(folder: Path, run: Run) -> Trails | None:
 
 
 def digit_tokens(machine: Machine, role: str, base: int) -> list[int]:
-    """Return a token for each digit of a role, all with one move: they differ in the digit alone.
-
-    Empty without all digits.
-    """
+    """Return a token for each digit of a role, all with the same move; empty if one is missing."""
     by_move: dict[tuple[int, ...], dict[int, int]] = {}
     for number, token in enumerate(machine.tokens):
         if token.role == role and token.value is not None and not token.carry:
@@ -199,41 +170,43 @@ def digit_tokens(machine: Machine, role: str, base: int) -> list[int]:
     return []
 
 
-def trails_section(trails: Trails, metrics: Sequence[Metric]) -> TrailsSection:
-    """Return the section's drawings: the median loss of the members, and each member's paths."""
+def trails_section(trails: Trails, metrics: Sequence[Metric]) -> dict[str, Any]:
+    """Return for each plane the members' titles and drawings, the drawing of the loss, and data."""
     by_step: dict[int, list[float]] = {}
     for line in metrics:
         by_step.setdefault(line.step, []).extend(finite([line.loss]))
     losses, last, recorded = list[float | None](), None, sorted(by_step)
-    for step in trails.steps:  # the loss as it was last recorded
+    for step in trails.steps:  # the median loss of the members as it was last recorded
         while recorded and recorded[0] <= step:
             values = by_step[recorded.pop(0)]
             last = median(values) if values else last
         losses.append(None if last is None else float(f"{last:.3g}"))
-    known = [
-        (float(step), math.log(loss))
-        for step, loss in zip(trails.steps, losses, strict=True)
-        if loss
-    ]
     curve = None
-    if len(known) > 1:
-        points = np.array(known)
+    points = np.array(
+        [
+            (float(step), math.log(loss))
+            for step, loss in zip(trails.steps, losses, strict=True)
+            if loss
+        ]
+    )
+    if len(points) > 1:
         low, spread = points.min(axis=0), np.maximum(np.ptp(points, axis=0), 1e-9)
         scaled = (points - low) / spread * (SIZE - 2 * MARGIN) + MARGIN
         placed = np.rint(np.stack([scaled[:, 0], SIZE - scaled[:, 1]], axis=1)).astype(int)
         curve = render("drawings/loss.svg", size=SIZE, points=placed.tolist())
     planes = {
         plane: [
-            (one.title(member), draw_trails(one, trails.names, member))
-            for member, one in enumerate(members)
+            (paths.title(member), draw_trails(paths, trails.names, member))
+            for member, paths in enumerate(members)
         ]
         for plane, members in trails.planes.items()
     }
-    return TrailsSection(planes, curve, trails.role, {"steps": trails.steps, "losses": losses})
+    data = {"steps": trails.steps, "losses": losses}
+    return {"planes": planes, "loss": curve, "role": trails.role, "data": data}
 
 
 def draw_trails(trails: VectorPaths, names: Sequence[str], member: int) -> Markup:
-    """Draw a member's paths, one scale for both directions."""
+    """Draw a member's paths, with one scale for both directions."""
     paths: Float[np.ndarray, "names moments two"] = trails.paths
     low, high = paths.min(axis=(0, 1)), paths.max(axis=(0, 1))
     scale = (SIZE - 2 * MARGIN) / max(float((high - low).max()), 1e-9)
@@ -243,11 +216,11 @@ def draw_trails(trails: VectorPaths, names: Sequence[str], member: int) -> Marku
     return render("drawings/trails.svg", size=SIZE, title=title, paths=by_name)
 
 
-def trails_files(section: TrailsSection) -> dict[str, Markup]:
+def trails_files(section: dict[str, Any]) -> dict[str, Markup]:
     """Return one drawing of all members for each plane, by the name of its file."""
     files = dict[str, Markup]()
-    for plane, members in section.planes.items():
-        loss = [("loss by step, logarithmic", section.loss)] if section.loss else []
+    for plane, members in section["planes"].items():
+        loss = [("loss by step, logarithmic", section["loss"])] if section["loss"] else []
         name = "trails" if plane == "dimensions" else f"trails-{plane}"
         files[name] = render("drawings/sheet.svg", size=SIZE, drawings=[*loss, *members])
     return files

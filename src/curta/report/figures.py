@@ -1,13 +1,14 @@
 """The figures of a run: how it learned, and what its members can do.
 
-Every function takes data and returns a new matplotlib Figure. Figures are built from objects
-alone, so nothing is shared between calls; matplotlib is imported only when a figure is drawn.
-Every member is drawn, never only a summary of them.
+Every function takes data and returns a new matplotlib Figure without shared state; matplotlib is
+imported only when a figure is drawn. Every member is drawn, never only a summary.
 """
 
 from __future__ import annotations
 
+import io
 import math
+import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,6 +17,9 @@ from itertools import groupby
 from operator import attrgetter
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any, Literal
+from xml.etree import ElementTree
+
+from markupsafe import Markup
 
 from curta.config.task import Span
 from curta.evaluation.results import HELD_OUT, SliceResult
@@ -27,7 +31,6 @@ from curta.runs.info import Metric
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.image import AxesImage
 
 # Colours that stay apart for colour-blind readers (Okabe and Ito) and in grey print.
 # The page's stylesheet names the same values to translate them for dark screens.
@@ -42,13 +45,13 @@ ORANGE = "#e69f00"
 
 WIDTH = 5.2  # inches; text stays readable when a phone shows it 360 pixels wide
 POINTS = 300
-"""Most points of one learning curve; neighbouring lines are averaged to stay below."""
+"""Most points of one learning curve; neighbouring steps are averaged to stay below."""
 
 MARKED = 40
-"""Most points of a curve that are marked: a single one is no line."""
+"""Most points of a curve that are marked: a single point makes no line."""
 
 BAR = 0.34
-"""Width of a bar, of groups that stand 1 apart."""
+"""Width of a bar; groups stand 1 apart."""
 
 BANDS = (
     (0.0, "< 25%", "#f7fbff"),
@@ -58,10 +61,10 @@ BANDS = (
     (0.9, "≥ 90%", "#539ecd"),
     (1.0, "100%", "#1b62a5"),
 )
-"""Lower edge, name and colour of the steps of exact match: a perfect cell differs from the next."""
+"""Lower edge, name and colour of the steps of exact match; only perfect cells have the last one."""
 
 LINE_ID = "line: "
-"""Begins the id of a line whose name a page shows when a reader points at it."""
+"""Prefix of a line's id whose name a page shows when a reader points at it."""
 
 Curve = dict[int, float]
 """Value by training step."""
@@ -69,7 +72,7 @@ Curve = dict[int, float]
 Measured = Literal["loss", "exact_match", "validation_loss", "validation_exact_match"]
 
 Bars = Mapping[str, Sequence[float]]
-"""Exact match of every member, by the group that its bar stands in."""
+"""Exact match of every member, by the group of its bar."""
 
 STYLE: dict[Any, Any] = {
     "font.size": 9.5,
@@ -102,8 +105,8 @@ def learning_curves(
 ) -> Figure:
     """Draw loss and exact match by step, in training and in validation where there is any.
 
-    A stopped member's curve ends with a cross. `counted` names the units of a training step's
-    exact match; with `log` the axis of the loss is logarithmic.
+    A stopped member's curve ends with a cross. `counted` names the unit of a training step's exact
+    match; with `log` the loss axis is logarithmic.
     """
     stopped = stopped or {}
     alive = [line for line in metrics if line.step < stopped.get(line.member, math.inf)]
@@ -149,8 +152,8 @@ def learning_curves(
 def exact_match_by_length(rows: Sequence[SliceResult], trained: Mapping[str, Trained]) -> Figure:
     """Draw exact match in the hardest slice by operand length, one panel per operator.
 
-    Sizes whose longest operands are alike share a point: the hardest of them counts, and the point
-    bears their names.
+    Sizes whose longest operands have the same digits share a point: the hardest of them, labelled
+    with their names.
     """
     operators = by_operator(rows)
     spans = {name: task.lengths for name, task in trained.items() if name in operators}
@@ -170,8 +173,8 @@ def exact_match_by_length(rows: Sequence[SliceResult], trained: Mapping[str, Tra
                 if names:
                     axes.text(digits, 0.04, ", ".join(names), fontsize=8, parse_math=False, **place)
             shade(axes, spans.get(operator))
-            told = f" (trained on {trained_on(trained[operator])})" if operator in spans else ""
-            axes.set_title(f"{operator}{told}", parse_math=False)
+            training = f" (trained on {trained_on(trained[operator])})" if operator in spans else ""
+            axes.set_title(f"{operator}{training}", parse_math=False)
         ends = [end for span in spans.values() for end in span]
         length_axis(panels[-1], [row.digits for row in rows], ends, WIDTH - 0.9)
         legend(figure, panels[0])
@@ -179,7 +182,7 @@ def exact_match_by_length(rows: Sequence[SliceResult], trained: Mapping[str, Tra
 
 
 def window_growth(growth: Sequence[tuple[int, int]], windows: int) -> Figure:
-    """Draw how the list of a certificate's windows grew with the tokens that were recorded."""
+    """Draw the number of listed windows by recorded tokens."""
     tokens, counts = zip(*growth, strict=True)
     with style():
         figure, (axes,) = column(1, height=2.3)
@@ -192,15 +195,17 @@ def window_growth(growth: Sequence[tuple[int, int]], windows: int) -> Figure:
     return figure
 
 
-def answer_histogram(parts: Sequence[AnswerHistogram], title: str) -> Figure:
-    """Draw the share of each part's answers in each bin, a line for each part of a table."""
+def answer_histogram(histograms: Sequence[AnswerHistogram], title: str) -> Figure:
+    """Draw the share of each part's answers in each bin, one line per part of a table."""
     with style():
         figure, (axes,) = column(1, height=2.8)
-        for number, part in enumerate(parts):
-            shares = [count / part.problems for count in part.counts]
+        for number, histogram in enumerate(histograms):
+            shares = [count / histogram.problems for count in histogram.counts]
             colour = (MUTED, MEDIAN, END, ALERT)[number % 4]
-            width = 1.2 + 0.5 * (len(parts) - number)
-            axes.stairs(shares, part.edges, color=colour, linewidth=width, label=part.part)
+            width = 1.2 + 0.5 * (len(histograms) - number)
+            axes.stairs(
+                shares, histogram.edges, color=colour, linewidth=width, label=histogram.part
+            )
         axes.xaxis.set_major_formatter("{x:,.0f}")
         axes.set(xlabel="answer", ylim=(0, None))
         axes.set_title(f"{title}: share of each part in a bin", parse_math=False)
@@ -209,15 +214,15 @@ def answer_histogram(parts: Sequence[AnswerHistogram], title: str) -> Figure:
 
 
 def held_out_bars(rows: Sequence[SliceResult]) -> Figure | None:
-    """Draw exact match of held-out problems, written as in training and in other ways.
+    """Draw exact match of held-out problems, written as in training and in other layouts.
 
-    None where they were evaluated in the layout of training alone.
+    None if they were evaluated in the layout of training alone.
     """
-    own = [row for row in rows if row.slice_name.partition(",")[0] == HELD_OUT]
-    if len({row.slice_name for row in own}) < 2:
+    held_out = [row for row in rows if row.slice_name.partition(",")[0] == HELD_OUT]
+    if len({row.slice_name for row in held_out}) < 2:
         return None
-    several, bars = len({row.operator for row in own}) > 1, dict[str, Sequence[float]]()
-    for row in own:
+    several, bars = len({row.operator for row in held_out}) > 1, dict[str, Sequence[float]]()
+    for row in held_out:
         name = row.slice_name.removeprefix(HELD_OUT).removeprefix(", ") or "as in training"
         name = f"{row.operator}, {name}" if several else name
         bars[f"{name}:\nwhole text"] = row.exact_match
@@ -272,7 +277,7 @@ def column(count: int, height: float) -> tuple[Figure, list[Axes]]:
 def curves(metrics: Iterable[Metric], key: Measured) -> dict[int, Curve]:
     """Return the curve of every member, thinned to `POINTS` by averaging neighbouring steps.
 
-    The steps of a group are drawn at its last one.
+    An averaged group is drawn at its last step.
     """
     metrics = list(metrics)
     steps = sorted({line.step for line in metrics})
@@ -284,7 +289,9 @@ def curves(metrics: Iterable[Metric], key: Measured) -> dict[int, Curve]:
     for line in metrics:
         values[line.member][drawn_at[line.step]] += finite([getattr(line, key)])
     return {
-        member: {step: fmean(own) for step, own in sorted(by_step.items()) if own}
+        member: {
+            step: fmean(step_values) for step, step_values in sorted(by_step.items()) if step_values
+        }
         for member, by_step in sorted(values.items())
     }
 
@@ -301,7 +308,7 @@ def xy(curve: Mapping[int, float]) -> tuple[list[int], list[float]]:
 
 
 def draw_member(axes: Axes, curve: Curve, marker: str = "", member: int | None = None) -> None:
-    """Draw a thin line; with its member's number, which a page shows to who points at it."""
+    """Draw a thin line, with its member's number for readers who point at it."""
     (line,) = axes.plot(
         *xy(curve), marker=marker, color=MEMBER, linestyle="-", linewidth=0.8, markersize=4,
         alpha=0.7, label="each member",
@@ -311,14 +318,14 @@ def draw_member(axes: Axes, curve: Curve, marker: str = "", member: int | None =
 
 
 def draw_median(axes: Axes, members: Sequence[Curve], measure: str = "exact match") -> None:
-    """Draw a thick line through the medians of points that are few; a single member's own."""
+    """Draw a thick marked line through the medians; a single member's own curve."""
     middle = {x: median(curve[x] for curve in members) for x in members[0]}
     name = "median" if len(members) > 1 else measure
     axes.plot(*xy(middle), "D-", color=MEDIAN, linewidth=1.8, markersize=4, label=name)
 
 
 def percent_axis(axes: Axes) -> None:
-    """Give an axis the percentages from 0 to 100."""
+    """Set an axis to percentages from 0 to 100."""
     from matplotlib.ticker import PercentFormatter
 
     axes.set(ylim=(-0.05, 1.05), yticks=(0, 0.25, 0.5, 0.75, 1))
@@ -326,24 +333,27 @@ def percent_axis(axes: Axes) -> None:
 
 
 def length_axis(axes: Axes, evaluated: Iterable[int], others: Iterable[int], inches: float) -> None:
-    """Make a log axis with a tick at every evaluated length, and others where there is room.
+    """Set a logarithmic axis with a tick at every evaluated length, and at others if there is room.
 
-    The labels are as many as stand apart on an axis of so many inches, the longest first.
+    Labels are those that fit on an axis of so many inches, the longest lengths first.
     """
 
     def width(length: int) -> float:
         """Inches that the label of a length takes, with a blank."""
         return 0.075 * len(f"{length:,}") + 0.1
 
-    known = sorted(set(evaluated), reverse=True)
-    ends = [length for length in sorted(set(others), reverse=True) if length not in known]
-    low, high = min([*known, *ends]), max([*known, *ends])
+    lengths = sorted(set(evaluated), reverse=True)
+    further = [length for length in sorted(set(others), reverse=True) if length not in lengths]
+    low, high = (
+        min([*lengths, *further]),
+        max([*lengths, *further]),
+    )
     scale, named = inches / max(math.log(high / low), 1e-9), list[int]()
-    for length in (*known, *ends):
+    for length in (*lengths, *further):
         gaps = {other: scale * abs(math.log(length / other)) for other in named}
         if all(gap >= (width(length) + width(other)) / 2 for other, gap in gaps.items()):
             named.append(length)
-    ticks = sorted({*known, *named})
+    ticks = sorted({*lengths, *named})
     if len(ticks) == 1:  # or matplotlib warns that the axis has no width
         axes.set_xlim(ticks[0] / 2, ticks[0] * 2)
     axes.set_xscale("log")
@@ -359,7 +369,7 @@ def shade(axes: Axes, trained: Span | None) -> None:
 
 
 def legend(figure: Figure, *panels: Axes, columns: int = 4) -> None:
-    """Put one entry per kind of mark above the panels, where no data can hide."""
+    """Put one entry per kind of mark above the panels, where it hides no data."""
     marks = [zip(*axes.get_legend_handles_labels(), strict=True) for axes in panels]
     entries = {label: handle for pairs in marks for handle, label in pairs}
     if entries:
@@ -373,7 +383,7 @@ def legend(figure: Figure, *panels: Axes, columns: int = 4) -> None:
 
 
 def band(share: float) -> int:
-    """Return which of the `BANDS` a share belongs to."""
+    """Return the index in `BANDS` of a share."""
     return bisect_right([edge for edge, _, _ in BANDS], share) - 1
 
 
@@ -383,20 +393,65 @@ def median_cells(exact_match: Sequence[Sequence[Sequence[float]]]) -> list[list[
     return [[median(cell) for cell in zip(*row, strict=True)] for row in rows]
 
 
-def draw_bands(axes: Axes, bands: Sequence[Sequence[float]]) -> AxesImage:
-    """Draw a cell for each number of one of the `BANDS`, the first line below; none where nan."""
-    from matplotlib.colors import ListedColormap
+# SVG: an element of a page, and the same element as a file.
 
-    axes.grid(visible=False)
-    return axes.imshow(
-        bands, cmap=ListedColormap([colour for _, _, colour in BANDS]), vmin=-0.5,
-        vmax=len(BANDS) - 0.5, origin="lower", interpolation="none",
-    )  # fmt: skip
+SAVING: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "curta",
+    "axes.formatter.min_exponent": 3,
+}
+"""Matplotlib's settings: the same bytes each time, and text kept as text."""
 
 
-def name_bands(
-    figure: Figure, image: AxesImage, label: str, shrink: float = 0.8, beside: Sequence[Axes] = ()
-) -> None:
-    """Add a bar that explains the colours of cells; beside them, or those panels."""
-    bar = figure.colorbar(image, ax=beside or None, shrink=shrink, label=label)
-    bar.set_ticks(range(len(BANDS)), labels=[name for _, name, _ in BANDS])
+def svg_element(figure: Figure, name: str, label: str) -> Markup:
+    """Draw a figure as an `svg` element that fits a page with a strict security policy.
+
+    Style attributes become presentation attributes, which need no permission and which the page's
+    stylesheet may override. Ids get the prefix `name`, since two figures have the same ids. `label`
+    describes the figure.
+    """
+    import matplotlib
+
+    buffer, ids = io.BytesIO(), set[str]()
+    with matplotlib.rc_context(SAVING):
+        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+    root = ElementTree.fromstring(buffer.getvalue())
+    for node in list(root.iter()):
+        for child in list(node):
+            if child.tag.endswith(("}metadata", "}style")):
+                node.remove(child)
+        node.tag = node.tag.rpartition("}")[2]
+        node.text, node.tail = (node.text or "").strip(), None
+        styles = [
+            declaration.partition(":")
+            for declaration in node.attrib.pop("style", "").split(";")
+            if declaration
+        ]
+        attributes = {key.rpartition("}")[2]: value for key, value in node.attrib.items()}
+        if attributes.get("id", "").startswith(LINE_ID):
+            # a line that says what it is when a reader points at it
+            title = ElementTree.Element("title")
+            title.text = attributes.pop("id").removeprefix(LINE_ID)
+            node.insert(0, title)
+            attributes["class"] = "named-line"
+        elif "id" in attributes:
+            attributes["id"] = f"{name}-{attributes['id']}"
+            if attributes["id"] in ids:  # images alike to the dot have the same one
+                del attributes["id"]
+            ids.add(attributes.get("id", ""))
+        node.attrib = {
+            key: " ".join(re.sub(r"^(url\()?#", rf"\g<1>#{name}-", value).split())
+            for key, value in attributes.items()
+        } | {key.strip(): value.strip() for key, _, value in styles if "font-family" not in key}
+    for size in ("width", "height", "version"):
+        del root.attrib[size]
+    root.attrib |= {"class": "plot", "role": "img", "aria-label": label}
+    return Markup(ElementTree.tostring(root, encoding="unicode"))
+
+
+def svg_file(element: Markup) -> bytes:
+    """Return an `svg` element of a page as a separate file, on white."""
+    start, content = element.strip().split(">", 1)
+    fonts = 'xmlns="http://www.w3.org/2000/svg" font-family="DejaVu Sans, sans-serif"'
+    white = '<rect width="100%" height="100%" fill="white" />'
+    return f"{start} {fonts}>{white}{content}".encode()

@@ -1,4 +1,4 @@
-"""What a notebook shows of a folder: pictures as they are, tables as rows."""
+"""What a notebook shows of a folder: pictures, and rows as tables."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +9,7 @@ from curta.report.rendering import render
 
 
 @dataclass(frozen=True)
-class Picture:
+class PictureFile:
     """An SVG file, which a notebook draws."""
 
     path: Path
@@ -19,28 +19,27 @@ class Picture:
 
 
 class Rows(list[dict[str, Any]]):
-    """Rows of a table, each with the same keys; a notebook draws the table."""
+    """Rows of a table, all with the same keys, which a notebook draws as a table."""
 
     def _repr_html_(self, about: str = "") -> str:
-        """The table, below a line about what it is of."""
+        """Return the table as HTML, below a line `about` it."""
         return render("notebook.html", rows=self, about=about)
 
 
-def find_pictures(folder: Path) -> dict[str, Picture]:
-    """The pictures of a report by their names, those of probes as `probes/NAME`."""
-    found = sorted([*folder.glob("*.svg"), *folder.glob("probes/*.svg")])
-    return {path.relative_to(folder).with_suffix("").as_posix(): Picture(path) for path in found}
+def find_pictures(folder: Path) -> dict[str, PictureFile]:
+    """Return the pictures of a report by name, those of probes as `probes/NAME`."""
+    paths = sorted([*folder.glob("*.svg"), *folder.glob("probes/*.svg")])
+    return {
+        path.relative_to(folder).with_suffix("").as_posix(): PictureFile(path) for path in paths
+    }
 
 
 def slice_row(row: SliceSummary | UnevaluatedSize) -> dict[str, Any]:
-    """What was asked in a row of an evaluation, and the exact match over the members.
-
-    A size that was left out has no figures.
-    """
+    """Return operator, size, slice, count and exact match of a row; without figures if left out."""
     if isinstance(row, UnevaluatedSize):
         place = {"operator": row.operator, "size": row.size, "slice": "not evaluated"}
         return place | dict.fromkeys(("count", "median", "min", "max"))
-    found = row.exact_match
-    asked = {"operator": row.operator, "size": row.size, "slice": row.slice_name}
-    figures = {"median": found.median, "min": found.min, "max": found.max}
-    return asked | {"count": row.count} | figures
+    match = row.exact_match
+    place = {"operator": row.operator, "size": row.size, "slice": row.slice_name}
+    figures = {"median": match.median, "min": match.min, "max": match.max}
+    return place | {"count": row.count} | figures

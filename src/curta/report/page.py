@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from markupsafe import Markup
 
 from curta.config import files
 from curta.report import charts, drawings, figures, sections
-from curta.report.certificate import certificate_section
-from curta.report.certified import Certified, headline
-from curta.report.certified import read as read_certified
+from curta.report.certificate import (
+    Certified,
+    certificate_section,
+    headline,
+    read_certified,
+)
 from curta.report.descriptions import DESCRIPTIONS
-from curta.report.document import Part, document, own
-from curta.report.images import svg_element, svg_file
-from curta.report.rendering import render
-from curta.report.run_folder import Run, read_run
-from curta.report.tables.evaluation import gap_rows
+from curta.report.figures import svg_element, svg_file
+from curta.report.rendering import PagePart, document, package_text, render
+from curta.report.run_folder import RunData, read_run
+from curta.report.tables import gap_rows
 from curta.report.watched import watched_curves
 
 TITLES = {
@@ -40,49 +42,40 @@ TITLES = {
     "examples": "Examples",
     "recipe": "Recipe",
 }
-"""The parts of a report in their order, each a template, as its list of contents calls them."""
+"""The sections of a report in order: the name of the template, and the title in the contents."""
 
 MOVING = ("heat", "player", "learned")
-"""Classes of elements that a script of the same name brings to life."""
+"""Classes of elements that the script of the same name animates."""
 
 
 @dataclass(frozen=True)
 class RunReport:
-    """A run, and what its report shows: the parts of the page, and the drawings saved as files."""
+    """A run, and what its report shows: the sections of the page, and the drawings of its files."""
 
-    run: Run
+    run: RunData
     certified: Certified | None
-    parts: dict[str, Any]
-    """By the name of the part's template, where there is data."""
+    sections: dict[str, Any]
+    """By the name of the template, where there is data."""
     drawings: dict[str, Markup]
     """By the name of the file."""
 
 
-class Section(NamedTuple):
-    """A section of a page: its id, its title in the contents, its template and its data."""
-
-    id: str
-    title: str
-    template: str
-    part: Any
-
-
 def write_report(
-    folder: Path, work: Part | None = None, out: Path | None = None, evaluation: str = ""
+    folder: Path, work: PagePart | None = None, out: Path | None = None, evaluation: str = ""
 ) -> Path:
     """Write `report.html` and its figures as SVG files, by default into the run's folder.
 
-    `work` is a model that calculates in the page; `evaluation` the name of one that is shown in
-    place of the recipe's.
+    `work` is a model that calculates in the page, `evaluation` the name of a further evaluation to
+    show in place of the recipe's.
     """
     report = report_run(folder, evaluation)
-    return write_page(out or folder, render_report(report, work or Part()), report.drawings)
+    return write_page(out or folder, render_report(report, work or PagePart()), report.drawings)
 
 
 def write_page(folder: Path, text: str, drawn: Mapping[str, Markup]) -> Path:
     """Write `report.html` and its figures, each file replaced whole.
 
-    All is rendered by now: a report that cannot be written leaves the last one as it was.
+    Everything is rendered before: a report that cannot be rendered leaves the last one in place.
     """
     files.write(folder / "report.html", text.encode())
     for name, element in drawn.items():
@@ -93,7 +86,7 @@ def write_page(folder: Path, text: str, drawn: Mapping[str, Markup]) -> Path:
 def report_run(folder: Path, evaluation: str = "", prefix: str = "") -> RunReport:
     """Read a run and draw its figures, each once.
 
-    `prefix` sets the ids of figures apart where a page has those of several runs.
+    `prefix` keeps the ids of figures apart on a page that shows several runs.
     """
     run, certified = read_run(folder, evaluation), read_certified(folder)
     results, stopped = run.evaluation, run.info.stopped
@@ -107,8 +100,7 @@ def report_run(folder: Path, evaluation: str = "", prefix: str = "") -> RunRepor
     if results.lengths:
         plots["lengths"] = figures.exact_match_by_length(results.lengths, run.trained)
         plots["held-out"] = figures.held_out_bars(results.lengths)
-    counted = [split for split in results.splits if split.answers]
-    for number, split in enumerate(counted, 1):
+    for number, split in enumerate((split for split in results.splits if split.answers), 1):
         name = "answers" if number == 1 else f"answers-{number}"
         title = f"Answers of {split.operator}"
         plots[name] = figures.answer_histogram(split.answers, title)
@@ -126,9 +118,9 @@ def report_run(folder: Path, evaluation: str = "", prefix: str = "") -> RunRepor
         if (picture := probe.picture)
     }
     grids, trails = drawings.grid_sections(run), drawings.read_trails(folder, run)
-    moved = drawings.trails_section(trails, run.metrics) if trails else None
+    paths = drawings.trails_section(trails, run.metrics) if trails else None
     answers = {name: plot for name, plot in drawn.items() if name.startswith("answers")}
-    parts = {
+    by_name: dict[str, Any] = {
         "certificate": certified and certificate_section(certified, drawn.get("certificate")),
         "results": sections.results(results.lengths, run.info.seeds, drawn),
         "gaps": [(gap, gap_rows(gap)) for gap in results.gaps] or None,
@@ -140,38 +132,38 @@ def report_run(folder: Path, evaluation: str = "", prefix: str = "") -> RunRepor
         "named": results.named or None,
         "watched": (drawn["watched"], drawn["watched-log"]) if "watched" in drawn else None,
         "learning": sections.learning(run, drawn),
-        "trails": moved,
+        "trails": paths,
         "probes": probed if run.probes else None,
         "examples": sections.examples(results.examples),
         "recipe": run.recipe or None,
     }
-    drawn |= {grid.name: grid.drawing for grid in grids}
-    drawn |= drawings.trails_files(moved) if moved else {}
+    drawn |= {grid["name"]: grid["drawing"] for grid in grids}
+    drawn |= drawings.trails_files(paths) if paths else {}
     drawn |= {f"probes/{name}": plot for name, plot in probed.items()}
-    parts = {name: part for name, part in parts.items() if part is not None}
-    return RunReport(run, certified, parts, drawn)
+    by_name = {name: section for name, section in by_name.items() if section is not None}
+    return RunReport(run, certified, by_name, drawn)
 
 
-def render_report(report: RunReport, work: Part) -> str:
+def render_report(report: RunReport, work: PagePart) -> str:
     """Return the whole page as text."""
-    parts = ({"work": work.body} if work.body else {}) | report.parts
+    by_name = ({"work": work.body} if work.body else {}) | report.sections
     body = render(
         "run/page.html",
         run=report.run,
         sentence=headline(report.certified.content) if report.certified else "",
         sections=[
-            Section(f"part-{name}", TITLES[name], f"run/{name}.html", part)
-            for name, part in parts.items()
+            (f"part-{name}", TITLES[name], f"run/{name}.html", section)
+            for name, section in by_name.items()
         ],
     )
     title = f"{report.run.name}: training report"
-    return document(title, [Part(body, work.style, work.script), *moving(body)])
+    return document(title, [PagePart(body, work.style, work.script), *page_scripts(body)])
 
 
-def moving(body: Markup) -> list[Part]:
+def page_scripts(body: Markup) -> list[PagePart]:
     """Return the scripts of the drawings that a page has."""
     return [
-        Part(script=own("moving.js") + own(f"{name}.js"))
+        PagePart(script=package_text("moving.js") + package_text(f"{name}.js"))
         for name in MOVING
         if f'class="{name}"' in body
     ]

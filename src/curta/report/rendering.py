@@ -1,14 +1,17 @@
-"""HTML from the templates beside this module, which escape all that is not HTML already.
+"""HTML from the templates beside this module, which escape everything that is not HTML already.
 
-A module computes what a page shows and hands it to a template. `Markup` is for parts that are
-rendered and for the package's own scripts and stylesheets, never for text of a user.
+A module computes what a page shows and hands it to a template. `Markup` is for rendered parts and
+for the package's own scripts and stylesheets, never for text of a user.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cache
+from importlib import resources
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -25,13 +28,41 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 
+@dataclass(frozen=True)
+class PagePart:
+    """HTML, and the stylesheet and script that it needs."""
+
+    body: Markup = Markup()
+    style: str = ""
+    script: str = ""
+
+
+def document(title: str, content: Iterable[PagePart]) -> str:
+    """Return a whole HTML page that stands on its own.
+
+    Its security policy allows only what is in it. Each script appears once, as a module.
+    """
+    content = list(content)
+    scripts = [
+        Markup(script) for script in dict.fromkeys(piece.script for piece in content) if script
+    ]
+    style = package_text("style.css") + "".join(dict.fromkeys(piece.style for piece in content))
+    body = Markup().join(piece.body for piece in content)
+    return render("document.html", title=title, style=Markup(style), body=body, scripts=scripts)
+
+
+def package_text(name: str, package: str = "curta.report") -> str:
+    """Return a file of a package, with the line ends that a browser hashes."""
+    return resources.files(package).joinpath(name).read_text(encoding="utf-8")
+
+
 @cache
 def environment() -> Environment:
-    """Return the environment of all templates; a name that one does not know is an error."""
+    """Return the environment of all templates; an undefined name in a template is an error."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    from curta.report.sections import headlines, marked, verdict
-    from curta.report.tables.evaluation import left_out
+    from curta.report.sections import conclusion, headlines, marked, verdict
+    from curta.report.tables import left_out
     from curta.report.watched import generalisation
 
     jinja = Environment(
@@ -44,13 +75,13 @@ def environment() -> Environment:
     )
     jinja.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
     filters = (
-        digest, drawing.ruled, generalisation, headlines, left_out, marked, median,
+        conclusion, digest, drawing.ruled, generalisation, headlines, left_out, marked, median,
         summary.by_operator, summary.by_size, summary.cell, summary.checkout, summary.counted,
         summary.duration, summary.listed, summary.minute, summary.number, summary.percent,
         summary.perplexity, summary.setting, summary.significant, summary.trained_on,
         summary.trained_tasks, table.sized, table.spanned, verdict,
     )  # fmt: skip
-    jinja.filters |= {one.__name__: one for one in filters}
+    jinja.filters |= {function.__name__: function for function in filters}
     jinja.globals |= {
         "BANDS": BANDS,
         "DESCRIPTIONS": DESCRIPTIONS,
@@ -64,12 +95,12 @@ def environment() -> Environment:
 
 
 def render(template: str, /, **values: Any) -> Markup:
-    """Render a template with these values, as HTML that another template takes as it is."""
+    """Render a template as HTML, which another template includes without escaping it."""
     return Markup(environment().get_template(template).render(values))
 
 
 def render_text(template: str, /, **values: Any) -> str:
-    """Render a template that is no HTML, with these values as they are."""
+    """Render a template that is not HTML, without escaping."""
     plain = environment().overlay(autoescape=False, keep_trailing_newline=True)
     return plain.get_template(template).render(values)
 

@@ -1,4 +1,4 @@
-"""A run as a report reads it: the content of its folder, and what it was trained on."""
+"""A run as a report reads it: the content of its folder, and the problems of its training."""
 
 import re
 import tomllib
@@ -23,7 +23,7 @@ SIZE = re.compile(r"(?:(\d+)x)?(\d+)(?:/(\d+))?")
 
 
 class Trained(NamedTuple):
-    """The problems of one operator that were trained on; without `operands`, as many as usual."""
+    """The lengths of one operator's training problems; `operands` is None for the usual number."""
 
     first: Span
     others: Span
@@ -31,15 +31,15 @@ class Trained(NamedTuple):
 
     @property
     def lengths(self) -> Span:
-        """Digits of the shortest and of the longest operand."""
+        """The digits of the shortest and of the longest operand."""
         return min(self.first[0], self.others[0]), max(self.first[1], self.others[1])
 
     def covers(self, row: SliceResult | SliceSummary) -> bool:
-        """Return whether a row is in-distribution: of sizes of training, in the same layout."""
+        """Return whether a row is in-distribution: of a size of training, in the same layout."""
         size = SIZE.fullmatch(row.size)
         if size is None:  # a table of all operands, of which some problems were held out
             return "," not in row.slice_name
-        count, first, others = (int(part) if part else 0 for part in size.groups())
+        count, first, others = (int(digits) if digits else 0 for digits in size.groups())
         operation = OPERATIONS.get(row.operator)
         usual = operation.least if operation else count or (self.operands or (1, 1))[0]
         spans = (self.first, self.others, self.operands or (usual, usual))
@@ -47,15 +47,15 @@ class Trained(NamedTuple):
         return all(low <= n <= high for n, (low, high) in zip(sizes, spans, strict=True))
 
     def cells(self, digits: Sequence[int]) -> tuple[list[int], list[int]]:
-        """Return the indices of lengths of the first and of the second operand in training."""
+        """Return the indices of the first and of the second operand's lengths in training."""
         (low, high), (least, most) = self.first, self.others
         first = [index for index, length in enumerate(digits) if low <= length <= high]
         return first, [index for index, length in enumerate(digits) if least <= length <= most]
 
 
 @dataclass(frozen=True)
-class Run:
-    """A run as read from its folder; its evaluation has no lengths until there is one.
+class RunData:
+    """The content of a run's folder; `evaluation` has no lengths before there is one.
 
     `further` are evaluations with other settings.
     """
@@ -70,23 +70,28 @@ class Run:
 
     @property
     def name(self) -> str:
-        """That of its folder, which may have been copied or renamed."""
+        """The name of the folder, which may have been copied or renamed."""
         return self.folder.name
 
     @property
     def several(self) -> bool:
-        """Whether there is a median over members."""
+        """Whether there are several members, and so a median."""
         return len(self.info.seeds) > 1
+
+    @property
+    def tasks(self) -> list[dict[str, Any]]:
+        """The task tables of the recipe; none if it is not valid TOML."""
+        tasks = self._fields.get("task", [])
+        return tasks if isinstance(tasks, list) else [tasks]
 
     @cached_property
     def trained(self) -> dict[str, Trained]:
-        """What was trained on, by operator: run.json knows only the widest range of all.
+        """The training problems by operator; run.json has only the widest range of all operators.
 
-        A recipe leaves out `second` and `operands` where they are as usual.
+        A recipe omits `second` and `operands` where they are the default.
         """
-        tasks = self._fields.get("task", [])
         by_operator = dict[str, Trained]()
-        for task in tasks if isinstance(tasks, list) else [tasks]:
+        for task in self.tasks:
             if "values" in task:
                 low, high = (len(str(value)) for value in task["values"])
                 trained = Trained((low, high), (low, high), None)
@@ -100,44 +105,44 @@ class Run:
 
     @property
     def counted_in_training(self) -> str:
-        """What the exact match of a training step is a share of: `windows` or `problems`."""
+        """The unit of exact match in a training step: `windows` or `problems`."""
         positions = self._fields.get("positions", {})
         return "windows" if positions.get("name") == "window" else "problems"
 
     @property
     def extended_at(self) -> list[int]:
-        """The steps at which training had ended before it was made longer."""
+        """The steps at which training had ended before it was extended."""
         steps: list[int] = self._fields.get("training", {}).get("extended_at", [])
         return steps
 
     @cached_property
     def _fields(self) -> dict[str, Any]:
-        """The tables of the recipe; none where it is no TOML."""
+        """The tables of the recipe; empty if it is not valid TOML."""
         try:
             return tomllib.loads(self.recipe)
         except tomllib.TOMLDecodeError:
             return {}
 
 
-def read_run(path: Path, evaluation: str = "") -> Run:
-    """Reads the folder of a run; only `run.json` must exist.
+def read_run(path: Path, evaluation: str = "") -> RunData:
+    """Read the folder of a run; only `run.json` must exist.
 
-    Its evaluation is the recipe's, or a further one by its name.
+    Shows the recipe's evaluation, or the further evaluation of the given name.
     """
     folder = Folder(path)
     others = [name for name in folder.evaluation_names() if name != evaluation]
-    return Run(
+    return RunData(
         folder=folder,
         info=folder.read_info().at_rest(),
         recipe=folder.read_recipe_text(),
         metrics=folder.read_metrics(),
         evaluation=folder.read_evaluation(evaluation) or NOT_EVALUATED,
-        further=[one for name in others if (one := folder.read_evaluation(name))],
+        further=[other for name in others if (other := folder.read_evaluation(name))],
         probes=probes.read(folder),
     )
 
 
 def span(bounds: list[int]) -> Span:
-    """Return both bounds of a list from TOML."""
+    """Return the two bounds of a list from TOML."""
     low, high = bounds
     return low, high

@@ -1,4 +1,4 @@
-"""Summaries of exact-match values, and how numbers are written on the page."""
+"""Summaries of exact match, and how numbers are written on a page."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,12 +30,12 @@ def range_of(values: Iterable[float]) -> Range:
 
 
 def finite(values: Iterable[float | None]) -> list[float]:
-    """The values that are numbers: a member that stopped has a loss of None or NaN."""
+    """Return the finite values: a member that stopped has a loss of None or NaN."""
     return [value for value in values if value is not None and math.isfinite(value)]
 
 
 def percent(share: float | None) -> str:
-    """A share in percent to one decimal; only all is 100.0, only none 0.0; a dash for None."""
+    """Return percent to one decimal: only 1 is `100.0`, only 0 is `0.0`; a dash for None."""
     if share is None:
         return MISSING
     if 0.9995 <= share < 1:
@@ -46,60 +46,60 @@ def percent(share: float | None) -> str:
 
 
 def number(value: float | None) -> str:
-    """`1,234`; a dash for None."""
+    """Return `1,234`; a dash for None."""
     return MISSING if value is None else f"{value:,}"
 
 
 def significant(value: float | None, digits: int) -> str:
-    """A number to so many digits: `0.00123`; a dash for None."""
+    """Return a number to so many significant digits, `0.00123`; a dash for None."""
     return MISSING if value is None else f"{value:.{digits}g}"
 
 
 def perplexity(value: float) -> str:
-    """`1.000`, `12.345`, `5.7e+04`."""
+    """Return `1.000`, `12.345`, `5.7e+04`."""
     return f"{value:.3f}" if value < 1000 else f"{value:.2g}"
 
 
 def duration(seconds: float | None) -> str:
-    """Seconds as people say them: `2.4 s`, `3 min 20 s`, `1 h 5 min`; a dash for None."""
+    """Return seconds as `2.4 s`, `3 min 20 s`, `1 h 5 min`; a dash for None."""
     if seconds is None:
         return MISSING
     if round(seconds, 1) < 60:
         return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
+    minutes, remainder = divmod(round(seconds), 60)
     if minutes < 60:
-        return f"{minutes} min {rest} s"
+        return f"{minutes} min {remainder} s"
     return f"{minutes // 60} h {minutes % 60} min"
 
 
-def checkout(known: tuple[str, Checkout]) -> str:
-    """Whose code, and its git commit.
+def checkout(code: tuple[str, Checkout]) -> str:
+    """Return the name of a code base and its git commit.
 
     >>> checkout(("curta", Checkout("0123456789abcdef", dirty=True)))
     'curta 0123456789 and changes'
     """
-    name, one = known
-    return f"{name} {one.commit[:10]}{' and changes' if one.dirty else ''}"
+    name, commit = code
+    return f"{name} {commit.commit[:10]}{' and changes' if commit.dirty else ''}"
 
 
 def setting(value: object) -> str:
-    """A setting of an evaluation, on one line.
+    """Return a setting of an evaluation on one line.
 
     >>> setting([20, "50/25"]), setting({"+": [20]})
     ('20, 50/25', '+: 20')
     """
     if isinstance(value, dict):
-        return "; ".join(f"{key}: {setting(one)}" for key, one in value.items())
+        return "; ".join(f"{key}: {setting(item)}" for key, item in value.items())
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def hardest(rows: Iterable[SliceResult]) -> list[float]:
-    """Exact match of every member where it is lowest in these rows."""
+    """Return each member's exact match in the row where it is lowest."""
     return [min(values) for values in zip(*(row.exact_match for row in rows), strict=True)]
 
 
 def by_operator(rows: Sequence[SliceResult]) -> dict[str, list[SliceResult]]:
-    """Operators in the order of the file, each with its rows by length."""
+    """Return the rows of each operator by length, operators in the order of the file."""
     groups: dict[str, list[SliceResult]] = {row.operator: [] for row in rows}
     for row in sorted(rows, key=lambda row: row.digits):
         groups[row.operator].append(row)
@@ -107,7 +107,7 @@ def by_operator(rows: Sequence[SliceResult]) -> dict[str, list[SliceResult]]:
 
 
 def by_size(rows: Iterable[SliceResult]) -> dict[str, list[SliceResult]]:
-    """The rows of one operator by the size of their problems, as people write it."""
+    """Return the rows of one operator by the name of their size."""
     groups: dict[str, list[SliceResult]] = {}
     for row in rows:
         groups.setdefault(size_name(row), []).append(row)
@@ -115,12 +115,12 @@ def by_size(rows: Iterable[SliceResult]) -> dict[str, list[SliceResult]]:
 
 
 def size_name(row: SliceResult) -> str:
-    """`1,000`, or `50/25` and `20x5` as they are."""
+    """Return `1,000` for 1000; `50/25` and `20x5` stay."""
     return f"{row.digits:,}" if row.size.isdecimal() else row.size
 
 
 def trained_on(trained: Trained) -> str:
-    """`1 to 10 digits`, `1 to 6 by 1 to 3 digits`, `1 to 6 numbers of 1 to 5 digits`."""
+    """Return `1 to 10 digits`, `1 to 6 by 1 to 3 digits`, `1 to 6 numbers of 1 to 5 digits`."""
     first, others, operands = trained
     lengths = spanned(others, "digit")
     lengths = lengths if first == others else f"{_bounds(first)} by {lengths}"
@@ -128,7 +128,7 @@ def trained_on(trained: Trained) -> str:
 
 
 def trained_tasks(trained: Mapping[str, Trained]) -> str:
-    """Operators with the lengths they were trained on; those alike are named together."""
+    """Return the lengths of training by operator; operators with the same lengths share them."""
     lengths: dict[str, list[str]] = {}
     for operator, task in trained.items():
         lengths.setdefault(trained_on(task), []).append(operator)
@@ -138,14 +138,14 @@ def trained_tasks(trained: Mapping[str, Trained]) -> str:
 
 
 def listed(numbers: Sequence[int]) -> str:
-    """Whole numbers, a run of them by its ends: `0 to 7`, or `3, 1, 4`."""
+    """Return whole numbers as text, consecutive ones by their ends: `0 to 7`, or `3, 1, 4`."""
     if len(numbers) > 2 and list(numbers) == list(range(numbers[0], numbers[-1] + 1)):
         return f"{numbers[0]} to {numbers[-1]}"
     return ", ".join(map(str, numbers))
 
 
 def minute(moment: str) -> str:
-    """An ISO time to the minute: `2025-06-01 12:00 UTC`; what is none as it is."""
+    """Return an ISO time to the minute, `2025-06-01 12:00 UTC`; any other text unchanged."""
     try:
         return f"{datetime.fromisoformat(moment):%Y-%m-%d %H:%M %Z}".rstrip()
     except ValueError:

@@ -1,9 +1,8 @@
-"""Exact match over training, in and out of distribution, and when a run generalised."""
+"""Exact match over training, in- and out-of-distribution, and when a run generalised."""
 
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import cycle
 from typing import TYPE_CHECKING
@@ -11,14 +10,14 @@ from typing import TYPE_CHECKING
 from curta.config.table import sized
 from curta.evaluation.results import HELD_OUT, TRAINED, operator_and_curve
 from curta.report import figures
-from curta.runs.folders import Folder
+from curta.report.run_folder import RunData
 from curta.runs.info import Metric
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 GENERALISED = 0.99
-"""Exact match from which on problems count as learned."""
+"""Exact match from which problems count as learned."""
 
 Members = dict[int, figures.Curve]
 """The curve of every member."""
@@ -27,10 +26,10 @@ Members = dict[int, figures.Curve]
 def watched_curves(
     metrics: Iterable[Metric], stopped: Mapping[int, int], log: bool = False
 ) -> Figure | None:
-    """Draw a panel for each operator: every member thin, the median thick; None without data.
+    """Draw a panel per operator: members thin, the median thick; None without data.
 
-    A stopped member's curve ends. With `log` the axis of steps is logarithmic. Sizes have their
-    colours in order, and again from the first one on.
+    A stopped member's curve ends. With `log` the axis of steps is logarithmic. Sizes take their
+    colours in order, starting again after the last colour.
     """
     alive = (line for line in metrics if line.step < stopped.get(line.member, math.inf))
     by_operator = by_measure([line for line in alive if line.evaluated])
@@ -58,7 +57,7 @@ def watched_curves(
 
 
 def by_measure(lines: Sequence[Metric]) -> dict[str, dict[str, Members]]:
-    """Return the curves by operator, and by kind of problem: `trained`, `held out`, `20 digits`."""
+    """Return the curves by operator and by kind of problem: `trained`, `held out`, `20 digits`."""
     by_operator: dict[str, dict[str, Members]] = {}
     for line in lines:
         for name, value in line.evaluated.items():
@@ -69,27 +68,25 @@ def by_measure(lines: Sequence[Metric]) -> dict[str, dict[str, Members]]:
     return by_operator
 
 
-def generalisation(folder: Folder) -> list[str]:
-    """Say for each operator and seed from which step on it is right in training, and held out.
+def generalisation(run: RunData) -> list[str]:
+    """Return for each operator and seed the step from which it is right in training, and held out.
 
-    That is the first step at which exact match is at least GENERALISED: of what is watched
-    (`training.evaluate_every`), else of validations, where their problems are held out. Empty where
-    neither was recorded.
+    That is the first step with at least `GENERALISED` exact match on the watched problems
+    (`training.evaluate_every`), or on validation problems if these are held out. Empty if neither
+    was recorded.
     """
-    metrics, seeds = folder.read_metrics(), folder.read_info().seeds
-    try:
-        tasks = tomllib.loads(folder.read_recipe_text()).get("task", {})
-    except tomllib.TOMLDecodeError:  # a report is written of a damaged recipe too
-        tasks = {}
-    tasks = tasks if isinstance(tasks, list) else [tasks]
     sides_of = {
         f"{operator}: ": [by_kind[TRAINED], by_kind[HELD_OUT]]
-        for operator, by_kind in by_measure(metrics).items()
+        for operator, by_kind in by_measure(run.metrics).items()
         if HELD_OUT in by_kind
     }
-    if not sides_of and all(task.get("held_out") or task.get("rows") for task in tasks):
+    if (
+        not sides_of
+        and run.tasks
+        and all(task.get("held_out") or task.get("rows") for task in run.tasks)
+    ):
         sides: list[Members] = [{}, {}]
-        for line in metrics:
+        for line in run.metrics:
             if line.validation_exact_match is not None and line.exact_match is not None:
                 sides[0].setdefault(line.member, {})[line.step] = line.exact_match
                 sides[1].setdefault(line.member, {})[line.step] = line.validation_exact_match
@@ -106,6 +103,6 @@ def generalisation(folder: Folder) -> list[str]:
         f"{operator if several else ''}seed {seed}: training at {goal}"
         f" {since(trained[member])}, held out {since(held_out[member])}"
         for operator, (trained, held_out) in sides_of.items()
-        for member, seed in enumerate(seeds)
+        for member, seed in enumerate(run.info.seeds)
         if member in trained and member in held_out
     ]

@@ -19,7 +19,7 @@ import safetensors.numpy
 from curta.config import files
 from curta.config.errors import UserError, notify
 from curta.config.recipe import Recipe
-from curta.config.sections import Evaluation
+from curta.config.sections import EvaluationSettings
 
 LARGEST = 1 << 36
 """Most bytes of a checkpoint: of thousands of members, or of a model of billions of weights."""
@@ -42,7 +42,7 @@ def owner(recipe: Recipe, seeds: list[int], step: int) -> str:
     ends = recipe.training.ends
     count = bisect_left(ends, step, hi=len(ends) - 1)
     training = replace(recipe.training, steps=ends[count], extended_at=ends[:count])
-    trained = replace(recipe, summary="", evaluation=Evaluation(), training=training)
+    trained = replace(recipe, summary="", evaluation=EvaluationSettings(), training=training)
     content = json.dumps([_without_defaults(trained), seeds], sort_keys=True, default=str)
     return hashlib.sha256(content.encode()).hexdigest()
 

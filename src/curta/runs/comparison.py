@@ -36,7 +36,7 @@ from curta.runs.run import Run, Say, silent
 from curta.runs.summary import slice_summary, summary_statistics
 
 if TYPE_CHECKING:
-    from curta.report.notebook import Picture, Rows
+    from curta.report.notebook import PictureFile, Rows
 
 Train = Callable[[Row, Run], None]
 """Trains the run of a row."""
@@ -142,7 +142,7 @@ class Comparison:
 
         return of_comparison(self.path, evaluation)
 
-    def find_pictures(self) -> "dict[str, Picture]":
+    def find_pictures(self) -> "dict[str, PictureFile]":
         """Return the report's pictures, `learning` and `lengths` among them."""
         from curta.report.notebook import find_pictures
 

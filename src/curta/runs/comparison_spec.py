@@ -141,7 +141,7 @@ def with_settings(draft: Draft, settings: Mapping[str, Any]) -> tuple[Draft, Cha
     Raises UserError for a single recipe of which nothing is swept.
     """
     first, *others = draft.entries
-    table, swept = as_table(recipes.stated(recipes.read(first.recipe), first.recipe)), {}
+    table, swept = as_table(recipes.parse_fields(recipes.read(first.recipe), first.recipe)), {}
     for path, value in settings.items():
         if not isinstance(value, list | tuple) or not value:
             continue

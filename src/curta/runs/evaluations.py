@@ -18,7 +18,7 @@ from typing import Any
 
 from curta.config import files, sections, typed
 from curta.config.errors import UserError
-from curta.evaluation.exact_match import Cells
+from curta.evaluation.exact_match import GridRow
 from curta.evaluation.results import Gap, SliceResult
 from curta.evaluation.suite import Find, Keep, PartResult
 from curta.runs.folders import Folder, evaluation_name
@@ -28,7 +28,9 @@ PARTIAL = "evaluating.jsonl"
 
 
 def changes(
-    recipe: sections.Evaluation, settings: sections.Evaluation, num_recurrences: int | None
+    recipe: sections.EvaluationSettings,
+    settings: sections.EvaluationSettings,
+    num_recurrences: int | None,
 ) -> dict[str, Any]:
     """Return the fields that differ from the recipe's, as JSON has them."""
     usual, chosen = (json.loads(json.dumps(asdict(section))) for section in (recipe, settings))
@@ -49,7 +51,7 @@ class EvaluatedPart:
 
     of: str
     name: str
-    rows: list[SliceResult] | Cells | list[Gap]
+    rows: list[SliceResult] | GridRow | list[Gap]
 
 
 @contextmanager

@@ -136,7 +136,7 @@ class Folder:
     def state_recipe(self) -> Recipe:
         """Read the recipe with every field checked alone, which needs no JAX."""
         run_snapshot.make_known(self.read_code())
-        return recipes.stated(self.read_recipe_fields(), f"recipe {str(self.recipe)!r}")
+        return recipes.parse_fields(self.read_recipe_fields(), f"recipe {str(self.recipe)!r}")
 
     def read_recipe_fields(self) -> dict[str, Any]:
         """Return the tables of recipe.toml; UserError if it is no TOML, or would execute files."""

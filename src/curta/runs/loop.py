@@ -110,7 +110,7 @@ class Repair:
     def data(self, step: int) -> Data:
         """Return the data that the step after `step` draws from."""
         number = min(self.round_at(step), len(self.windows.wrong))
-        return self.place(window_data(self.windows, number, room=True, known=self.skips_met))
+        return self.place(window_data(self.windows, number, room=True, skip_met=self.skips_met))
 
     def resting(self, step: int) -> Bool[np.ndarray, " members"]:
         """Return the members whose weights this round does not change."""

@@ -18,16 +18,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from curta.config import system
 from curta.config.errors import UserError, printable, quoted
 from curta.config.positions import Window
 from curta.config.recipe import Recipe, as_table, changed_evaluation
-from curta.config.sections import Evaluation as EvaluationSettings
+from curta.config.sections import EvaluationSettings
 from curta.config.table import Table, cell, counted, spanned
 from curta.evaluation import bulk, certificate, evaluation_set, expected, paired, scoring, suite
 from curta.evaluation.paired import EvaluatedRun, Paired
 from curta.evaluation.results import Certificate, Evaluation, read_windows
 from curta.evaluation.statistics import SliceStatistics
-from curta.evaluation.writing import named, written
+from curta.evaluation.writing import named, write_texts
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
 from curta.model.recipes import check_problems
@@ -51,14 +52,14 @@ from curta.runs.folders import Folder
 from curta.runs.info import Stage
 from curta.runs.loop import Loop, Repair, Show
 from curta.runs.trackers import Findings, Tracked, Tracker
-from curta.training import background, devices, processes, records, trainer, windows
+from curta.training import devices, processes, records, trainer, windows
 from curta.training.trainer import Member
 from curta.training.windows import TrainingWindows
 
 if TYPE_CHECKING:
     from curta.probes.inside.activations import Activations
     from curta.probes.inside.interventions import Intervention
-    from curta.report.notebook import Picture, Rows
+    from curta.report.notebook import PictureFile, Rows
 
 MANY = 1000
 """Problems for which it pays to compute all windows of the certificate beforehand."""
@@ -201,7 +202,7 @@ class Run:
         """
         is_first, several = processes.is_first(), jax.process_count() > 1
         if is_first and self.folder.read_info().wanted:
-            background.begin(partial(importlib.import_module, "matplotlib.figure"))
+            system.in_background(partial(importlib.import_module, "matplotlib.figure"))
             if self.recipe.evaluation.certificate and self.certifiable:
                 self._list_windows()
         owned = ownership.owned(self.folder.path) if is_first else nullcontext()
@@ -337,7 +338,7 @@ class Run:
         self._member(member)
         accepted = self.accept(problems)
         self._look_ahead(len(accepted))
-        texts = written(self.load_models(), accepted, member)
+        texts = write_texts(self.load_models(), accepted, member)
         memo = self.load_models().memo
         if memo is not None and folders.join(self.folder, memo.index.rows, accepted):
             vars(self).pop("windows", None)  # read again
@@ -490,7 +491,7 @@ class Run:
     def _list_windows(self) -> Future[certificate.ListedWindows]:
         """Start listing the windows of its programs in the background; this needs no weights."""
         if self._listed_windows is None:
-            self._listed_windows = background.begin(
+            self._listed_windows = system.in_background(
                 partial(certificate.prepare, self.recipe, self.program)
             )
         return self._listed_windows
@@ -570,7 +571,7 @@ class Run:
 
         return of_run(self.folder, evaluation)
 
-    def find_pictures(self) -> "dict[str, Picture]":
+    def find_pictures(self) -> "dict[str, PictureFile]":
         """Return the report's pictures: `learning`, `lengths`, `grid`, `probes/NAME`."""
         from curta.report.notebook import find_pictures
 
@@ -659,12 +660,12 @@ class Run:
         the recipe's lies beside that by default.
         """
         from curta.export import html
-        from curta.report.document import Part
         from curta.report.page import write_report
+        from curta.report.rendering import PagePart
 
         def write(place: Path) -> Path:
             trained = checkpoints.steps(self.folder.checkpoints)
-            work = html.at_work([html.carried(self.folder)]) if trained else Part()
+            work = html.at_work([html.carried(self.folder)]) if trained else PagePart()
             return write_report(self.folder.path, work, place, evaluation)
 
         if out is not None:

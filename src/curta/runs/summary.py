@@ -9,7 +9,7 @@ from typing import Any
 from curta.config import typed
 from curta.config.recipe import Recipe, as_table
 from curta.evaluation.results import Grid, SliceResult, SliceSummary, SummaryStatistics
-from curta.evaluation.statistics import six
+from curta.evaluation.statistics import round_share
 from curta.layouts import Layout
 from curta.model.model_cost import layers
 from curta.runs.folders import Folder
@@ -21,7 +21,7 @@ def summary_statistics(values: Sequence[float | None]) -> SummaryStatistics:
     finite = [value for value in members if value is not None]
     if not finite:
         return SummaryStatistics(members)
-    return SummaryStatistics(members, six(median(finite)), min(finite), max(finite))
+    return SummaryStatistics(members, round_share(median(finite)), min(finite), max(finite))
 
 
 def slice_summary(row: SliceResult) -> SliceSummary:
@@ -94,6 +94,6 @@ def _grid(grid: Grid) -> dict[str, Any]:
         "operator": grid.operator,
         "max_digits": grid.max_digits,
         "count": grid.count,
-        "mean": typed.as_json(summary_statistics([six(fmean(member)) for member in cells])),
+        "mean": typed.as_json(summary_statistics([round_share(fmean(member)) for member in cells])),
         "lowest_cell": typed.as_json(summary_statistics([min(member) for member in cells])),
     }

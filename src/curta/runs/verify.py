@@ -133,7 +133,7 @@ def _run(folder: Folder, read_probe: Read) -> Iterator[Part]:
 
 
 def _recipe_alone(folder: Folder) -> Recipe:
-    return recipes.stated(folder.read_recipe_fields(), "recipe.toml")
+    return recipes.parse_fields(folder.read_recipe_fields(), "recipe.toml")
 
 
 def _checkpoints(folder: Folder, info: RunInfo | None) -> Iterator[Part]:

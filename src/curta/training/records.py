@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, Int, UInt
 
+from curta.config import system
 from curta.config.positions import Window
 from curta.config.recipe import Recipe
 from curta.config.task import Task
@@ -27,7 +28,6 @@ from curta.programs.machine.machine import cells_of
 from curta.programs.machine.program import Text as RecordedText
 from curta.programs.machine.recording import Recording, WindowTable, recorded_windows
 from curta.programs.machine.sampling import drawn
-from curta.training import background
 from curta.training.windows import NEVER, TrainingWindows
 
 RECORDED_AT_ONCE = 2_000
@@ -117,9 +117,9 @@ def training_data(
         )
     if isinstance(recipe.positions, Window):
         windows = windows or training_windows(recipe, layout, seeds)
-        from_start = step < recipe.training.steps
+        before_end = step < recipe.training.steps
         room = bool(recipe.round_steps)
-        return window_data(windows, 0, room=room, known=from_start), ()
+        return window_data(windows, 0, room=room, skip_met=before_end), ()
     assert layout.recorder is not None
     by_task, bounds_by_task = [], []
     for task in recipe.tasks:
@@ -200,28 +200,28 @@ def windows_met(recipe: Recipe, layout: ProgramLayout, seed: int) -> WindowTable
             table.add(recorded_windows(layout.machine, chunk, layout.windows))
 
     # NumPy counts windows in the background while Python records further texts.
-    counting = background.begin(lambda: None)
+    counting = system.in_background(lambda: None)
     for task in recipe.tasks:
         operands = problems(recipe, layout, task, seed)
         for start in range(0, len(operands), RECORDED_AT_ONCE):
             chunk = operands[start : start + RECORDED_AT_ONCE]
             texts = [layout.recorder.record(task.operator, values) for values in chunk]
             counting.result()
-            counting = background.begin(partial(count, texts))
+            counting = system.in_background(partial(count, texts))
     counting.result()
     return table
 
 
 def window_data(
-    windows: TrainingWindows, number: int, *, room: bool = False, known: bool = True
+    windows: TrainingWindows, number: int, *, room: bool = False, skip_met: bool = True
 ) -> Data:
     """Return the data of a round of repair; round 0 is training itself.
 
     With `room`, arrays have room for the windows that later rounds add, so all rounds have the same
-    shapes. With `known`, windows that joined the list after training began are left out, so a
+    shapes. With `skip_met`, windows that joined the list after training began are left out, so a
     resumed training has the shapes of an uninterrupted one.
     """
-    total = len(windows.rows) - (windows.met if known else 0)
+    total = len(windows.rows) - (windows.met if skip_met else 0)
     if room:
         places = total + total // (REPAIRED_EVERY - 1)
     else:

@@ -26,13 +26,13 @@ from curta.layouts import Layout, ShapeBounds, Text
 from curta.layouts.batches import Batch, count_errors, scored_batch
 from curta.model import weights
 from curta.model.decoding import logits_of_windows
+from curta.model.layers import Flat, States
 from curta.model.positions.window import WindowEncoding
 from curta.model.transformer import Transformer
 from curta.problems import tasks
 from curta.training import processes
 from curta.training.optimizers import HyperParams, transformation
 from curta.training.records import Data
-from curta.training.recurrence_loss import loss_terms
 
 CHUNK = 100
 """Steps per compiled call: few enough for live progress, enough to make calls cost nothing."""
@@ -151,6 +151,47 @@ def _chain(recipe: Recipe, hyperparams: HyperParams) -> optax.GradientTransforma
     return transformation(
         recipe.optimizer, hyperparams, *recipe.training.ends, round_steps=recipe.round_steps
     )
+
+
+def loss_terms(
+    settings: Training, num_recurrences: int, states: Callable[..., States], key: PRNGKeyArray
+) -> list[tuple[float, Flat]]:
+    """Return the queries' states whose losses are added, each with its share of the loss.
+
+    The state after the most recurrences comes last. `states` is `Transformer.states` of a batch;
+    `key` is that of the step.
+
+    last: the loss after the last recurrence.
+
+    mixed: half of that, and half of the loss after a random number of recurrences, 1 to all, drawn
+    for each step. Both come from one pass, at the cost of a second head.
+
+    progressive: with R recurrences and B = max(R // 2, 1), a share `alpha` is the loss after n
+    recurrences without gradient and k with it, n uniform in 0..R-1 and k in 1..min(R - n, B); the
+    other share is the loss after all R, with gradients through the last B. For R = 6, B = 3 and
+    n = 4, k is 1 or 2: the loss is that after 5 or 6. The n recurrences run without storing
+    activations; then B more run, whatever k is, and the state after k of them is read:
+    (R - 1) / 2 + B forward on average, and B backward.
+    Source: Bansal et al., arXiv 2202.05826, in the form of McLeish et al., arXiv 2405.17399.
+    """
+    if settings.recurrence_loss == "last":
+        return [(1.0, states().last)]
+    if settings.recurrence_loss == "mixed":
+        recorded, count = states(each=True), jax.random.randint(key, (), 1, num_recurrences + 1)
+        return [(0.5, recorded.after(count)), (0.5, recorded.last)]
+    most, alpha = max(num_recurrences // 2, 1), settings.progressive_alpha
+    first, second = jax.random.split(key)
+    no_grad_recurrences = jax.random.randint(first, (), 0, num_recurrences)
+    left = num_recurrences - no_grad_recurrences
+    grad_recurrences = jax.random.randint(second, (), 1, jnp.minimum(left, most) + 1)
+    terms = []
+    if alpha > 0:
+        recorded = states(num_recurrences=most, no_grad_recurrences=no_grad_recurrences, each=True)
+        terms.append((alpha, recorded.after(grad_recurrences)))
+    if alpha < 1:
+        final = states(num_recurrences=most, no_grad_recurrences=num_recurrences - most).last
+        terms.append((1 - alpha, final))
+    return terms
 
 
 def loss_and_exact_match(

@@ -16,11 +16,10 @@ from curta.export.dataset import SPLITS, splits
 from curta.export.dataset.splits import Source
 from curta.frontends import api
 from curta.frontends.cli import main
-from curta.layouts import LAYOUTS
 from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
-from curta.problems.problem import Problem, parse
-from tests import paper, tiny
+from curta.problems.problem import Problem
+from tests import tiny
 
 pyarrow = pytest.importorskip(
     "pyarrow", reason="pyarrow is not installed: pip install 'curta[data]'"
@@ -122,41 +121,10 @@ def test_tasks_are_mixed_in_files_of_limited_size(
     assert "-" in operators[:50]
 
 
-@pytest.mark.parametrize(
-    ("changes", "arguments", "says"),
-    [
-        ({}, (0,), "--rows must be at least 1, not 0"),
-        ({}, (10, "parket"), "unknown format 'parket': did you mean 'parquet'"),
-        ({}, (10, "parquet", 2**31), "a seed is a whole number"),
-        ({"task__values": [0, 9], "task__special": 0.0}, (10,), "task.held_out 0 of"),
-        ({"task__rows": 50}, (10,), r"task\.rows 50 of \+: a data set has no fixed set"),
-    ],
-)
-def test_what_cannot_be_written_is_one_line(
-    tmp_path: Path, changes: dict[str, Any], arguments: tuple[Any, ...], says: str
-) -> None:
-    count, *rest = arguments
-    with pytest.raises(UserError, match=says):
-        dataset.write(written(**changes), count, tmp_path / "set", *rest)
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_folder_that_exists_is_not_touched(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="exists already"):
         dataset.write(written(), ROWS, tmp_path)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_command_says_what_it_wrote(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["task.digits=[1,3]", "training.validation=20", "evaluation.held_out=30"]
-    options += ["evaluation.digits=[4]", "evaluation.count=2", "--format=text"]
-    assert main(["data", "addition", "--rows", "50", "--out", str(tmp_path / "s"), *options]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[:2] == [
-        "rows: validation 20, test_id 30, test_ood 10, train 50",
-        "problems in more than one split: 0",
-    ]
-    assert len((tmp_path / "s" / "data" / "train-00000.txt").read_text().splitlines()) == 50
 
 
 @pytest.mark.parametrize(("base", "whole"), [(2, True), (16, False)])
@@ -173,6 +141,7 @@ def test_numbers_are_integers_where_all_of_them_fit(tmp_path: Path, base: int, w
     assert max(map(int, answers)) > (base ** (20 if whole else 16)) / 4
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # those of a library that is not ours
 @pytest.mark.parametrize("form", dataset.FORMATS)
 def test_datasets_reads_the_folder_with_its_splits(
@@ -213,19 +182,3 @@ def test_a_program_has_its_tokens_with_their_roles_and_squares(name: str, operat
         for place, token in enumerate(tokens):
             at = layout.machine.advance(at, np.array(token))
             assert [row[f"square_{axis}"][place] for axis in layout.axes] == at.tolist()
-
-
-def test_answers_with_a_point_are_strings() -> None:
-    layout = paper.layout(
-        tiny.recipe(program="fractions", task__operator="+.", task__digits=[1, 2])
-    )
-    row = dataset.DataColumns(decimal=True, several=False, program=layout).row(
-        parse("12.5+3.75"), layout
-    )
-    assert (row["operands"], row["answer"]) == (["5", "12", "57", "3"], "16.25")
-    assert (row["prompt"], row["completion"]) == ("05.21+57.3=", "52.\u00b961$")
-
-
-@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=lambda layout: layout.name)
-def test_a_text_is_one_line(layout: Any) -> None:
-    assert "".join(layout.characters).isprintable()

@@ -19,12 +19,10 @@ from curta.export.dataset.splits import (
     TRAIN,
     Source,
     beyond,
-    larger_than_trained,
     sources,
 )
 from curta.layouts import layout_named
 from curta.layouts.texts import layout_of
-from curta.problems import tasks
 from curta.problems.problem import Problem
 from curta.problems.problem_table import fingerprint, numbers
 from tests import tiny
@@ -52,13 +50,6 @@ def programmed(split: str, seed: int = 0, **task: Any) -> Source:
 def of(split: str, seed: int = 0, **task: Any) -> Source:
     task = {"digits": (1, 2)} | task
     return Source(Task(**task), layout_named("reversed"), split, 10_000, seed)
-
-
-@given(problems=tiny.batches(5, 25))
-def test_operands_as_arrays_are_their_digits(problems: list[Problem]) -> None:
-    made = tasks.as_numbers([problem.operands for problem in problems])
-    expected = tiny.numbers(problems, made.digits.shape[-1])
-    assert tiny.same(made, expected)
 
 
 @given(problems=tiny.batches(3, 6), wider=st.integers(6, 9))
@@ -120,22 +111,6 @@ def test_a_table_with_too_few_problems_is_refused(changes: dict[str, Any], says:
         sources(of, layout_of(of), rows=250, seed=0)
 
 
-@given(rows=st.integers(3, 10_000), weights=st.lists(st.floats(0.1, 9), min_size=1, max_size=3))
-def test_rows_are_shared_by_weight_and_every_task_has_some(rows: int, weights: list[float]) -> None:
-    tasks = [
-        {"operator": o, "weight": w, "digits": (1, 3)} for o, w in zip("+-*", weights, strict=False)
-    ]
-    of = tiny.with_encoding("nope", layout="plain", task=tasks)
-    found = sources(of, layout_of(of), rows, seed=0)
-    shares = [source.rows for source in found[TRAIN]]
-    assert sum(shares) == rows
-    exact = [rows * weight / sum(weights) for weight in weights]
-    assert min(shares) >= 1
-    assert all(one <= max(1, other + 1) for one, other in zip(shares, exact, strict=True))
-    if min(exact) >= 1:
-        assert all(abs(one - other) <= 1 for one, other in zip(shares, exact, strict=True))
-
-
 def test_the_exam_gives_only_problems_that_training_cannot_draw() -> None:
     """Special cases make operands shorter: at a size just beyond, some are as in training."""
     task = Task("//", digits=(1, 4), second=(1, 2))
@@ -145,10 +120,3 @@ def test_the_exam_gives_only_problems_that_training_cannot_draw() -> None:
     ]
     assert found
     assert all(len(str(a)) > 4 or len(str(b)) > 2 for a, b in (p.operands for p in found))
-
-
-def test_larger_is_by_digits_by_count_and_in_a_table_by_value() -> None:
-    drawn, table = Task(digits=(1, 3), operands=(2, 3)), Task(values=(0, 50), special=0.0)
-    assert [larger_than_trained(drawn, Problem("+", o)) for o in ((999, 0), (1000, 0))] == [0, 1]
-    assert larger_than_trained(drawn, Problem("+", (1, 1, 1, 1)))
-    assert [larger_than_trained(table, Problem("+", o)) for o in ((50, 50), (50, 51))] == [0, 1]

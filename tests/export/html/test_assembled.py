@@ -11,13 +11,13 @@ from curta.export.html import at_work, page_refusal, render_page
 from curta.export.html.page import MODULES, PARAMETERS
 from curta.model.positions import BUILDERS as ENCODINGS
 from curta.model.transformer import parameters
-from curta.report.document import own
+from curta.report.rendering import package_text
 from tests import tiny
 from tests.export.made import drawn
 
 from . import made
 
-SCRIPTS = {name: own(f"{name}.js", "curta.export.html") for name in MODULES}
+SCRIPTS = {name: package_text(f"{name}.js", "curta.export.html") for name in MODULES}
 
 
 def test_a_model_that_is_too_large_is_refused_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from playwright.sync_api import Page
 
 from curta.export.html.design import DIGITS, TOKENS
 from curta.layouts import LAYOUTS
-from curta.problems.numerals import written
+from curta.problems.numerals import format_number
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem, answer_text, parse
 
@@ -143,7 +143,7 @@ def test_numbers_are_read_in_any_base_and_answered_in_the_models(tab: Page, tmp_
     asked = "['0xff+0x1', '0b11111111+0b1', '16#ff+1', '255 + 001 ='].map(curta.truth)"
     assert numbers(tab, asked) == ["256"] * 4
     tab.goto(page(tmp_path, *shipped("own")).as_uri())
-    assert numbers(tab, "curta.truth('0xc-0xff')") == "-" + written(243, 16)
+    assert numbers(tab, "curta.truth('0xc-0xff')") == "-" + format_number(243, 16)
     assert mistake(tab, "12-3") == (
         f"- takes 2 whole numbers from 0 up, of at most {DIGITS} digits in base 16 (got 12);"
         " write 0x12-0x34."

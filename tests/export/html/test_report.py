@@ -16,8 +16,8 @@ from curta.export.html import at_work
 from curta.frontends.api import report, train
 from curta.frontends.cli import main
 from curta.problems.problem import parse
-from curta.report.document import document
 from curta.report.page import write_report
+from curta.report.rendering import document
 from curta.runs import embedding_history
 from curta.runs.run import Run
 from tests import tiny

@@ -15,7 +15,6 @@ from curta.config.errors import UserError
 from curta.evaluation.results import Evaluation, Generated, SliceResult
 from curta.export import import_run
 from curta.export.huggingface import CLASSES, HuggingFace
-from curta.export.huggingface.asking_curta import prompt
 from curta.export.room import SPARE, longest
 from curta.frontends import api
 from curta.frontends.cli import main
@@ -127,27 +126,6 @@ sys.exit(code)
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize(
-    ("changes", "says"),
-    [
-        ({"layout": "framed", "positions.name": "learned", "model.causal": False,
-          "model.norm": "layer", "model.role_embeddings": False, "training.problems": 3000},
-         "model.causal False"),
-        ({"model.compositional_embeddings": True, "model.tie_embeddings": True},
-         "model.compositional_embeddings with model.tie_embeddings"),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_expressed_is_refused_by_name(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], changes: dict[str, Any], says: str
-) -> None:
-    api.begin("addition", 1, "mine", SMALL | changes)
-    assert export("--out", str(tmp_path / "out")) == 2
-    error = capsys.readouterr().err
-    assert error.startswith(f"curta: huggingface cannot express run 'mine': {says}")
-    assert error.count("\n") == 1
-    assert not (tmp_path / "out").exists()
-
-
 def test_weights_that_curta_has_not_are_named(tmp_path: Path) -> None:
     import torch
 
@@ -232,18 +210,6 @@ def refused(at: Path, says: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("former", [[1.0], ["a"], "b", {}])
-def test_former_weights_that_are_damaged_are_told(tmp_path: Path, former: Any) -> None:
-    """They are kept where a factor costs the last bit, as that of a tied head."""
-    at = folder(tmp_path / "own", tiny.recipe(**TIED))
-    config = json.loads((at / "config.json").read_text())
-    assert config["curta"]["former"]
-    config["curta"]["former"] = dict.fromkeys(config["curta"]["former"], former)
-    (at / "config.json").write_text(json.dumps(config))
-    with pytest.raises(UserError, match="is damaged"):
-        HuggingFace().read(at)
-
-
 def test_the_card_says_what_was_found(tmp_path: Path) -> None:
     from huggingface_hub import ModelCard
 
@@ -272,30 +238,6 @@ def test_the_card_says_what_was_found(tmp_path: Path) -> None:
     assert "model.prompt('+', 12, 34)" in card
     assert "2 a home\n1 a +1\n+ operator home-1\n4 b home\n3 b +1\n= equals home-1\n" in card
     assert "0 steps of 8 windows, of those in 100 problems" in card
-
-
-def test_the_card_of_a_layout_shows_its_texts(tmp_path: Path) -> None:
-    card = (folder(tmp_path / "own", tiny.dense()) / "README.md").read_text("utf-8")
-    assert "| `12+34` = 46 | `21+43=` | `64$` |" in card
-    assert "trust_remote_code=True" in card
-
-
-@pytest.mark.parametrize(
-    ("recipe", "changes", "shown"),
-    [
-        ("addition", {"task.digits": [1, 3]}, "'+', 12, 34"),
-        ("addition", {"task.digits": [3, 4]}, "'+', 123, 345"),
-        ("addition", {"task.digits": [1, 1]}, "'+', 1, 3"),
-        ("base-2", {}, "'+', 12, 34"),
-        ("sorting", {"task.operands": [2, 2]}, "'sort', 12, 34"),
-    ],
-)
-def test_the_example_is_of_the_range_that_was_trained(
-    tmp_path: Path, recipe: str, changes: dict[str, Any], shown: str
-) -> None:
-    of = recipes.resolve(recipe, changes, "test")
-    card = (folder(tmp_path / "own", of) / "README.md").read_text("utf-8")
-    assert f"model.prompt({shown})" in card
 
 
 KINDS = {
@@ -328,17 +270,6 @@ def lengths(at: Path) -> tuple[int, int | None]:
     return generation["max_new_tokens"], reads.get("model_max_length")
 
 
-def test_answers_are_as_long_as_those_of_the_longest_problem(tmp_path: Path) -> None:
-    """Of the digits that the positions hold, or of 1,000: 40 positions hold sums of 12 digits."""
-    assert lengths(folder(tmp_path / "long", tiny.dense())) == (1_002, None)
-    assert lengths(folder(tmp_path / "few", tiny.recipe(**GPT2))) == (14, 40)
-
-
-def test_a_program_s_texts_may_be_twice_as_long_as_the_longest(tmp_path: Path) -> None:
-    of = tiny.recipe(evaluation__digits=[20])
-    assert lengths(folder(tmp_path / "own", of)) == (2 * 1_002, None)
-
-
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_no_text_is_longer_than_a_model_may_write(name: str) -> None:
     """Problems of any smaller sizes, rare ones among them: 99999//9 is longer than 99999//99999."""
@@ -350,21 +281,3 @@ def test_no_text_is_longer_than_a_model_may_write(name: str) -> None:
     for operands in islice(sampling.drawn(program, sizes, "room", 0.3), 60):
         tokens, prompt = recorder.record(program.operator, operands)
         assert len(tokens) - prompt <= most, operands
-
-
-def test_a_folder_of_links_is_read_as_that_of_the_files(tmp_path: Path) -> None:
-    """As the Hub's cache is one."""
-    own, links = folder(tmp_path / "own", tiny.dense()), tmp_path / "links"
-    links.mkdir()
-    for path in own.iterdir():
-        (links / path.name).symlink_to(path)
-    assert HuggingFace().read(links).recipe == tiny.dense()
-
-
-def test_the_digits_of_a_program_s_texts_are_those_of_its_base(tmp_path: Path) -> None:
-    of = recipes.resolve("base-2", {}, "test")
-    config = json.loads((folder(tmp_path / "own", of) / "config.json").read_text())
-    machine = config["curta"]["machine"]
-    assert len(prompt(machine, "+", (2**1000 - 1, 1))) == 1_003
-    with pytest.raises(ValueError, match=r"of at most 1000 digits in base 2 \(got a longer one\)"):
-        prompt(machine, "+", (2**1000, 1))

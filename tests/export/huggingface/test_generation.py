@@ -10,7 +10,7 @@ from tests import tiny
 from tests.designs import DESIGNS
 
 from ..made import PRODUCTS, asked, drawn, rows
-from .made import COUPLED, folder, opened, tokenizer, told
+from .made import folder, opened, tokenizer, told
 
 pytestmark = pytest.mark.slow
 
@@ -116,14 +116,3 @@ def test_what_the_model_does_not_take_is_named(model: Any) -> None:
         model(given, past_key_values=StaticCache(config=model.config, max_cache_len=40))
     with pytest.raises(ValueError, match=r"attention_mask is \(1, 3\), not \(1, \d+\)"):
         model(given, attention_mask=torch.ones(1, 3))
-
-
-def test_a_trained_model_keeps_no_cache(tmp_path: Path) -> None:
-    of = tiny.recipe(**COUPLED)
-    at = folder(tmp_path / "own", of)
-    there, given = opened(at).train(), batch(at, of)
-    there.activation_checkpointing_enable()
-    found = there(**given, labels=given["input_ids"])
-    assert found.past_key_values is None
-    found.loss.backward()
-    assert all(weight.grad is not None for weight in there.parameters())

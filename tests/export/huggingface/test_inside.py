@@ -7,9 +7,6 @@ import numpy as np
 import pytest
 
 from curta.config.recipe import Recipe
-from curta.export.base import Exported
-from curta.export.huggingface import write_as
-from curta.export.huggingface.own import Own
 from curta.model.transformer import Transformer
 from tests import tiny
 from tests.designs import DESIGNS
@@ -64,29 +61,6 @@ def test_they_are_what_curta_calculates(tmp_path: Path, name: str) -> None:
             assert not shares[row, :, -size:, :-size].any()
 
 
-@pytest.mark.parametrize("name", ["gpt2", "llama"])
-def test_they_are_what_a_class_of_the_library_hands_out(tmp_path: Path, name: str) -> None:
-    """The same weights as GPT-2 or Llama and as the own class."""
-    import torch
-
-    of = tiny.recipe(**DESIGNS[name])
-    model, at = drawn(of), folder(tmp_path / "library", of)
-    write_as(Own(), Exported("mine", 3, of, model), tmp_path / "own")
-    library, own = opened(at), opened(tmp_path / "own")
-    library.set_attn_implementation("eager")
-    text = torch.tensor(rows(model, asked()[:1]))
-    with torch.no_grad():
-        there, here = library(text, **WANTED), own(text, **WANTED)
-    assert (type(own).__name__, library.config.model_type) == ("CurtaForCausalLM", name)
-    attend = of.model.num_attention_layers  # the library's other layers attend to no effect
-    assert len(here.attentions) == attend
-    near = {"rtol": 1e-4, "atol": 1e-5}
-    for mine, its in zip(here.attentions, there.attentions[:attend], strict=True):
-        torch.testing.assert_close(mine, its, **near)
-    for mine, its in zip(here.hidden_states, there.hidden_states, strict=True):
-        torch.testing.assert_close(mine, its, **near)
-
-
 @pytest.mark.parametrize("name", ["window, two axes", "coupled, looped", "t5"])
 def test_as_it_writes_they_are_those_of_the_whole_text(tmp_path: Path, name: str) -> None:
     """Token after token with a cache, of texts of different lengths."""
@@ -110,13 +84,3 @@ def test_as_it_writes_they_are_those_of_the_whole_text(tmp_path: Path, name: str
         for shares, every in zip(written.attentions[step], whole.attentions, strict=True):
             expected = every[:, :, place : place + 1, : place + 1]
             torch.testing.assert_close(shares, expected, **near)
-
-
-def test_they_may_be_wanted_by_the_config(tmp_path: Path) -> None:
-    of = tiny.recipe()
-    at = folder(tmp_path / "own", of)
-    there, given = opened(at), batch(at, drawn(of), of)[0]
-    assert there(**given).hidden_states is there(**given).attentions is None
-    there.config.output_hidden_states = there.config.output_attentions = True
-    assert len(there(**given).hidden_states) == of.model.num_layers + 1
-    assert len(there(**given).attentions) == of.model.num_attention_layers

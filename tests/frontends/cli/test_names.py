@@ -54,29 +54,17 @@ HELP = [
 
 MISTAKES = [
     (["trian"], "train"),
-    (["train", "--sedes", "3"], "--seeds"),
-    (["evaluate", "mine", "--agianst", "x"], "--against"),
     (["train", "additoin"], "addition"),
-    (["show", "additoin", "1+2"], "addition"),
     (["train", "model.widht=3"], "model.width"),
-    (["compare", "addition", "model.widht=3,4"], "model.width"),
     (["train", "addition-plain", "layout=reversd"], "reversed"),
-    (["train", "addition-plain", "evaluation.layouts=['reversd']"], "reversed"),
     (["train", "program=additon"], "addition"),
-    (["check", "additon"], "addition"),
     (["train", "positions.name=windw"], "window"),
     (["train", "optimizer.name=adamm"], "adam"),
-    (["train", "task.operator=sortt"], "sort"),
     (["probe", "mine", "commutativty"], "commutativity"),
-    (["probe", "mien", "commutativity"], "mine"),
     (["probe", "mine", "commutativity", "cuont=3"], "count"),
-    (["probe", "mien", "activations", "1+2"], "mine"),
     (["probe", "mine", "activations", "1+2", "--member", "0", "mena=final"], "mean"),
     (["ask", "mien", "1+2"], "mine"),
-    (["train", "--resume", "mien"], "mine"),
-    (["report", "mien"], "mine"),
     (["compare", "encoding"], "encodings"),
-    (["compare", "addition", "additoin"], "addition"),
     (["train", "--track", "wandbb"], "wandb"),
     (["export", "mine", "--to", "onx"], "onnx"),
     (["data", "addition", "--rows", "3", "--out", "new", "--format", "parqet"], "parquet"),
@@ -132,7 +120,7 @@ def test_a_mistyped_name_is_told_without_jax(
     assert f"'{meant}'" in done.err
 
 
-@pytest.mark.parametrize("arguments", [HELP[-1], MISTAKES[5][0]], ids=" ".join)
+@pytest.mark.parametrize("arguments", [HELP[-1], MISTAKES[2][0]], ids=" ".join)
 def test_it_is_told_at_once(arguments: list[str], runs_folder: Path) -> None:
     """By a process of its own, which imports nothing that takes long."""
     begin(runs_folder)

@@ -321,7 +321,7 @@ def test_a_run_is_ordered_trained_watched_and_asked(
     expect(train_it).to_be_enabled()
     train_it.click()
     tab.wait_for_url("**/runs/addition/live.html")
-    expect(tab.locator("#now")).to_have_text(begins("step 10 of 40"), timeout=3 * PATIENCE)
+    expect(tab.locator("#now")).to_have_text(re.compile("^step .0 of 40"), timeout=3 * PATIENCE)
     expect(tab.locator("#answers tr")).to_have_count(8)
     expect(tab.locator(".chart .validation")).to_have_count(2)
     expect(tab.locator("#maps canvas").first).to_be_visible()
@@ -333,10 +333,8 @@ def test_a_run_is_ordered_trained_watched_and_asked(
     assert base64.b64decode(bits) == np.packbits(right.margin[0] > 0).tobytes()
     groups = live.windows(run.folder.path)
     assert sorted(n for group in groups for n in group["numbers"]) == list(range(len(sample)))
-    share = float((right.margin[0][groups[0]["numbers"]] > 0).mean())
-    role = groups[0]["role"]
-    expect(tab.locator("figcaption", has_text=f"{role}: ")).to_contain_text("windows")
-    assert 0 <= share <= 1
+    captions = {text.partition(":")[0] for text in tab.locator("figcaption").all_text_contents()}
+    assert captions == {group["role"] for group in groups}
     slider = tab.get_by_role("slider", name="At step")
     slider.press("Home")
     expect(tab.locator("#step")).to_have_text("10")
@@ -366,6 +364,7 @@ def test_a_training_is_stopped_and_gone_on_with(
 def test_a_foreign_page_can_begin_nothing(
     runs_folder: Path, server: Served, tab: Page, tmp_path: Path, complaints: list[str]
 ) -> None:
+    before = dict(APP.state.trainings.jobs)
     (tmp_path / "foreign.html").write_text("<!DOCTYPE html><title>x</title>")
     tab.goto((tmp_path / "foreign.html").as_uri())
     for headers in ("{}", "{'X-Curta-Token': 'guess'}"):
@@ -374,7 +373,7 @@ def test_a_foreign_page_can_begin_nothing(
                 body: '{{"recipe": "addition"}}' }}).catch(() => {{}})"""
         )
     tab.goto("about:blank")
-    assert APP.state.trainings.jobs == {}
+    assert APP.state.trainings.jobs == before
     complaints.clear()
 
 
@@ -386,7 +385,7 @@ def test_chosen_runs_are_overlaid(small: Path, server: Served, tab: Page) -> Non
     expect(tab.get_by_role("link", name="Overlay their curves")).to_be_hidden()
     tab.get_by_label("Choose other").check()
     tab.get_by_label("Find").fill("small")
-    expect(tab.get_by_role("row")).to_have_count(2)
+    expect(tab.locator("tbody tr")).to_have_count(1)
     tab.get_by_label("Find").fill("")
     expect(tab.get_by_label("Choose other")).to_be_checked()
     assert fits(tab)

@@ -51,7 +51,7 @@ def test_the_index_says_how_far_every_run_is(small: Path) -> None:
 def test_a_damaged_run_is_listed_with_what_is_wrong(small: Path) -> None:
     (small / "run.json").write_text("{")
     (row,) = page("/").rows[1:]
-    assert row == ["small", "run 'small' is damaged: run.json is no valid JSON"]
+    assert row == ["small", "run 'small' is damaged: run.json is not valid JSON"]
     for leaf in ("", "report.html", "live.html", "metrics.json"):
         assert client.get(f"/runs/small/{leaf}").status_code == (404 if leaf else 303)
 
@@ -161,7 +161,7 @@ def test_every_link_of_the_index_leads_somewhere(small: Path, young: Path) -> No
     found = links("/")
     assert "/runs/begun/report.html" in found
     assert not [link for link in found if "damaged" in link]
-    assert "comparison.json is no valid JSON" in client.get("/").text
+    assert "comparison.json is not valid JSON" in client.get("/").text
     for link in [*found, *links("/runs/young/live.html")]:
         target = link if link.startswith("/") else f"/runs/young/{link}"
         assert client.get(target).status_code == 200, link

@@ -81,14 +81,6 @@ def test_alibi_takes_the_slope_times_the_distance_off_each_score(
             assert found[head, i, j] == pytest.approx(expected, rel=1e-6)
 
 
-def test_alibi_takes_as_much_off_for_tokens_to_the_right() -> None:
-    """An encoder sees them too."""
-    encoding, where = built(ALiBi()), at(0, 1, 4)
-    found = np.asarray(encoding.bias(encoding.layers, encoding.bidirectional_mask(where, where)))[0]
-    assert np.array_equal(found, found.swapaxes(1, 2))
-    assert (found <= 0).all()
-
-
 # T5.
 
 
@@ -110,11 +102,6 @@ def test_t5_has_one_number_a_head_for_each_bucket_in_every_block(settings: T5) -
     for i, j in earlier(indices):
         bucket = t5_bucket(indices[i] - indices[j], settings.num_buckets, settings.max_distance)
         np.testing.assert_allclose(found[:, i, j], encoding.table[bucket], rtol=1e-6)
-
-
-def test_t5_refuses_buckets_that_reach_no_farther_than_they_are_many() -> None:
-    with pytest.raises(UserError, match=r"16 is not more than 16"):
-        T5(max_distance=16)
 
 
 # FIRE.
@@ -191,14 +178,3 @@ def test_a_text_longer_than_what_positions_are_drawn_from_is_refused(settings: P
     encoding.check(tiny.bounds(LAYOUT, 6), training=True)  # 6 + 6 + 7 digits, three signs: 22
     with pytest.raises(UserError, match=r"too long for random positions below 22 \(positions"):
         encoding.check(tiny.bounds(LAYOUT, 7), training=True)
-
-
-@pytest.mark.parametrize("settings", [ALiBi(), T5(), FIRE()], ids=str)
-def test_a_bias_calculated_once_is_that_of_every_text(settings: Positions) -> None:
-    encoding, where = built(settings), at(*range(TIME), texts=3)
-    layer = jax.tree.map(lambda leaf: leaf[0], encoding.layers)
-    once = encoding.bias(layer, encoding.visible_keys(where, where))
-    again = jax.tree.map(lambda part: part, where)  # equal, but not known to be the same
-    each = encoding.bias(layer, encoding.visible_keys(where, again))
-    assert (len(once), len(each)) == (1, 3)
-    tiny.assert_close(np.broadcast_to(once, each.shape), each)

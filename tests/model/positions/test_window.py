@@ -75,5 +75,7 @@ def test_a_query_sees_itself_and_its_neighbours_with_a_bias_for_each(
 
 
 def test_a_window_needs_a_program() -> None:
-    with pytest.raises(UserError, match="positions 'window' need a program; 'coupled' is a layout"):
+    with pytest.raises(
+        UserError, match="positions 'window' needs a program; 'coupled' is a layout"
+    ):
         build(Window(), Shape(layout_named("coupled"), 8, 2, 1))

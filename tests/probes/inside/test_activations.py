@@ -114,13 +114,6 @@ def test_every_recurrence_has_its_own() -> None:
     tiny.assert_close(whole["recurrence.1.layer.0.before"], found["recurrence.0.layer.1.after"])
 
 
-def test_problems_of_several_operations_are_together() -> None:
-    models = untrained(layout="plain", positions__name="rope")
-    found = activations.find(models, [parse("12*34"), parse("2+3")], "embedding")
-    assert found["embedding"].shape[1:3] == (2, len("12*34=408"))
-    assert np.isnan(found["embedding"][0, 1, len("2+3=5") :]).all()
-
-
 def test_a_file_holds_all_of_it(dense: Run, tmp_path: Path) -> None:
     site = "layer.0.attention.heads"
     zero = Intervention(site, where={"head": 1})
@@ -148,29 +141,9 @@ def test_another_file_is_refused_in_a_line(content: bytes, tmp_path: Path) -> No
         Activations.load(path)
 
 
-MISTAKES = [
-    (["12+34"], "layer.0.attention.head", "did you mean 'layer.0.attention.heads'"),
-    (["12+34"], "layer.7.after", "unknown site 'layer.7.after'"),
-    ([], "*", "no problem"),
-    (["12*34"], "*", "has no '\\*'"),
-    (["12+"], "*", "an operand is missing"),
-]
-
-
-@pytest.mark.parametrize(("problems", "sites", "says"), MISTAKES)
-def test_a_mistake_is_one_line(windowed: Run, problems: Any, sites: str, says: str) -> None:
-    with pytest.raises(UserError, match=says):
-        windowed.activations(problems, sites)
-
-
 def test_what_does_not_fit_into_memory_is_refused(
     windowed: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(activations, "MOST", 1000)
     with pytest.raises(UserError, match="name fewer sites"):
         windowed.activations(["12+34"])
-
-
-def test_a_member_that_there_is_not(windowed: Run) -> None:
-    with pytest.raises(UserError, match="no member 2"):
-        windowed.activations(["1+2"], "final", members=[2])

@@ -8,7 +8,7 @@ import pytest
 
 from curta.config.errors import UserError
 from curta.evaluation.scoring import Models
-from curta.evaluation.writing import written as plainly
+from curta.evaluation.writing import write_texts as plainly
 from curta.probes.inside import activations
 from curta.probes.inside.interventions import Intervention, parsed
 from curta.probes.inside.question import write_under
@@ -70,23 +70,6 @@ def test_what_is_not_selected_stays(where: dict[str, Any]) -> None:
     tiny.assert_close(after[site][~mask], before[site][~mask])
 
 
-def test_the_mean_is_over_tokens_of_the_same_role_of_each_member(dense_run: Run) -> None:
-    sums, site = ["12+34", "957+68", "1+2"], "layer.0.mlp.output"
-    before = dense_run.activations(sums)
-    after = dense_run.activations(sums, "*", [Intervention(site, "mean")])
-    roles = [[one.role for one in text] for text in before.about.positions]
-    for member in (0, 1):
-        known: dict[str, list[np.ndarray]] = {}
-        for row, text in enumerate(roles):
-            for place, role in enumerate(text):
-                known.setdefault(role, []).append(before[site][member, row, place])
-        for row, text in enumerate(roles):
-            for place, role in enumerate(text):
-                np.testing.assert_allclose(
-                    after[site][member, row, place], np.mean(known[role], axis=0), atol=1e-5
-                )
-
-
 @pytest.mark.parametrize("site", ["embedding", "layer.0.after", "layer.1.middle", "final"])
 def test_with_all_of_another_problem_the_logits_are_that_problems(site: str) -> None:
     models = dense()
@@ -95,21 +78,6 @@ def test_with_all_of_another_problem_the_logits_are_that_problems(site: str) -> 
     expected = find(models, [source])["logits"]
     count = len("21+43=")  # the answers differ in length: 46 and 155
     np.testing.assert_allclose(patched["logits"][:, :, :count], expected[:, :, :count], atol=1e-5)
-
-
-def test_values_are_taken_from_the_token_that_corresponds() -> None:
-    """The digits of `957+68` on the squares of `12+34`; the operands' lengths differ."""
-    models, site = dense(), "layer.0.before"
-    target, source = problems("12+34", "957+68")
-    own, other = find(models, [target]), find(models, [source])
-    patched = find(models, [target], Intervention(site, "patch", str(source)))
-    # 2 1 + 4 3 = 6 4   has   7 5 9 + 8 6 = 5 2 0 1   at these indices:
-    there = [0, 1, 3, 4, 5, 6, 7, 8]
-    tiny.assert_close(patched[site][0, 0], other[site][0, 0, there])
-    back = find(models, [source], Intervention(site, "patch", str(target)))
-    tiny.assert_close(back[site][0, 0, there], own[site][0, 0])
-    for left in (2, 9):  # the nine and the one have no counterpart
-        tiny.assert_close(back[site][0, 0, left], other[site][0, 0, left])
 
 
 def test_a_name_without_its_recurrence_is_all_of_them() -> None:
@@ -123,12 +91,6 @@ def test_a_name_without_its_recurrence_is_all_of_them() -> None:
 
 
 # Answers.
-
-
-@pytest.fixture
-def dense_run(request: pytest.FixtureRequest) -> Run:
-    found: Run = request.getfixturevalue("dense")
-    return found
 
 
 SUMS = ["12+34", "957+68", "1+2"]
@@ -188,13 +150,6 @@ def test_without_the_square_of_the_next_digit_a_window_cannot_add(windowed: Run)
 
 
 # How they are said.
-
-
-def test_a_site_and_what_it_selects_from_one_word() -> None:
-    found = parsed("layer.0.after:position=3,position=4,role=sum", "patch", "1+2")
-    assert found.where == {"position": [3, 4], "role": ["sum"]}
-    assert str(found) == "patch layer.0.after:position=3,position=4,role=sum from 1+2"
-    assert parsed("final", "zero") == Intervention("final")
 
 
 MISTAKES: list[tuple[Any, str]] = [

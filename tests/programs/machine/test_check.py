@@ -153,30 +153,6 @@ def test_prompts_that_could_not_be_read(prompt: tuple[Part, ...], says: str) -> 
         written("sum", axes=("place", "row"), prompt=prompt, answer=Answer("out"), truth=int)
 
 
-def test_an_algorithm_that_takes_other_operands() -> None:
-    with pytest.raises(UserError, match=r"takes \(paper, a\), but .* of \(paper, n, m\)"):
-        program(
-            "two", axes=("place",), prompt=(Given("n", "place"), Given("m", "place")),
-            answer=Answer("out"),
-        )(lambda paper, a: None)  # fmt: skip
-
-
-@pytest.mark.parametrize("told", [1.5, "7", (1, 2), [1], None])
-def test_a_truth_that_is_no_number(told: object) -> None:
-    with pytest.raises(UserError, match=r"truth of checkedhere \d+ is .*: it must return an int"):
-        of(total, lambda n: told)
-
-
-def test_what_a_program_or_its_truth_raises_names_the_problem() -> None:
-    def raises(paper: Paper, n: list[int]) -> None:
-        paper.write("out", 7 // n[0]).end()
-
-    for run, truth in ((raises, digits), (total, lambda n: 7 // (n % 10))):
-        with pytest.raises(ZeroDivisionError) as caught:
-            of(run, truth)
-        assert caught.value.__notes__[0].startswith("in checkedhere ")
-
-
 def test_a_wrong_program_is_refused_with_the_problems_that_check_shows() -> None:
     made = program(
         "wrongsum", axes=("place",), prompt=(Given("n", "place"), EQUALS), sizes=(1, 5),
@@ -190,22 +166,6 @@ def test_a_wrong_program_is_refused_with_the_problems_that_check_shows() -> None
         check.refuse_wrong(made, registry.training_sizes(made))
     places = [str(caught.value).index(f"for wrongsum {n} (the truth is") for (n,) in shown]
     assert places == sorted(places)
-
-
-@pytest.mark.parametrize(
-    ("write", "says"),
-    [
-        (
-            lambda paper: paper.write("out", -1),
-            r"a symbol must be a digit from 0 up, or a sign \(got -1\)",
-        ),
-        (lambda paper: paper.write("out", 1, carry=10), r"a carry must be a digit \(got 10\)"),
-        (lambda paper: paper.move(plaec=1), "unknown axis 'plaec': did you mean 'place'"),
-    ],
-)
-def test_what_cannot_be_written(write: Callable[[Paper], Any], says: str) -> None:
-    with pytest.raises(UserError, match=says):
-        of(lambda paper, n: write(paper), digits)
 
 
 ANSWERS: list[tuple[Program, tuple[int, ...], object]] = [
@@ -258,16 +218,6 @@ def test_a_program_that_is_not_deterministic_is_told() -> None:
     assert found.unstable
     with pytest.raises(UserError, match=r"not deterministic: it writes two different texts for"):
         check.refuse_wrong(found.program, registry.training_sizes(found.program))
-
-
-def test_symbols_that_grow_are_listed() -> None:
-    def depth(paper: Paper, n: list[int]) -> None:
-        for place, digit in enumerate(n):
-            paper.move(place=+1).write("depth", place).write("out", digit)
-        paper.end()
-
-    (grown,) = of(depth, lambda n: n).growing
-    assert (grown.role, grown.axis) == ("depth", "")
 
 
 def test_a_hint_is_given_only_where_it_resolves_the_conflict() -> None:

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from curta.layouts.program import ProgramLayout
-from curta.problems.problem import Problem, parse
+from curta.problems.problem import Problem
 from curta.problems.sizes import Sizes
 from curta.programs import PROGRAMS
 from curta.programs.machine import drawing
-from curta.programs.machine.drawing import GAP, NONE, Cut, Line, Mark, Sheet
+from curta.programs.machine.drawing import Sheet
 from curta.programs.machine.survey import survey
 
 
@@ -76,54 +76,3 @@ def test_every_token_stands_where_the_machine_says(division: ProgramLayout) -> N
             "all" if axis in wide else str(x) for axis, x in zip(machine.axes, at, strict=True)
         )
         assert found[time] == (f"step {step}", row, place)
-
-
-def test_a_number_of_two_operands_runs_as_its_last_one_does() -> None:
-    layout = surveyed("fractions", Sizes((1, 2), (1, 2), (4, 4)))
-    sheet = drawing.text(layout.machine, layout.tokens_of(parse("12.5+3.75"))[0])
-    columns = [int(column) for column in sheet.columns]
-    assert columns == sorted(columns, reverse=True)
-    rows = {row[1]: row[2] for row in drawn(sheet)}
-    assert [rows[role].strip() for role in ("a", "a fraction", "sum", "sum fraction")] == [
-        "12", "50", "16", "25",
-    ]  # fmt: skip
-
-
-def test_a_wide_sheet_keeps_its_ends_or_what_is_near(addition: ProgramLayout) -> None:
-    tokens, _ = addition.tokens_of(Problem("+", (10**30, 1)))
-    ends = drawing.text(addition.machine, tokens, Cut(columns=6))
-    assert ends.columns == ("30", "29", "28", GAP, "1", "0", "-1")
-    at = next(t for t, mark in enumerate(drawing.places(addition.machine, tokens)) if mark == (15,))
-    near = drawing.text(addition.machine, tokens, Cut(columns=3, around=at))
-    assert near.columns == (GAP, "16", "15", "14", GAP)
-
-
-def test_steps_tell_moves_squares_and_what_is_seen(addition: ProgramLayout) -> None:
-    tokens, prompt = addition.tokens_of(Problem("+", (57, 68)))
-    steps = drawing.steps(addition.machine, addition.windows, tokens, prompt)
-    assert [step.symbol for step in steps] == list("75+86=521$")
-    assert [step.given for step in steps] == [True] * 6 + [False] * 4
-    assert (steps[2].move, steps[2].square, steps[2].sees) == (("home-1",), ("-1",), None)
-    assert steps[5].sees is not None
-    assert dict(steps[5].sees) == {"a place+1": "7", "b place+1": "8"}
-    assert steps[8].sees is not None
-    assert dict(steps[8].sees)["a place+1"] == NONE
-    assert steps[9].sees is None
-
-
-def test_a_window_is_drawn_around_its_query(addition: ProgramLayout) -> None:
-    near = [("a", (1,)), ("b", (0,))]
-    sheet = drawing.window(addition.machine, "sum", near)
-    assert sheet.columns == ("1", "0")
-    assert sheet.blocks[0].lines == (
-        Line("", ((Mark(1, "a", "a"),), (Mark(0, "sum", "sum"), Mark(2, "b", "b")))),
-    )
-
-
-def test_what_is_everywhere_stands_in_a_margin(division: ProgramLayout) -> None:
-    sheet = drawing.window(
-        division.machine, "same", [("divisor", (-1, 0, 0)), ("times", (0, 0, 0))]
-    )
-    assert [block.name for block in sheet.blocks] == ["step all"]
-    assert [line.name for line in sheet.blocks[0].lines] == ["all", "0"]
-    assert sheet.columns == ("0", "-1", "all")

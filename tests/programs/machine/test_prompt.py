@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from curta.programs.machine import Answer, Given, Sign
-from curta.programs.machine.paper import HOME, Token, token_of
+from curta.programs.machine.paper import Token, token_of
 from curta.programs.machine.prompt import Format, Part
 
 
@@ -39,28 +39,6 @@ def test_only_operands_that_are_filled_count_for_how_far() -> None:
     assert prompt.digits([5, 1234, 57, 8]) == [[5, 0], [4, 3, 2, 1], [7, 5], [8]]
     assert prompt.compound
     assert [len(number) for number in prompt.numbers] == [3, 1, 3, 1]
-
-
-def test_many_operands_stand_one_on_each_line() -> None:
-    keys = form(Given("a", "place", many="row", between="+"), axes=("place", "row")).write([5, 67])
-    assert [(key[0], key[3]) for key in keys] == [
-        (5, (HOME, HOME)),
-        ("+", (HOME - 1, 1)),
-        (7, (1, 0)),
-        (6, (1, 0)),
-    ]
-
-
-def test_a_sign_stands_before_the_origin_or_where_it_is_told() -> None:
-    axes = ("place", "row")
-    signs = (Sign("="), Sign("=", at={"row": 2}), Sign("=", step={"place": 1}))
-    moves = [form(sign, axes=axes).write([1])[0][3] for sign in signs]
-    assert moves == [(HOME - 1, HOME), (HOME - 1, HOME + 2), (1, 0)]
-    assert [Sign("=").name, Sign("+").name, Sign("+", "plus").name] == [
-        "equals",
-        "operator",
-        "plus",
-    ]
 
 
 def test_every_token_of_a_prompt_is_among_those_foretold() -> None:

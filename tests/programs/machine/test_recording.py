@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from curta.programs.machine import Answer, Given, Paper, Program, ProgramError, Sign, program
 from curta.programs.machine.finding import find
 from curta.programs.machine.machine import Machine, Windows
-from curta.programs.machine.paper import END, Vocabulary
+from curta.programs.machine.paper import Vocabulary
 from curta.programs.machine.recording import (
     RecordedWindows,
     Recording,
@@ -205,29 +205,6 @@ def test_what_does_not_tell_anything_is_left_out() -> None:
 def paper(limit: int = 100) -> tuple[Paper, Vocabulary]:
     vocabulary = Vocabulary()
     return Paper(("place", "row"), vocabulary, limit), vocabulary
-
-
-def test_a_token_is_a_symbol_a_role_and_the_move_that_led_there() -> None:
-    sheet, vocabulary = paper()
-    sheet.move(place=+1).write("sum", 7, carry=1)
-    sheet.home("place").move(place=-1, row=+1).write("next", "|")
-    sheet.end()
-    assert [token.text for token in vocabulary.tokens] == [
-        "7¹ sum +1 0",
-        "| next home-1 +1",
-        "$ end 0 0",
-    ]
-    first, _, last = vocabulary.tokens
-    assert (first.value, first.carry, first.move) == (7, 1, (1, 0))
-    assert (last.value, last.symbol) == (None, END)
-
-
-def test_an_axis_that_is_not_there_is_refused() -> None:
-    sheet, _ = paper()
-    with pytest.raises(ProgramError, match="unknown axis 'column': choose from place, row"):
-        sheet.move(column=+1)
-    with pytest.raises(ProgramError, match="unknown axis 'column': choose from place, row"):
-        sheet.home("column")
 
 
 def test_a_program_that_never_ends_is_stopped() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from curta.frontends import api
-from curta.programs.machine import Answer, Given, Paper, Program, Sign, program
+from curta.programs.machine import Answer, Given, Paper, Program, Sign, program, survey
 from curta.programs.user import registry
 from curta.training import estimate
 
@@ -52,8 +52,11 @@ def test_sizes_that_the_program_refuses_are_not_evaluated(most: int, asked: list
     assert registry.recipe_fields([made], ["own.py"])["evaluation"]["digits"] == asked
 
 
-def test_the_largest_problem_may_be_refused(tmp_path: Path) -> None:
+def test_the_largest_problem_may_be_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Before a training it stands for the longest text: another one has to do."""
+    monkeypatch.setattr(survey, "TOKENS", 2_000)
     path = tmp_path / "month.py"
     path.write_text(
         "from curta import Answer, Given, Sign, program\n\n"

@@ -1,8 +1,8 @@
 """Data sets: a recipe's problems as files, with splits that do not overlap.
 
-The held-out splits are written first and their problems kept in mind, so that every
-row to train on can be looked up among them while it goes by: an overlap is counted, not
-concluded. Nothing else is kept, however many rows there are.
+The held-out splits are written first and their problems remembered, so that every training row is
+looked up among them as it is written: overlaps are counted, not inferred. Nothing else is held in
+memory, however many rows there are.
 """
 
 import itertools
@@ -33,7 +33,7 @@ from curta.export.dataset.splits import (
     beyond,
     sources,
 )
-from curta.export.formats import FORMATS, Row, format_named, row_writer
+from curta.export.formats import FORMATS, DataRow, format_named, row_writer
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
@@ -55,7 +55,7 @@ PART = 1 << 20
 """Rows of one file."""
 
 FITS = 18
-"""Digits that a 64-bit integer holds, whatever they are."""
+"""Digits that any 64-bit integer holds."""
 
 MEANING = {
     TRAIN: "drawn as the recipe trains",
@@ -63,17 +63,17 @@ MEANING = {
     TEST_ID: "drawn alike, held out from both",
     TEST_OOD: "larger than any in training, or written otherwise: the recipe's `[evaluation]`",
 }
-"""What the card says of each split."""
+"""The card's description of each split."""
 
-Show = Callable[[str, float], None]
+ShowShare = Callable[[str, float], None]
 
-Group = list[tuple[Problem, Layout]]
+WrittenProblems = list[tuple[Problem, Layout]]
 """Problems, each with the layout in which it is written."""
 
 
 @dataclass
 class Summary:
-    """What was written: rows of each split, and how many of them stand in another one too."""
+    """The rows of each split, and how many of them occur in another split."""
 
     rows: dict[str, int] = field(default_factory=dict)
     overlaps: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -83,7 +83,7 @@ class Summary:
         return self.overlaps.total()
 
     def count(self, split: str, keys: list[str], held: dict[str, set[str]]) -> None:
-        """Count rows of a split, and those of them that stand in an earlier one."""
+        """Count rows of a split, and those that occur in an earlier one."""
         self.rows[split] = self.rows.get(split, 0) + len(keys)
         for other, theirs in held.items():
             self.overlaps[split, other] += sum(each in theirs for each in keys)
@@ -91,10 +91,10 @@ class Summary:
 
 @dataclass(frozen=True)
 class DataColumns:
-    """What the columns of a data set are.
+    """The columns of a data set.
 
-    `decimal` numbers are strings; `several` is whether answers are lists of numbers. Texts of
-    a `program` have its tokens beside them, with the role of each and the square it stands on.
+    `decimal` numbers are strings; with `several`, answers are lists of numbers. Texts of a
+    `program` have columns for its tokens, their roles and their squares.
     """
 
     decimal: bool
@@ -103,7 +103,7 @@ class DataColumns:
 
     @classmethod
     def of(cls, recipe: Recipe, layout: Layout) -> "DataColumns":
-        """DataColumns that hold every number of the recipe's splits."""
+        """Return columns that hold every number of the recipe's splits."""
         decimal, several = False, False
         for task in recipe.tasks:
             operation, base = OPERATIONS[task.operator], layout.base(task.operator)
@@ -117,12 +117,12 @@ class DataColumns:
 
     @property
     def squares(self) -> list[str]:
-        """The columns that say where tokens stand, one for each axis."""
+        """The columns with the squares of tokens, one per axis."""
         return [f"square_{axis}" for axis in self.program.axes] if self.program else []
 
     @property
     def types(self) -> dict[str, str]:
-        """The type of each column, the same for every split, as `datasets` wants it."""
+        """The type of each column, the same for every split, as `datasets` needs it."""
         number = "string" if self.decimal else "int64"
         types = {
             "prompt": "string",
@@ -136,8 +136,8 @@ class DataColumns:
             types |= dict.fromkeys(self.squares, "list int32")
         return types
 
-    def row(self, problem: Problem, layout: Layout) -> Row:
-        """Return a problem as it is written; UserError where a program writes another answer."""
+    def row(self, problem: Problem, layout: Layout) -> DataRow:
+        """Return a problem as a row; UserError where a program writes another answer."""
 
         def number(value: int) -> int | str:
             return answer_text(value) if self.decimal else value
@@ -148,7 +148,7 @@ class DataColumns:
         else:
             texts = layout.prompt(problem), layout.completion(problem) + layout.end_sign
         truth = problem.truth
-        row: Row = {
+        row: DataRow = {
             "prompt": texts[0],
             "completion": texts[1],
             "operator": problem.operator,
@@ -175,11 +175,11 @@ def write(
     out: Path,
     form: str = "parquet",
     seed: int = 0,
-    show: Show = lambda split, share: None,
+    show: ShowShare = lambda split, share: None,
 ) -> Summary:
     """Write `rows` problems to train on, and the recipe's other splits, to a new folder.
 
-    UserError if it exists, if pyarrow is missing, or if there are not so many problems.
+    Raises UserError if it exists, if pyarrow is missing, or if there are too few problems.
     """
     kind, layout = format_named(form), layout_of(recipe)
     columns, summary = DataColumns.of(recipe, layout), Summary()
@@ -194,7 +194,7 @@ def write(
         held: dict[str, set[str]] = {}  # the problems of splits that are written already
         for split in (*SPLITS[1:], TRAIN):
             expected = sum(source.rows for source in by_split[split])
-            groups: Iterator[Group] = mixed(by_split[split])
+            groups: Iterator[WrittenProblems] = mixed(by_split[split])
             if split == TEST_OOD:
                 larger = (
                     [(problem, layout) for problem in problems]
@@ -202,7 +202,7 @@ def write(
                     for problems in beyond(task, layout, recipe.evaluation)
                 )
                 groups = itertools.chain(larger, groups)
-            own: set[str] = set()
+            remembered_keys: set[str] = set()
             summary.count(split, [], {})
             for number, file_groups in enumerate(_by_file(groups)):
                 path = folder / "data" / f"{split}-{number:05}.{kind.suffix}"
@@ -212,11 +212,13 @@ def write(
                         keys = [key(problem) for problem, _ in group]
                         summary.count(split, keys, held)
                         if summary.overlap and together:
-                            ((one, other), count), *_ = summary.overlaps.most_common()
-                            raise RuntimeError(f"{count} problems of {one} are in {other} too")
-                        own.update(keys if split != TRAIN else ())
+                            ((split_name, other), count), *_ = summary.overlaps.most_common()
+                            raise RuntimeError(
+                                f"{count} problems of {split_name} are in {other} too"
+                            )
+                        remembered_keys.update(keys if split != TRAIN else ())
                         show(split, min(1.0, summary.rows[split] / max(expected, 1)))
-            held |= {split: own} if own else {}
+            held |= {split: remembered_keys} if remembered_keys else {}
         files.write(folder / "recipe.toml", dump(recipe))
         if columns.program is not None:
             machine = store.dump(columns.program.machine, columns.program.windows)
@@ -242,15 +244,15 @@ def write(
 
 
 def key(problem: Problem) -> str:
-    """What tells a problem apart; the order of operands does not where it makes no difference."""
+    """Return equal keys for equal problems; the order of operands counts only if it matters."""
     operands = list(map(answer_text, problem.operands))
     if OPERATIONS[problem.operator].commutes:
         operands.sort()
     return " ".join([problem.operator, *operands])
 
 
-def mixed(of: list[Source]) -> Iterator[Group]:
-    """Groups of at most ROUND problems and a few, with every source's share, in random order."""
+def mixed(of: list[Source]) -> Iterator[WrittenProblems]:
+    """Yield groups of about ROUND problems with every source's share, in random order."""
     rounds = math.ceil(sum(source.rows for source in of) / ROUND)
     streams = [itertools.chain.from_iterable(source.batches()) for source in of]
     for number in range(rounds):
@@ -267,11 +269,11 @@ def mixed(of: list[Source]) -> Iterator[Group]:
         yield group
 
 
-def _by_file(groups: Iterator[Group]) -> Iterator[Iterator[Group]]:
-    """The groups of each file, of PART rows or somewhat more."""
+def _by_file(groups: Iterator[WrittenProblems]) -> Iterator[Iterator[WrittenProblems]]:
+    """Yield the groups of each file, of PART rows or slightly more."""
     for first in groups:
 
-        def of_file(first: Group = first) -> Iterator[Group]:
+        def of_file(first: WrittenProblems = first) -> Iterator[WrittenProblems]:
             count = len(first)
             yield first
             while count < PART and (group := next(groups, None)) is not None:

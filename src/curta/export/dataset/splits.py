@@ -1,8 +1,8 @@
-"""Which problems a data set has, and in which of its splits: streams that remember nothing.
+"""The problems of each split of a data set, as streams without memory.
 
-A task with a table holds problems out by their places in the table's order. Elsewhere
-problems are drawn, and a hash of the operands says to which split a problem belongs, so
-every draw of it lands there, in this export and in any other.
+A task with a table holds problems out by their places in the table's order. Elsewhere problems
+are drawn, and a hash of the operands determines the split, so every draw of a problem lands
+there, in this export and in any other.
 """
 
 import itertools
@@ -17,7 +17,7 @@ from jaxtyping import Array, PRNGKeyArray, UInt
 
 from curta.config.errors import UserError
 from curta.config.recipe import Recipe
-from curta.config.sections import Evaluation
+from curta.config.sections import EvaluationSettings
 from curta.config.task import Task, shares
 from curta.evaluation.evaluation_set import drawn, slices
 from curta.layouts import Layout, layout_named
@@ -32,21 +32,21 @@ from curta.programs.machine import sampling
 SPLITS = TRAIN, VALIDATION, TEST_ID, TEST_OOD = "train", "validation", "test_id", "test_ood"
 
 BUCKETS = 32
-"""Parts of the drawn problems: one each is held out for validation, test and other writing."""
+"""Buckets of drawn problems: one each for validation, test and other layouts."""
 
 HELD = (VALIDATION, TEST_ID, TEST_OOD)
-"""What the first buckets are held out for; all others are trained on."""
+"""The splits of the first buckets; all other buckets are trained on."""
 
 TOKENS = 1 << 19
 """Tokens of a batch's texts."""
 
 PATIENCE = 200
-"""Batches without a problem of the split after which it is taken to have none."""
+"""Batches without a problem of the split after which the split counts as empty."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """The first `rows` problems of a task that belong to one split, written in a layout."""
+    """The first `rows` problems of a task in one split, written in a layout."""
 
     task: Task
     layout: Layout
@@ -54,22 +54,22 @@ class Source:
     rows: int
     seed: int = 0
     places: range | None = None
-    """Where they stand in the order of the task's table, if it has one."""
+    """Their places in the order of the task's table, if it has one."""
 
     @property
     def size(self) -> int:
-        """Problems of one batch: a power of two, no larger than is needed.
+        """Problems of one batch: a power of two, no larger than needed.
 
-        What is drawn depends on it, so it is never changed.
+        The drawn problems depend on it, so it never changes.
         """
         bounds = self.layout.bounds(self.task.operator, task_sizes.widest(self.task))
         needed = self.rows if self.split == TRAIN else self.rows * BUCKETS
         return 1 << max(5, min(14, (TOKENS // bounds.total).bit_length() - 1, needed.bit_length()))
 
     def batches(self) -> Iterator[list[Problem]]:
-        """The split's problems, batch by batch; without end where they are drawn.
+        """Yield the split's problems, batch by batch; without end where they are drawn.
 
-        Raises UserError if the split has hardly any.
+        Raises UserError if the split has hardly any problems.
         """
         task, size = self.task, self.size
         if self.places is not None:
@@ -94,9 +94,9 @@ class Source:
             ]
 
     def _drawn(self, size: int) -> Iterator[tuple[list[tuple[int, ...]], np.ndarray]]:
-        """Operands and the bucket of each problem, batch by batch, without end.
+        """Yield operands and the bucket of each problem, batch by batch, without end.
 
-        Problems of a program are drawn and recorded on the host, as training does it.
+        Problems of a program are drawn and recorded on the host, as in training.
         """
         task, layout = self.task, self.layout
         if isinstance(layout, ProgramLayout):
@@ -109,8 +109,8 @@ class Source:
                 yield operands, np.asarray(fingerprint(tasks.as_numbers(operands)) % BUCKETS)
         for number in itertools.count():
             key = jax.random.key(0)
-            for part in (number, self.seed, SPLITS.index(self.split)):
-                key = jax.random.fold_in(key, part)
+            for number_part in (number, self.seed, SPLITS.index(self.split)):
+                key = jax.random.fold_in(key, number_part)
             numbers, bucket = _draw(task, size, key)
             digits, lengths = map(np.asarray, numbers)
             operands = [
@@ -130,10 +130,10 @@ def _draw(task: Task, size: int, key: PRNGKeyArray) -> tuple[NumberBatch, UInt[A
     return numbers, fingerprint(numbers) % BUCKETS
 
 
-def sources(recipe: Recipe, own: Layout, rows: int, seed: int) -> dict[str, list[Source]]:
-    """For each split its sources, a task and a layout each; `rows` in all are to train on.
+def sources(recipe: Recipe, layout: Layout, rows: int, seed: int) -> dict[str, list[Source]]:
+    """Return the sources of each split, a task and a layout each; `rows` in all are to train on.
 
-    UserError if a table has, or holds out, too few problems, or if a fixed set has no table.
+    Raises UserError if a table has, or holds out, too few problems, or a fixed set has no table.
     """
     for task in recipe.tasks:  # a hash would take some of a set that is drawn from training
         if task.rows and not task.values:
@@ -146,23 +146,23 @@ def sources(recipe: Recipe, own: Layout, rows: int, seed: int) -> dict[str, list
     by_split: dict[str, list[Source]] = {split: [] for split in SPLITS}
     for task, share in zip(recipe.tasks, shares(recipe.tasks, rows), strict=True):
         for split, count in zip(SPLITS, (share, *held), strict=False):
-            by_split[split].append(_source(task, own, split, count, seed, held))
+            by_split[split].append(_source(task, layout, split, count, seed, held))
         by_split[TEST_OOD] += [_source(task, o, TEST_OOD, held[1], seed, held) for o in others]
     return by_split
 
 
-def beyond(task: Task, layout: Layout, settings: Evaluation) -> Iterator[list[Problem]]:
-    """The evaluation's problems that are larger than any of training, by size and slice."""
+def beyond(task: Task, layout: Layout, settings: EvaluationSettings) -> Iterator[list[Problem]]:
+    """Yield the evaluation's problems that are larger than any of training, by size and slice."""
     for size in settings.sizes(task.operator):
         for slice_name in slices(layout, task.operator):
-            asked = (slice_name, size, settings.count, settings.seed)
-            every = drawn(layout, task.operator, *asked)
+            selection = (slice_name, size, settings.count, settings.seed)
+            every = drawn(layout, task.operator, *selection)
             if larger := [problem for problem in every if larger_than_trained(task, problem)]:
                 yield larger
 
 
 def larger_than_trained(task: Task, problem: Problem) -> bool:
-    """Whether training can never draw the problem, since an operand, or their number, is more."""
+    """Return whether training can never draw the problem, since it is too large."""
     if task.values:
         return max(problem.operands) > task.values[1]
     if len(problem.operands) > len(task_sizes.widest(task)):
@@ -183,7 +183,7 @@ def _source(
 
 
 def _places(task: Task, split: str, rows: int, held: tuple[int, int]) -> range:
-    """Where a split's problems stand in the table; none of them twice."""
+    """Return the places of a split's problems in the table, without overlap."""
     if split == TRAIN:
         most = len(tasks.trained(task))
         if rows > most:

@@ -9,7 +9,7 @@ import numpy as np
 from curta.config.task import Task
 from curta.evaluation.results import read_windows
 from curta.problems.numerals import DIGITS as SYMBOLS
-from curta.problems.numerals import written
+from curta.problems.numerals import format_number
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem, answer_text
 from curta.problems.task_sizes import span
@@ -88,7 +88,7 @@ def _operation(machine: Machine, task: Task) -> dict[str, Any]:
         count = len(givens) + (givens[-1].many is not None)
         bases = [part.base for part in [*givens, givens[-1]][:count]]
         values = [
-            written(
+            format_number(
                 (2 * n + 1) * base + (2 * n + 2) % base,
                 base if base <= len(SYMBOLS) else 10,
             )

@@ -18,8 +18,7 @@ from curta.config.recipe import Recipe
 from curta.export.html import design
 from curta.programs.machine import store
 from curta.programs.machine.machine import Machine, Windows
-from curta.report.document import Part, document, own
-from curta.report.rendering import render
+from curta.report.rendering import PagePart, document, package_text, render
 from curta.runs import ownership
 from curta.runs.folders import Folder, layout_in
 
@@ -75,7 +74,7 @@ class Carried(NamedTuple):
         of tokens that are sums of parts or lie on an arc, and the matrix of a tied head.
         """
         config, layout = self.recipe.model, self.layout
-        parts = layout.machine.parts if isinstance(layout, MachineLayout) else layout.parts()
+        parts = layout.machine.parts if isinstance(layout, MachineLayout) else layout.composition()
         tensors = reference.unshared(config, self.members[member])
         characters = reference.character_vectors(config, tensors, parts)
         head = reference.head_matrix(config, tensors, characters)
@@ -142,7 +141,7 @@ def render_page(run: Carried, member: int, address: str = "") -> str:
     return document(f"{run.name}: a model at work", [_working(body)])
 
 
-def at_work(runs: Sequence[Carried]) -> Part:
+def at_work(runs: Sequence[Carried]) -> PagePart:
     """Models that calculate within a report, as many as there is room for; why others do not."""
     able = [run for run in runs if run.windowed]
     weights = [[run.packed(0)] for run in able]  # the first member of each run is there in any case
@@ -182,13 +181,13 @@ def at_work(runs: Sequence[Carried]) -> Part:
         several=several,
         causal=True,
     )
-    return _working(body) if able else Part(body)
+    return _working(body) if able else PagePart(body)
 
 
-def _working(body: Any) -> Part:
+def _working(body: Any) -> PagePart:
     """What calculates in a page, with its stylesheet, and its modules as one script."""
     package = "curta.export.html"
-    script = "\n".join(own(f"{name}.js", package) for name in MODULES)
+    script = "\n".join(package_text(f"{name}.js", package) for name in MODULES)
     script = re.sub(r"^import [^;]*;\n", "", script, flags=re.MULTILINE)
     script = re.sub(r"^export ", "", script, flags=re.MULTILINE)
-    return Part(body, own("page.css", package), script)
+    return PagePart(body, package_text("page.css", package), script)

@@ -1,8 +1,8 @@
 """A folder that the transformers library opens: weights, settings, tokenizer, card.
 
-A recipe that GPT-2 or Llama expresses exactly becomes that class, and needs no code of its own;
-every other decoder brings `modeling_curta.py` along. Nothing here needs torch. The recipe
-stands in config.json, where it outlasts fine-tuning, so the folder comes back as a run.
+A recipe that GPT-2 or Llama expresses exactly becomes that class, and needs no further code; every
+other decoder is exported with `modeling_curta.py`. Nothing here needs torch. The recipe is in
+config.json, where it survives fine-tuning, so the folder can be imported as a run.
 """
 
 from pathlib import Path
@@ -11,11 +11,12 @@ import safetensors.numpy
 
 from curta.config import files
 from curta.config.recipe import Recipe, as_table, dump
-from curta.export.base import Exported, Exporter, Importer, machine_data
+from curta.export.base import Exported, Exporter, machine_data
 from curta.export.huggingface import tokenizer
 from curta.export.huggingface.card import card
+from curta.export.huggingface.curta_class import CurtaClass
 from curta.export.huggingface.gpt2 import GPT2
-from curta.export.huggingface.imported import FORMAT, read
+from curta.export.huggingface.importing import FORMAT, read_folder
 from curta.export.huggingface.llama import Llama
 from curta.export.huggingface.model_class import (
     ConstantTensor,
@@ -23,17 +24,16 @@ from curta.export.huggingface.model_class import (
     former_weights,
     write_tensors,
 )
-from curta.export.huggingface.own import Own
 from curta.export.onnx.graph import limits
 from curta.export.room import prompt_rules, rooms
 
 CLASSES: dict[str, ModelClass] = {
-    model_class.kind: model_class for model_class in (GPT2(), Llama(), Own())
+    model_class.kind: model_class for model_class in (GPT2(), Llama(), CurtaClass())
 }
-"""By `model_type`; the first that lacks nothing is taken."""
+"""By `model_type`; the first class that supports the recipe is used."""
 
 
-class HuggingFace(Exporter, Importer):
+class HuggingFace(Exporter):
     name = "huggingface"
     summary = "a folder for AutoModelForCausalLM and AutoTokenizer"
     file = "huggingface-{member}"
@@ -47,11 +47,12 @@ class HuggingFace(Exporter, Importer):
         write_as(model_class, member, out)
 
     def read(self, folder: Path) -> Exported:
-        return read(folder, CLASSES)
+        """Return the member in an exported folder; UserError if none fits its recipe."""
+        return read_folder(folder, CLASSES)
 
 
 def write_as(model_class: ModelClass, member: Exported, out: Path) -> None:
-    """Write the folder with this class, which must lack nothing of the recipe."""
+    """Write the folder with this class, which must support the recipe."""
     recipe, model = member.recipe, member.model
     layout, tensors, code = model.layout, model_class.tensors(model), model_class.code()
     held = rooms(recipe, model)
@@ -84,11 +85,11 @@ def write_as(model_class: ModelClass, member: Exported, out: Path) -> None:
         ),
         "recipe.toml": dump(recipe),
         "README.md": card(member, model_class, tensors, config),
-        **tokenizer.written(
+        **tokenizer.tokenizer_files(
             layout,
             limits(model).get("longest_text"),
             prompt_rules(layout, held),
-            own=bool(code),
+            with_code=bool(code),
         ),
         **code,
     }

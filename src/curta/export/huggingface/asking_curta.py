@@ -1,8 +1,8 @@
-"""Problems as prompts, and answers read from what was written: plain Python over plain data.
+"""Prompts of problems, and answers read from texts: plain Python over plain data.
 
-A machine is what config.json holds of it: its `tokens`, each with the `home` and the `offset` of
-its move on every axis, and for each operator a format, the `parts` of a prompt and where an
-`answer` stands.
+A machine is its description in config.json: its `tokens`, each with the `home` and the `offset` of
+its move on every axis, and a format for each operator: the `parts` of a prompt, and where an
+`answer` is.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,11 +11,11 @@ from numbers import Integral
 from typing import Any
 
 Key = tuple[Any, ...]
-"""What tells tokens apart: digit or sign, role, carry, and the move on each axis."""
+"""The traits of a token: digit or sign, role, carry, and the move on each axis."""
 
 
 def prompt(machine: dict[str, Any], operator: str, operands: Sequence[Any]) -> list[int]:
-    """The tokens that put this problem; ValueError for one that the model does not take."""
+    """Return the tokens of a problem; ValueError for one that the model does not take."""
     if operator not in machine["formats"]:
         raise ValueError(f"operator {operator!r} is none of {', '.join(machine['formats'])}")
     form, axes = machine["formats"][operator], machine["axes"]
@@ -46,10 +46,10 @@ def checked(
     most: int | None,
     digits: int | None,
 ) -> list[int]:
-    """The operands as whole numbers; ValueError where a model cannot take them.
+    """Return the operands as whole numbers; ValueError where a model cannot take them.
 
-    `bases` has the base of each operand, and its last one is that of all further operands. There
-    are at most `most`, of at most so many `digits`; None is any number.
+    `bases` has the base of each operand; its last one also applies to further operands. There are
+    at most `most` operands of at most `digits` digits; None is any number.
     """
     least, wrong = len(bases), ""
     if len(operands) < least or (most is not None and len(operands) > most):
@@ -67,7 +67,7 @@ def checked(
 
 
 def takes(operator: str, bases: Sequence[int], most: int | None, digits: int | None) -> str:
-    """Such as `+ takes 2 whole numbers from 0 up, of at most 10 digits`."""
+    """Return such as `+ takes 2 whole numbers from 0 up, of at most 10 digits`."""
     least = len(bases)
     count = f"{least}" if most == least else f"{least} to {most}" if most else f"{least} or more"
     numbers = "whole number" if most == 1 else "whole numbers"
@@ -77,7 +77,7 @@ def takes(operator: str, bases: Sequence[int], most: int | None, digits: int | N
 
 
 def answer(machine: dict[str, Any], operator: str, text: Sequence[int], start: int) -> Any:
-    """The answer in a text that was written from token `start` on; None if there is none."""
+    """Return the answer in a text that was written from token `start` on; None if there is none."""
     form, places = machine["formats"][operator]["answer"], list(_written(machine, text))[start:]
     if not places or places[-1][0]["role"] != "end":
         return None
@@ -100,7 +100,7 @@ def answer(machine: dict[str, Any], operator: str, text: Sequence[int], start: i
 
 
 def _fraction(form: dict[str, Any], written: Sequence[dict[str, Any]]) -> Fraction | None:
-    """The number of the digits on both sides of a point; None where a side has none."""
+    """Return the number with digits on both sides of a point; None if a side has none."""
     below, above = (
         [
             token["value"]
@@ -117,14 +117,14 @@ def _fraction(form: dict[str, Any], written: Sequence[dict[str, Any]]) -> Fracti
 
 
 def _minus(form: dict[str, Any], written: Sequence[dict[str, Any]]) -> bool:
-    """Whether a minus sign was written."""
+    """Return whether a minus sign was written."""
     return any(t["role"] == form["sign"] and t["symbol"] == "-" for t in written)
 
 
 def _written(
     machine: dict[str, Any], text: Sequence[int]
 ) -> Iterator[tuple[dict[str, Any], list[int]]]:
-    """Each token and where it stands, up to the end sign."""
+    """Yield each token and its square, up to the end sign."""
     position = [0] * len(machine["axes"])
     for number in text:
         token = machine["tokens"][number]
@@ -142,7 +142,7 @@ def _key(token: dict[str, Any]) -> Key:
 
 
 def _sign(part: dict[str, Any], axes: Sequence[str]) -> Key:
-    """One square before the origin, unless it is said where."""
+    """Return a sign's key, one square before the origin unless the format says otherwise."""
     role = part["role"] or {"=": "equals"}.get(part["symbol"], "operator")
     if part["step"] is not None:
         move = tuple((False, part["step"].get(axis, 0)) for axis in axes)
@@ -152,7 +152,7 @@ def _sign(part: dict[str, Any], axes: Sequence[str]) -> Key:
 
 
 def _operands(parts: Sequence[dict[str, Any]], operands: Sequence[int]) -> list[list[int]]:
-    """The digits of each, filled up with zeros where the prompt is written so."""
+    """Return the digits of each operand, padded with zeros where the format requires it."""
     each = [*parts, *[parts[-1]] * (len(operands) - len(parts))]
     numbers = [_digits(value, part["base"]) for value, part in zip(operands, each, strict=False)]
     pairs = list(zip(numbers, each, strict=False))
@@ -166,7 +166,7 @@ def _operands(parts: Sequence[dict[str, Any]], operands: Sequence[int]) -> list[
 def _number(
     part: dict[str, Any], digits: Sequence[int], number: int, axes: Sequence[str]
 ) -> Iterator[Key]:
-    """The digits of the operand of that number; a sign before it if it is not the first."""
+    """Yield the digits of an operand; a sign precedes all but the first operand."""
     role, still = part["role"], tuple((False, 0) for _ in axes)
     onward = tuple((False, int(axis == part["along"])) for axis in axes)
     if number:
@@ -181,7 +181,7 @@ def _number(
 
 
 def _digits(value: int, base: int) -> list[int]:
-    """Least significant first."""
+    """Return the digits of a number, least significant first."""
     digits = [value % base]
     while value := value // base:
         digits.append(value % base)
@@ -189,7 +189,7 @@ def _digits(value: int, base: int) -> list[int]:
 
 
 def _value(digits: Sequence[int], base: int) -> int:
-    """The number of digits, least significant first."""
+    """Return the number of digits, least significant first."""
     number = 0
     for digit in reversed(digits):
         number = number * base + digit

@@ -1,4 +1,4 @@
-"""The model's card: what it is, how it is used, what was found, and where it ends."""
+"""The model's card: what it is, how to use it, its results and its limits."""
 
 import json
 from collections.abc import Mapping
@@ -23,13 +23,13 @@ from curta.runs.folders import structure
 from curta.runs.provenance import versions
 
 LICENSE = "apache-2.0"
-"""Curta's own, which its code in the folder has; by the Hub's name."""
+"""The licence of Curta and of its code in the folder, by the Hub's name."""
 
 
 def card(
     member: Exported, model_class: ModelClass, tensors: FileTensors, config: Mapping[str, Any]
 ) -> str:
-    """README.md: a header for the Hub, then text."""
+    """Return README.md: a header for the Hub, then text."""
     recipe, layout, rows = member.recipe, member.model.layout, member.rows
     program, example = isinstance(layout, ProgramLayout), _example(recipe.tasks[0], layout)
     results = []  # of the evaluation, as the Hub reads them
@@ -94,9 +94,9 @@ def card(
 
 
 def _example(task: Task, layout: Layout) -> Problem:
-    """The operation's example if such problems are trained on, else one that is.
+    """Return the operation's example if training covers it, else a problem that it covers.
 
-    Its operands have the least length that a task has, but two digits if they may.
+    The latter has operands of the least length that the task has, or of two digits if allowed.
     """
     base, (few, many) = layout.base(task.operator), task_sizes.counts(task)
     example = replace(parse(OPERATIONS[task.operator].example), base=base)
@@ -124,7 +124,7 @@ def _example(task: Task, layout: Layout) -> Problem:
 
 
 def _right(problem: Problem) -> str:
-    """The right answer as a comment; nothing where the program's code is not known."""
+    """Return the right answer as a comment; empty without the program's code."""
     try:
         truth = problem.truth
     except UserError:

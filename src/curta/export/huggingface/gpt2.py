@@ -1,7 +1,7 @@
 """Learned positions and layer norms as transformers' `GPT2LMHeadModel`.
 
-Biases that a recipe does without are zeros. An MLP-only layer has attention
-whose matrices are zeros, so it adds nothing. The scale of a tied head stands in the last norm.
+Biases that a recipe lacks are zeros. An MLP-only layer has attention with zero matrices, which adds
+nothing. The scale of a tied head moves into the last norm.
 """
 
 from typing import Any
@@ -21,7 +21,7 @@ from curta.export.huggingface.model_class import (
 from curta.model.transformer import Transformer
 
 ACTIVATIONS = {"gelu": "gelu_new", "gelu_erf": "gelu"}
-"""Names of the library that are not ours."""
+"""Names in the library that differ from Curta's."""
 
 
 class GPT2(ModelClass):
@@ -79,9 +79,10 @@ class GPT2(ModelClass):
             value: float = 0.0,
             block: int | None = None,
             factor: float = 1.0,
+            exists: bool = True,
         ) -> None:
-            """A tensor of these weights, or of one number where the model has them not."""
-            if all(source in weights for source in sources):
+            """Add a tensor of these weights, or of one number if the model or layer lacks them."""
+            if exists and all(source in weights for source in sources):
                 tensors.append(WeightTensor(name, sources, block, factor=factor))
             else:
                 tensors.append(ConstantTensor(name, shape, value))
@@ -91,33 +92,27 @@ class GPT2(ModelClass):
         add("transformer.ln_f.bias", ("gain_bias",), (width,), factor=scale)
         projections = ("attention.query", "attention.key", "attention.value")
         biases = tuple(f"{name}_bias" for name in projections)
+        layer_tensors: list[tuple[str, tuple[str, ...], tuple[int, ...], float]] = [
+            ("ln_1.weight", ("attention.gain",), (width,), 1.0),
+            ("ln_1.bias", ("attention.gain_bias",), (width,), 0.0),
+            ("attn.c_attn.weight", projections, (width, 3 * width), 0.0),
+            ("attn.c_attn.bias", biases, (3 * width,), 0.0),
+            ("attn.c_proj.weight", ("attention.out",), (width, width), 0.0),
+            ("attn.c_proj.bias", ("attention.out_bias",), (width,), 0.0),
+            ("ln_2.weight", ("mlp.gain",), (width,), 1.0),
+            ("ln_2.bias", ("mlp.gain_bias",), (width,), 0.0),
+            ("mlp.c_fc.weight", ("mlp.up",), (width, wide), 0.0),
+            ("mlp.c_fc.bias", ("mlp.up_bias",), (wide,), 0.0),
+            ("mlp.c_proj.weight", ("mlp.down",), (wide, width), 0.0),
+            ("mlp.c_proj.bias", ("mlp.down_bias",), (width,), 0.0),
+        ]
         for block in range(config.num_layers):
-            h = f"transformer.h.{block}"
-            if block < config.num_attention_layers:
-                add(f"{h}.ln_1.weight", ("attention.gain",), (width,), 1.0, block)
-                add(f"{h}.ln_1.bias", ("attention.gain_bias",), (width,), 0.0, block)
-                add(f"{h}.attn.c_attn.weight", projections, (), 0.0, block)
-                add(f"{h}.attn.c_attn.bias", biases, (3 * width,), 0.0, block)
-                add(f"{h}.attn.c_proj.weight", ("attention.out",), (), 0.0, block)
-                add(f"{h}.attn.c_proj.bias", ("attention.out_bias",), (width,), 0.0, block)
-            else:
-                tensors += [
-                    ConstantTensor(f"{h}.ln_1.weight", (width,), 1.0),
-                    ConstantTensor(f"{h}.ln_1.bias", (width,)),
-                    ConstantTensor(f"{h}.attn.c_attn.weight", (width, 3 * width)),
-                    ConstantTensor(f"{h}.attn.c_attn.bias", (3 * width,)),
-                    ConstantTensor(f"{h}.attn.c_proj.weight", (width, width)),
-                    ConstantTensor(f"{h}.attn.c_proj.bias", (width,)),
-                ]
-            add(f"{h}.ln_2.weight", ("mlp.gain",), (width,), 1.0, block)
-            add(f"{h}.ln_2.bias", ("mlp.gain_bias",), (width,), 0.0, block)
-            add(f"{h}.mlp.c_fc.weight", ("mlp.up",), (), 0.0, block)
-            add(f"{h}.mlp.c_fc.bias", ("mlp.up_bias",), (wide,), 0.0, block)
-            add(f"{h}.mlp.c_proj.weight", ("mlp.down",), (), 0.0, block)
-            add(f"{h}.mlp.c_proj.bias", ("mlp.down_bias",), (width,), 0.0, block)
+            for name, sources, shape, value in layer_tensors:
+                attends = block < config.num_attention_layers or sources[0].startswith("mlp.")
+                add(f"transformer.h.{block}.{name}", sources, shape, value, block, exists=attends)
         return tensors
 
 
 def _position_table(weights: dict[str, Any]) -> str:
-    """The weight that holds the vectors of positions."""
+    """Return the weight that holds the vectors of positions."""
     return next(name for name in weights if name.startswith("positions."))

@@ -1,8 +1,8 @@
 """Rotary positions and RMS norms as transformers' `LlamaForCausalLM`.
 
-A feed-forward without a gate is Llama's with one that is 1: weights of zero, a bias of one. A
-MLP-only layer has attention whose matrices are zeros. The scale of a tied head
-stands in the last norm, and scores that are not divided are multiplied beforehand.
+A feed-forward without a gate becomes Llama's with a gate of 1: zero weights, and a bias of one. An
+MLP-only layer has attention with zero matrices. The scale of a tied head moves into the last norm,
+and a query of unscaled attention is multiplied in advance.
 """
 
 import math
@@ -23,7 +23,7 @@ from curta.model.positions.rope import RoPEEncoding
 from curta.model.transformer import Transformer
 
 ACTIVATIONS = {"gelu": "gelu_pytorch_tanh", "gelu_erf": "gelu"}
-"""Names of the library that are not ours."""
+"""Names in the library that differ from Curta's."""
 
 
 class Llama(ModelClass):

@@ -1,7 +1,7 @@
-"""The contract of a class of the transformers library: which recipes it expresses, and how.
+"""The contract of a class of the transformers library: which recipes it supports, and how.
 
-A class says once which tensor of its file is which weight of a model (`FileTensors`); the file is
-written and read back by it.
+A class declares once which tensor of its file is which weight of a model (`FileTensors`); the file
+is written and read by that table.
 """
 
 import math
@@ -22,7 +22,7 @@ from curta.model.transformer import Transformer
 
 @dataclass(frozen=True)
 class WeightTensor:
-    """A tensor that is made of weights: joined side by side, transposed, and multiplied.
+    """A tensor made of weights: joined side by side, transposed, and multiplied.
 
     With a `block` it has that block's share of each weight.
     """
@@ -35,7 +35,7 @@ class WeightTensor:
 
     @property
     def rounds(self) -> bool:
-        """Whether the factor costs the last bit, so that dividing does not bring it back."""
+        """Whether multiplying by the factor rounds, so dividing does not restore the weight."""
         return math.frexp(self.factor)[0] != 0.5
 
     def write(self, weights: Tensors) -> np.ndarray:
@@ -44,10 +44,10 @@ class WeightTensor:
         return np.ascontiguousarray(tensor.T if self.transposed else tensor)
 
     def read(self, tensor: np.ndarray, weights: Tensors, former: Any) -> None:
-        """Put the tensor's numbers where they belong in `weights`.
+        """Put the tensor's numbers into their places in `weights`.
 
-        `former` are the weights as they were before they were multiplied: where the tensor is
-        still what was made of them, they are taken. Raises UserError for another shape.
+        `former` are the weights before multiplication: they are used where the tensor is still
+        their product. Raises UserError for another shape.
         """
         if tensor.shape != (expected := self.write(weights).shape):
             raise UserError(f"{self.name} has shape {tensor.shape}, not {expected}")
@@ -55,10 +55,10 @@ class WeightTensor:
         joined = product / np.float32(self.factor)
         if former is not None:
             try:
-                known = np.array(former, np.float32).reshape(joined.shape)
+                unscaled = np.array(former, np.float32).reshape(joined.shape)
             except (TypeError, ValueError):
                 raise UserError(f"curta.former of {self.name} is damaged") from None
-            joined = np.where(known * np.float32(self.factor) == product, known, joined)
+            joined = np.where(unscaled * np.float32(self.factor) == product, unscaled, joined)
         widths = [self._share(weights[name]).shape[-1] for name in self.weights]
         shares = np.split(joined, np.cumsum(widths)[:-1], axis=-1)
         for name, share in zip(self.weights, shares, strict=True):
@@ -70,7 +70,7 @@ class WeightTensor:
 
 @dataclass(frozen=True)
 class ConstantTensor:
-    """A tensor that the other class has and Curta's models do without: one number everywhere."""
+    """A tensor of one number that the other class has and Curta's models lack."""
 
     name: str
     shape: tuple[int, ...]
@@ -80,7 +80,7 @@ class ConstantTensor:
         return np.full(self.shape, self.value, np.float32)
 
     def check(self, tensor: np.ndarray) -> None:
-        """Raises UserError if it has become something else."""
+        """Raise UserError if the tensor has changed."""
         if not np.array_equal(tensor, self.write()):
             raise UserError(
                 f"{self.name} is not {self.value:g} everywhere any more, and Curta's models have"
@@ -92,7 +92,7 @@ FileTensors = Sequence[WeightTensor | ConstantTensor]
 
 
 def write_tensors(tensors: FileTensors, model: Transformer) -> Tensors:
-    """The tensors of a file."""
+    """Return the tensors of a file."""
     weights = weights_of(model)
     return {
         each.name: each.write() if isinstance(each, ConstantTensor) else each.write(weights)
@@ -103,7 +103,7 @@ def write_tensors(tensors: FileTensors, model: Transformer) -> Tensors:
 def read_tensors(
     tensors: FileTensors, values: Tensors, blank: Transformer, former: Mapping[str, Any]
 ) -> Transformer:
-    """The model whose tensors these are, in the structure of `blank`; UserError if none is."""
+    """Return the model of these tensors, structured as `blank`; UserError if they do not fit."""
     weights = {name: np.zeros_like(weight) for name, weight in weights_of(blank).items()}
     for each in tensors:
         if each.name not in values:
@@ -116,7 +116,7 @@ def read_tensors(
 
 
 def former_weights(tensors: FileTensors, model: Transformer) -> dict[str, list[float]]:
-    """The weights before they were multiplied, of each tensor whose factor rounds."""
+    """Return the weights before multiplication, for each tensor whose factor rounds."""
     weights = weights_of(model)
     return {
         each.name: np.concatenate([weights[name].ravel() for name in each.weights]).tolist()
@@ -131,32 +131,32 @@ class ModelClass(ABC):
     kind: str
     """Its `model_type`."""
     architecture: str
-    """The class's own name."""
+    """The name of the class."""
 
     @abstractmethod
     def lacks(self, recipe: Recipe) -> str | None:
-        """What of such a recipe the class does not have, if there is anything."""
+        """Return a setting of the recipe that the class does not support; None if there is none."""
 
     @abstractmethod
     def config(self, recipe: Recipe, model: Transformer) -> dict[str, Any]:
-        """What config.json says of the model; `n_positions` if texts end at a number of tokens."""
+        """Return the model's entries in config.json; `n_positions` if texts are limited."""
 
     @abstractmethod
     def tensors(self, model: Transformer) -> FileTensors:
-        """Every tensor of the file, each weight in one of them."""
+        """Return every tensor of the file, with each weight in exactly one of them."""
 
     def code(self) -> dict[str, str]:
-        """The files of Python that the class brings with it."""
+        """Return the Python files that accompany the class."""
         return {}
 
 
 def first(reasons: dict[str, bool]) -> str | None:
-    """The first reason that holds."""
+    """Return the first reason that holds."""
     return next((reason for reason, holds in reasons.items() if holds), None)
 
 
 def lacking_everywhere(recipe: Recipe) -> dict[str, bool]:
-    """What no class has."""
+    """Return what no class supports."""
     config = recipe.model
     endless = recipe.layout is not None and not layout_named(recipe.layout).end_sign
     return {
@@ -170,7 +170,7 @@ def lacking_everywhere(recipe: Recipe) -> dict[str, bool]:
 
 
 def lacking_in_library(recipe: Recipe) -> dict[str, bool]:
-    """What neither GPT-2 nor Llama has."""
+    """Return what neither GPT-2 nor Llama supports."""
     config = recipe.model
     return {
         "model.role_embeddings": config.role_embeddings,
@@ -184,6 +184,6 @@ def lacking_in_library(recipe: Recipe) -> dict[str, bool]:
 
 
 def tied_scale(model: Transformer) -> float:
-    """What logits of a tied head are multiplied by: it is put into the last norm's gain."""
+    """Return the factor of a tied head's logits, which moves into the last norm's gain."""
     config = model.config
     return config.width**-0.5 if config.tie_embeddings and config.tied_scale else 1.0

@@ -1,9 +1,9 @@
 """A transformer that calculates, exported by Curta, for the transformers library.
 
-Besides the tokens the model is given what the layout of its texts says: the role of each token
-and where it stands (its coordinates). Both are found from `input_ids` alone
-(`reading_curta.py`), for each text of a batch. All that is known of a text lies in the cache of
-keys and values, so one model may write any number of texts at the same time.
+Besides the tokens, the model uses the layout of its texts: the role of each token and its
+coordinates. Both follow from `input_ids` alone (`reading_curta.py`), for each text of a batch. All
+state of a text is in the cache of keys and values, so one model may write any number of texts at
+the same time.
 """
 
 from functools import partial
@@ -37,7 +37,7 @@ ACTIVATIONS = {
 class CurtaConfig(PretrainedConfig):
     """Settings of the model, of its positions and of the layout of its texts.
 
-    There are `vectors` of tokens, or of the `parts` that each token is made of.
+    There are `vectors` of tokens, or of the `parts` that make up each token.
     """
 
     model_type = "curta"
@@ -59,7 +59,7 @@ class CurtaConfig(PretrainedConfig):
 
 
 class Norm(nn.Module):
-    """Root mean square 1, and mean 0 where the settings say so; a gain and a bias if it has any."""
+    """Root mean square 1, and mean 0 if so configured; with an optional gain and bias."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
         super().__init__()
@@ -83,7 +83,7 @@ def dropout(settings: dict[str, Any], site: str) -> nn.Dropout:
 
 
 class SubLayer(nn.Module):
-    """What attention and feed-forward share: what they are given, and what is done with it."""
+    """What attention and feed-forward share: the norm before, and adding to the state."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
         super().__init__()
@@ -125,7 +125,7 @@ class Attention(SubLayer):
         cache: DynamicCache | None,
         with_shares: bool,
     ) -> tuple[Tensor, Tensor | None]:
-        """What attention adds to the state; `with_shares`, also how much each key was looked at.
+        """Return attention's change of the state and, with `with_shares`, its weights by key.
 
         `block` is the number of the block, `layer` that of its keys and values in the cache.
         """
@@ -139,11 +139,11 @@ class Attention(SubLayer):
         return change, positions.shares(weights, context) if with_shares else None
 
     def _split(self, x: Tensor) -> Tensor:
-        """Batch x heads x queries x features."""
+        """Return batch x heads x queries x features."""
         return x.unflatten(-1, (-1, self.head_dim)).transpose(1, 2)
 
     def _repeat_kv(self, heads: Tensor) -> Tensor:
-        """Keys or values, each as often as there are query heads that share it."""
+        """Return keys or values repeated for the query heads that share them."""
         sharing = self.heads // heads.shape[1]
         return heads if sharing == 1 else heads.repeat_interleave(sharing, dim=1)
 
@@ -160,7 +160,7 @@ class FeedForward(SubLayer):
         self.inner_dropout = dropout(settings, "mlp")
 
     def forward(self, h: Tensor) -> Tensor:
-        """What the feed-forward adds to the state."""
+        """Return the feed-forward's change of the state."""
         if self.gate is None:
             inner = self.activate(self.up(h))
         else:
@@ -169,7 +169,7 @@ class FeedForward(SubLayer):
 
 
 class Injection(nn.Module):
-    """The state, with the embedded input added if it is injected there."""
+    """The state, plus the embedded input if it is injected there."""
 
     def __init__(self, injected: bool) -> None:
         super().__init__()
@@ -180,7 +180,7 @@ class Injection(nn.Module):
 
 
 class Block(GradientCheckpointingLayer):
-    """Attention, unless it is an MLP-only layer, and feed-forward."""
+    """Attention, except in an MLP-only layer, and feed-forward."""
 
     def __init__(self, settings: dict[str, Any], number: int) -> None:
         super().__init__()
@@ -202,7 +202,7 @@ class Block(GradientCheckpointingLayer):
         past_key_values: DynamicCache | None = None,
         with_shares: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        """The state after the block, and its shares of attention if they are asked for."""
+        """Return the state after the block, and its attention weights if requested."""
         x, shares = self.before(x, entry), None
         if self.attention is not None and self.middle is not None:
             h = self.attention.sublayer_input(x, entry)
@@ -215,7 +215,7 @@ class Block(GradientCheckpointingLayer):
 
 
 class Spelling(Constants):
-    """Of which vectors the vector of each token is the sum, where tokens are made of parts."""
+    """The sum of vectors for each token, where tokens are composed of parts."""
 
     def constants(self, config: PretrainedConfig) -> dict[str, Tensor]:
         return {} if config.parts is None else {"parts": torch.tensor(config.parts)}
@@ -239,7 +239,7 @@ class CurtaPreTrainedModel(PreTrainedModel):
 
 
 class CurtaModel(CurtaPreTrainedModel):
-    """All blocks, to the state from which logits follow."""
+    """All blocks, up to the state before the head."""
 
     def __init__(self, config: CurtaConfig) -> None:
         super().__init__(config)
@@ -273,13 +273,12 @@ class CurtaModel(CurtaPreTrainedModel):
         output_attentions: bool | None = None,
         **unsupported: Any,
     ) -> BaseModelOutputWithPast:
-        """States of the new tokens, batch x time x width.
+        """Return states of the new tokens, batch x time x width.
 
-        `attention_mask` is for all tokens so far, those in the cache included. Hidden states are
-        the embedded tokens and the state after each block, the last one normalised, as the head
-        is given it. Attentions are batch x heads x queries x keys, of each layer that attends;
-        the remainder to 1 is attention to neighbours in a window that are not there. Both are of
-        every recurrence, one after the other.
+        `attention_mask` covers all tokens so far, those in the cache included. Hidden states are
+        the embedded tokens and the state after each block, the last one normalised for the head.
+        Attentions are batch x heads x queries x keys, for each layer with attention; the remainder
+        to 1 is attention to absent neighbours in a window. Both cover every recurrence in order.
         """
         for name, value in unsupported.items():
             if value is not None:
@@ -334,8 +333,8 @@ class CurtaModel(CurtaPreTrainedModel):
 class CurtaForCausalLM(CurtaPreTrainedModel, GenerationMixin):
     """The model with its head: logits of the token that follows each.
 
-    Of a model that writes as a program does, problems are put by `prompt` and answers are read
-    by `answer`: `written = model.generate(given := model.prompt("+", 12, 34))`, and then
+    A model that writes as a program does has `prompt` and `answer`:
+    `written = model.generate(given := model.prompt("+", 12, 34))`, and then
     `model.answer("+", written[0], given.shape[1])`.
     """
 
@@ -379,10 +378,10 @@ class CurtaForCausalLM(CurtaPreTrainedModel, GenerationMixin):
         )
 
     def prompt(self, operator: str, *operands: int) -> Tensor:
-        """The tokens of a problem, as a batch of one."""
+        """Return the tokens of a problem, as a batch of one."""
         tokens = prompt(self.config.curta["machine"], operator, operands)
         return torch.tensor([tokens], device=self.device)
 
     def answer(self, operator: str, text: Tensor, start: int) -> Any:
-        """The answer in a text that was written from token `start` on; None if there is none."""
+        """Return the answer in a text written from token `start` on; None if there is none."""
         return answer(self.config.curta["machine"], operator, text.tolist(), start)

@@ -1,4 +1,4 @@
-"""Position encodings as attention is given them: part of `modeling_curta.py`."""
+"""Position encodings in attention: part of `modeling_curta.py`."""
 
 import torch
 from torch import Tensor, nn
@@ -18,7 +18,7 @@ class Positions(Constants):
             self.register_parameter(name, nn.Parameter(torch.zeros(shape)))
 
     def forward(self, context: Context) -> Tensor | float:
-        """What is added to the vectors of the tokens."""
+        """Return what is added to the vectors of the tokens."""
         return self.embed(context)
 
     def embed(self, context: Context) -> Tensor | float:
@@ -28,49 +28,49 @@ class Positions(Constants):
         return self.rotate(query, context), self.rotate(key, context)
 
     def rotate(self, heads: Tensor, context: Context) -> Tensor:
-        """Queries or keys, batch x heads x queries x features."""
+        """Rotate queries or keys, batch x heads x queries x features."""
         return heads
 
     def bias(self, block: int, context: Context) -> Tensor | float:
         return 0.0
 
     def scores(self, block: int, context: Context, q: Tensor, k: Tensor) -> Tensor:
-        """Batch x heads x queries x keys, in single precision, whatever the weights have."""
+        """Return batch x heads x queries x keys, in single precision for any weights."""
         scores = (q @ k.transpose(-1, -2)).float() * q.shape[-1] ** -0.5
         return hidden(scores + self.bias(block, context), ~context.visible[:, None])
 
     def weights(self, block: int, context: Context, q: Tensor, k: Tensor) -> Tensor:
-        """Each query's shares of the keys."""
+        """Return each query's shares of the keys."""
         return self.scores(block, context, q, k).softmax(dim=-1)
 
     def mixed(self, context: Context, weights: Tensor, v: Tensor) -> Tensor:
-        """Values by these weights, batch x queries x heads x features."""
+        """Return values mixed by these weights, batch x queries x heads x features."""
         return (weights.to(v.dtype) @ v).transpose(1, 2)
 
     def shares(self, weights: Tensor, context: Context) -> Tensor:
-        """The `weights` as batch x heads x queries x keys."""
+        """Return the `weights` as batch x heads x queries x keys."""
         return weights
 
     def rows_of(self, table: Tensor, rows: Tensor) -> Tensor:
-        """Rows of a table of positions; a text that is too long for it is refused."""
+        """Return rows of a table of positions; ValueError for a text that is too long for it."""
         if not torch.compiler.is_compiling() and int(rows.max()) >= len(table):
             raise ValueError(f"a text needs position {int(rows.max())}, there are {len(table)}")
         return table[rows]
 
 
-class Learned(Positions):
+class LearnedPositions(Positions):
     def embed(self, context: Context) -> Tensor:
         return self.rows_of(self.table, context.index)
 
 
-class Sinusoidal(Positions):
+class SinusoidalPositions(Positions):
     def embed(self, context: Context) -> Tensor:
         half = self.settings["width"] // 2
         angles = angles_of(context.index, self.settings["base"], half)
         return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
 
 
-class RoPE(Positions):
+class RoPEPositions(Positions):
     def rotate(self, heads: Tensor, context: Context) -> Tensor:
         left, right = heads.chunk(2, dim=-1)
         angles = angles_of(context.index, self.settings["base"], left.shape[-1])[:, None]
@@ -78,7 +78,7 @@ class RoPE(Positions):
         return torch.cat([left * cos - right * sin, right * cos + left * sin], dim=-1)
 
 
-class ALiBi(Positions):
+class ALiBiPositions(Positions):
     def bias(self, block: int, context: Context) -> Tensor:
         fixed = self.settings.get("slopes")
         slopes = (
@@ -87,7 +87,7 @@ class ALiBi(Positions):
         return -slopes[:, None, None] * distances(context).abs().float()[:, None]
 
 
-class T5(Positions):
+class T5Positions(Positions):
     def constants(self, config: PretrainedConfig) -> dict[str, Tensor]:
         return {"buckets": torch.tensor(config.positions["buckets"])}
 
@@ -96,7 +96,7 @@ class T5(Positions):
         return self.table[bucket].permute(0, 3, 1, 2)
 
 
-class FIRE(Positions):
+class FIREPositions(Positions):
     def bias(self, block: int, context: Context) -> Tensor:
         scale, threshold = self.scale[block].float(), self.threshold[block].float()
         query = context.index.float()[:, :, None]
@@ -108,8 +108,8 @@ class FIRE(Positions):
         return (features @ self.down[block] + self.down_bias[block]).permute(0, 3, 1, 2)
 
 
-class Abacus(Positions):
-    """The i-th digit of each number has vector i + 1, all else vector 0."""
+class AbacusPositions(Positions):
+    """The i-th digit of each number has vector i + 1, any other token vector 0."""
 
     def constants(self, config: PretrainedConfig) -> dict[str, Tensor]:
         return {"digits": torch.tensor([role["digit"] for role in config.layout["roles"]])}
@@ -130,7 +130,7 @@ class Abacus(Positions):
         return self.rows_of(self.table, rows)
 
 
-class Coupled(Positions):
+class CoupledPositions(Positions):
     """A table for each axis; a coordinate's row is one more, padding has row 0."""
 
     def embed(self, context: Context) -> Tensor:
@@ -138,10 +138,10 @@ class Coupled(Positions):
         return sum(self.rows_of(table, rows[..., axis]) for axis, table in enumerate(self.tables))
 
 
-class Window(Positions):
-    """Attention to the cells of a window, each with a bias of its own.
+class WindowPositions(Positions):
+    """Attention to the cells of a window, each with its own bias.
 
-    A neighbour that is not there is a zero vector, and attended to like the others.
+    An absent neighbour is a zero vector, and is attended to like the others.
     """
 
     def constants(self, config: PretrainedConfig) -> dict[str, Tensor]:
@@ -149,7 +149,7 @@ class Window(Positions):
         return {"unknown": near[..., 0] == ABSENT}
 
     def scores(self, block: int, context: Context, q: Tensor, k: Tensor) -> Tensor:
-        """Batch x queries x cells x heads."""
+        """Return batch x queries x cells x heads."""
         scores = (q.transpose(1, 2)[:, :, None] * window_heads(context, k)).sum(dim=-1).float()
         return scores * q.shape[-1] ** -0.5 + self._biases(block, context)
 
@@ -168,7 +168,7 @@ class Window(Positions):
         return by_key.scatter_add(2, keys, present).permute(0, 3, 1, 2)
 
     def _biases(self, block: int, context: Context) -> Tensor:
-        """Batch x queries x cells x heads; cells that a role's window has not are hidden."""
+        """Return batch x queries x cells x heads; cells that a role's window lacks are hidden."""
         role = context.role.clamp(min=0)
         table = self.biases[block].unflatten(-1, (len(self.unknown), -1))
         biases = table[:, role].permute(1, 2, 3, 0).float()
@@ -176,37 +176,37 @@ class Window(Positions):
 
 
 def window_heads(context: Context, heads: Tensor) -> Tensor:
-    """Keys or values of each cell of the queries' windows; zeros where there is no neighbour."""
+    """Return keys or values of each cell of the queries' windows; zeros for absent neighbours."""
     rows = torch.arange(heads.shape[0], device=heads.device)[:, None, None]
     return heads[rows, :, context.keys].masked_fill(~context.visible[..., None, None], 0.0)
 
 
 FLOAT = torch.float32
 POSITIONS: dict[str, type[Positions]] = {
-    "learned": Learned,
+    "learned": LearnedPositions,
     "nope": Positions,
-    "sinusoidal": Sinusoidal,
-    "rope": RoPE,
-    "alibi": ALiBi,
-    "t5": T5,
-    "fire": FIRE,
-    "abacus": Abacus,
-    "coupled": Coupled,
-    "window": Window,
+    "sinusoidal": SinusoidalPositions,
+    "rope": RoPEPositions,
+    "alibi": ALiBiPositions,
+    "t5": T5Positions,
+    "fire": FIREPositions,
+    "abacus": AbacusPositions,
+    "coupled": CoupledPositions,
+    "window": WindowPositions,
 }
 
 
 def angles_of(index: Tensor, base: float, half: int) -> Tensor:
-    """The angles of each index, one for each pair of features."""
+    """Return the angles of each index, one for each pair of features."""
     powers = -torch.arange(half, dtype=FLOAT, device=index.device) / half
     return index[..., None].to(FLOAT) * base**powers
 
 
 def distances(context: Context) -> Tensor:
-    """How many tokens each key stands before each query."""
+    """Return how many tokens each key stands before each query."""
     return context.index[:, :, None] - context.key_index[:, None, :]
 
 
 def hidden(scores: Tensor, where: Tensor) -> Tensor:
-    """Scores, as low as their type has them where nothing is to be seen."""
+    """Return scores with the lowest value of their type where nothing is visible."""
     return scores.masked_fill(where, torch.finfo(scores.dtype).min)

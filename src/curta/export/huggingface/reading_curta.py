@@ -1,13 +1,13 @@
-"""Where the tokens of texts stand, and which keys each of them sees: part of `modeling_curta.py`.
+"""The squares of tokens, and the keys that each of them sees: part of `modeling_curta.py`.
 
-Roles and coordinates follow from the tokens so far, by tables that config.json holds. For each
-state and token these say the next state, the token's role and its move:
+Roles and coordinates follow from the tokens so far, by tables in config.json. For each state and
+token these give the next state, the token's role and its move:
 
     position = where(home[state, token], 0, position) + offset[state, token]
     state    = next[state, token]
 
-The state and position after each token are a layer of the cache, its first, so a text is read
-on where it stopped. What `attention_mask` hides is no part of a text, on whichever side it stands.
+The state and position after each token are the first layer of the cache, so reading continues
+where it stopped. Tokens hidden by `attention_mask` are not part of a text, on either side.
 """
 
 from typing import Any, NamedTuple
@@ -19,14 +19,14 @@ from transformers.cache_utils import DynamicLayer
 
 PADDING, ABSENT = -1, -2
 LONGEST = 2**20
-"""Tokens of the longest text that an exported program or a compiled one reads."""
+"""Tokens of the longest text that an exported or compiled program reads."""
 
 
 class Context(NamedTuple):
     """Where the queries of a batch stand, and which keys each of them sees.
 
-    With a window `keys` are the slots of each query's cells, else there are none and every key
-    is seen that is `visible`.
+    With a window, `keys` are the slots of each query's cells; otherwise `keys` is None and every
+    `visible` key is seen.
     """
 
     index: Tensor  # batch queries
@@ -38,7 +38,7 @@ class Context(NamedTuple):
 
 
 class Constants(nn.Module):
-    """A module with buffers that follow from the config: no file of weights has them."""
+    """A module with buffers that follow from the config and are in no file of weights."""
 
     def __init__(self, config: PretrainedConfig) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ class Constants(nn.Module):
         return {}
 
     def fill(self) -> None:
-        """Writes them anew: the library makes models without values, and then loads the weights."""
+        """Write the buffers again: the library creates models without values and loads weights."""
         for name, value in self.constants(self.config).items():
             getattr(self, name).copy_(value)
 
@@ -58,7 +58,7 @@ class Constants(nn.Module):
 def remembered(
     cache: DynamicCache | None, layer: int, keys: Tensor, values: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Keys and values of a layer, (batch, heads, time, features), after those in the cache."""
+    """Return a layer's keys and values (batch, heads, time, features), cached ones first."""
     if cache is None:
         return keys, values
     while len(cache.layers) <= layer:
@@ -81,7 +81,7 @@ class Reading(Constants):
         return {"rows": rows, "broadcast": broadcast, "near": cells(near, layout["axes"])}
 
     def forward(self, tokens: Tensor, mask: Tensor | None, cache: DynamicCache | None) -> Context:
-        """Where new tokens (batch x queries) stand; the mask is for those in the cache, too."""
+        """Return the places of new tokens (batch x queries); the mask covers cached tokens too."""
         past = 0 if cache is None else cache.get_seq_length()
         shape = (tokens.shape[0], past + tokens.shape[1])
         if mask is None:
@@ -119,10 +119,10 @@ class Reading(Constants):
         return "near" not in self._buffers
 
     def _states(self, tokens: Tensor, new: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
-        """The states before and after each token.
+        """Return the states before and after each token.
 
-        A token is a function from states to states. That of a text's beginning is composed of
-        those of its two halves, so all of them are found in as many rounds as its length has bits.
+        A token is a function from states to states. The function of a prefix is composed of those
+        of its halves, so all are computed in as many rounds as the length has bits.
         """
         count = len(self.rows)
         if count == 1:
@@ -139,9 +139,9 @@ class Reading(Constants):
         return torch.where(order == 0, state[:, None], reached.roll(1, dims=1)), reached
 
     def _address(self, role: Tensor, coordinates: Tensor) -> Tensor:
-        """Role and coordinates as one number, without the axes on which the role is everywhere.
+        """Return role and coordinates as one number, without axes on which the role is everywhere.
 
-        Every axis has its share of 62 bits: 2**18 squares to either side, if there are three.
+        Every axis has its share of 62 bits: 2**18 squares to either side for three axes.
         """
         axes, roles = self.broadcast.shape[1], len(self.broadcast)
         span, address = 1 << (62 - roles.bit_length()) // axes, role
@@ -153,10 +153,10 @@ class Reading(Constants):
     def _window(
         self, addresses: Tensor, role: Tensor, coordinates: Tensor, slots: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """The slot of the newest token on each cell of each query's window, and if there is one.
+        """Return the slot of the newest token on each cell of each window, and if there is one.
 
-        All keys are sorted by address, then slot. That which stands last among those before the
-        cell's own address and the query's slot is on the cell, or nothing is.
+        All keys are sorted by address, then slot. The last key before the cell's address and the
+        query's slot is on the cell, or the cell is empty.
         """
         near = self.near[role.clamp(min=0)]
         squares = self._address(near[..., 0], coordinates[:, :, None] + near[..., 1:]).flatten(1)
@@ -172,7 +172,7 @@ class Reading(Constants):
 
 
 def _followed(moves: Tensor, new: Tensor, start: Tensor) -> Tensor:
-    """The position after each move, batch x time x axes: the sum of offsets since the last home."""
+    """Return the position after each move, batch x time x axes: the offsets since the last home."""
     home, offset = moves.masked_fill(~new[..., None], 0).chunk(2, dim=-1)
     home = torch.cat([torch.ones_like(start[:, None]), home], dim=1)
     offset = torch.cat([start[:, None], offset], dim=1)
@@ -183,7 +183,7 @@ def _followed(moves: Tensor, new: Tensor, start: Tensor) -> Tensor:
 
 
 def cells(near: list[list[Any]], axes: int) -> Tensor:
-    """Each role's window, roles x cells x (role, move): the token itself, then its neighbours."""
+    """Return windows, roles x cells x (role, move): the token itself, then its neighbours."""
     count = 1 + max(map(len, near))
     windows = torch.full((len(near), count, 1 + axes), ABSENT)
     for role, others in enumerate(near):

@@ -1,4 +1,4 @@
-"""The tokenizer of `tokenizer.json`, which says what it does not know: goes with a model."""
+"""The tokenizer of `tokenizer.json` with errors that name unknown text: travels with a model."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,9 +7,9 @@ from transformers import PreTrainedTokenizerFast
 
 
 class CurtaTokenizer(PreTrainedTokenizerFast):
-    """A token is a character, or a line of a program; any other text is a ValueError.
+    """A token is a character, or a line of a program; any other text raises ValueError.
 
-    So is a problem that is not written as those that the model takes.
+    So does a problem that is not written as the model takes it.
     """
 
     def _encode_plus(self, text: Any, *arguments: Any, **options: Any) -> Any:
@@ -28,7 +28,7 @@ class CurtaTokenizer(PreTrainedTokenizerFast):
             raise
 
     def _pieces(self, text: Any) -> Iterator[str]:
-        """What is looked up in the vocabulary, of one text or of several."""
+        """Yield what is looked up in the vocabulary, for one text or several."""
         if not isinstance(text, str):
             for part in text:
                 yield from self._pieces(part)
@@ -37,7 +37,8 @@ class CurtaTokenizer(PreTrainedTokenizerFast):
             yield from (piece for piece, _ in splits)
 
     def _unknown(self, piece: str) -> str:
-        known = sorted(self.get_vocab(), key=self.get_vocab().__getitem__)
-        if all(len(token) == 1 for token in known):
-            return f"{piece!r} is no character of this model: it knows {''.join(known)}"
-        return f"{piece!r} is no token of this model: it knows {len(known)}, such as {known[0]!r}"
+        """Return an error message that names an unknown piece of text."""
+        tokens = sorted(self.get_vocab(), key=self.get_vocab().__getitem__)
+        if all(len(token) == 1 for token in tokens):
+            return f"{piece!r} is no character of this model: it knows {''.join(tokens)}"
+        return f"{piece!r} is no token of this model: it knows {len(tokens)}, such as {tokens[0]!r}"

@@ -1,16 +1,16 @@
 """A tokenizer of single characters, or of lines where a program writes.
 
 `tokenizer.json` is a vocabulary over a text that is split at every character, or after every line,
-so it needs no code of its own. A token of a program is a line, such as `7 sum +1`: its symbol, its
-role and its move. The end sign ends a text and fills batches up.
+so it needs no code. A token of a program is a line, such as `7 sum +1`: its symbol, its role and
+its move. The end sign ends a text and pads batches.
 
-What is not in the vocabulary is an error, not a token. None of the library's errors quotes the
-text that it cannot read. That of byte pair encoding quotes the name of the unknown token, so the
-name says what the model knows; no pairs are ever merged. A class with code of its own names what is
-wrong.
+Text outside the vocabulary is an error, not a token. None of the library's errors quotes the text
+that it cannot read. The error of byte pair encoding quotes the name of the unknown token, so the
+name says what the model accepts; no pairs are ever merged. `tokenization_curta.py` names the
+unknown text itself.
 
-A problem that is no prompt of the layout, such as one too long for the model's positions, is
-normalised to a character that no vocabulary has, so it is the same error.
+A problem that is not a prompt of the layout, such as one too long for the model's positions, is
+normalised to a character that no vocabulary has, which raises the same error.
 """
 
 import re
@@ -22,37 +22,39 @@ from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
 
 LINE, CHARACTER = "[^\\n]*\\n", "[\\s\\S]"
-"""What a token is, as a regular expression."""
+"""The regular expression of a token."""
 
 
 def texts(layout: Layout) -> list[str]:
-    """Each token as the tokenizer reads and writes it."""
+    """Return each token as the tokenizer reads and writes it."""
     ending = "\n" if isinstance(layout, ProgramLayout) else ""
     return [text + ending for text in layout.vocabulary]
 
 
-def written(
+def tokenizer_files(
     layout: Layout,
     length: int | None = None,
     prompts: Mapping[str, str] = MappingProxyType({}),
     *,
-    own: bool = False,
+    with_code: bool = False,
 ) -> dict[str, str]:
-    """The tokenizer's files; `length` is the most tokens that a text may have, None any number.
+    """Return the tokenizer's files; `length` is the most tokens of a text, None for any number.
 
     `prompts` are the rules of `prompt_rules`. With `own` its class is `tokenization_curta.py`,
-    which names what it does not know.
+    which names unknown text.
     """
     tokens, program = texts(layout), isinstance(layout, ProgramLayout)
     token, end = LINE if program else CHARACTER, tokens[layout.end]
 
     # What the library's error calls a text that is no token, and what texts are taken.
-    known = f"a character other than {''.join(layout.vocabulary)}"
+    accepted = f"a character other than {''.join(layout.vocabulary)}"
     if program:
-        known = f"a line other than this model's {len(tokens)} tokens, such as {tokens[0][:-1]!r}"
+        accepted = (
+            f"a line other than this model's {len(tokens)} tokens, such as {tokens[0][:-1]!r}"
+        )
     limit = [] if length is None else [f"texts have at most {length} tokens"]
     taken = "; ".join([*prompts.values(), *limit])
-    unknown = ", or another text: ".join(filter(None, (known, taken)))
+    unknown = ", or another text: ".join(filter(None, (accepted, taken)))
 
     # A text that is no prompt of the layout, or is too long, becomes an unknown character. A prompt
     # without its last sign does as well; pieces of prompts and whole texts do not.
@@ -99,7 +101,7 @@ def written(
         "model_input_names": ["input_ids", "attention_mask"],
         "clean_up_tokenization_spaces": False,
     }
-    if own:
+    if with_code:
         settings["auto_map"] = {"AutoTokenizer": [None, "tokenization_curta.CurtaTokenizer"]}
         settings["taken"] = taken
     return {

@@ -1,9 +1,9 @@
-"""Members and exported folders opened with TransformerLens, all hooks included.
+"""Members and exported folders opened with TransformerLens, with all hooks.
 
-A model becomes `CurtaForCausalLM` (`export/huggingface/modeling_curta.py`), also where a folder
-for transformers would be GPT-2 or Llama, so one adapter serves all of them (`adapter.py`): what
-TransformerLens has for GPT-2 divides scores that are not to be divided. The tokenizer is handed
-over afterwards: TransformerLens tries one out on the letter "a", which no model here knows.
+A model becomes `CurtaForCausalLM` (`export/huggingface/modeling_curta.py`) even where a folder for
+transformers would be GPT-2 or Llama, so one adapter serves all of them (`adapter.py`):
+TransformerLens' own GPT-2 divides scores that must not be divided. The tokenizer is set afterwards:
+TransformerLens tries one on the letter "a", which no model here knows.
 """
 
 from pathlib import Path
@@ -14,23 +14,23 @@ from curta.config.errors import UserError
 from curta.config.registry import optional_module
 from curta.export.base import Exported
 from curta.export.huggingface import HuggingFace, write_as
-from curta.export.huggingface.own import Own
+from curta.export.huggingface.curta_class import CurtaClass
 
 
 def opened(folder: str | Path) -> Any:
-    """The `TransformerBridge` of a folder that was exported for transformers; see `bridge`.
+    """Return the `TransformerBridge` of a folder that was exported for transformers; see `bridge`.
 
-    Runs no code of the folder. Raises UserError also if it is none that Curta wrote.
+    Runs no code of the folder. Raises UserError also for a folder that Curta did not write.
     """
     return bridge(HuggingFace().read(Path(folder)))
 
 
 def bridge(member: Exported) -> Any:
-    """A member as a `TransformerBridge`, on the CPU, with its tokenizer.
+    """Return a member as a `TransformerBridge`, on the CPU, with its tokenizer.
 
-    Raises UserError where the class lacks something of the recipe, or TransformerLens is not there.
+    Raises UserError if the class does not support the recipe, or TransformerLens is missing.
     """
-    reason = Own().lacks(member.recipe)
+    reason = CurtaClass().lacks(member.recipe)
     if reason:
         raise UserError(f"TransformerLens cannot open run {member.run!r}: {reason}")
     sources = optional_module("transformer_lens.model_bridge.sources", "lens")
@@ -41,11 +41,11 @@ def bridge(member: Exported) -> Any:
     adapter.register()
     with TemporaryDirectory() as place:
         folder = Path(place) / "model"
-        write_as(Own(), member, folder)
+        write_as(CurtaClass(), member, folder)
         model = CurtaForCausalLM.from_pretrained(folder).eval()
         tokenizer = CurtaTokenizer.from_pretrained(folder)
     bridged = sources.build_bridge_from_module(
-        model, Own.architecture, hf_config=model.config, model_name=member.run
+        model, CurtaClass.architecture, hf_config=model.config, model_name=member.run
     )
     bridged.cfg.default_prepend_bos = bridged.cfg.tokenizer_prepends_bos = False
     bridged.tokenizer = tokenizer

@@ -24,9 +24,9 @@ class NormHooks(NormalizationBridge):
         super().__init__(name, config, optional=optional, uses_rms_norm=config.uses_rms_norm)
 
     def _apply_weight_and_bias(self, normed: Tensor, dtype: torch.dtype) -> Tensor:
-        own, normed = self.original_component, normed.to(dtype)
-        normed = normed if own.weight is None else normed * own.weight
-        return normed if own.bias is None else normed + own.bias
+        norm, normed = self.original_component, normed.to(dtype)
+        normed = normed if norm.weight is None else normed * norm.weight
+        return normed if norm.bias is None else normed + norm.bias
 
 
 class PositionsHooks(GeneralizedComponent):
@@ -48,17 +48,17 @@ class FeedForwardHooks(MLPBridge):
 
 
 class BlockHooks(BlockBridge):
-    """A block; the state in its middle is hooked where all that follows is given it."""
+    """A block; the state in its middle is hooked where all later modules receive it."""
 
     FORKS = ("hook_attn_in", "hook_q_input", "hook_k_input", "hook_v_input")
-    """Hooks of TransformerLens on copies of a state, which there are not."""
+    """TransformerLens' hooks on copies of a state, which do not exist here."""
 
     def __init__(self, name: str, config: Any, submodules: dict[str, GeneralizedComponent]) -> None:
         direct = "ln2" not in submodules
         super().__init__(name, config, submodules=submodules, mlp_reads_resid_directly=direct)
-        kept = {a: at for a, at in BlockBridge.hook_aliases.items() if a not in self.FORKS}
-        begins = {"hook_resid_pre": "before.hook_out"} if "before" in submodules else {}
-        self.hook_aliases = kept | begins | {"hook_resid_mid": "middle.hook_out"}
+        aliases = {a: at for a, at in BlockBridge.hook_aliases.items() if a not in self.FORKS}
+        before = {"hook_resid_pre": "before.hook_out"} if "before" in submodules else {}
+        self.hook_aliases = aliases | before | {"hook_resid_mid": "middle.hook_out"}
 
 
 class OutHooks(LinearBridge):
@@ -73,7 +73,7 @@ class OutHooks(LinearBridge):
 
 
 class AttentionHooks(AttentionBridge):
-    """Attention as the model calculates it, with its scores and its pattern in between."""
+    """Attention as the model computes it, with hooks on its scores and its pattern."""
 
     supports_split_qkv_fork = False
     supports_attn_result = True
@@ -88,35 +88,37 @@ class AttentionHooks(AttentionBridge):
         cache: Any,
         with_shares: bool,
     ) -> tuple[Tensor, Tensor | None]:
-        own, hooked = self.original_component, HookedPositions(positions, self)
+        attention, hooked = self.original_component, HookedPositions(positions, self)
         self.o._per_head = self._per_head if self.config.use_attn_result else None
-        change, shares = own(self.hook_in(h), block, layer, hooked, context, cache, with_shares)
+        change, shares = attention(
+            self.hook_in(h), block, layer, hooked, context, cache, with_shares
+        )
         return self.hook_out(change), shares
 
     def _per_head(self, heads: Tensor) -> Tensor:
-        """The change of the state, with `hook_result` before the heads are added up."""
+        """Return the change of the state, with `hook_result` before the heads are added up."""
         heads = heads.unflatten(-1, (self.config.n_heads, -1))
         return self._compute_per_head_result(heads, *heads.shape[-2:])
 
 
 class HookedPositions(nn.Module):
-    """An encoding as the attention of one layer is given it, with that layer's hooks.
+    """An encoding as used by one layer's attention, with that layer's hooks.
 
-    Scores and weights are batch x heads x queries x keys, those of a window as well.
+    Scores and weights are batch x heads x queries x keys, also for a window.
     """
 
-    def __init__(self, own: nn.Module, hooks: AttentionHooks) -> None:
+    def __init__(self, positions: nn.Module, hooks: AttentionHooks) -> None:
         super().__init__()
-        self.own, self.hooks = own, hooks
+        self.positions, self.hooks = positions, hooks
 
     def rotated(self, query: Tensor, key: Tensor, context: Context) -> tuple[Tensor, Tensor]:
-        query, key = self.own.rotated(query, key, context)
+        query, key = self.positions.rotated(query, key, context)
         if not hasattr(self.hooks, "hook_rot_q"):
             return query, key
         return self.hooks.hook_rot_q(query), self.hooks.hook_rot_k(key)
 
     def weights(self, block: int, context: Context, q: Tensor, k: Tensor) -> Tensor:
-        scores, absent = _over_keys(self.own.scores(block, context, q, k), context)
+        scores, absent = _over_keys(self.positions.scores(block, context, q, k), context)
         scores = self.hooks.hook_attn_scores(scores)
         shares = torch.cat([scores, absent], dim=-1).softmax(dim=-1)[..., : scores.shape[-1]]
         return self.hooks.hook_pattern(shares)
@@ -129,10 +131,10 @@ class HookedPositions(nn.Module):
 
 
 def _over_keys(scores: Tensor, context: Context) -> tuple[Tensor, Tensor]:
-    """Scores of all keys, and those of what is no key: a window's neighbours that are not there.
+    """Return scores of all keys, and scores of a window's absent neighbours, which have no key.
 
-    The scores 1, 2, 5 of a window's cells, of which the second is not there and the others are
-    key 3 and key 0, are 5, -inf, -inf, 1 and -inf, 2, -inf.
+    The scores 1, 2, 5 of a window's cells, where the second is absent and the others are key 3 and
+    key 0, are 5, -inf, -inf, 1 and -inf, 2, -inf.
     """
     if context.keys is None:
         return scores, scores[..., :0]

@@ -1,12 +1,12 @@
-"""An ONNX graph of one member: new tokens and what is kept of earlier ones in, logits out.
+"""An ONNX graph of one member: new tokens and the state of earlier ones in, logits out.
 
-The input `tokens` is int32, batch x sequence; `past_places`, `past_keys` and `past_values` are
-the outputs `present_...` of the call before, or empty. So a text is read once, and then written
-a token at a time. `logits` (batch x sequence x tokens) is for what follows each new token. A model
-that is not causal has `tokens` alone. What tokens are says the graph's metadata: `tokens`, their
-symbols as a JSON list, with `prompts`, the regular expressions of what it is asked, or the
-`machine` of a program, with the format of its prompts and the largest operands. Roles and
-coordinates are calculated within the graph.
+The input `tokens` is int32, batch x sequence; `past_places`, `past_keys` and `past_values` are the
+outputs `present_...` of the previous call, or empty. So a text is read once and then extended token
+by token. `logits` (batch x sequence x tokens) are for the token after each new token. A model that
+is not causal has only `tokens`. The graph's metadata describe the tokens: `tokens`, their symbols
+as a JSON list, with `prompts`, the regular expressions of its prompts; or the `machine` of a
+program, with the format of its prompts and the largest operands. Roles and coordinates are
+computed within the graph.
 """
 
 import json
@@ -61,11 +61,11 @@ class Onnx(Exporter):
 
 
 def _graph(model: Transformer, name: str) -> Any:
-    """The converted model, an `onnx.ModelProto`."""
+    """Return the converted model, an `onnx.ModelProto`."""
     config, axes = model.config, len(model.layout.axes)
     layers = config.num_recurrences * config.num_attention_layers
 
-    def kept(prefix: str, time: str) -> dict[str, tuple[Axes, Any]]:
+    def state_shapes(prefix: str, time: str) -> dict[str, tuple[Axes, Any]]:
         """Shapes and types of what is kept of so many tokens, in the order of `decode`."""
         heads: Axes = (layers, "batch", time, config.kv_heads, config.head_dim)
         return {
@@ -77,7 +77,7 @@ def _graph(model: Transformer, name: str) -> Any:
     tokens: dict[str, tuple[Axes, Any]] = {"tokens": (("batch", "sequence"), jnp.int32)}
     outputs: dict[str, Axes] = {"logits": ("batch", "sequence", len(model.layout.characters))}
     if not config.causal:
-        outputs["present_places"] = kept("present", "sequence")["present_places"][0]
+        outputs["present_places"] = state_shapes("present", "sequence")["present_places"][0]
         return converted(partial(forward, model), name, tokens, outputs)
-    outputs |= {part: shape for part, (shape, _) in kept("present", "total").items()}
-    return converted(partial(decode, model), name, tokens | kept("past", "past"), outputs)
+    outputs |= {state: shape for state, (shape, _) in state_shapes("present", "total").items()}
+    return converted(partial(decode, model), name, tokens | state_shapes("past", "past"), outputs)

@@ -1,7 +1,7 @@
-"""What a graph calculates: logits for new tokens, with what is kept of those before.
+"""The function of a graph: logits for new tokens, with the state of earlier ones.
 
-No array has a size that depends on lengths alone, and nothing is cut out at an end: a converter
-that knows neither a text's length nor that of its past can follow all of it.
+No array has a size that depends on lengths alone, and nothing is cut off at an end, so a converter
+that knows neither a text's length nor that of its past can trace all of it.
 """
 
 from functools import partial
@@ -18,7 +18,7 @@ from curta.model.layers import KVHeads, Logits, Tokens
 from curta.model.transformer import Transformer
 
 UNBOUNDED = ShapeBounds(0, 0, ())
-"""No encoding that goes into a graph needs to know how long texts are."""
+"""Encodings in a graph do not need the length of texts."""
 
 
 KV = tuple[KVHeads, KVHeads]
@@ -26,7 +26,7 @@ KV = tuple[KVHeads, KVHeads]
 
 
 def forward(model: Transformer, tokens: Tokens) -> tuple[Logits, Int[Array, "batch time columns"]]:
-    """Logits at each token of whole texts, and its place; of a model that is not causal."""
+    """Return logits at each token of whole texts and its place, for a model that is not causal."""
     index = jnp.cumsum(jnp.ones_like(tokens), axis=1) - 1
     start = jnp.zeros((1, 1 + len(model.layout.axes)), jnp.int32)
     where, places = followed(model.layout, tokens, index, start)
@@ -40,9 +40,9 @@ def decode(
     keys: Float[Array, "layers batch past kv_heads features"],
     values: Float[Array, "layers batch past kv_heads features"],
 ) -> tuple[Logits, Array, Array, Array]:
-    """Logits for what follows each of the new tokens; places, keys and values with theirs.
+    """Return logits for the token after each new token, and places, keys and values with theirs.
 
-    What is kept of a token is its place, and keys and values of each layer of each recurrence.
+    The state of a token is its place, and keys and values of each layer of each recurrence.
     """
     begun = jnp.sum(jnp.ones_like(places[..., 0]), axis=1, keepdims=True)
     index = begun + jnp.cumsum(jnp.ones_like(tokens), axis=1) - 1
@@ -67,8 +67,8 @@ def decode(
     for _ in range(model.config.num_recurrences):
         layers = past[len(present) :][:count]
         attends = [partial(model.attend, store=partial(store, kv)) for kv in layers]
-        x, kept = model.run_blocks(x, context, attends)
-        present += kept
+        x, layer_states = model.run_blocks(x, context, attends)
+        present += layer_states
     keys, values = (jnp.stack(part) for part in zip(*present, strict=True))
     return model.logits(x, tokens), places, keys, values
 
@@ -79,9 +79,9 @@ def followed(
     index: Int[Array, "batch time"],
     start: Int[Array, "#batch states"],
 ) -> tuple[TokenPositions, Int[Array, "batch time columns"]]:
-    """Where every token stands, and the same in columns; all are written, none is padding.
+    """Return the position of every token, and the same as columns; no token is padding.
 
-    `start` is the state before the first, and then its coordinates. Columns are the index of each
+    `start` is the state before the first token, then its coordinates. Columns are the index of each
     token, its role, the layout's state after it, and its coordinates.
     """
     follow = _summed if isinstance(layout, ProgramLayout) else _stepped
@@ -93,10 +93,10 @@ def followed(
 def _summed(
     automaton: Automaton, tokens: Tokens, start: Int[Array, "#batch states"]
 ) -> tuple[Array, Array, Array]:
-    """As `_stepped`, for a single state: the offsets since the last home are summed.
+    """As `_stepped`, for a single state: sum the offsets since the last home.
 
-    As `Machine.positions`; a graph of any length has no running maximum, so the last home is
-    looked for among all earlier tokens.
+    As `Machine.positions`; a graph of any length has no running maximum, so the last home is found
+    among all earlier tokens.
     """
     role, home, offset = (jnp.asarray(part[0])[tokens] for part in automaton[1:])
     local = jnp.cumsum(jnp.ones_like(tokens), axis=1) - 1
@@ -111,12 +111,12 @@ def _summed(
 def _stepped(
     automaton: Automaton, tokens: Tokens, start: Int[Array, "#batch states"]
 ) -> tuple[Array, Array, Array]:
-    """State, role and coordinates of every token, from the first to the last."""
+    """Return state, role and coordinates of every token, from first to last."""
 
-    def one(state: Array, token: Array) -> tuple[Array, tuple[Array, Array, Array]]:
+    def step(state: Array, token: Array) -> tuple[Array, tuple[Array, Array, Array]]:
         state, role, coordinates = automaton.step(state, token)
         return state, (state[..., 0], role, coordinates)
 
     start = jnp.broadcast_to(start, (tokens.shape[0], start.shape[1]))
-    states, roles, coordinates = jax.lax.scan(one, start, tokens.T)[1]
+    states, roles, coordinates = jax.lax.scan(step, start, tokens.T)[1]
     return states.T, roles.T, jnp.swapaxes(coordinates, 0, 1)

@@ -1,8 +1,8 @@
-"""A function of JAX as an ONNX graph whose sizes have names, and which refuses what it must.
+"""Convert a JAX function to an ONNX graph with named sizes that refuses invalid inputs.
 
 ONNX has no assertions. But a `Gather` beyond the end of a table is an error by the standard, and
-runtimes say which node it was. So every limit is a table of zeros, what it gives is added to the
-tokens or to the logits, and the node's name is what there is to say.
+runtimes name the node. So every limit is a table of zeros, whose values are added to the tokens or
+to the logits, and the node's name is the error message.
 """
 
 import logging
@@ -23,10 +23,10 @@ from curta.layouts import ShapeBounds
 from curta.model.transformer import Transformer
 
 OPSET = 21
-"""Of 2024: older runtimes in browsers and on phones open it."""
+"""Of 2024, so that older runtimes in browsers and on phones open it."""
 
 MOST = 1 << 24
-"""Positions beyond which a limit is none."""
+"""Positions beyond which a limit counts as none."""
 
 CALLS = {
     "jit": "jaxpr",
@@ -35,10 +35,10 @@ CALLS = {
     "custom_jvp_call": "call_jaxpr",
     "custom_vjp_call": "call_jaxpr",
 }
-"""Primitives that do no more than call what stands in the parameter named here."""
+"""Primitives that only call the program in the parameter named here."""
 
 Axes = Sequence[str | int]
-"""The size of each axis of an array, or its name if it may be any."""
+"""The size of each axis of an array, or its name if it is variable."""
 
 
 def converted(
@@ -47,9 +47,9 @@ def converted(
     inputs: Mapping[str, tuple[Axes, Any]],
     outputs: Mapping[str, Axes],
 ) -> Any:
-    """A graph, an `onnx.ModelProto`, of a function that takes and hands out arrays, in order.
+    """Return a function of arrays as a graph, an `onnx.ModelProto`.
 
-    `inputs` have a shape and a type each, `outputs` a shape.
+    `inputs` have a shape and a type each, `outputs` a shape, both in order.
     """
     converter = optional_module("jax2onnx", extra="onnx")
     scope = jax.export.SymbolicScope()  # a name is the same size in all inputs
@@ -87,12 +87,12 @@ def converted(
 
 
 def inlined(traced: Any) -> Any:
-    """The same program (a `ClosedJaxpr`), without calls; bodies of loops stay, without calls."""
+    """Return the same program (a `ClosedJaxpr`) without calls, also in bodies of loops."""
     return jax.make_jaxpr(partial(_evaluate, traced))(*traced.in_avals)
 
 
 def _evaluate(traced: Any, *arguments: Any) -> list[Any]:
-    """The results of a traced program, primitive by primitive."""
+    """Return the results of a traced program, primitive by primitive."""
     jaxpr = traced.jaxpr
     values = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*traced.consts, *arguments), strict=True))
 
@@ -114,9 +114,9 @@ def _evaluate(traced: Any, *arguments: Any) -> list[Any]:
 
 
 def _drop_unused(graph: Any) -> set[str]:
-    """Take constants that nothing uses out of a graph and its loops; runtimes warn of each.
+    """Remove unused constants from a graph and its loops, since runtimes warn of each.
 
-    Returns every name that the graph or one within it takes or hands out.
+    Returns every name that the graph, or one within it, takes or returns.
     """
     names = {output.name for output in graph.output}
     for node in graph.node:
@@ -129,7 +129,7 @@ def _drop_unused(graph: Any) -> set[str]:
 
 
 def limits(model: Transformer) -> dict[str, int]:
-    """The most tokens of a text, and the highest coordinate, as far as there are limits."""
+    """Return the most tokens of a text and the highest coordinate, as far as they are limited."""
     axes = len(model.layout.axes)
     bounds: dict[str, Callable[[int], ShapeBounds]] = {
         "longest_text": lambda size: ShapeBounds(size, 0, ((0, 0),) * axes),
@@ -152,7 +152,7 @@ def limits(model: Transformer) -> dict[str, int]:
 
 
 def refuse(graph: Any, tokens: int, limits: Mapping[str, int]) -> None:
-    """Let a graph of `tokens` to `logits` and `present_places` refuse what it is not made for."""
+    """Make a graph of `tokens` to `logits` and `present_places` refuse invalid inputs."""
     helper, arrays = (
         optional_module("onnx.helper", extra="onnx"),
         optional_module("onnx.numpy_helper", extra="onnx"),
@@ -160,7 +160,7 @@ def refuse(graph: Any, tokens: int, limits: Mapping[str, int]) -> None:
     added: list[Any] = []
 
     def node(kind: str, *inputs: str, name: str = "", output: str = "", **attributes: Any) -> str:
-        """The output of a new node."""
+        """Return the output of a new node."""
         output = output or f"limits node {len(added)}"
         added.append(helper.make_node(kind, inputs, [output], name=name, **attributes))
         return output
@@ -171,7 +171,7 @@ def refuse(graph: Any, tokens: int, limits: Mapping[str, int]) -> None:
         return name
 
     def limit(words: str, zeros: Any, index: str) -> str:
-        """Zeros; an error with these words where an index is beyond them."""
+        """Return zeros; a node with these words fails where an index is beyond them."""
         return node("Gather", constant(zeros), index, name=f"refuses {words}")
 
     def rename(names: Any, old: str, new: str) -> None:
@@ -180,13 +180,13 @@ def refuse(graph: Any, tokens: int, limits: Mapping[str, int]) -> None:
     # before all else: tokens that are not below a count, or are below zero
     words, zeros = f"a token that is none of the {tokens}", np.zeros(tokens, np.int32)
     mirrored = node("Sub", constant(np.int32(tokens - 1)), "tokens")
-    known = node("Add", "tokens", limit(words, zeros, "tokens"))
-    known = node("Add", known, limit(f"{words}, but negative", zeros, mirrored))
-    own = list(graph.node)
-    for each in own:
-        rename(each.input, "tokens", known)
+    checked = node("Add", "tokens", limit(words, zeros, "tokens"))
+    checked = node("Add", checked, limit(f"{words}, but negative", zeros, mirrored))
+    graph_nodes = list(graph.node)
+    for each in graph_nodes:
+        rename(each.input, "tokens", checked)
     del graph.node[:]
-    graph.node.extend([*added, *own])
+    graph.node.extend([*added, *graph_nodes])
     if not limits:
         return
 
@@ -197,8 +197,8 @@ def refuse(graph: Any, tokens: int, limits: Mapping[str, int]) -> None:
         rename(each.output, "logits", before)
     start, logits = len(added), before
     if most := limits.get("longest_text"):
-        one = constant(np.int64(1))
-        newest = node("Sub", node("Gather", node("Shape", places), one), one)
+        unit = constant(np.int64(1))
+        newest = node("Sub", node("Gather", node("Shape", places), unit), unit)
         words = f"a text of more than {most} tokens"
         logits = node("Add", logits, limit(words, np.zeros(most, np.float32), newest))
     if most := limits.get("highest_coordinate"):

@@ -219,8 +219,8 @@ def values(settings: dict[str, str]) -> dict[str, Any]:
 
 def new_spelling(error: click.NoSuchOption, words: Sequence[str]) -> UserError | None:
     """Return the line for an option that is a setting today: `--model.width 64`."""
-    from curta.config.recipe import RENAMED, field_paths
-    from curta.config.sections import Evaluation
+    from curta.config.recipe import field_paths
+    from curta.config.sections import EvaluationSettings
 
     assert error.ctx is not None
     if not any(param.name == "words" for param in error.ctx.command.params):
@@ -228,7 +228,7 @@ def new_spelling(error: click.NoSuchOption, words: Sequence[str]) -> UserError |
     command, name = error.ctx.info_name, error.option_name.removeprefix("--")
     field, paths = name.replace("-", "_"), field_paths()
     if command == "evaluate":
-        paths = list(Evaluation.__dataclass_fields__)
+        paths = list(EvaluationSettings.__dataclass_fields__)
     elif command == "probe":
         from curta.probes import PROBES
 
@@ -236,7 +236,7 @@ def new_spelling(error: click.NoSuchOption, words: Sequence[str]) -> UserError |
         paths += ["sites", *CHANGES, "seed"]
     ending = [path for path in paths if path.rpartition(".")[2] == field]
     if "." in name:
-        field = RENAMED.get(name, name)
+        field = name
     elif field in paths:
         pass
     elif ending and command in ("train", "compare", "data", "show"):

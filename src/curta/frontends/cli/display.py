@@ -5,12 +5,14 @@ and a character that has no glyph is escaped wherever it comes from. Styles are 
 """
 
 import re
+import shutil
 import statistics
 import sys
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType
@@ -90,7 +92,9 @@ def notice(content: RenderableType | Table) -> None:
 
 def next_steps(*steps: tuple[str, str]) -> None:
     """Print what to do next: commands of `curta`, and what each does."""
-    command = " ".join(system.command())
+    called = system.command()
+    name = Path(called[0]).name
+    command = name if len(called) == 1 and shutil.which(name) else " ".join(called)
     widest = max(len(words) for words, _ in steps)
     notice(Text("Next:"))
     for words, about in steps:
@@ -214,7 +218,7 @@ def _named_lines(now: "Step") -> Iterator[Text]:
 
     Of several members the first wrong one is shown, and how many are right.
     """
-    from curta.report.tables.evaluation import short
+    from curta.report.tables import short
 
     members = list(now.named.values())
     for problem in members[0] if members else ():
@@ -281,11 +285,11 @@ def evaluation_lines(evaluation: "Evaluation") -> Iterator[str]:
 
 def answer_line(problem: "Problem", answer: "Answer | None") -> Text:
     """`12 + 34 = 46  right`, with long numbers shortened."""
-    from curta.problems.numerals import written
+    from curta.problems.numerals import format_number
     from curta.problems.problem import answer_text
-    from curta.report.tables.evaluation import short
+    from curta.report.tables import short
 
-    operands = tuple(short(written(value, problem.base)) for value in problem.operands)
+    operands = tuple(short(format_number(value, problem.base)) for value in problem.operands)
     text = "invalid" if answer is None else short(answer_text(answer, problem.answer_base))
     is_right = answer == problem.truth
     verdict = ("  right", "green") if is_right else ("  WRONG", "bold red")

@@ -85,7 +85,7 @@ def steps_table(layout: "ProgramLayout", problem: "Problem") -> Data:
         Column("token", words=True, style=lambda token, row: f"bold {colours[row[2]]}"),
         Column("role", words=True, style=lambda role, row: colours[role]),
         *(Column(name, words=True, fold=True) for name in ("move", "square", "neighbours")),
-        Column("given", shown=False),
+        Column("given", on_screen=False),
     ]
     steps = drawing.steps(layout.machine, layout.windows, tokens, prompt)
     return Data("", columns, [_step(layout.axes, step) for step in steps])
@@ -258,12 +258,12 @@ def certificate_view(
     certificate: "Certificate", layout: "ProgramLayout", drawn: int = DRAWN
 ) -> RenderableType:
     """What a certificate says; wrong windows in a problem where the program's code is known."""
-    from curta.report.certified import headline, plainly
-    from curta.report.tables.certificate import members
+    from curta.report.certificate import headline, plain_words
+    from curta.report.tables import members_table
 
     style = "green" if certificate.perfect else "bold red"
-    views: list[RenderableType] = [Text(headline(certificate), style), Text(plainly(certificate))]
-    views.append(members(certificate))
+    lines: list[RenderableType] = [Text(headline(certificate), style)]
+    views = [*lines, Text(plain_words(certificate)), members_table(certificate)]
     for window in certificate.wrong[:drawn]:
         views += _wrong_window(layout, window)
     left = sum(member.wrong for member in certificate.members) - len(certificate.wrong[:drawn])
@@ -272,7 +272,7 @@ def certificate_view(
 
 def _wrong_window(layout: "ProgramLayout", window: "WrongWindow") -> list[RenderableType]:
     """What a member writes after a window, and where."""
-    from curta.report.certified import text_to
+    from curta.report.certificate import text_to
 
     caption = Text.assemble(
         f"\nmember {window.member} writes ", (window.written, "bold red"), " where ",

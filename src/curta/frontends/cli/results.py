@@ -381,20 +381,20 @@ def list_recipes() -> int:
 
 def show_fields(recipe: "Recipe") -> None:
     """Print every field of a recipe with its value and one line on what it is."""
-    from curta.config.described import lines, stated
+    from curta.config.descriptions import format_value, help_lines
     from curta.config.recipe import as_table, field_paths, lookup
     from curta.frontends.cli.display import notice
     from curta.model.positions import user
 
     encodings = tuple(user.all_settings())
-    table, texts = as_table(recipe), lines(encodings)
+    table, texts = as_table(recipe), help_lines(encodings)
     rows = []
     for path in field_paths(table, encodings):
         value = lookup(table, path)
         section = path.partition(".")[0]
         own = value is not None or section not in ("positions", "optimizer")
         if own and (value is None or not isinstance(value, dict) or path in texts):
-            rows.append([path, stated(value), texts.get(path, "")])
+            rows.append([path, format_value(value), texts.get(path, "")])
     columns = [Column("field", words=True), Column("value", words=True, fold=True)]
     notice(Table("", [*columns, Column("what it is", words=True, fold=True)], rows))
 
@@ -429,7 +429,7 @@ def find_recipe(
     where = f"recipe {name!r}"
     if checked:
         return recipes.resolve(name, changes, where), None
-    return recipes.stated(with_overrides(recipes.read(name), changes), where), None
+    return recipes.parse_fields(with_overrides(recipes.read(name), changes), where), None
 
 
 TEMPLATE = '''"""A program of your own: twice a number, worked out from its last digit."""

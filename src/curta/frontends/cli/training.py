@@ -284,25 +284,26 @@ def show_next(run: "Run") -> None:
 def show_generalisation(run: "Run") -> None:
     """Print for each seed from which step on it was right, where that was watched."""
     from curta.frontends.cli.display import notice
+    from curta.report.run_folder import read_run
     from curta.report.watched import generalisation
 
-    for line in generalisation(run.folder):
+    for line in generalisation(read_run(run.folder.path)):
         notice(line)
 
 
 def show_evaluation(evaluation: "Evaluation", seeds: list[int]) -> None:
     """Print an evaluation: as CSV or LaTeX its main table alone."""
     from curta.frontends.cli.display import evaluation_lines, notice
-    from curta.report.tables.evaluation import exact_match, named, trained_and_held_out
+    from curta.report.tables import exact_match_table, gap_table, named_table
 
     for_screen = arguments.form() is None
-    notice(exact_match(evaluation, seeds, collapsed=for_screen))
+    notice(exact_match_table(evaluation, seeds, collapsed=for_screen))
     if evaluation.gaps and for_screen:
-        notice(trained_and_held_out(evaluation.gaps, seeds))
+        notice(gap_table(evaluation.gaps, seeds))
     for line in evaluation_lines(evaluation):
         notice(line)
     if evaluation.named and for_screen:
-        notice(named(evaluation.named, seeds))
+        notice(named_table(evaluation.named, seeds))
 
 
 # Several runs side by side.
@@ -383,12 +384,12 @@ def show_comparison(comparison: "Comparison", as_json: bool) -> None:
     """Print what a comparison found, and where its report is; as JSON the results alone."""
     from curta.config.typed import as_json as to_json
     from curta.frontends.cli.display import next_steps, notice
-    from curta.report.tables.comparison import comparison as table_of
+    from curta.report.tables import comparison_table
 
     if as_json:
         print(json.dumps(to_json(comparison.read_results())))
         return
-    notice(table_of(comparison.read_results()))
+    notice(comparison_table(comparison.read_results()))
     notice(f"Report: {comparison.report}")
     first, *others = (row.folder for row in comparison.spec.rows)
     name = shlex.quote(comparison.name)
@@ -512,7 +513,7 @@ def paired(
     from curta.config import typed
     from curta.frontends.api import load
     from curta.frontends.cli.display import Status, notice
-    from curta.report.tables.statistics import paired as table_of
+    from curta.report.tables import paired_table
     from curta.runs import folders
 
     for name in names:
@@ -523,7 +524,7 @@ def paired(
     if as_json:
         print(typed.text(comparison), end="")
     else:
-        notice(table_of(comparison))
+        notice(paired_table(comparison))
     return 0
 
 
@@ -655,7 +656,7 @@ def probe(
     from curta.config.typed import as_json as to_json
     from curta.frontends.api import examine, load
     from curta.frontends.cli.display import Status, notice
-    from curta.report.tables.comparison import probe as table_of
+    from curta.report.tables import probe_table
 
     run = load(name, trust=trust)
     with Status() as status:
@@ -664,7 +665,7 @@ def probe(
     if as_json:
         print(json.dumps(to_json(table)))
         return 0
-    notice(table_of(table))
+    notice(probe_table(table))
     notice(f"Report: {run.folder.report}")
     return 0
 

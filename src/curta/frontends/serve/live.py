@@ -16,7 +16,7 @@ from curta.frontends.serve import listing
 from curta.layouts.program import ProgramLayout
 from curta.problems.problem import answer_text, parse
 from curta.programs.machine import store
-from curta.report.certified import headline
+from curta.report.certificate import headline
 from curta.report.figures import band, median_cells
 from curta.report.summary import counted, percent
 from curta.runs import evaluations, metrics
@@ -185,7 +185,7 @@ def _grids(folder: Path) -> list[FillingGrid]:
         place = exact_match.grid_place(part.name)
         if place is not None:
             operator, _, size = place
-            cells = typing.cast(exact_match.Cells, part.rows)
+            cells = typing.cast(exact_match.GridRow, part.rows)
             (row,) = median_cells([[member] for member in cells])
             grid = found.setdefault(operator, FillingGrid(operator, size, []))
             grid.bands.append([band(share) for share in row])

@@ -13,7 +13,7 @@ from itertools import cycle, islice
 
 import pydantic
 
-from curta.config.described import described, first_sentence, stated
+from curta.config.descriptions import field_descriptions, first_sentence, format_value
 from curta.config.errors import UserError, quoted, unknown
 from curta.config.optimizer import OPTIMIZERS
 from curta.config.positions import Positions, UserEncoding, Window
@@ -96,18 +96,20 @@ def form(name: str, settings: Mapping[str, str]) -> Form:
         raise unknown("recipe", name, shipped_names())
     changes = arguments.values(dict(settings))
     try:
-        recipe = recipes.stated(with_overrides(recipes.read(name), changes), f"recipe {name!r}")
+        recipe = recipes.parse_fields(
+            with_overrides(recipes.read(name), changes), f"recipe {name!r}"
+        )
     except UserError:  # the check says which field it is
         recipe = recipes.load(name)
     table, choices = as_table(recipe), _choices()
     views = {}
-    for path, text, _, names in described():
+    for path, text, _, names in field_descriptions():
         section, _, leaf = path.partition(".")
         value = lookup(table, path)
         of_other = names and leaf != "name" and table[section].get("name") not in names
         if of_other or isinstance(value, dict) or (section == "task" and len(recipe.tasks) > 1):
             continue
-        shown = "" if value is None else stated(value)
+        shown = "" if value is None else format_value(value)
         views[path] = FieldView(
             path,
             settings.get(path, shown),
@@ -147,11 +149,13 @@ def watching(recipe: Recipe) -> dict[str, str]:
     """Return the settings by which a training of the recipe can be watched as it learns."""
     training = recipe.training
     every = max(10, training.steps // MOMENTS // 10 * 10)
+    own = recipe.evaluation.named
+    named = list(dict.fromkeys([*own, *problems(recipe)]))[: max(PROBLEMS, len(own))]
     return {
         "training.validate_every": str(training.validate_every or every),
         "training.checkpoint_every": str(min(training.checkpoint_every, every)),
         "training.named_at_checkpoints": "true",
-        "evaluation.named": stated(list(recipe.evaluation.named) or problems(recipe)),
+        "evaluation.named": format_value(named),
     }
 
 

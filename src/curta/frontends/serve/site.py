@@ -175,7 +175,7 @@ def _train(trainings: Trainings, body: bytes) -> dict[str, Any]:
         return {"errors": errors}
     names = folders.numbered(order.run or order.recipe.rpartition("/")[2])
     taken = listing.run_folders()
-    run = next(name for name in names if (name,) not in taken and name not in trainings.jobs)
+    run = next(name for name in names if (name,) not in taken and trainings.state(name) == "ended")
     trainings.submit(run, [*order.words, "--run", run])
     return {"page": _place((run,)) + "live.html"}
 

@@ -1,4 +1,4 @@
-"""Encodings that add a vector to the embedding of each token, by where it stands."""
+"""Encodings that add a vector to the embedding of each token, by its position."""
 
 import math
 from dataclasses import replace
@@ -28,7 +28,7 @@ def build_learned(settings: Learned, shape: Shape) -> Encoding:
 
 
 class LearnedEncoding(Encoding):
-    """Learned absolute positions: one vector for each index in the text."""
+    """Learned absolute positions: one vector for each index."""
 
     table: Weight  # length width
 
@@ -52,8 +52,8 @@ def build_sinusoidal(settings: Sinusoidal, shape: Shape) -> Encoding:
 class SinusoidalEncoding(Encoding):
     """Sinusoidal positions: sines and cosines of the index, added to the embeddings.
 
-    Features 2i and 2i + 1 are the sine and cosine of index / base^(2i / width), so any
-    length has its vectors and nothing is learned.
+    Features 2i and 2i + 1 are the sine and cosine of index / base^(2i / width). Any length has
+    vectors, and nothing is learned.
     Source: Vaswani et al., arXiv 1706.03762, section 3.5.
     """
 
@@ -77,12 +77,12 @@ def build_randomised(settings: Randomised, shape: Shape) -> Encoding:
 
 
 class RandomisedEncoding(Encoding):
-    """Randomised positions: in training a text stands at random indices, in their order.
+    """Randomised positions: in training, tokens have random indices in ascending order.
 
-    A sorted random subset of 0 to `max_length` - 1 takes the place of 0, 1, 2 ..., so that
-    every index of a longer text has been met. One subset is drawn a step, for the whole
-    batch; outside of training indices are 0, 1, 2 ... again. (The paper draws a subset for
-    each batch too, but goes on drawing in its tests, where this is McLeish et al.'s form.)
+    A sorted random subset of 0 to `max_length` - 1 replaces 0, 1, 2 ..., so indices of longer texts
+    occur in training. One subset is drawn for the batch of each step; outside of training indices
+    are 0, 1, 2 ... again. (The paper also draws subsets in its tests; this is McLeish et al.'s
+    form.)
     Source: Ruoss et al., arXiv 2305.16843.
     """
 
@@ -100,12 +100,12 @@ class RandomisedEncoding(Encoding):
 
 
 def subset(key: PRNGKeyArray, size: int, count: int) -> Int[Array, " count"]:
-    """`count` different numbers from 0 to `size` - 1, in ascending order."""
+    """Draw `count` different numbers from 0 to `size` - 1, in ascending order."""
     return jnp.sort(jax.random.permutation(key, size)[:count])
 
 
 def check_subset(bounds: ShapeBounds, max_length: int) -> None:
-    """Raises UserError if there are fewer indices to draw from than a text has tokens."""
+    """Raise UserError if a text has more tokens than there are indices to draw from."""
     if bounds.total > max_length:
         raise UserError(
             f"a text of up to {bounds.total:,} tokens is too long for random positions below"
@@ -121,11 +121,11 @@ def build_coupled(settings: Coupled, shape: Shape) -> Encoding:
 class CoupledEncoding(Encoding):
     """Coupled absolute positions: tokens of equal significance share a learned vector.
 
-    Every axis of the layout's coordinates has its own table; the vectors are summed.
-    In training one start per axis is drawn for the whole batch, such that the
-    longest training text still fits; afterwards it is 0.
-    Source: Cho et al., Position Coupling, arXiv 2405.20671 (there with a start for
-    each problem, and operands in the usual order and zero-padded).
+    Each axis of the layout's coordinates has its own table; vectors are summed. In training one
+    random start per axis is drawn for the whole batch, such that the longest text still fits;
+    afterwards it is 0.
+    Source: Cho et al., Position Coupling, arXiv 2405.20671 (there with a start for each problem,
+    and zero-padded operands in the usual order).
     """
 
     tables: Weight  # axes rows width
@@ -146,7 +146,7 @@ class CoupledEncoding(Encoding):
         return replace(where, coordinates=where.coordinates + start[None, None])
 
     def embed(self, where: TokenPositions) -> Float[Array, "batch time width"]:
-        rows = where.coordinates + 1  # of places below -1, as of some prompts, the last ones
+        rows = where.coordinates + 1  # negative ones, for places below -1, index from the end
         axes = jnp.arange(len(self.tables))
         return jnp.sum(self.tables[axes, rows], axis=-2)
 
@@ -158,13 +158,13 @@ def build_coupled_sinusoidal(settings: CoupledSinusoidal, shape: Shape) -> Encod
 
 
 class CoupledSinusoidalEncoding(Encoding):
-    """Coupled sinusoidal positions: fixed waves of the coordinate, so nothing is learned.
+    """Coupled sinusoidal positions: fixed sines and cosines of the coordinate.
 
-    Features 2i and 2i + 1 are the sine and cosine of (i + 1) 2 pi coordinate / period: tokens of
-    equal significance share a vector. Those of several axes are summed.
-    Source: the coordinates of Cho et al., Position Coupling, arXiv 2405.20671, under the waves of
-    Vaswani et al., arXiv 1706.03762, here harmonics of one period; as entries of the AdderBoard
-    have it (github.com/anadim/AdderBoard).
+    Features 2i and 2i + 1 are the sine and cosine of (i + 1) 2 pi coordinate / period, so tokens of
+    equal significance share a vector. Vectors of several axes are summed.
+    Source: entries of the AdderBoard (github.com/anadim/AdderBoard), which combine the coordinates
+    of Cho et al., Position Coupling, arXiv 2405.20671, with sinusoids as in Vaswani et al., arXiv
+    1706.03762, but harmonics of one period.
     """
 
     period: float = eqx.field(static=True)
@@ -185,12 +185,12 @@ def build_position_coupling(settings: PositionCoupling, shape: Shape) -> Encodin
 class PositionCouplingEncoding(Encoding):
     """Position Coupling: a learned vector for each position id, a random start for each problem.
 
-    An id is a coordinate plus 1; id 0 (coordinate -1, and padding) is nowhere and stays there.
-    In training all other ids of a problem move up by one random number, uniform over those
-    that leave its own highest id at most `max_position`: a short problem moves farther than
-    a long one. Afterwards they stay where the layout has them. Every axis has its own table
-    and its own start; vectors are summed. Layout `position-coupling` writes what the source
-    does, other layouts lend their coordinates.
+    An id is a coordinate plus 1; id 0 (coordinate -1, and padding) never moves. In training all
+    other ids of a problem are shifted by one random number, uniform over those that keep its
+    highest id at most `max_position`, so short problems move farther than long ones. Outside of
+    training they are not shifted. Each axis has its own table and its own start; vectors are
+    summed. Layout `position-coupling` has the texts and ids of the source; other layouts use their
+    own coordinates.
     Source: Cho et al., arXiv 2405.20671.
     """
 
@@ -216,30 +216,29 @@ class PositionCouplingEncoding(Encoding):
         return jnp.sum(self.tables[axes, self._ids(where)], axis=-2)
 
     def _ids(self, where: TokenPositions) -> Int[Array, "batch time axes"]:
-        """One more than the coordinate, 0 for padding."""
+        """Return coordinate plus 1, or 0 for padding."""
         return jnp.where(where.role[..., None] >= 0, where.coordinates + 1, 0)
 
 
 def build_abacus(settings: Abacus, shape: Shape) -> Encoding:
     table = normal(settings.rows, shape.width, scale=1.0)
     kind = AbacusEncoding if settings.inject == "embedding" else InnerAbacusEncoding
-    each = settings.offset_of == "text"
-    return kind(table, settings.max_offset, each, settings.evaluation_offset, shape.layout)
+    per_text = settings.offset_of == "text"
+    return kind(table, settings.max_offset, per_text, settings.evaluation_offset, shape.layout)
 
 
 class AbacusEncoding(Encoding):
-    """Abacus: the i-th digit of each number gets vector offset + i, every other token vector 0.
+    """Abacus: the i-th digit of each number gets vector offset + i, all other tokens vector 0.
 
-    In training one offset, uniform in 0..max_offset, is drawn for the whole batch, or for each
-    text; afterwards it is `evaluation_offset`. The i-th digit is the i-th in the text, so the
-    layout should put the least significant first. Rows begin with deviation 1, as those of the
-    authors' own `abacus.py`; their runs begin them, and the tokens' vectors, with width^-1/2, and
-    normalise the sum of both before the first layer. Here nothing is normalised there: the norm
-    before each sub-layer is of its input alone, not of the residual.
+    In training the offset is uniform in 0..max_offset, drawn for the whole batch or for each text;
+    afterwards it is `evaluation_offset`. Digits are counted as written, so a layout should put the
+    least significant first. Rows start with deviation 1, as in the authors' `abacus.py`; their runs
+    start them, and the token embeddings, with width^-1/2, and normalise the sum before the first
+    layer. Here the sum is not normalised: norms apply to the input of sub-layers, not to the
+    residual.
 
-    The vectors are added to the embeddings, or else, in every attention layer, to queries
-    and keys and to nothing that is passed on: then each head has its own part of them, and
-    all blocks share one table.
+    The vectors are added to the embeddings, or to queries and keys in every attention layer; then
+    each head has its own part of them, and all blocks share one table.
     Source: McLeish et al., arXiv 2405.17399: one offset a step, 0 afterwards, and vectors added to
     the embeddings.
     """
@@ -252,7 +251,7 @@ class AbacusEncoding(Encoding):
 
     def check(self, bounds: ShapeBounds, *, training: bool = False) -> None:
         last = bounds.extents[0][1] + (self.max_offset if training else self.evaluation_offset)
-        if last + 1 >= self.table.shape[0]:  # row 0 is that of signs
+        if last + 1 >= self.table.shape[0]:  # row 0 is for tokens that are no digits
             raise UserError(
                 f"digit indices of up to {last:,}, offset included, are too many for this model:"
                 f" it has {self.table.shape[0]:,} Abacus rows (positions.rows)"
@@ -272,7 +271,7 @@ class AbacusEncoding(Encoding):
     def _shifted(
         self, where: TokenPositions, offset: Int[Array, "#texts #time #axes"] | Int[Array, ""]
     ) -> TokenPositions:
-        """Coordinates to which `vectors`, adding `evaluation_offset`, adds this offset instead."""
+        """Shift coordinates so that `vectors`, which adds `evaluation_offset`, adds this offset."""
         moved = where.coordinates + offset - self.evaluation_offset
         return replace(where, coordinates=moved)
 
@@ -280,14 +279,14 @@ class AbacusEncoding(Encoding):
         return self.vectors(where)
 
     def vectors(self, where: TokenPositions) -> Float[Array, "batch time width"]:
-        """The row of each token."""
+        """Return the vector of each token."""
         digit = is_digit(self.layout, where.role)
         row = where.coordinates[..., 0] + self.evaluation_offset + 1
         return self.table[jnp.where(digit, row, 0)]
 
 
 class InnerAbacusEncoding(AbacusEncoding):
-    """The same vectors, added to queries and keys."""
+    """Abacus vectors that are added to queries and keys."""
 
     def embed(self, where: TokenPositions) -> float:
         return 0.0

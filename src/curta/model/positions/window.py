@@ -28,7 +28,7 @@ from curta.programs.machine.machine import cells_of
 def build_window(settings: Window, shape: Shape) -> Encoding:
     layout = shape.layout
     if not isinstance(layout, ProgramLayout):
-        raise UserError(f"positions 'window' need a program; {layout.name!r} is a layout")
+        raise UserError(f"positions 'window' needs a program; {layout.name!r} is a layout")
     cells = cells_of(layout.windows)
     biases = normal(shape.num_attention_layers, shape.heads, len(layout.roles) * cells, scale=1.0)
     return WindowEncoding(biases, cells, layout)

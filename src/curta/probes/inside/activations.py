@@ -23,19 +23,19 @@ from curta.probes.inside.texts import NO_GOAL
 from curta.problems.problem import Problem
 
 MOST = 1 << 28
-"""Numbers that are kept at once: a gigabyte."""
+"""Most numbers that are held at once: a gigabyte."""
 
 ABOUT = "about"
-"""The entry of an .npz file that says what the arrays are; others that are no sites are below."""
+"""The entry of an .npz file that describes the arrays; below, entries that are not sites."""
 LIKELIEST, GOALS, NEIGHBOURS = "likeliest", "goals", "neighbours"
 
 
 @dataclass(frozen=True)
 class Position:
-    """One token of a text: its symbol, its role, where it stands, and what is right to follow it.
+    """One token of a text: its symbol, its role, its coordinates, and the right token to follow it.
 
-    `after` is None where the model is not asked. An encoder is asked at the first positions of the
-    prompt for the tokens of the answer.
+    `after` is None where the model predicts nothing. An encoder predicts the tokens of the answer
+    at the first positions of the prompt.
     """
 
     token: str
@@ -46,7 +46,7 @@ class Position:
 
 @dataclass(frozen=True)
 class About:
-    """What the arrays of an .npz file are: its entry `about`, as JSON.
+    """The description of the arrays in an .npz file: its entry `about`, as JSON.
 
     `axes` has those of each site, `places` the names of a token's coordinates, `positions` the
     tokens of each problem's text, `neighbours` the names along the last axis of that entry.
@@ -68,10 +68,10 @@ class About:
 
 @dataclass(frozen=True, eq=False)
 class Activations:
-    """Values of named sites, arrays with the axes `about.axes` names: members first.
+    """Values of named sites, arrays with the axes in `about.axes`: members first.
 
-    What lies behind the end of a shorter text is NaN. Iterating gives the names of sites, `[...]`
-    the array of one; raises UserError for a name that was not recorded.
+    Values behind the end of a shorter text are NaN. Iterating yields the names of sites, indexing
+    returns the array of one and raises UserError for a name that was not recorded.
     """
 
     about: About
@@ -79,9 +79,9 @@ class Activations:
     likeliest: Int[np.ndarray, "members problems positions"]
     """The token that each member would write after each position, padding included."""
     goals: Int[np.ndarray, "problems positions"]
-    """The token that is right there; -1 where the model is not asked."""
+    """The right token there; -1 where the model predicts nothing."""
     neighbours: Int[np.ndarray, "problems queries neighbours"] | None = None
-    """Under a window, the position of each neighbour that a query sees; -1 where none stands."""
+    """With a window, the position of each neighbour that a query sees; -1 for an empty square."""
 
     def __getitem__(self, site: str) -> np.ndarray:
         if site not in self.arrays:
@@ -93,15 +93,15 @@ class Activations:
 
     @property
     def exact_match(self) -> Bool[np.ndarray, "members problems"]:
-        """Whether each token that is asked for is the likeliest after the true ones before it.
+        """Whether each predicted token is the likeliest after the true tokens before it.
 
-        Just then a member that writes for itself, under the same interventions, writes the text.
+        Exactly then a member that writes by itself, under the same interventions, writes the text.
         """
         right: np.ndarray = ((self.likeliest == self.goals) | (self.goals == NO_GOAL)).all(axis=2)
         return right
 
     def save(self, path: str | Path) -> Path:
-        """Writes an .npz file: an array for each site, and `about`; returns its path."""
+        """Write an .npz file with an array for each site and `about`; return its path."""
         out = Path(path) if str(path).endswith(".npz") else Path(f"{path}.npz")
         about = np.array(typed.text(self.about))
         others = {LIKELIEST: self.likeliest, GOALS: self.goals}
@@ -114,14 +114,14 @@ class Activations:
 
     @classmethod
     def load(cls, path: str | Path) -> "Activations":
-        """What `save` has written; UserError for a file that is none of these."""
+        """Read a file written by `save`; UserError for any other file."""
         where = f"file {str(path)!r}"
         try:
             content = io.BytesIO(Path(path).read_bytes())
             with np.load(content, allow_pickle=False) as file:
-                found = {name: file[name] for name in file.files}
-            about = typed.of_table(About, json.loads(str(found.pop(ABOUT))), where, ABOUT)
-            likeliest, goals = found.pop(LIKELIEST), found.pop(GOALS)
+                arrays = {name: file[name] for name in file.files}
+            about = typed.of_table(About, json.loads(str(arrays.pop(ABOUT))), where, ABOUT)
+            likeliest, goals = arrays.pop(LIKELIEST), arrays.pop(GOALS)
         except UserError:
             raise
         except OSError as error:
@@ -130,8 +130,8 @@ class Activations:
             raise UserError(
                 f"{where} holds no activations: `{LISTER} --out FILE` writes it"
             ) from None
-        near = found.pop(NEIGHBOURS, None)
-        return cls(about, found, likeliest, goals, near)
+        near = arrays.pop(NEIGHBOURS, None)
+        return cls(about, arrays, likeliest, goals, near)
 
 
 def find(
@@ -146,9 +146,9 @@ def find(
 ) -> Activations:
     """Record the activations of all the models over the true texts of problems.
 
-    `sites` are names or patterns, see `interventions.matching`; `members` the numbers of the
-    models in their run. Raises UserError for what `Question` refuses, for sites that there are
-    not, and for more numbers than fit into memory.
+    `sites` are names or patterns, see `interventions.matching`; `members` are the numbers of the
+    models in their run. Raises UserError for what `Question` refuses, for unknown sites, and for
+    more numbers than fit into memory.
     """
     question = Question(models, problems, interventions)
     layout, config, whole = models.layout, models.stacked.config, question.whole
@@ -173,7 +173,7 @@ def find(
         present = whole.present[:, :longest].reshape(shape)
         arrays[site] = np.where(present, array, np.float32(np.nan))
 
-    goals = texts.goals(config, question.written, longest)
+    goals = texts.goals(config, question.true_texts, longest)
     tokens = np.asarray(whole.text.tokens)
     positions = [
         [
@@ -200,7 +200,7 @@ def find(
         axes=axes,
         places=list(layout.axes),
         positions=positions,
-        interventions=[str(one) for one in interventions],
+        interventions=[str(intervention) for intervention in interventions],
         neighbours=list(places),
     )
     return Activations(

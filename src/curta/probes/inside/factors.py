@@ -1,7 +1,7 @@
-"""What explains a value that depends on a window alone, and how much of it.
+"""Explained variance of a value that depends on a window alone.
 
 A factor sorts windows into groups: by the symbol of a cell, by the next token, by a carry. It
-explains the share of a value's variance that is left when each window has the mean of its group;
+explains the share of a value's variance that remains when each window has the mean of its group;
 1 if the value is a function of the factor.
 """
 
@@ -19,62 +19,65 @@ if TYPE_CHECKING:
     from curta.layouts.program import ProgramLayout
 
 ABSENT = "none"
-"""The symbol of a cell on which no token stands."""
+"""The symbol of an empty cell."""
 
 Codes = Int[np.ndarray, " windows"]
 NeuronValues = Float[np.ndarray, " windows"]
 
 
-class Factor(NamedTuple):
-    """A group for each window, as a number; the names of the groups, and each window's digit."""
+class WindowFactor(NamedTuple):
+    """The number of each window's group, the names of the groups, and each window's digit."""
 
     name: str
     codes: Codes
     labels: list[str]
     digits: Codes | None = None
-    """An absent one counts as 0; None where some symbols are signs."""
+    """An empty cell counts as 0; None if some symbols are signs."""
 
     @classmethod
-    def of(cls, name: str, values: Codes) -> Factor:
+    def of(cls, name: str, values: Codes) -> WindowFactor:
         """Return the factor of whole numbers.
 
-        >>> Factor.of("sum", np.array([7, 3, 7]))[1:3]
+        >>> WindowFactor.of("sum", np.array([7, 3, 7]))[1:3]
         (array([1, 0, 1]), ['3', '7'])
         """
         every, codes = np.unique(values, return_inverse=True)
         return cls(name, codes, [str(value) for value in every.tolist()], values)
 
 
-def together(*factors: Factor) -> Factor:
+def together(*factors: WindowFactor) -> WindowFactor:
     """Return the groups in which all factors agree.
 
-    >>> one, other = Factor.of("a", np.array([0, 0, 1])), Factor.of("b", np.array([5, 6, 6]))
-    >>> together(one, other).codes.tolist()
+    >>> x, y = WindowFactor.of("a", np.array([0, 0, 1])), WindowFactor.of("b", np.array([5, 6, 6]))
+    >>> together(x, y).codes.tolist()
     [0, 1, 2]
     """
     codes = np.stack([factor.codes for factor in factors])
     _, both = np.unique(codes, axis=1, return_inverse=True)
     name = ", ".join(factor.name for factor in factors)
-    return Factor(name, both, [str(number) for number in range(int(both.max(initial=-1)) + 1)])
+    return WindowFactor(
+        name, both, [str(number) for number in range(int(both.max(initial=-1)) + 1)]
+    )
 
 
-def explained(values: NeuronValues, factor: Factor) -> float:
-    """Return the share of the variance between groups; 0 of a value that never changes.
+def explained(values: NeuronValues, factor: WindowFactor) -> float:
+    """Return the share of the variance between groups; 0 for a constant value.
 
-    Of 1, 1, 3, 7 in two groups of two: means 1 and 5, variance 4 of 6.
+    1, 1, 3, 7 in two groups of two have means 1 and 5, and a variance of 4 out of 6 between them.
 
-    >>> round(explained(np.array([1.0, 1, 3, 7]), Factor.of("half", np.array([0, 0, 1, 1]))), 4)
+    >>> half = WindowFactor.of("half", np.array([0, 0, 1, 1]))
+    >>> round(explained(np.array([1.0, 1, 3, 7]), half), 4)
     0.6667
     """
     counts, means = group_means(values, factor.codes)
     return _share(values, means, counts)
 
 
-def additive(values: NeuronValues, x: Factor, y: Factor) -> float:
-    """Return the share explained by a term for each group of x and one for each of y, added.
+def additive(values: NeuronValues, x: WindowFactor, y: WindowFactor) -> float:
+    """Return the share explained by a sum of a term for each group of x and one for each of y.
 
-    Where all pairs are equally frequent, it is the sum of what each alone explains. The rest of
-    what both together explain is their interaction: nothing of x + y, all of x * y for -1 and 1.
+    If all pairs are equally frequent, it is the sum of what each alone explains. The remainder of
+    what both explain together is their interaction: none for x + y, all for x * y of -1 and 1.
     """
     counts, means = group_means(values, x.codes * len(y.labels) + y.codes)
     of_x, of_y = np.divmod(np.arange(len(counts)), len(y.labels))
@@ -85,7 +88,7 @@ def additive(values: NeuronValues, x: Factor, y: Factor) -> float:
 
 
 def group_means(values: NeuronValues, codes: Codes, size: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Return how many windows each group has, and their mean; 0 of an empty group."""
+    """Return the number of windows in each group, and their mean; 0 for an empty group."""
     counts = np.bincount(codes, minlength=size)
     sums = np.bincount(codes, np.float64(values), minlength=size)
     return counts, sums / np.maximum(counts, 1)
@@ -101,14 +104,14 @@ def _share(values: NeuronValues, means: np.ndarray, counts: np.ndarray) -> float
 
 def cell_factors(
     layout: ProgramLayout, role: str, rows: Int[np.ndarray, "windows cells"]
-) -> list[Factor]:
-    """Return a factor for each cell of a role's window: the query's own token, its neighbours.
+) -> list[WindowFactor]:
+    """Return a factor for each cell of a role's window: the query's token, then its neighbours.
 
-    Symbols stand in the order digits, signs, none.
+    Symbols are in the order digits, signs, none.
     """
     names = [neighbour_name(layout.axes, near) for near in layout.windows.get(role, ())]
     values = [layout.value(token) for token in range(len(layout.characters))]
-    symbols, factors = [*layout.characters, ABSENT], list[Factor]()
+    symbols, factors = [*layout.characters, ABSENT], list[WindowFactor]()
 
     def order(token: int) -> tuple[int, int, int]:
         if token == len(values):
@@ -123,60 +126,65 @@ def cell_factors(
         codes[present] = [labels.index(symbols[token]) for token in present]
         signs = any(token < len(values) and values[token] is None for token in present)
         digits = np.array([value or 0 for value in (*values, None)])
-        own = None if signs else digits[rows[:, cell]]
-        factors.append(Factor(name, codes[rows[:, cell]], labels, own))
+        digit_codes = None if signs else digits[rows[:, cell]]
+        factors.append(WindowFactor(name, codes[rows[:, cell]], labels, digit_codes))
     return factors
 
 
-def carried(x: Factor, y: Factor, written: Codes) -> Factor | None:
-    """Return the carry, if the next digit is x + y or one more: 0 or 1 in every window.
+def carried(x: WindowFactor, y: WindowFactor, next_digits: Codes) -> WindowFactor | None:
+    """Return the carry if the next digit is x + y or one more: 0 or 1 in every window.
 
-    The borrow, if it is x - y or one less. None if it is neither, and in base 2, where any digit is
-    one or the other.
+    Returns the borrow if it is x - y or one less. None if it is neither, and in base 2, where any
+    digit is one or the other.
 
-    >>> x, y = Factor.of("x", np.array([5, 9, 5])), Factor.of("y", np.array([7, 9, 3]))
+    >>> x, y = WindowFactor.of("x", np.array([5, 9, 5])), WindowFactor.of("y", np.array([7, 9, 3]))
     >>> carry = carried(x, y, np.array([3, 8, 8]))
     >>> carry.name, carry.digits.tolist()
     ('carry', [1, 0, 0])
     """
     if x.digits is None or y.digits is None:
         return None
-    base = 1 + int(max(x.digits.max(), y.digits.max(), written.max()))
+    base = 1 + int(max(x.digits.max(), y.digits.max(), next_digits.max()))
     if base == 2:
         return None
     for name, over in (
-        ("carry", written - x.digits - y.digits),
-        ("borrow", x.digits - y.digits - written),
+        ("carry", next_digits - x.digits - y.digits),
+        ("borrow", x.digits - y.digits - next_digits),
     ):
         if set(np.unique(over % base).tolist()) == {0, 1}:
-            return Factor.of(name, over % base)
+            return WindowFactor.of(name, over % base)
     return None
 
 
-def functions(x: Factor, y: Factor, carry: Factor | None) -> list[Factor]:
-    """Return the steps of a sum or a difference of two digits: functions of them and the carry."""
+def functions(x: WindowFactor, y: WindowFactor, carry: WindowFactor | None) -> list[WindowFactor]:
+    """Return the steps of adding or subtracting two digits, as functions of them and the carry."""
     if x.digits is None or y.digits is None:
         return []
     plus, minus = x.digits + y.digits, x.digits - y.digits
     if carry is None:
-        less = Factor.of("x < y", (minus < 0).astype(int))
-        return [Factor.of("x + y", plus), Factor.of("x - y", minus), less]
+        less = WindowFactor.of("x < y", (minus < 0).astype(int))
+        return [WindowFactor.of("x + y", plus), WindowFactor.of("x - y", minus), less]
     if carry.name == "carry":
         base, total = 1 + int(max(x.digits.max(), y.digits.max())), plus + carry.digits
-        over = Factor.of(f"x + y + carry >= {base}", (total >= base).astype(int))
-        return [Factor.of("x + y", plus), carry, Factor.of("x + y + carry", total), over]
+        over = WindowFactor.of(f"x + y + carry >= {base}", (total >= base).astype(int))
+        return [
+            WindowFactor.of("x + y", plus),
+            carry,
+            WindowFactor.of("x + y + carry", total),
+            over,
+        ]
     total = minus - carry.digits
-    under = Factor.of("x - y - borrow < 0", (total < 0).astype(int))
-    return [Factor.of("x - y", minus), carry, Factor.of("x - y - borrow", total), under]
+    under = WindowFactor.of("x - y - borrow < 0", (total < 0).astype(int))
+    return [WindowFactor.of("x - y", minus), carry, WindowFactor.of("x - y - borrow", total), under]
 
 
 def table_of_means(
-    values: NeuronValues, down: Factor, across: Factor, windows: np.ndarray
+    values: NeuronValues, down: WindowFactor, across: WindowFactor, windows: np.ndarray
 ) -> list[list[float | None]]:
-    """Return the mean over some windows with each pair of symbols; None where there is none."""
+    """Return the mean over some windows for each pair of symbols; None where there are none."""
     size = len(down.labels) * len(across.labels)
     both = down.codes[windows] * len(across.labels) + across.codes[windows]
     counts, means = group_means(values[windows], both, size)
-    known = [mean if count else None for mean, count in zip(means.tolist(), counts, strict=True)]
+    cells = [mean if n else None for mean, n in zip(means.tolist(), counts, strict=True)]
     wide = len(across.labels)
-    return [known[start : start + wide] for start in range(0, size, wide)]
+    return [cells[start : start + wide] for start in range(0, size, wide)]

@@ -1,6 +1,6 @@
-"""What a user changes in a forward pass; free of JAX.
+"""What a user changes in a forward pass; this module does not import JAX.
 
-An intervention names a site, or several by a pattern, what stands in its place, and where: at
+An intervention names a site, or several by a pattern, the value to put there, and the places: at
 which problems, positions, roles, heads, neurons, neighbours.
 """
 
@@ -31,20 +31,20 @@ class Intervention:
     `how` is one of
 
     - `zero`: zeros;
-    - `mean`: each member's mean over all tokens of the same role in all given problems;
-    - `resample`: the value in another of the given problems, drawn by `seed`;
+    - `mean`: each member's mean over all tokens of the same role in all problems;
+    - `resample`: the value in another of the problems, drawn with `seed`;
     - `patch`: the value in the problem `source`.
 
-    The last two take the value at the token that corresponds: the digit of the same role on the
-    same square (place), and the sign of the same role; of several, the one of the same rank. A
-    token without a counterpart keeps its own value.
+    The last two take the value at the corresponding token: the digit of the same role on the same
+    square (place), or the sign of the same role; of several, the one of the same rank. A token
+    without a counterpart keeps its value.
 
-    `where` selects along the axes of the site, by an index or several: `problem`, `position`,
-    `head`, `neuron`, `feature`, `token`, and `query`, `key` of attention weights; by names, `role`
-    and `key_role` select tokens, `neighbour` what a window sees, such as `a place+1`, or `itself`.
-    A value is changed if all of them select it; without any, every one is.
+    `where` selects along the axes of the site, by one index or several: `problem`, `position`,
+    `head`, `neuron`, `feature`, `token`, and `query`, `key` of attention weights; by name, `role`
+    and `key_role` select tokens, and `neighbour` a square of the window, such as `a place+1` or
+    `itself`. A value changes if all of them select it; without any, every value changes.
 
-    Raises UserError for a `how` that there is not, and for a source without `patch` or the reverse.
+    Raises UserError for an unknown `how`, and for a source without `patch` or the reverse.
     """
 
     site: str
@@ -63,16 +63,16 @@ class Intervention:
             )
 
     def __str__(self) -> str:
-        """`patch layer.0.after:position=5 from 12+35`, as tables show it."""
+        """Return `patch layer.0.after:position=5 from 12+35`, as tables show it."""
         source = "" if self.source is None else f" from {self.source}"
         selected = ",".join(
-            f"{axis}={one}" for axis, value in self.where.items() for one in as_list(value)
+            f"{axis}={item}" for axis, value in self.where.items() for item in as_list(value)
         )
         return f"{self.how} {self.site}{':' + selected if selected else ''}{source}"
 
 
 def parsed(text: str, how: str, source: str | None = None, seed: int = 0) -> Intervention:
-    """Return an intervention from its site as the command line has it.
+    """Return an intervention from the text of its site on the command line.
 
     >>> parsed("layer.0.attention.heads:head=1,head=2,role=sum", "zero").where
     {'head': [1, 2], 'role': ['sum']}
@@ -92,19 +92,19 @@ def parsed(text: str, how: str, source: str | None = None, seed: int = 0) -> Int
 
 
 def as_list(value: Selection) -> list[int | str]:
-    """Return one or several as a list; NumPy's whole numbers become Python's.
+    """Return one or several as a list; NumPy's integers become Python's.
 
     >>> as_list(2), as_list(["a", "b"])
     ([2], ['a', 'b'])
     """
     each = [value] if isinstance(value, str) or not isinstance(value, Collection) else [*value]
-    return [one if isinstance(one, str) else operator.index(one) for one in each]
+    return [item if isinstance(item, str) else operator.index(item) for item in each]
 
 
-def matching(patterns: str | Sequence[str], names: Sequence[str]) -> list[str]:
-    """Return the sites that patterns name, in order; UserError for a pattern that names none.
+def matching(patterns: str | Sequence[str], names: Collection[str]) -> list[str]:
+    """Return the sites that patterns name, in order; UserError for a pattern without a site.
 
-    A name stands for all below it, and without `recurrence.R.` for those of every recurrence:
+    A name stands for all sites below it; without `recurrence.R.`, for those of every recurrence:
 
     >>> names = ["embedding", "layer.0.before", "layer.0.mlp.inner", "layer.10.after"]
     >>> matching(["layer.0", "embedding"], names), matching("*.after", names)
@@ -113,14 +113,14 @@ def matching(patterns: str | Sequence[str], names: Sequence[str]) -> list[str]:
     short = {name: re.sub(r"^recurrence\.\d+\.", "", name) for name in names}
     chosen = set[str]()
     for pattern in [patterns] if isinstance(patterns, str) else patterns:
-        mine = {
+        matches = {
             name
             for name in names
             for form in (name, short[name])
             if fnmatchcase(form, pattern) or form.startswith(f"{pattern}.")
         }
-        if not mine:
-            known = names if pattern.startswith("recurrence") else dict.fromkeys(short.values())
-            raise unknown("site", pattern, list(known), LISTER)
-        chosen |= mine
+        if not matches:
+            sites = names if pattern.startswith("recurrence") else dict.fromkeys(short.values())
+            raise unknown("site", pattern, list(sites), LISTER)
+        chosen |= matches
     return [name for name in names if name in chosen]

@@ -1,4 +1,4 @@
-"""Which values of a site an intervention selects, and what stands in their place."""
+"""Which values of a site an intervention selects, and what replaces them."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -20,8 +20,8 @@ Mask = Bool[np.ndarray, "..."]
 class Scene(NamedTuple):
     """Texts to select from, and which cell of each query's window each key fills.
 
-    Cell 0 is the query itself, the others are its role's neighbours in their order; a number that
-    is no cell stands for what the query does not see.
+    Cell 0 is the query itself, the others are its role's neighbours in order; a number that is no
+    cell stands for what the query does not see.
     """
 
     layout: Layout
@@ -41,10 +41,10 @@ class Donors(NamedTuple):
 
 
 def selected(scene: Scene, intervention: Intervention, shape: Sequence[int]) -> Mask:
-    """Return a mask that broadcasts to (problems, *shape), `shape` that of the site in one text.
+    """Return a mask that broadcasts to (problems, *shape), with the site's `shape` in one text.
 
-    Raises UserError for an axis or a name that the site does not have, and for an index beyond
-    its axis; a mask may be empty.
+    Raises UserError for an axis or a name that the site does not have, and for an index beyond its
+    axis; a mask may be empty.
     """
     site, texts, layout = intervention.site, scene.texts, scene.layout
     axes = AXES[kind(site)]
@@ -57,21 +57,21 @@ def selected(scene: Scene, intervention: Intervention, shape: Sequence[int]) -> 
 
     def of_roles(chosen: Selection) -> Bool[np.ndarray, "problems positions"]:
         names = [role.name for role in layout.roles]
-        for one in as_list(chosen):
-            if one not in names:
-                raise unknown("role", one, names)
-        return np.isin(texts.roles, [names.index(str(one)) for one in as_list(chosen)])
+        for item in as_list(chosen):
+            if item not in names:
+                raise unknown("role", item, names)
+        return np.isin(texts.roles, [names.index(str(item)) for item in as_list(chosen)])
 
     def of_neighbours(chosen: Selection) -> Bool[np.ndarray, "problems queries keys"]:
-        known = neighbours(layout)
-        for one in as_list(chosen):
-            if one not in known:
-                raise unknown("neighbour", one, known)
-        return np.logical_or.reduce([sees(scene, str(one)) for one in as_list(chosen)])
+        names_of_neighbours = neighbours(layout)
+        for item in as_list(chosen):
+            if item not in names_of_neighbours:
+                raise unknown("neighbour", item, names_of_neighbours)
+        return np.logical_or.reduce([sees(scene, str(item)) for item in as_list(chosen)])
 
-    named = ["role"] if places in axes else []
-    named += ["key_role"] if places == "query" else []
-    named += ["neighbour"] if places == "query" and scene.cells is not None else []
+    selectors = ["role"] if places in axes else []
+    selectors += ["key_role"] if places == "query" else []
+    selectors += ["neighbour"] if places == "query" and scene.cells is not None else []
     mask = along(texts.present, "problem", places)
     for name, chosen in intervention.where.items():
         if name in axes:
@@ -79,8 +79,8 @@ def selected(scene: Scene, intervention: Intervention, shape: Sequence[int]) -> 
                 if not isinstance(index, int) or not 0 <= index < sizes[name]:
                     raise UserError(f"{site} has {name} 0 to {sizes[name] - 1}, not {index}")
             mask = mask & along(np.isin(np.arange(sizes[name]), as_list(chosen)), name)
-        elif name not in named:
-            raise unknown(f"selection of {site}", name, [*axes, *named])
+        elif name not in selectors:
+            raise unknown(f"selection of {site}", name, [*axes, *selectors])
         elif name == "neighbour":
             mask = mask & along(of_neighbours(chosen), "problem", "query", "key")
         else:
@@ -100,7 +100,7 @@ def neighbours(layout: Layout) -> dict[str, Int[np.ndarray, " roles"]]:
 
 
 def sees(scene: Scene, name: str) -> Bool[np.ndarray, "problems queries keys"]:
-    """Return where a key is the neighbour of this name to a query."""
+    """Return where a key is the neighbour of this name for a query."""
     assert scene.cells is not None
     roles = scene.texts.roles
     cell = np.where(roles >= 0, neighbours(scene.layout)[name][roles], -1)
@@ -113,21 +113,21 @@ def changes(
     donors: Donors,
     shapes: Mapping[str, tuple[int, ...]],
 ) -> dict[str, SiteChange]:
-    """Return what changes at each site; of several interventions on a value the last counts."""
+    """Return the change at each site; of several interventions on a value, the last counts."""
     by_site = dict[str, SiteChange]()
-    for one in interventions:
-        mask = selected(scene, one, shapes[one.site])
-        if one.how == "zero":
+    for intervention in interventions:
+        mask = selected(scene, intervention, shapes[intervention.site])
+        if intervention.how == "zero":
             change = SiteChange(mask, np.zeros((1,) * (mask.ndim + 1), np.float32))
-        elif one.how == "mean":
-            change = _role_means(one.site, mask, scene.texts, donors)
+        elif intervention.how == "mean":
+            change = _role_means(intervention.site, mask, scene.texts, donors)
         else:
-            change = _transplant(one, mask, scene, donors)
-        if one.site in by_site:
-            before, here = by_site[one.site], np.asarray(change.mask)
+            change = _transplant(intervention, mask, scene, donors)
+        if intervention.site in by_site:
+            before, here = by_site[intervention.site], np.asarray(change.mask)
             values = np.where(here[None], change.values, before.values)
             change = SiteChange(np.asarray(before.mask) | here, values)
-        by_site[one.site] = change
+        by_site[intervention.site] = change
     return by_site
 
 
@@ -140,9 +140,9 @@ def _role_means(site: str, mask: Mask, texts: Texts, donors: Donors) -> SiteChan
         raise UserError(
             f"{site} has no mean: its queries see different keys; zero, resample, patch"
         )
-    own = donors.texts.rows(donors.problem_rows)
-    values = donors.values[site][:, donors.problem_rows][:, own.present]
-    roles = own.roles[own.present]
+    problem_texts = donors.texts.rows(donors.problem_rows)
+    values = donors.values[site][:, donors.problem_rows][:, problem_texts.present]
+    roles = problem_texts.roles[problem_texts.present]
     means = np.zeros((len(values), *texts.roles.shape, *values.shape[2:]), np.float32)
     has = np.isin(texts.roles, roles)
     for role in np.unique(roles):
@@ -150,19 +150,19 @@ def _role_means(site: str, mask: Mask, texts: Texts, donors: Donors) -> SiteChan
     return SiteChange(mask & has.reshape(*has.shape, *(1,) * (mask.ndim - 2)), means)
 
 
-def _transplant(one: Intervention, mask: Mask, scene: Scene, donors: Donors) -> SiteChange:
+def _transplant(edit: Intervention, mask: Mask, scene: Scene, donors: Donors) -> SiteChange:
     """Replace values by those of the corresponding tokens in the source, or in other problems."""
     count = len(donors.problem_rows)
-    if one.source is not None:
-        rows = np.full(count, donors.source_rows[one.source])
+    if edit.source is not None:
+        rows = np.full(count, donors.source_rows[edit.source])
     elif count < 2:
-        raise UserError(f"{one}: give several problems, from which others' values are drawn")
+        raise UserError(f"{edit}: give several problems, from which others' values are drawn")
     else:
-        step = np.random.default_rng(one.seed).integers(1, count, count)
+        step = np.random.default_rng(edit.seed).integers(1, count, count)
         rows = donors.problem_rows[(np.arange(count) + step) % count]
     places = aligned(scene.layout, scene.texts, donors.texts, rows)
-    values, has, index = donors.values[one.site][:, rows], places >= 0, np.maximum(places, 0)
-    if "position" in AXES[kind(one.site)]:
+    values, has, index = donors.values[edit.site][:, rows], places >= 0, np.maximum(places, 0)
+    if "position" in AXES[kind(edit.site)]:
         index = index.reshape(1, *index.shape, *(1,) * (values.ndim - 3))
         moved = np.take_along_axis(values, index, axis=2)
         return SiteChange(mask & has.reshape(*has.shape, *(1,) * (mask.ndim - 2)), moved)

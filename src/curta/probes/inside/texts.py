@@ -14,15 +14,15 @@ from curta.layouts.batches import prompt_batch
 from curta.problems.problem import Problem
 from curta.training.records import padded_texts
 
-Tokens = tuple[list[int], int]
-"""A written text, and how many of its tokens are its prompt's."""
+WrittenText = tuple[list[int], int]
+"""A written text, and the number of tokens in its prompt."""
 
 NO_GOAL = -1
 """In place of a goal, where the model predicts nothing."""
 
 
 class Texts(NamedTuple):
-    """Texts, a row each; what follows `lengths` positions is padding.
+    """Texts, a row each; positions from `lengths` on are padding.
 
     A decoder reads all tokens but the last, and predicts the next one at each of them. An encoder
     reads the prompt, and predicts the i-th token of the completion at the i-th position.
@@ -35,9 +35,9 @@ class Texts(NamedTuple):
 
     @classmethod
     def of(
-        cls, layout: Layout, config: ModelConfig, texts: Sequence[Tokens], bounds: ShapeBounds
+        cls, layout: Layout, config: ModelConfig, texts: Sequence[WrittenText], bounds: ShapeBounds
     ) -> "Texts":
-        """Lay out written texts, whole or as far as they are written."""
+        """Lay out written texts, complete or partial."""
         lengths = [len(tokens) for tokens, _ in texts]
         if not config.causal:
             lengths = [max(prompt, len(tokens) - prompt) for tokens, prompt in texts]
@@ -48,19 +48,20 @@ class Texts(NamedTuple):
 
     @property
     def present(self) -> Bool[np.ndarray, "problems positions"]:
-        """Which positions are no padding."""
+        """Which positions are not padding."""
         mask: np.ndarray = np.arange(self.roles.shape[1]) < self.lengths[:, None]
         return mask
 
     def rows(self, rows: Int[np.ndarray, " rows"]) -> "Texts":
         """Return some of the texts."""
-        return Texts(Text(*(part[rows] for part in self.text)), *(part[rows] for part in self[1:]))
+        text = Text(*(array[rows] for array in self.text))
+        return Texts(text, *(array[rows] for array in self[1:]))
 
 
 def model_input(
     layout: Layout, config: ModelConfig, text: Text, bounds: ShapeBounds
 ) -> tuple[Int[Array, "batch time"], TokenPositions]:
-    """Return the tokens that a model reads, and where they stand."""
+    """Return the tokens that a model reads, and their positions."""
     where = layout.where(text)
     if config.causal:
         return text.tokens, where
@@ -69,11 +70,11 @@ def model_input(
 
 
 def goals(
-    config: ModelConfig, texts: Sequence[Tokens], positions: int
+    config: ModelConfig, texts: Sequence[WrittenText], positions: int
 ) -> Int[np.ndarray, "problems positions"]:
-    """Return the token that is right to follow each position, where the model predicts one.
+    """Return the right token to follow each position, where the model predicts one.
 
-    Of 2+2=4$, a decoder's: nothing three times, then 4 and $; an encoder's: 4 and $ at first.
+    For 2+2=4$, a decoder has nothing three times, then 4 and $; an encoder has 4 and $ first.
     """
     table = np.full((len(texts), positions), NO_GOAL, np.int32)
     for row, (tokens, prompt) in zip(table, texts, strict=True):
@@ -83,20 +84,20 @@ def goals(
 
 
 def bounds_of(models: Models, problems: Sequence[Problem]) -> ShapeBounds:
-    """Return room for texts of all these problems, of whatever operators.
+    """Return room for texts of all these problems, of any operators.
 
-    Raises UserError for a problem that the layout cannot write, or the model has no positions for.
+    Raises UserError for a problem that the layout cannot write, or that has no positions.
     """
     by_operator: dict[str, list[Problem]] = {}
     for problem in problems:
         by_operator.setdefault(problem.operator, []).append(problem)
-    every = [
+    all_bounds = [
         room_for(models, mine) or models.layout.bounds_of(mine) for mine in by_operator.values()
     ]
-    extents = zip_longest(*(one.extents for one in every), fillvalue=(0, 0))
+    extents = zip_longest(*(bounds.extents for bounds in all_bounds), fillvalue=(0, 0))
     return ShapeBounds(
-        max(one.prompt for one in every),
-        max(one.completion for one in every),
+        max(bounds.prompt for bounds in all_bounds),
+        max(bounds.completion for bounds in all_bounds),
         tuple((min(low for low, _ in axis), max(high for _, high in axis)) for axis in extents),
     )
 
@@ -104,11 +105,11 @@ def bounds_of(models: Models, problems: Sequence[Problem]) -> ShapeBounds:
 def aligned(
     layout: Layout, texts: Texts, others: Texts, rows: Int[np.ndarray, " problems"]
 ) -> Int[np.ndarray, "problems positions"]:
-    """Return where each token's counterpart stands in another text, one of `rows`; -1 if nowhere.
+    """Return the position of each token's counterpart in another text, one of `rows`; -1 for none.
 
-    That is the digit of the same role on the same square, or the operator of the same role; of
-    several, the one of the same rank. From 21+4= the 4 and = are tokens 3 and 4, in 213+45= 4
-    and 6.
+    The counterpart is the digit of the same role on the same square, or the operator of the same
+    role; of several, the one of the same rank. In 21+4= the 4 and = are tokens 3 and 4, in 213+45=
+    tokens 4 and 6.
     """
 
     def keys(texts: Texts, row: int) -> list[tuple[int, ...]]:
@@ -124,6 +125,6 @@ def aligned(
     places = np.full(texts.roles.shape, -1)
     for row, other in enumerate(rows.tolist()):
         index = {key: place for place, key in enumerate(keys(others, other))}
-        mine = [index.get(key, -1) for key in keys(texts, row)]
-        places[row, : len(mine)] = mine
+        counterparts = [index.get(key, -1) for key in keys(texts, row)]
+        places[row, : len(counterparts)] = counterparts
     return places

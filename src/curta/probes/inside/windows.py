@@ -14,14 +14,14 @@ from curta.model.decoding import logits_of_windows
 from curta.model.transformer import Transformer
 from curta.runs.run import Run
 
-Rows = Int[np.ndarray, "windows cells"]
-Targets = Int[np.ndarray, " windows"]
+WindowRows = Int[np.ndarray, "windows cells"]
+WindowTargets = Int[np.ndarray, " windows"]
 
 
-def all_windows(run: Run) -> tuple[Rows, Targets]:
-    """Return all windows that can occur, and what is right after them.
+def all_windows(run: Run) -> tuple[WindowRows, WindowTargets]:
+    """Return all windows that can occur, and the right token after each.
 
-    They are the certificate's, or listed now. Raises UserError where neither is possible.
+    They come from the certificate, or are listed now. Raises UserError where neither is possible.
     """
     certified = results.read_windows(run.folder.path)
     if certified is not None:
@@ -34,7 +34,7 @@ def all_windows(run: Run) -> tuple[Rows, Targets]:
 
 
 def responses(
-    model: Transformer, layer: int, neuron: int, rows: Rows, targets: Targets
+    model: Transformer, layer: int, neuron: int, rows: WindowRows, targets: WindowTargets
 ) -> Float[np.ndarray, " windows"]:
     """Return a neuron's activation in each window."""
     call = partial(_responses, model, jnp.int32(neuron), layer=layer)
@@ -66,7 +66,7 @@ def losses_without(
     *,
     layer: int,
 ) -> Float[Array, " neurons"]:
-    """Return the mean loss, in nats, without each of these neurons; -1 is none."""
+    """Return the mean loss, in nats, without each of these neurons; -1 removes none."""
 
     def without(neuron: Array) -> Array:
         def tap(site: str, value: Array) -> Array:

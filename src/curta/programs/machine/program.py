@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import Any
 
 from curta.config.errors import UserError, quoted, unknown
+from curta.problems.numerals import format_number as in_base
 from curta.problems.numerals import places_of, to_digits, to_text
-from curta.problems.numerals import written as in_base
 from curta.problems.operations import OPERATIONS
 from curta.problems.operations import Answer as TrueAnswer
 from curta.programs.machine.paper import Paper, ProgramError, Vocabulary

@@ -5,13 +5,12 @@ import { Curves, figure, percent } from "./curves.js";
 import { at } from "./send.js";
 
 const EVERY = 3000;
-const places = [...document.querySelectorAll("[data-place]")].map(({ dataset }) => dataset);
 const charts = [
   ["loss", new Chart(at("charts"), "Loss", [], figure, true)],
   ["exact_match", new Chart(at("charts"), "Exact match on training problems", [], percent, false)],
   ["validation_exact_match", new Chart(at("charts"), "Exact match in validations", [], percent, false)],
 ];
-const runs = places.map(({ place, name }) => ({ place, name, curves: new Curves(), cursor: "" }));
+const runs = [...document.querySelectorAll("[data-place]")].map(({ dataset: { place, name } }) => ({ place, name, curves: new Curves(), cursor: "" }));
 
 async function renew(run) {
   const { records, columns, cursor, more, anew } = await (await fetch(`${run.place}metrics.json?after=${run.cursor}`)).json();

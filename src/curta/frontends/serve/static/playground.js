@@ -57,5 +57,4 @@ order.addEventListener("submit", async (event) => {
     failed(error);
   }
 });
-at("reset").addEventListener("click", () => (location.search = new URLSearchParams({ recipe })));
 check().catch(failed);

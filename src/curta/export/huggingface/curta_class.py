@@ -1,7 +1,7 @@
-"""Every other decoder as a class of its own, `modeling_curta.py`, which travels with the model.
+"""Every other decoder as Curta's own class, `modeling_curta.py`, which travels with the model.
 
-Weights are written as they are. Roles and coordinates are found from the tokens by the layout's
-tables; a program's machine is kept too, by which problems are put and answers read.
+Weights are written unchanged. Roles and coordinates follow from the tokens by the layout's tables;
+a program's machine is included to write prompts and read answers.
 """
 
 import dataclasses
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from curta.config.recipe import Recipe
-from curta.export.base import layout_table, parts_of, weights_of
+from curta.export.base import layout_table, part_indices, weights_of
 from curta.export.huggingface.model_class import (
     FileTensors,
     ModelClass,
@@ -45,10 +45,10 @@ POSITIONS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "position-coupling": lambda encoding: {"kind": "coupled"},
     "window": lambda encoding: {"near": _near(encoding.layout)},
 }
-"""The encodings that the class has, and what it must be told of them besides their settings."""
+"""The supported encodings, and what the class needs of them besides their settings."""
 
 
-class Own(ModelClass):
+class CurtaClass(ModelClass):
     kind = "curta"
     architecture = "CurtaForCausalLM"
 
@@ -77,13 +77,13 @@ class Own(ModelClass):
             "positions": _positions(recipe, model),
             "layout": layout_table(model.layout),
             "vectors": len(np.asarray(model.tokens)),
-            "parts": parts_of(model.layout) if config.compositional_embeddings else None,
+            "parts": part_indices(model.layout) if config.compositional_embeddings else None,
         }
 
     def tensors(self, model: Transformer) -> FileTensors:
-        """Weights as they are; torch has matrices the other way round.
+        """Return weights unchanged, except that torch transposes matrices.
 
-        A bias is named after what it follows: `gain_bias` is the norm's.
+        A bias is named after its weight: `gain_bias` is the norm's bias.
         """
         config, names = model.config, {"gain": "norm", "after": "after"}
         tensors = [WeightTensor("model.tokens.weight", ("tokens",))]
@@ -116,7 +116,7 @@ class Own(ModelClass):
 
 
 def _positions(recipe: Recipe, model: Transformer) -> dict[str, Any]:
-    """Settings of the encoding, the shapes of its weights, and what else it is made of."""
+    """Return the encoding's settings, the shapes of its weights, and its constants."""
     settings = dataclasses.asdict(recipe.positions)
     shapes = {
         name.rpartition(".")[2]: list(weight.shape)
@@ -127,14 +127,14 @@ def _positions(recipe: Recipe, model: Transformer) -> dict[str, Any]:
 
 
 def _randomised(encoding: Any) -> dict[str, Any]:
-    """Outside of training the indices are the text's own."""
+    """Return the settings outside of training, where indices are those of the text."""
     if weights_of(encoding):
         return {"kind": "learned"}
     return {"kind": "sinusoidal", "base": encoding.vectors.base, "width": encoding.vectors.width}
 
 
 def _near(layout: ProgramLayout) -> list[list[tuple[int, list[int]]]]:
-    """What each role sees besides itself: roles by number, and how far they are."""
+    """Return the neighbours of each role: roles by number, and their displacements."""
     numbers = {role.name: number for number, role in enumerate(layout.roles)}
     return [
         [(numbers[other], list(moved)) for other, moved in layout.windows.get(role.name, ())]

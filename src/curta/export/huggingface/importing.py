@@ -1,4 +1,4 @@
-"""A folder that was exported, and perhaps fine-tuned and saved again, as a member of a run."""
+"""Import an exported folder, possibly fine-tuned and saved again, as a member of a run."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,32 +22,32 @@ from curta.programs.user.run_snapshot import formats_known
 from curta.training import trainer
 
 FORMAT = 1
-"""Version of what config.json says of the run; a newer one is refused."""
+"""Version of Curta's entry in config.json; newer versions are refused."""
 
 TIED = ("lm_head.weight", "head.weight")
-"""What may be written a second time where the head is tied."""
+"""Names of a second copy of the embedding where the head is tied."""
 
 
-def read(folder: Path, classes: Mapping[str, ModelClass]) -> Exported:
-    """The member that lies in a folder; UserError if none does, or it can be none any more."""
+def read_folder(folder: Path, classes: Mapping[str, ModelClass]) -> Exported:
+    """Return the member in a folder; UserError if there is none that fits its recipe."""
     place = repr(str(folder))
     # the cache of the Hugging Face Hub has links to its files
     config = files.read_json((folder / "config.json").resolve(), f"folder {place}")
-    about = config.get("curta")
-    if not isinstance(about, dict):
+    origin = config.get("curta")
+    if not isinstance(origin, dict):
         raise UserError(f"{place} was not exported by Curta: config.json says no recipe")
     kind = str(config.get("model_type"))
     if kind not in classes:
         raise UserError(f"model_type {kind!r} is none that Curta writes: {', '.join(classes)}")
     fields = {"format": int, "run": str, "seed": int, "recipe": dict, "former": dict}
     for name, expected in fields.items():
-        if not isinstance(about.get(name), expected):
+        if not isinstance(origin.get(name), expected):
             raise UserError(f"config.json in {place} is damaged: curta.{name} is missing")
-    if about["format"] > FORMAT:
+    if origin["format"] > FORMAT:
         raise UserError(
-            f"{place} was made by a newer version (format {about['format']}): update curta"
+            f"{place} was made by a newer version (format {origin['format']}): update curta"
         )
-    layout, recipe = _layout_and_recipe(about, place)
+    layout, recipe = _layout_and_recipe(origin, place)
     state = jax.eval_shape(lambda: trainer.init(recipe, layout, jnp.zeros(1, jnp.int32)))
     blank = jax.tree.map(lambda leaf: np.zeros(leaf.shape[1:], np.float32), state.model)
     path = folder / "model.safetensors"
@@ -64,14 +64,14 @@ def read(folder: Path, classes: Mapping[str, ModelClass]) -> Exported:
     try:
         if further := sorted(set(values) - {tensor.name for tensor in tensors}):
             raise UserError(f"it has {further[0]} besides")
-        model = read_tensors(tensors, values, blank, about["former"])
+        model = read_tensors(tensors, values, blank, origin["former"])
     except UserError as error:
         raise UserError(f"{place} is no model of its recipe: {error}") from None
-    return Exported(about["run"], about["seed"], recipe, model)
+    return Exported(origin["run"], origin["seed"], recipe, model)
 
 
 def _layout_and_recipe(about: Mapping[str, Any], place: str) -> tuple[Layout, Recipe]:
-    """The recipe, and how its problems are written: of programs by the machine that came along."""
+    """Return the recipe and its layout; a program's layout comes from the exported machine."""
     where, machine = f"config.json in {place}", about.get("machine")
     if isinstance(machine, dict):
         formats_known(store.load(machine, where)[0])

@@ -1,6 +1,6 @@
-"""What the fields of a recipe are: the text that stands below each in its source.
+"""Descriptions of a recipe's fields: the string below each field in the source.
 
-The source is read when a help or a page asks for it, never as a command begins.
+The source is parsed only when a help or a page needs it.
 """
 
 import ast
@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 from curta.config.recipe import Recipe, sections
 
 
-class Described(NamedTuple):
-    """A field of a recipe by its path, such as `model.width`, with its text and its default.
+class FieldDescription(NamedTuple):
+    """A field of a recipe: its path, such as `model.width`, its description and its default.
 
-    `names` are the encodings, or optimisers, that have it; empty where all have.
+    `names` are the encodings or optimisers that have it; empty if all have it.
     """
 
     path: str
@@ -30,20 +30,20 @@ class Described(NamedTuple):
 
 
 @cache
-def lines(encodings: tuple[type[Any], ...] = ()) -> dict[str, str]:
-    """A line for each field of a recipe by its path: the first sentences of its texts, and whose.
+def help_lines(encodings: tuple[type[Any], ...] = ()) -> dict[str, str]:
+    """Return by path one line on each field of a recipe: first sentences, and who has it.
 
-    `encodings` are settings of users' encodings, besides those of Curta's own.
+    `encodings` are the settings of users' encodings, in addition to Curta's.
     """
     by_path: dict[str, list[str]] = {}
-    for path, text, _, names in described(encodings):
-        whose = f"({', '.join(names)})" if names else ""
-        by_path.setdefault(path, []).append(f"{first_sentence(text)} {whose}".strip())
+    for path, text, _, names in field_descriptions(encodings):
+        owners = f"({', '.join(names)})" if names else ""
+        by_path.setdefault(path, []).append(f"{first_sentence(text)} {owners}".strip())
     return {path: " ".join(texts) for path, texts in by_path.items()}
 
 
-def described(encodings: Sequence[type[Any]] = ()) -> list[Described]:
-    """Return all fields of a recipe in order; those with the same path and text are one."""
+def field_descriptions(encodings: Sequence[type[Any]] = ()) -> list[FieldDescription]:
+    """Return all fields of a recipe in order; those with the same path and text are merged."""
     by_section = sections(encodings)
     holders: dict[tuple[str, str], list[type[Any]]] = {}
     for section, kinds in by_section.items():
@@ -57,18 +57,18 @@ def described(encodings: Sequence[type[Any]] = ()) -> list[Described]:
     for (path, text), kinds in holders.items():
         section, _, name = path.partition(".")
         default = Recipe.__dataclass_fields__[section].default
-        if name:  # that of the default recipe, or else of the settings that have it
+        if name:  # of the default recipe, or else of the settings that have it
             default = getattr(default, name, kinds[0].__dataclass_fields__[name].default)
         in_all = name != "name" and len(kinds) == max(1, len(by_section[section]))
         names = () if in_all else tuple(getattr(kind, "name", kind.__name__) for kind in kinds)
-        fields.append(Described(path, text, default, names))
+        fields.append(FieldDescription(path, text, default, names))
     return fields
 
 
-def stated(value: object) -> str:
-    """A value as a help or a page states it: texts as they are, all else as in TOML.
+def format_value(value: object) -> str:
+    """Format a value for a help or a page: texts unquoted, all else as in TOML.
 
-    >>> stated(None), stated("rope"), stated(False), stated((1, 10))
+    >>> format_value(None), format_value("rope"), format_value(False), format_value((1, 10))
     ('not set', 'rope', 'false', '[1, 10]')
     """
     if value is None:
@@ -77,7 +77,7 @@ def stated(value: object) -> str:
 
 
 def first_sentence(text: str) -> str:
-    """What stands before the first full stop that ends a sentence, with it.
+    """Return the first sentence of a text.
 
     >>> first_sentence("Kingma and Ba, arXiv 1412.6980. More of it.")
     'Kingma and Ba, arXiv 1412.6980.'
@@ -86,9 +86,9 @@ def first_sentence(text: str) -> str:
 
 
 def texts(kind: type[Any]) -> dict[str, str]:
-    """The text below each field of a dataclass that has one, inherited fields included.
+    """Return the description of each field of a dataclass, including inherited fields.
 
-    A field that is stated anew without a text keeps its former one.
+    A field that is redefined without a description keeps the inherited one.
     """
     by_field: dict[str, str] = {}
     for base in kind.__mro__[-2::-1]:
@@ -99,21 +99,19 @@ def texts(kind: type[Any]) -> dict[str, str]:
 
 @cache
 def _in_file(file: str) -> dict[str, dict[str, str]]:
-    """The texts of all classes in a file by their fields; none where it cannot be read."""
+    """Return the descriptions in a file by class and field; none if it cannot be read."""
     try:
         tree = ast.parse(Path(file).read_bytes())
     except (OSError, SyntaxError, ValueError):
         return {}
-    return {node.name: _below(node) for node in tree.body if isinstance(node, ast.ClassDef)}
-
-
-def _below(node: ast.ClassDef) -> dict[str, str]:
-    by_field = {}
-    for pair in pairwise(node.body):
-        match pair:
-            case (
-                ast.AnnAssign(target=ast.Name(id=field)),
-                ast.Expr(value=ast.Constant(value=str(text))),
-            ):
-                by_field[field] = " ".join(text.split())
-    return by_field
+    by_class: dict[str, dict[str, str]] = {}
+    for node in (node for node in tree.body if isinstance(node, ast.ClassDef)):
+        by_field = by_class.setdefault(node.name, {})
+        for pair in pairwise(node.body):
+            match pair:
+                case (
+                    ast.AnnAssign(target=ast.Name(id=field)),
+                    ast.Expr(value=ast.Constant(value=str(text))),
+                ):
+                    by_field[field] = " ".join(text.split())
+    return by_class

@@ -1,0 +1,564 @@
+"""The tables of runs and comparisons, as data: for a screen, as CSV, as LaTeX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from curta.config.errors import printable
+from curta.config.table import MISSING, Cells, Column, Table, cell, decimal
+from curta.evaluation.results import (
+    Certificate,
+    Evaluation,
+    Gap,
+    Grid,
+    NamedProblem,
+    SliceResult,
+    WholeTable,
+    Written,
+)
+from curta.evaluation.statistics import (
+    DRAWS,
+    TO_DRAW,
+    Interval,
+    MemberStatistics,
+    SliceStatistics,
+    of_slice,
+)
+from curta.probes import results as probes
+from curta.probes.results import ProbeTable
+from curta.report.compared import evaluated_sizes, hardest, slices_of, why_missing
+from curta.report.summary import Range, counted, listed, perplexity, range_of
+from curta.runs.folders import Folder, read_comparison
+from curta.runs.info import ComparisonResults, ComparisonRow
+
+if TYPE_CHECKING:
+    from curta.evaluation.paired import Paired, PairedSlice
+
+RED = "bold red"
+
+NOT_EVALUATED = "not evaluated"
+"""Stands for the slices of a size that was left out."""
+
+INVALID = "invalid: "
+
+WILSON = "Single seed: 95 % Wilson interval of its share."
+BOOTSTRAP = (
+    f"Mean: 95 % bootstrap interval over seeds, {DRAWS:,} resamples; none below {TO_DRAW} seeds,"
+    " or if all agree."
+)
+
+Statistics = Mapping[str, Sequence[SliceStatistics]]
+"""The statistics of each slice, by the name of the entry; a single run has the empty name."""
+
+
+def of_run(folder: Folder, name: str = "") -> dict[str, Table]:
+    """Return all tables of a run for which there is data, by name.
+
+    They show the recipe's evaluation, or the further evaluation of the given name.
+    """
+    results, seeds, tables = folder.read_evaluation(name), folder.read_info().seeds, {}
+    if results is not None:
+        tables["exact-match"] = exact_match_table(results, seeds)
+        notes = left_out(results)
+        for key, table in statistics_tables({"": statistics_of(folder, name)}).items():
+            tables[key] = replace(table, notes=[*table.notes, *notes])
+        if results.gaps:
+            tables["trained-and-held-out"] = gap_table(results.gaps, seeds)
+        for number, grid in enumerate(results.grids, 1):
+            tables["grid" if number == 1 else f"grid-{number}"] = grid_table(grid, seeds)
+        if results.tables:
+            tables["counted"] = whole_table(results.tables, seeds)
+        if results.named:
+            tables["named"] = named_table(results.named, seeds)
+    if name:
+        return tables
+    certificate = folder.read_certificate()
+    if certificate is not None:
+        tables["certificate"] = members_table(certificate)
+    return tables | {
+        f"probes/{probe}": probe_table(table) for probe, table in probes.read(folder).items()
+    }
+
+
+def of_comparison(path: Path, name: str = "") -> dict[str, Table]:
+    """Return all tables of a comparison, by name; `name` is an evaluation, as in `of_run`."""
+    results = read_comparison(path)
+    runs = {row.name: path / row.run for row in results.rows}
+    begun = {entry: Folder(run) for entry, run in runs.items() if (run / "run.json").exists()}
+    by_entry = {entry: statistics_of(folder, name) for entry, folder in begun.items()}
+    tables = {} if name else {"comparison": comparison_table(results)}
+    return tables | statistics_tables(by_entry)
+
+
+def statistics_of(folder: Folder, name: str = "") -> list[SliceStatistics]:
+    """Return the statistics of a run's seeds, row by row; empty without an evaluation."""
+    results, seeds = folder.read_evaluation(name), folder.read_info().seeds
+    return [of_slice(row, seeds) for row in (results.lengths if results else ())]
+
+
+def statistics_tables(by_entry: Statistics) -> dict[str, Table]:
+    """Return the tables over seeds and of every seed; none without rows."""
+    if not any(by_entry.values()):
+        return {}
+    return {"statistics": seeds_table(by_entry), "seeds": every_seed_table(by_entry)}
+
+
+# Exact match of an evaluation.
+
+
+def size(text: str) -> str:
+    """`1,000` for 1000; `50/25` and `20x5` stay."""
+    return f"{int(text):,}" if text.isdecimal() else text
+
+
+def slice_columns() -> list[Column]:
+    """Return the columns that name a slice: operator, size, slice and number of problems."""
+    return [
+        Column("op", "operator", printable, words=True, once=True),
+        Column("digits", "size", size, once=True),
+        Column("slice", text=printable, words=True, fold=True),
+        Column("count"),
+    ]
+
+
+def slice_cells(row: SliceResult | SliceStatistics | PairedSlice) -> Cells:
+    """Return a slice's values for `slice_columns`."""
+    return [row.operator, row.size, row.slice_name, row.count]
+
+
+def exact_match_table(results: Evaluation, seeds: Sequence[int], collapsed: bool = False) -> Table:
+    """Exact match for each operator, size and slice: median, range, and every seed.
+
+    With `collapsed`, the slices of a size share a row if all of them are right.
+
+    It fits 80 columns unless seeds differ. Where anything is wrong, token accuracy and the
+    perplexity of the right answer (medians) replace the speed. `written` appears only where
+    generation disagrees with scoring. A size that was left out has a row without figures.
+    """
+    rows = results.lengths
+    wrong, agree = any(min(r.exact_match) < 1 for r in rows), all(r.generated.agrees for r in rows)
+
+    def all_seeds(shares: Sequence[float] | None) -> str:
+        same = shares is not None and len(set(shares)) == 1
+        return f"all {cell(shares[0])}" if same and shares else cell(shares)
+
+    columns = [
+        *slice_columns(),
+        *(Column(name) for name in Range._fields),
+        Column("token acc", "token_accuracy", on_screen=wrong),
+        Column("perplexity", text=lambda value: cell(None) if value is None else perplexity(value),
+               on_screen=wrong),
+        Column("tokens/s", "tokens_per_second", on_screen=not wrong),
+        Column("seeds", text=all_seeds, words=True, fold=True, on_screen=len(seeds) > 1,
+               in_csv=False),
+        Column("written", "generated_agrees", lambda same: "DIFFERS" if same is False else "",
+               words=True, on_screen=not agree,
+               style=lambda same, row: RED if same is False else ""),
+        *(Column(f"seed {seed}", on_screen=False) for seed in seeds),
+    ]  # fmt: skip
+    table_rows = list[SliceResult]()
+    for _, group in groupby(rows, key=lambda row: (row.operator, row.size)):
+        slices = list(group)
+        right = all(min(row.exact_match) == 1 and row.generated.agrees for row in slices)
+        if collapsed and right and len(slices) > 1:
+            pace = round(median(row.generated.tokens_per_second for row in slices))
+            generated = replace(slices[0].generated, tokens_per_second=pace)
+            count, name = sum(row.count for row in slices), f"all {len(slices)}"
+            slices = [replace(slices[0], slice_name=name, count=count, generated=generated)]
+        table_rows += slices
+    cells = [
+        [*slice_cells(row), *range_of(row.exact_match), median(row.token_accuracy),
+         median(row.perplexity), row.generated.tokens_per_second, row.exact_match,
+         row.generated.agrees, *row.exact_match]
+        for row in table_rows
+    ]  # fmt: skip
+    empty = [None] * (len(columns) - 3)
+    cells += [[m.operator, m.size, NOT_EVALUATED, *empty] for m in results.unevaluated]
+    order = {task: number for number, task in enumerate(dict.fromkeys(row[0] for row in cells))}
+    cells.sort(key=lambda row: order[row[0]])
+    title = f"exact match, {counted(len(seeds), 'seed')}"
+    return Table(title, columns, cells, notes=left_out(results))
+
+
+def left_out(results: Evaluation) -> list[str]:
+    """Return a sentence per operator and reason: which sizes were not evaluated, and why."""
+    reasons = dict[tuple[str, str], list[str]]()
+    for missing in results.unevaluated:
+        reasons.setdefault((missing.operator, missing.reason), []).append(size(missing.size))
+    return [
+        f"Not evaluated: {printable(operator)} at {'; '.join(sizes)} digits, since {reason}."
+        " Set all_sizes=true (evaluation.all_sizes) to evaluate them too."
+        for (operator, reason), sizes in reasons.items()
+    ]
+
+
+def grid_table(grid: Grid, seeds: Sequence[int]) -> Table:
+    """Exact match of every seed by digits of the first and of the second operand."""
+    columns = [
+        Column("seed", text=str, once=True),
+        Column("first", once=True),
+        *(Column(f"{digits}") for digits in grid.digits),
+    ]
+    title = f"exact match of {grid.operator} by digits of both operands, {grid.count} problems"
+    rows = [
+        [seed, first, *cells]
+        for seed, member in zip(seeds, grid.exact_match, strict=True)
+        for first, cells in zip(grid.digits, member, strict=True)
+    ]
+    return Table(title, columns, rows)
+
+
+def whole_table(tables: Sequence[WholeTable], seeds: Sequence[int]) -> Table:
+    """For each seed, how many problems it has right of all with two operands up to a limit."""
+    columns = [
+        Column("op", "operator", printable, words=True),
+        *(Column(name) for name in ("limit", "count")),
+        *(Column(f"seed {seed}") for seed in seeds),
+    ]
+    rows = [[table.operator, table.limit, table.count, *table.correct] for table in tables]
+    return Table("correct answers to all problems", columns, rows)
+
+
+def named_table(problems: Sequence[NamedProblem], seeds: Sequence[int]) -> Table:
+    """The named problems: what the first seed wrote, and how many seeds are right."""
+    several = len(seeds) > 1
+
+    def answer(written: Written) -> str:
+        """The answer; where there is none, all that was written."""
+        return INVALID + written.text if written.answer is None else written.answer
+
+    def shortened(answer: str) -> str:
+        if not answer.startswith(INVALID):
+            return short(answer)
+        return answer if len(answer) <= len(INVALID) + 40 else f"{answer[: len(INVALID) + 39]}…"
+
+    def verdict(right: int) -> str:
+        return f"{right} of {len(seeds)}" if several else "right" if right else "WRONG"
+
+    columns = [
+        *(Column(name, text=short, words=True, fold=True) for name in ("problem", "truth")),
+        *(Column(name, text=shortened, words=True, fold=True,
+                 style=lambda text, row: "red" if text.startswith(INVALID) else "")
+          for name in ("before", "after")),
+        Column("right of all" if several else "", "right", verdict, words=True,
+               style=lambda right, row: "green" if right == len(seeds) else RED),
+    ]  # fmt: skip
+    rows = [
+        [named.problem, named.truth, answer(named.before[0]), answer(named.after[0]),
+         sum(written.answer == named.truth for written in named.after)]
+        for named in problems
+    ]  # fmt: skip
+    return Table("named problems" + f", answers of seed {seeds[0]}" * several, columns, rows)
+
+
+def short(digits: str) -> str:
+    """Return the first and the last digits of a long number."""
+    if len(digits) <= 40:
+        return digits
+    return f"{digits[:12]}...{digits[-12:]} ({len(digits):,} digits)"
+
+
+class GapRow(NamedTuple):
+    """A kind of problems, their number, and each member's exact match; for the gap, differences."""
+
+    name: str
+    problems: int | None
+    values: list[float]
+
+
+def gap_rows(gap: Gap) -> list[GapRow]:
+    """Return trained, held out, the gap, and held-out problems whose mirrored pair was trained."""
+    shares = {"trained": gap.trained, "held out": gap.held_out}
+    rows = [GapRow(name, share.count, share.exact_match) for name, share in shares.items()]
+    rows.append(GapRow("gap", None, gap.gap))
+    if gap.twins is not None:
+        rows.append(GapRow("held out, mirrored in training", *vars(gap.twins).values()))
+    return rows
+
+
+def gap_table(gaps: Sequence[Gap], seeds: Sequence[int]) -> Table:
+    """For each operator, exact match on trained and on held-out problems, and the gap."""
+    columns = [
+        Column("op", "operator", printable, words=True, once=True),
+        Column("problems", words=True, once=True),
+        Column("slice", words=True, fold=True),
+        Column("count", text=_whole_number),
+        *(Column(name) for name in Range._fields),
+        *(Column(f"seed {seed}", on_screen=False) for seed in seeds),
+    ]
+    title = f"trained and held-out problems, exact match, {counted(len(seeds), 'seed')}"
+    rows = [
+        [gap.operator, gap.problems, row.name, row.problems, *range_of(row.values), *row.values]
+        for gap in gaps
+        for row in gap_rows(gap)
+    ]
+    return Table(title, columns, rows)
+
+
+def _whole_number(value: float | None) -> str:
+    """`1,234`; empty for None."""
+    return "" if value is None else f"{round(value):,}"
+
+
+# Intervals: of one evaluation, of several, and of two runs on the same problems.
+
+
+def seeds_table(by_entry: Statistics) -> Table:
+    """A row per slice: median, range, mean, deviation and intervals over seeds.
+
+    With several seeds, intervals are those of the mean and of the worst seed; a single seed has
+    the interval of its share.
+    """
+
+    def worst(row: SliceStatistics) -> MemberStatistics:
+        return min(row.members, key=lambda member: member.right)
+
+    several = any(len(row.members) > 1 for rows in by_entry.values() for row in rows)
+    fields: list[tuple[Column, Callable[[SliceStatistics], Any]]]
+    if several:
+        fields = [
+            (Column("median"), lambda row: row.median),
+            (Column("min"), lambda row: row.min),
+            (Column("max"), lambda row: row.max),
+            (Column("mean"), lambda row: row.mean),
+            (Column("sd", "deviation"), lambda row: row.deviation),
+            *_interval("mean, 95 %", "mean", lambda row: row.interval),
+            *_interval("worst seed, 95 %", "least", lambda row: worst(row).interval),
+        ]
+    else:
+        fields = [
+            (Column("right"), lambda row: worst(row).right),
+            (Column("exact match", "exact_match"), lambda row: worst(row).exact_match),
+            *_interval("95 %", "exact_match", lambda row: worst(row).interval),
+        ]
+    columns = [_entry_column(by_entry), *slice_columns(), *(column for column, _ in fields)]
+    rows = [
+        [name, *slice_cells(row), *(value(row) for _, value in fields)]
+        for name, rows in by_entry.items()
+        for row in rows
+    ]
+    notes = [WILSON, BOOTSTRAP] if several else [WILSON]
+    return Table("exact match over seeds" if several else "exact match", columns, rows, notes=notes)
+
+
+def every_seed_table(by_entry: Statistics) -> Table:
+    """A row per slice and seed, with the interval of its share."""
+    interval = _interval("95 %", "exact_match", lambda member: member.interval)
+    columns = [
+        _entry_column(by_entry),
+        *slice_columns(),
+        Column("seed", text=str),
+        Column("right"),
+        Column("exact match", "exact_match"),
+        *(column for column, _ in interval),
+    ]
+    rows = [
+        [name, *slice_cells(row), member.seed, member.right, member.exact_match,
+         *(end(member) for _, end in interval)]
+        for name, rows in by_entry.items()
+        for row in rows
+        for member in row.members
+    ]  # fmt: skip
+    return Table("exact match, every seed", columns, rows, notes=[WILSON])
+
+
+def _interval(
+    heading: str, key: str, interval: Callable[[Any], Interval | None]
+) -> list[tuple[Column, Callable[[Any], Any]]]:
+    """Return a column with `0.961 to 1.000` for people, and both ends as columns of CSV."""
+
+    def text(ends: Interval | None) -> str:
+        return MISSING if ends is None else f"{cell(ends.low)} to {cell(ends.high)}"
+
+    def end(place: int) -> Callable[[Any], float | None]:
+        return lambda row: None if (ends := interval(row)) is None else ends[place]
+
+    return [
+        (Column(heading, text=text, in_csv=False), interval),
+        (Column(f"{key}_low", on_screen=False), end(0)),
+        (Column(f"{key}_high", on_screen=False), end(1)),
+    ]
+
+
+def _entry_column(by_entry: Statistics) -> Column:
+    """Return the column of entries, which a single run hides."""
+    if any(by_entry):
+        return Column("entry", text=printable, words=True, fold=True, once=True)
+    return Column("entry", on_screen=False, in_csv=False, once=True)
+
+
+def paired_table(pair: Paired) -> Table:
+    """A row per slice: two members problem by problem, or else the means of both runs."""
+    first, second = printable(pair.first), printable(pair.second)
+    if pair.member_seeds is not None:
+        columns = [
+            *slice_columns(),
+            Column("both"),
+            Column(f"only {first}", "only_first"),
+            Column(f"only {second}", "only_second"),
+            Column("neither"),
+            Column("p", text=p_value),
+            Column("p, Holm", "p_holm", p_value),
+        ]
+        rows = [
+            [*slice_cells(row), *vars(row.members).values()] for row in pair.slices if row.members
+        ]
+        names = f"{first}, seed {pair.member_seeds[0]}, and {second}, seed {pair.member_seeds[1]}"
+        notes = [
+            "p: McNemar's exact test, two-sided, on the problems that only one of the two has"
+            " right.",
+            f"Holm: adjusted for all {counted(len(rows), 'row')} together.",
+        ]
+        return Table(f"right on the same problems: {names}", columns, rows, notes=notes)
+
+    interval = _interval("95 %", "difference", lambda row: row.seeds.interval)
+    columns = [
+        *slice_columns(),
+        Column(first, "first_mean"),
+        Column(second, "second_mean"),
+        Column("difference", text=lambda value: f"{value:+.3f}"),
+        *(column for column, _ in interval),
+    ]
+    rows = [
+        [*slice_cells(row), row.seeds.first, row.seeds.second, row.seeds.difference,
+         *(end(row) for _, end in interval)]
+        for row in pair.slices
+    ]  # fmt: skip
+    seeds, others = listed(pair.first_seeds), listed(pair.second_seeds)
+    notes = [
+        f"Paired by seed ({seeds})." if pair.paired else f"Not paired: seeds {seeds} and {others}.",
+        BOOTSTRAP,
+        "Intervals are not adjusted for the number of rows: about 1 in 20 misses by chance.",
+    ]
+    return Table("mean exact match on the same problems", columns, rows, notes=notes)
+
+
+def p_value(value: float) -> str:
+    """Return a p-value to two digits.
+
+    >>> p_value(0.0625), p_value(3e-22), p_value(0.0), p_value(1.0)
+    ('0.062', '3e-22', '<1e-300', '1')
+    """
+    return f"{value:.2g}" if value > 1e-300 else "<1e-300"
+
+
+# Comparisons, probes, certificates.
+
+
+def comparison_table(results: ComparisonResults) -> Table:
+    """The cost of each entry, and exact match in the hardest slice of every size."""
+    every = [size for row in results.rows for size in evaluated_sizes(row)]
+    order = sorted(every, key=lambda size: (size.operator, size.digits))
+    sizes = list(dict.fromkeys((size.operator, size.size) for size in order))
+    columns = [
+        Column("entry", text=printable, words=True, fold=True),
+        *(Column(name, text=_whole_number) for name in ("parameters", "steps", "seconds")),
+    ]
+    for operator, name in sizes:
+        columns.append(Column(f"{operator} {name}", text=_range_or_reason, in_csv=False))
+        columns += [Column(f"{operator} {name} {end}", on_screen=False) for end in Range._fields]
+    rows = [
+        [row.name, row.parameters, row.steps, row.training_seconds,
+         *(value for place in sizes for value in _range_cells(row, *place))]
+        for row in results.rows
+    ]  # fmt: skip
+    title = "exact match, hardest slice; median and range of " + counted(len(results.seeds), "seed")
+    notes = [
+        f"{printable(row.name)} was not evaluated on {printable(missing.operator)} at"
+        f" {missing.size} digits: {missing.reason}."
+        for row in results.rows
+        for missing in row.unevaluated
+    ]
+    return Table(title, columns, rows, notes=notes)
+
+
+def _range_cells(row: ComparisonRow, operator: str, size: str) -> Cells:
+    """Return the range over members, or the reason why there is none; then its three ends."""
+    slices = slices_of(row, operator, size)
+    if slices:
+        ends = hardest(slices)
+        return [ends, *ends]
+    reason = why_missing(row, operator, size) or row.status
+    return [reason.replace(" ", "\n"), None, None, None]
+
+
+def _range_or_reason(ends: Range | str) -> str:
+    """Return the median, and below it the range unless all members are equal."""
+    if isinstance(ends, str):
+        return ends
+    same = ends.min == ends.max
+    span = "" if same else f"\n{decimal(ends.min, 2)}..{decimal(ends.max, 2)}"
+    return f"{cell(ends.median)}{span}"
+
+
+def probe_table(table: ProbeTable) -> Table:
+    """The table of a probe; headings fold where their numbers are short, long texts fold."""
+    columns = list[Column]()
+    for name in table.columns:
+        values = [row[name] for row in table.rows]
+        if all(isinstance(value, int | float | None) for value in values):
+            widest = max((len(cell(value)) for value in values), default=0)
+            heading = name.replace(" ", "\n") if len(name) > widest else name
+            columns.append(Column(heading, key=name))
+        else:
+            columns.append(Column(name, words=True, fold=True))
+    rows = [[row[name] for name in table.columns] for row in table.rows]
+    return Table(f"{table.probe}: {table.summary}", columns, rows, notes=table.notes)
+
+
+def members_table(content: Certificate, whole: bool = False) -> Table:
+    """A row per member of a certificate and, for several, their median, minimum and maximum.
+
+    A member was shown windows by training and by rounds of repair; all others are held out. The
+    `whole` table has a column for the windows whose margin is below twice the bound on rounding;
+    a screen has no room for it.
+    """
+
+    def count(value: float | None) -> str:
+        """`1,234`; the median of 0 and 1 is `0.5`; a dash for None."""
+        if value is None:
+            return MISSING
+        return f"{value:,.0f}" if value % 1 == 0 else f"{value:,.1f}"
+
+    def red(value: float | None, row: Cells) -> str:
+        return RED if value else ""
+
+    columns = [
+        Column("member", text=str),
+        Column("seed", text=lambda seed: "" if seed is None else f"{seed}"),
+        *(Column(name, text=count) for name in ("shown", "repaired", "rounds")),
+        Column("held out", "held_out", count),
+        Column("of them correct", "held_out_correct", count),
+        Column("correct", text=count),
+        Column("wrong", text=count, style=red),
+        Column("margin", text=lambda margin: f"{margin:.3g}"),
+        Column("below twice the bound", "below_bound", count, on_screen=whole, style=red),
+    ]
+    rows = [
+        [m.member, m.seed, m.shown, m.repaired, len(m.rounds), m.held_out, m.held_out_correct,
+         m.correct, m.wrong, m.margin, m.below_bound]
+        for m in content.members
+    ]  # fmt: skip
+    ranges = [
+        (None,) * 3 if None in values else range_of(values)
+        for values in list(zip(*rows, strict=True))[2:]
+    ]
+    summaries: list[Cells] = [
+        [name, None, *values]
+        for name, values in zip(Range._fields, zip(*ranges, strict=True), strict=True)
+    ]
+    title = f"{content.windows:,} windows; {rounding_note(content)}"
+    return Table(title, columns, rows, summaries if len(rows) > 1 else ())
+
+
+def rounding_note(content: Certificate) -> str:
+    """Return how far rounding can move a margin."""
+    bound = content.rounding.bound
+    if bound is None:
+        return "the effect of rounding is not bounded for this design"
+    return f"rounding moves a margin by at most {bound:.1g}"
