@@ -83,7 +83,8 @@ def change_target(folder: Path) -> None:
 def drop_window(folder: Path) -> None:
     def change(arrays: dict[str, np.ndarray]) -> None:
         for name, array in arrays.items():
-            arrays[name] = np.delete(array, 7, axis=array.ndim - 1 if name != "rows" else 0)
+            if not name.startswith("closure"):
+                arrays[name] = np.delete(array, 7, axis=array.ndim - 1 if name != "rows" else 0)
 
     change_windows(folder, change)
 

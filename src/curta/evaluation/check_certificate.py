@@ -442,17 +442,26 @@ class Closure:
         """
         if by < 0:
             return self.move_pen(papers.reverse(), -by).reverse()
-        edges, tokens = [], {x[1] for x in self.letters.things} - {-1}
+        edges, lifted = [], set()
         for q, x, to in papers.edges() if by else ():
             letter = self.letters.things[x]
-            put = lambda token, x=letter: self.letters[x[0], token, *x[2:]]
             if letter[1] >= 0:
-                edges.append(((q, 0, -1), put(-1), (to, 1, letter[1])))
-                continue
-            edges += [((q, n, -1), x, (to, n, -1)) for n in (0, -1)]
-            for t in tokens:
-                edges += [((q, n, t), x, (to, n + 1, t)) for n in range(1, by)]
-                edges.append(((q, by, t), put(t), (to, -1, -1)))
+                away = self.letters[letter[0], -1, *letter[2:]]
+                edges.append(((q, 0, -1), away, (to, 1, letter[1])))
+                lifted.add((to, letter[1]))
+            else:
+                edges += [((q, n, -1), x, (to, n, -1)) for n in (0, -1)]
+        for n in range(1, by + 1):
+            further = set()
+            for q, token in lifted:
+                for x, to in papers.after.get(q, ()):
+                    letter = self.letters.things[x]
+                    put = self.letters[letter[0], token, *letter[2:]] if n == by else x
+                    edges.append(
+                        ((q, n, token), put, (to, -1, -1) if n == by else (to, n + 1, token))
+                    )
+                    further.add((to, token))
+            lifted = further
         first, last = [(q, 0, -1) for q in papers.first], [(q, -1, -1) for q in papers.last]
         return Automaton(edges, first, last) if by else papers
 
