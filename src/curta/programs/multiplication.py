@@ -30,6 +30,7 @@ def in_base(base: int) -> Program:
         ),
         answer=Answer("answer", base),
         in_base=in_base,
+        sizes=(1, 6),
     )
     def multiplication(paper: Paper, a: list[int], b: list[int]) -> None:
         """The product, by rows: each multiplies `a` by one digit and adds the row above."""
