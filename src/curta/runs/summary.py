@@ -4,15 +4,16 @@ import math
 from collections.abc import Sequence
 from operator import itemgetter
 from statistics import fmean, median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from curta.config import typed
 from curta.config.recipe import Recipe, as_table
 from curta.evaluation.results import Grid, SliceResult, SliceSummary, SummaryStatistics
 from curta.evaluation.statistics import round_share
-from curta.layouts import Layout
-from curta.model.model_cost import layers
 from curta.runs.folders import Folder
+
+if TYPE_CHECKING:
+    from curta.layouts import Layout
 
 
 def summary_statistics(values: Sequence[float | None]) -> SummaryStatistics:
@@ -38,12 +39,14 @@ def slice_summary(row: SliceResult) -> SliceSummary:
     )
 
 
-def summary(folder: Folder, recipe: Recipe, layout: Layout) -> dict[str, Any]:
+def summary(folder: Folder, recipe: Recipe, layout: "Layout") -> dict[str, Any]:
     """Return what a run is and what was found, as tables and lists of plain values.
 
     `training` has each member's last, least and greatest value of each figure, with the steps;
     `results` is None as long as the run is not evaluated.
     """
+    from curta.model.model_cost import layers
+
     info, evaluation, rows = folder.read_info(), folder.read_evaluation(), folder.read_metrics()
     by_member = [[row for row in rows if row.member == m] for m in range(len(info.seeds))]
     figures = {

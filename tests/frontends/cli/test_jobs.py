@@ -24,7 +24,7 @@ def job(runs_folder: Path) -> JobFolder:
     folder.save(Job("local", Cluster(), tasks, ("curta",), "now", socket.gethostname()))
     for _ in range(2):
         folder.fail_try("width-16", "ValueError: no \x1b[2J")
-    folder.log("width-16").write_text("step 100/200\nValueError: no \x1b[2J\n")
+    folder.of_run("width-16", "log").write_text("step 100/200\nValueError: no \x1b[2J\n")
     return folder
 
 

@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import httpx
 import pytest
 
 from curta.config.errors import UserError
@@ -29,7 +28,7 @@ def trainings() -> Iterator[Trainings]:
     APP.state.trainings = before
 
 
-def send(trainings: Trainings, action: str, content: Any, **headers: str) -> httpx.Response:
+def send(trainings: Trainings, action: str, content: Any, **headers: str) -> Any:
     """A request as a page of the server sends it, with other headers where they are given."""
     usual = {"Origin": f"http://{HERE}", "X-Curta-Token": trainings.token}
     return client.post(f"/trainings/{action}", json=content, headers=usual | headers)
