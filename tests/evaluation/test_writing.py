@@ -51,8 +51,12 @@ def test_every_member_writes_them_before_its_first_step_and_after_training(
     assert [row.problem for row in named] == list(ASKED)
     assert [row.truth for row in named] == ["46", "15", "10000", "123456789012345679"]
     after = [run.write(ASKED, member) for member in (0, 1)]
-    for when, wrote in (("before", earlier), ("after", after)):
-        assert texts(named, when) == [[run.layout.decode(line) for line in own] for own in wrote]
+    for when, by_member in (("before", earlier), ("after", after)):
+        for shown, written in zip(texts(named, when), by_member, strict=True):
+            for start, line in zip(shown, written, strict=True):
+                # a text that goes on and on is given up
+                assert start
+                assert run.layout.decode(line).startswith(start)
     assert after != earlier
 
 

@@ -467,11 +467,11 @@ def write_program(name: str) -> int:
     name = name.removesuffix(".py")
     if not re.fullmatch("[a-z]+", name) or keyword.iskeyword(name):
         raise UserError(f"--new needs a name of small letters, such as double (got {quoted(name)})")
-    if name in registry.names() or name in OPERATIONS:
-        raise UserError(f"{quoted(name)} is Curta's own: choose another name")
     path = Path(f"{name}.py")
     if path.exists():
         raise UserError(f"{quoted(str(path))} exists already: choose another name")
+    if name in registry.names() or name in OPERATIONS:
+        raise UserError(f"{quoted(name)} is Curta's own: choose another name")
     files.write(path, TEMPLATE.replace("NAME", name))
     notice(f"Wrote {path}: it doubles a number. Change its steps, and its truth, to your own.")
     next_steps((f"check {path}", "is it right, and can it be learned?"),
