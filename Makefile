@@ -69,7 +69,7 @@ tables: $(VENV)/base
 	$(BIN)/python -m docs.tables
 
 docs: $(VENV)/docs
-	$(BIN)/python -m sphinx --fail-on-warning --keep-going --fresh-env --quiet docs $(SITE)
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --fresh-env --quiet -c docs . $(SITE)
 
 dist: $(VENV)/dist
 	rm -rf $(DIST)
