@@ -53,7 +53,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Run, Run]]:
 
 @pytest.fixture
 def opened(runs: tuple[Run, Run], tab: Page) -> Page:
-    tab.goto(runs[0].report.as_uri())
+    tab.goto(runs[0].folder.report.as_uri())
     return tab
 
 
@@ -105,7 +105,7 @@ def test_where_motion_is_not_wanted_nothing_moves_by_itself(
     runs: tuple[Run, Run], tab: Page
 ) -> None:
     tab.emulate_media(reduced_motion="reduce")
-    tab.goto(runs[0].report.as_uri())
+    tab.goto(runs[0].folder.report.as_uri())
     for moment in (0, 1):
         tab.get_by_role("button", name="A tenth on").click()
         assert marks(tab) == [path[moment] for path in ways(tab)]
@@ -290,7 +290,7 @@ def test_several_runs_stand_side_by_side_in_one_page(
 def test_a_report_of_one_run_is_written_anew(runs: tuple[Run, Run], tmp_path: Path) -> None:
     path = report(str(runs[0].folder.path), tmp_path)
     assert path == tmp_path / "report.html"
-    assert path.read_bytes() == runs[0].report.read_bytes()
+    assert path.read_bytes() == runs[0].folder.report.read_bytes()
     assert (tmp_path / "trails.svg").exists()
 
 
