@@ -31,6 +31,7 @@ from curta.layouts.batches import completion_batch
 from curta.model import weights
 from curta.model.decoding import logits_of_windows
 from curta.model.inspection import record_activations
+from curta.programs.machine import survey
 from curta.programs.machine.writing import write
 from curta.reference import WindowModel
 from tests.designs import DESIGNS, Design, design
@@ -44,9 +45,10 @@ GRAPHS = """
 import sys
 from pathlib import Path
 from curta.export import EXPORTERS
-from curta.export.html.page import Carried, render_page
+from curta.programs.machine import survey
 from tests.designs import design
-for name in sys.argv[2:]:
+survey.TOKENS = int(sys.argv[2])  # what a survey finds depends on it
+for name in sys.argv[3:]:
     EXPORTERS["onnx"].write(design(name).exported, Path(sys.argv[1]) / f"{name}.onnx")
 """
 
@@ -65,7 +67,8 @@ class Tools:
         Shapes in them are symbols, which the suite's type checker does not know: a process of its
         own writes them.
         """
-        subprocess.run([sys.executable, "-c", GRAPHS, str(self.folder), *self.names], check=True)
+        words = (str(self.folder), str(survey.TOKENS), *self.names)
+        subprocess.run([sys.executable, "-c", GRAPHS, *words], check=True)
         return self.folder
 
     @cached_property

@@ -62,7 +62,7 @@ TAIL = 12
 FIRST = 60_000
 """Tokens of the list with which a proof begins."""
 
-SECONDS, ROWS = 10.0, 90.0
+SECONDS, ROWS = 30.0, 90.0
 """Of the thread, for a proof; and for one of a program that writes rows, with a long list."""
 
 CURES = {

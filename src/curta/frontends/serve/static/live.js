@@ -52,6 +52,7 @@ function offer({ job, status, evaluated, at_end: end }) {
   at("certificate").textContent = end.verdict;
   at("ended").classList.toggle("exact", Boolean(end.exact));
   at("calculate").hidden = !end.calculates;
+  if (end.calculates) at("calculate").href = "page-0.html";
 }
 
 // The moment that is looked at: the newest, unless an earlier one is chosen.
