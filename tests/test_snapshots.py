@@ -21,7 +21,10 @@ import pytest
 from curta.export.html.page import Carried, render_page
 from curta.frontends import api
 from curta.frontends.cli import main
+from curta.problems.operations import OPERATIONS
+from curta.programs import BUILT_IN
 from curta.programs.machine import check
+from curta.programs.proof import closing
 from tests.designs import design
 from tests.made_once import Shared
 
@@ -115,9 +118,13 @@ def test_transcript(
     monkeypatch.chdir(place)
     monkeypatch.setenv("CURTA_RUNS", "runs")
     monkeypatch.setattr("sys.stdin", io.StringIO("1+2\n"))
-    monkeypatch.setattr(check, "SECONDS", math.inf)  # so that its tokens end a check, not the clock
+    # tokens end a check, and a proof ends by itself: no clock
+    monkeypatch.setattr(check, "SECONDS", math.inf)
+    monkeypatch.setattr(closing, "SECONDS", math.inf)
     if name == "errors":
         nothing_is_trained(monkeypatch)
+        for symbol in {*OPERATIONS} - {*BUILT_IN}:  # what earlier tests of this process brought
+            monkeypatch.delitem(OPERATIONS, symbol)
     kept = (KEPT / f"{name}.txt").read_text("utf-8")
     commands = re.findall(r"^\$ (.*)$", kept, re.MULTILINE)
     mask = without_numbers if name == "learnt" else masked

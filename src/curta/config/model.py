@@ -88,11 +88,11 @@ class ModelConfig:
     tied_scale: bool = True
     """Whether the logits of a tied head are divided by the root of the width, as in T5."""
     weight_sharing: Annotated[tuple[Shared, ...], MaxLen(4)] = ()
-    """Weights that are shared: key-query, value-key, out-query or out-value, norms.
+    """Shared weights: key-query, value-key, out-query or out-value, norms.
 
-    key-query: the matrix of keys is that of queries, its pairs of features rotated by one learned
-    angle; value-key: that of values is that of keys; out-query: the out matrix is that of queries,
-    transposed; out-value: that of values, transposed and negated; norms: all have the same gains.
+    key-query: keys use the query matrix, each pair of features rotated by one learned angle;
+    value-key: values use the key matrix; out-query: the output matrix is the transposed query
+    matrix; out-value: the transposed and negated value matrix; norms: all norms share their gains.
     Source: AdderBoard, github.com/anadim/AdderBoard; out-value is Curta's.
     """
     role_embeddings: bool = False

@@ -171,7 +171,7 @@ class PositionCoupling(EncodingSettings):
 
 @dataclass(frozen=True)
 class Window(EncodingSettings):
-    """Attention to a few neighbours, of which the next token is a function."""
+    """Attention to the few neighbours that determine the next token."""
 
     name: Literal["window"] = "window"
     neighbours: Neighbours = field(default_factory=dict)

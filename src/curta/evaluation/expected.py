@@ -176,7 +176,7 @@ class Pace:
         return f"{place + 1} of {len(self.parts)}, about {left} left{before}"
 
     def left(self, remaining: Sequence[PartEstimate]) -> float:
-        """Estimate the seconds left for these parts, the first of which is under way."""
+        """Estimate the seconds left for these parts; the first is running."""
         begun, compiled = self.since
         pace = (begun - self.begun - compiled + TRUST) / (
             sum(part.seconds for part in self.over) + TRUST

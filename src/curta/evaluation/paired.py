@@ -72,8 +72,8 @@ class PairedSlice:
 class Paired:
     """Two runs, by distinct names, on the same problems, drawn with `seed`.
 
-    `paired` is True if both have the same seeds, and so are compared seed by seed; `member_seeds`
-    are those of the members that are compared problem by problem.
+    `paired` is True if both have the same seeds and are compared seed by seed; `member_seeds` are
+    the seeds of the two members compared problem by problem.
     """
 
     first: str

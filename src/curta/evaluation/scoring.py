@@ -72,7 +72,7 @@ class Models:
     def mesh(self, batch: int) -> Mesh:
         """Return the devices that score a batch of texts.
 
-        They are those of all processes if these share it and each has a part, else own ones.
+        These are the devices of all processes if each gets a share, else this process's own.
         """
         whole = mesh_for(self.members, batch)
         if self.shared and processes.processes_of(whole) == jax.process_count():

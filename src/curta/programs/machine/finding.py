@@ -1,4 +1,4 @@
-"""Find the smallest window of which the next token is a function.
+"""Find the smallest window that determines the next token.
 
 For each role, forward selection adds the neighbour that leaves the least uncertainty about the next
 token until none is left; backward elimination then drops the neighbours that are not needed.
