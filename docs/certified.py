@@ -74,15 +74,15 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
 
 def _row(recipe: str, one: dict[str, Any]) -> list[str]:
     members = one["members"]
-    before = [(member["rounds"] or [member["wrong"]])[0] for member in members]
+    before = [(member.get("rounds") or [member["wrong"]])[0] for member in members]
     after = [member["wrong"] for member in members]
     return [
         f"`{recipe}`",
         f"{one['windows']:,}",
         _wrong(before),
         _wrong(after),
-        f"{max(len(member['rounds']) for member in members)}",
-        f"{max(member['repaired'] for member in members):,}",
+        f"{max(len(member.get('rounds', ())) for member in members)}",
+        f"{max(member.get('repaired', 0) for member in members):,}",
         reached(one["lengths"]),
     ]
 
