@@ -135,7 +135,8 @@ def test_transcript(
 def without_numbers(text: str, folder: Path) -> str:
     """Return a text of what was learnt: as `masked`, with nothing that depends on numbers."""
     text = re.sub(r"[-+]?(#|\d)[\d,.#]*(e[-+]\d+)?", "#", masked(text, folder))
-    text = re.sub(r"(Of the # windows (listed|that can occur), ).*", r"\1...", text)  # how many members are right
+    # how many members are right
+    text = re.sub(r"(Of the # windows (listed|that can occur), ).*", r"\1...", text)
     text = re.sub(r"(?m)^\+ is (learned|memorised|not learned).*", "+ is ...", text)
     return re.sub(r" *[─━┃│╇┡┩┏┓└┘┴┬┼═]+ *|  +", " ", text)
 
