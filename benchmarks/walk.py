@@ -6,6 +6,7 @@ that the whole command entered, by folder.
 
 import inspect
 import sys
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +21,10 @@ ROOT = Path(curta.__file__).parent
 
 @contextmanager
 def walk(entered: dict[tuple[Path, str], None]) -> Iterator[None]:
-    """Note every function of the package that is entered, in order of first entry."""
+    """Note every function of the package that is entered, in order of first entry.
+
+    Threads that begin meanwhile are followed too: one lists windows while a model trains.
+    """
 
     def note(frame: FrameType, event: str, argument: Any) -> None:
         code = frame.f_code
@@ -29,12 +33,14 @@ def walk(entered: dict[tuple[Path, str], None]) -> Iterator[None]:
         if event == "call" and function and path.is_relative_to(ROOT):
             entered.setdefault((path.relative_to(ROOT), code.co_qualname))
 
-    before = sys.getprofile()
+    before, of_threads = sys.getprofile(), threading.getprofile()
     sys.setprofile(note)
+    threading.setprofile(note)
     try:
         yield
     finally:
         sys.setprofile(before)
+        threading.setprofile(of_threads)
 
 
 def main() -> int:

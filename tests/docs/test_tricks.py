@@ -22,7 +22,7 @@ def test_each_example_is_on_the_page() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "shown"), CHECKED)
 def test_check_prints_what_the_page_shows(name: str, shown: str) -> None:
-    """In a process of its own: the suite gives surveys and proofs less time."""
+    """Runs in a separate process, because the suite shortens surveys and proofs."""
     command = [sys.executable, "-m", "curta", "check", name]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.endswith(shown)
