@@ -279,7 +279,9 @@ class Closure:
         for key in keys["keys"]:
             known = tuple(sorted(((roles[r], tuple(m)), t) for (r, m), t in key["everywhere"]))
             fed = tuple(frozenset(map(tuple, states)) for states in key["feeds"])
-            self.languages[key["token"], known, fed] = languages[key["language"]]
+            fresh, *lines = key["lines"]
+            lines = (tuple(map(tuple, fresh)), *lines)
+            self.languages[key["token"], known, fed, lines] = languages[key["language"]]
         self.near = {
             role: [(self.cell(other, moved), moved[self.axis]) for other, moved in near]
             for role, near in machine["windows"].items()
@@ -319,6 +321,12 @@ class Closure:
             for part, along in self.feeds
         ]
         ahead = [self.fed(n, by) for n, by in enumerate(self.sight)] + self.standing
+        if self.many:
+            by_line = lambda role: [c[1][self.many_axis] for c in near if c[0] == role]
+            operand = max(by_line(self.many["role"]), default=0)
+            sign = max([operand, *by_line(self.many["role"] + " between")])
+            self.line_sight = operand, sign
+            ahead += [self.on_line("operand", operand), self.on_line("sign", sign)]
         highest = [max([0, *(c[1][n] for c in ahead)]) for n in self.axes]
         self.live = {role: {c for c, _ in self.near.get(role, ())} for role in reached}
         size = -1
@@ -340,8 +348,11 @@ class Closure:
             if start > sight + 1:
                 raise RefusedError("an operand that comes into sight late is not supported")
             keys = self.feed(keys, n, range(start, sight + 1))
+        keys = [(*key, lines) for key in keys for lines in self.first_lines()]
         self.admit(keys, self.pen, self.prompts())
         for key, language in self.languages.items():
+            for fresh in key[3][0]:
+                language = self.with_line(language, *fresh)
             for token, papers in self.sweep(key, language):
                 known = tuple((self.shift(c, token), t) for c, t in key[1])
                 if self.wide[self.role(token)][self.axis]:
@@ -350,6 +361,7 @@ class Closure:
                 for n, sight in enumerate(self.sight):
                     by = self.tokens[token]["offset"][self.feeds[n][1]]
                     keys = self.feed(keys, n, range(sight - by + 1, sight + 1))
+                keys = [(*k, lines) for k in keys for lines in self.next_lines(token, key[3])]
                 self.admit(keys, token, self.moved(token, papers))
         return len(self.languages)
 
@@ -399,11 +411,99 @@ class Closure:
         part, along = self.feeds[n]
         return self.cell(part["role"], [at if k == along else -self.line[k] for k in self.axes])
 
+    def on_line(self, kind: str, at: int) -> Cell:
+        """Return the cell of an operand, or the sign before it, on a line so far from the pen's."""
+        role = self.many["role"] + (" between" if kind == "sign" else "")
+        return self.cell(role, [at if k == self.many_axis else -self.line[k] for k in self.axes])
+
+    def first_lines(self) -> list[Any]:
+        """Return what may be known of operands on lines before the first sweep; see `next_lines`.
+
+        At least one operand is there.
+        """
+        if not self.many:
+            return [((), 0, True)]
+        line = self.line[self.many_axis]
+        operands, signs = (line + sight + 1 for sight in self.line_sight)
+        if operands < 1:
+            raise RefusedError("an operand that comes into sight late is not supported")
+        return [
+            (
+                (("first", -line),)
+                + tuple(("operand", at - line) for at in range(1, min(count, operands)))
+                + tuple(("sign", at - line) for at in range(1, count)),
+                max(0, count - operands),
+                count < signs,
+            )
+            for count in range(1, signs + 1)
+        ]
+
+    def next_lines(self, token: int, lines: Any) -> list[Any]:
+        """Return what may be known of operands on lines when the pen has moved with a token.
+
+        Three things: what has just come into sight, how many operands have their signs in sight and
+        not yet themselves, and whether there are no others.
+        """
+        known = [((), *lines[1:])]
+        roles = {role for role, _ in self.live[self.role(token)]}
+        if self.many and roles & {self.many["role"], self.many["role"] + " between"}:
+            for behind in reversed(range(self.tokens[token]["offset"][self.many_axis])):
+                operand, sign = (sight - behind for sight in self.line_sight)
+                known = [
+                    (
+                        fresh
+                        + (("operand", operand),) * (ahead + further > 0)
+                        + (("sign", sign),) * further,
+                        max(0, ahead + further - 1),
+                        not further,
+                    )
+                    for fresh, ahead, ended in known
+                    for further in ((False,) if ended else (False, True))
+                ]
+        return known
+
+    def with_line(self, papers: Automaton, kind: str, at: int) -> Automaton:
+        """Return papers with any operand, or the sign of one, on a line so far from the pen's."""
+        if (place := self.place.get(self.on_line(kind, at))) is None:
+            return papers
+        put = lambda x, token: self.letters[
+            tuple(token if n == place else t for n, t in enumerate(self.letters.things[x]))
+        ]
+        mark = lambda x: self.letters.things[x][0]
+        if kind == "sign":
+            square = self.marks.index(-1)
+            letters = {x: put(x, self.many_sign) if mark(x) == square else x
+                       for _, x, _ in papers.edges()}  # fmt: skip
+            return papers.rewrite(letters)
+        # beside each state how far the operand may have come: not begun, or states of `fill`
+        part = self.many if kind == "first" else self.many | {"follows": True}
+        edges, square = list[Any](), self.marks.index(0)
+        waiting: list[frozenset[Any]] = [frozenset()]
+        for states in waiting:
+            after: dict[int, set[Any]] = {}
+            for state in states or [(0, False)]:
+                for tokens, then, _ in self.fill([part], *state):
+                    after.setdefault(next(iter(tokens.values()), -1), set()).add(then)
+            ways = [(t, frozenset(then)) for t, then in after.items()]
+            waiting += [then for _, then in ways if then not in waiting]
+            for q, x, to in papers.edges():
+                if states or mark(x) == square:
+                    edges += [((q, states), put(x, t), (to, then)) for t, then in ways
+                              if states == frozenset() or mark(x) != square]  # fmt: skip
+                else:
+                    edges.append(((q, states), put(x, -1), (to, states)))
+        ended = [states for states in waiting if (-1, False) in states]
+        return Automaton(
+            edges,
+            [(q, frozenset()) for q in papers.first],
+            [(q, states) for q in papers.last for states in ended],
+        )
+
     def admit(self, keys: list[Any], token: int, papers: Automaton) -> None:
         """Raise RefusedError unless these papers are in the languages of all keys."""
         live, languages = self.live[self.role(token)], set()
         roles = {role for role, _ in live}
-        for pen, known, fed in keys:
+        for pen, known, fed, lines in keys:
             known = tuple(sorted((c, t) for c, t in known if c in live))
             if len(dict(known)) < len(known):
                 raise RefusedError("a role is written twice on one square")
@@ -411,7 +511,7 @@ class Closure:
             fed = tuple(
                 s if p["role"] in roles else frozenset() for p, s in zip(parts, fed, strict=True)
             )
-            languages.add(self.languages.get((pen, known, fed)))
+            languages.add(self.languages.get((pen, known, fed, lines)))
         for language in languages:
             if not (language or Automaton([], [], [])).contains(papers):
                 t = self.tokens[token]
@@ -575,6 +675,7 @@ class Closure:
         self.feeds: list[Any] = []
         self.everywhere: list[Any] = []
         self.before: dict[int, dict[Cell, int]] = {}
+        self.many: Any = None
         for part in parts:
             part["role"] = part["role"] or {"=": "equals"}.get(part["symbol"], "operator")
         last = parts[-1]
@@ -587,10 +688,18 @@ class Closure:
             role, wide = part["role"], self.wide[part["role"]]
             if part["kind"] == "given":
                 along = self.names.index(part["along"])
-                fine = fine and not part["many"] and part["multiple"] == 1 and not wide[along]
+                fine = fine and part["multiple"] == 1 and not wide[along]
                 fine = fine and not (part["filled"] and part["follows"])
-                if along != self.axis:
-                    simple = not (part["filled"] or part["gap"] or part["follows"])
+                simple = not (part["filled"] or part["gap"] or part["follows"])
+                if part["many"]:
+                    self.many, self.many_axis = part, self.names.index(part["many"])
+                    sign, other = role + " between", self.many_axis != self.axis == along
+                    fine = fine and simple and other and not any(self.wide[sign])
+                    fine = fine and not (wide[self.axis] or wide[self.many_axis])
+                    self.many_sign = next(
+                        n for n, t in enumerate(self.tokens) if t["role"] == sign
+                    )
+                elif along != self.axis:
                     fine = fine and simple and wide[self.axis]
                     self.feeds.append((part, along))
                 else:

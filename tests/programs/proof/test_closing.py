@@ -15,9 +15,11 @@ from curta.programs.machine.recording import RecordedWindows
 from curta.programs.multiplication import in_base as multiplication_in_base
 from curta.programs.proof.closing import prove
 from curta.programs.proof.listing import Lister, list_windows
+from curta.programs.sums import in_base as sums_in_base
 from tests.programs.machine import machines
 
 PAIR, ONE = Sizes((1, 5), (1, 5), (2, 2)), Sizes((1, 7), (1, 7), (1, 1))
+MANY = Sizes((1, 4), (1, 4), (2, 4))
 
 
 @program(
@@ -56,6 +58,9 @@ CASES = {
     "decimal": (PROGRAMS["decimal"], ONE),
     "multiplication in base 2": (multiplication_in_base(2), PAIR),
     "multiplication in base 3": (multiplication_in_base(3), PAIR),
+    "sums in base 2": (sums_in_base(2), MANY),
+    "sums in base 3": (sums_in_base(3), MANY),
+    "greatest": (machines.greatest, MANY),
 }
 Listers = dict[str, Lister]
 
@@ -80,18 +85,23 @@ def listers() -> Listers:
 def test_no_problem_has_a_window_outside_a_closed_list(listers: Listers, name: str) -> None:
     """All small problems, and some of up to 60 digits."""
     lister, (of, _) = listers[name], CASES[name]
-    bases, rng = [part.base for part in of.format.givens], Random(3)
-    most = {1: 2000, 2: 45}[len(bases)]
-    problems = list(itertools.product(range(most), repeat=len(bases)))
-    for _ in range(60):
-        problems.append(tuple(rng.randrange(base ** rng.randint(1, 60)) for base in bases))
+    rng, counts = Random(3), [2, 3, 4, 7] if of.format.most is None else [of.format.most]
+    problems = list[tuple[int, ...]]()
+    for count in counts:
+        most = {1: 2000, 2: 45, 3: 13, 4: 7, 7: 2}[count]
+        problems += itertools.product(range(most), repeat=count)
+        bases = [part.base for part in of.format.of_operands(count)]
+        for _ in range(60):
+            problems.append(tuple(rng.randrange(base ** rng.randint(1, 60)) for base in bases))
     before = len(lister.table)
     lister.add(problems)
     assert len(lister.table) == before
     assert not lister.strange
 
 
-@pytest.mark.parametrize("name", ["compare", "back", "longest", "binary", "double"])
+@pytest.mark.parametrize(
+    "name", ["compare", "back", "longest", "binary", "double", "sums in base 2", "greatest"]
+)
 def test_a_window_that_is_missing_is_found_and_its_problem_recorded(
     listers: Listers, name: str
 ) -> None:
@@ -166,7 +176,6 @@ def ahead(paper: Paper, a: list[int]) -> None:
 @pytest.mark.parametrize(
     ("of", "sizes", "reason"),
     [
-        (machines.greatest, Sizes((1, 4), (1, 4), (2, 4)), "any number of operands"),
         (ahead, ONE, "moves home to a square among the operands"),
         (up, ONE, "moves home along 'row', a second axis"),
         (PROGRAMS["gcd"], PAIR, "moves back along 'x', a second axis"),

@@ -39,7 +39,7 @@ code; then nothing is proved.
 import json
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import NamedTuple
@@ -99,6 +99,19 @@ class Key(NamedTuple):
     """Tokens that are found from every square of the axis, by cell."""
     feeds: tuple[frozenset[State], ...]
     """How far operands along other axes have come into sight, where they are still seen."""
+    lines: "LinesSeen"
+
+
+class LinesSeen(NamedTuple):
+    """What is known of operands on lines, of which there may be any number."""
+
+    fresh: tuple[tuple[str, int], ...] = ()
+    """What has come into sight before this sweep, and how many lines from the pen's: the first
+    operand, a further `operand`, the `sign` of one."""
+    ahead: int = 0
+    """How many operands have their signs in sight, but not yet themselves."""
+    ended: bool = True
+    """Whether a line without a sign is in sight, so that no others follow."""
 
 
 class Open(NamedTuple):
@@ -211,11 +224,14 @@ class Proof:
         self.states = 0
         self.widens = False
         """Whether papers have rows, so that languages are widened."""
+        self.bare: dict[Key, Words] = {}
+        """Papers without the operands on lines that come into sight before the sweep."""
         self.languages: dict[Key, Words] = {}
         self.origins: dict[Key, list[tuple[Key | None, Words]]] = defaultdict(list)
         """From which languages each came, with the papers as they were there."""
         self._joined: dict[tuple[int, int], tuple[Words | None, Words, Words]] = {}
         """By identity, what papers are with others that arrive; both must live as long."""
+        self._with_lines: dict[tuple[int, tuple[tuple[str, int], ...]], Words] = {}
 
     def run(self) -> None:
         """Follow all languages; raises UnprovableError."""
@@ -228,6 +244,7 @@ class Proof:
         marks = {int(offset[token]) for _, token in self.steps if home[token]}
         # papers are widened by what stands where: the first square must not be taken for another
         marks |= {0} if self.widens else set()
+        marks |= {-1, 0} if prompts.lines else set()
         standing = {
             cell
             for cell in set().union(*self.live.values())
@@ -236,10 +253,10 @@ class Proof:
         self.paper = Paper(machine, self.axis, sorted(standing), sorted(marks))
         sweeper = Sweeper(self.paper, self.lister.windows, self.lister.table, self.until)
 
-        words, waiting = prompts.words(self.paper), list[Key]()
-        for key in self._begin():
-            if self._arrive(None, key, words, self._widened(words)):
-                waiting.append(key)
+        waiting = list[Key]()
+        words = prompts.words(self.paper)
+        language = self._widened(words)
+        waiting += [key for key in self._begin() if self._arrive(None, key, words, language)]
         while waiting:
             key = waiting.pop(0)
             swept = self._sweep(sweeper, key)
@@ -279,10 +296,20 @@ class Proof:
             for feed in prompts.feeds
         ]  # fmt: skip
         """How far ahead an operand along another axis is seen."""
+        if lines := prompts.lines:
+            in_sight = lambda role, least: max(
+                (cell[1][lines.axis] for cells in live.values() for cell in cells
+                 if cell[0] == role), default=least,
+            )  # fmt: skip
+            operand = in_sight(lines.link.cell[0], 0)
+            self.line_sight = operand, max(operand, in_sight(lines.sign[0], operand))
         # Nothing stands ahead of the pen on another axis but signs and operands of the prompt.
         standing = [link.cell for chain in prompts.chains for link in chain]
         standing += [*prompts.everywhere, *(c for cells in prompts.before.values() for c in cells)]
         standing += [feed.cell(by) for feed, by in zip(prompts.feeds, self.sight, strict=True)]
+        if lines:
+            operand, sign = self.line_sight
+            standing += [lines.cell(operand), lines.sign_cell(sign)]
         highest = np.array([moved for _, moved in standing]).max(axis=0, initial=0)
         while True:
             size = sum(map(len, live.values()))
@@ -335,8 +362,8 @@ class Proof:
         return int(np.argmax(same))
 
     def _begin(self) -> list[Key]:
-        """Return the keys of prompts: by the digits in sight of operands along other axes."""
-        prompts, keys = self.prompts, [Key(self._alike(self.prompts.pen), (), ())]
+        """Return the keys of prompts: by what of other lines is in sight."""
+        prompts, keys = self.prompts, [Key(self._alike(self.prompts.pen), (), (), LinesSeen())]
         live = self.live[prompts.role]
         for number, (feed, sight) in enumerate(zip(prompts.feeds, self.sight, strict=True)):
             line = prompts.line[feed.axis]
@@ -345,8 +372,36 @@ class Proof:
             keys = [key._replace(feeds=(*key.feeds, frozenset([(0, False)]))) for key in keys]
             for at in range(-line, sight + 1):
                 keys = [new for key in keys for new in self._fed(key, number, at)]
-        known = tuple(prompts.everywhere.items())
-        return list(dict.fromkeys(self._seen(key, known, live) for key in keys))
+        if prompts.lines is not None:
+            line = prompts.line[prompts.lines.axis]
+            operands, signs = (line + sight + 1 for sight in self.line_sight)
+            if operands < 1:
+                raise UnprovableError("an operand on another line comes into sight late")
+            keys = [
+                key._replace(
+                    lines=LinesSeen(
+                        (("first", -line),)
+                        + tuple(("operand", at - line) for at in range(1, min(count, operands)))
+                        + tuple(("sign", at - line) for at in range(1, count)),
+                        max(0, count - operands),
+                        count < signs,
+                    )
+                )
+                for key in keys
+                for count in range(1, signs + 1)
+            ]
+        everywhere = tuple(prompts.everywhere.items())
+        return list(dict.fromkeys(self._seen(key, everywhere, live) for key in keys))
+
+    def _next_line(self, lines: LinesSeen, behind: int) -> Iterator[LinesSeen]:
+        """Yield what is known when another line has come into sight, so many lines ago."""
+        operand, sign = (sight - behind for sight in self.line_sight)
+        for further in (False,) if lines.ended else (False, True):
+            count = lines.ahead + further
+            fresh = lines.fresh + (("operand", operand),) * (count > 0)
+            yield LinesSeen(
+                fresh + (("sign", sign),) * further, max(0, count - 1), not further
+            )
 
     def _fed(self, key: Key, number: int, at: int) -> list[Key]:
         """Return keys with the next digit of an operand, so many lines from the pen's."""
@@ -356,6 +411,7 @@ class Proof:
                 key.token,
                 key.everywhere + (((feed.cell(at), token),) if token >= 0 else ()),
                 (*key.feeds[:number], after, *key.feeds[number + 1 :]),
+                key.lines,
             )
             for token, after in self.prompts.following(feed, key.feeds[number]).items()
         ]
@@ -370,7 +426,7 @@ class Proof:
             states if feed.role in roles else frozenset[State]()
             for feed, states in zip(self.prompts.feeds, key.feeds, strict=True)
         )
-        return Key(key.token, tuple(everywhere), tuple(feeds))
+        return Key(key.token, tuple(everywhere), tuple(feeds), key.lines)
 
     def _sweep(self, sweeper: Sweeper, key: Key) -> Swept:
         """Sweep over a language; again as long as missing windows can be recorded."""
@@ -417,22 +473,46 @@ class Proof:
 
     def _problem(self, key: Key, word: list[int]) -> Operands | None:
         """The problem whose paper looks like this before a sweep."""
-        waiting: list[tuple[tuple[Key, ...], list[int]]] = [((key,), word)]
+        waiting: list[tuple[tuple[Key, ...], list[int], list[list[int]]]] = [((key,), word, [])]
         tried = set[tuple[Key, tuple[int, ...]]]()
         while waiting and len(tried) < 100:
-            path, word = waiting.pop()
+            path, word, lines = waiting.pop()
             if (path[0], tuple(word)) in tried:
                 continue
             tried.add((path[0], tuple(word)))
+            word, operands = self._without_lines(path[0], word)
+            lines = operands + lines
             for origin, papers in self.origins[path[0]]:
                 before: list[int] | None = word
                 if origin is not None or len(self.origins[path[0]]) > 1:
                     before = papers.source_of([BLANK, *word, BLANK])
-                if before is not None and origin is None:
-                    return self.prompts.operands(self.paper, before, self._digits(path))
-                if before is not None and origin is not None:
-                    waiting.append(((origin, *path), before))
+                if before is None:
+                    continue
+                if origin is None:
+                    lines += self._ahead(path[-1])
+                    return self.prompts.operands(self.paper, before, self._digits(path), lines)
+                waiting.append(((origin, *path), before, lines))
         return None
+
+    def _without_lines(self, key: Key, word: list[int]) -> tuple[list[int], list[list[int]]]:
+        """Return a paper without what of lines has come into sight, and its operands there."""
+        if (lines := self.prompts.lines) is None:
+            return word, []
+        rows, operands = self.paper.letters.rows[word], list[list[int]]()
+        for kind, at in key.lines.fresh:
+            cell = lines.sign_cell(at) if kind == "sign" else lines.cell(at)
+            column = self.paper.cell.get(cell)
+            if kind != "sign":
+                operands.append([] if column is None else rows[:, column].tolist())
+            if column is not None:
+                rows[:, column] = -1
+        return self.paper.letters.number(rows).tolist(), operands
+
+    def _ahead(self, key: Key) -> list[list[int]]:
+        """Return operands, at random, on the lines that are not yet in sight."""
+        if (lines := self.prompts.lines) is None:
+            return []
+        return [[self.rng.choice(lines.link.others[1:])] for _ in range(key.lines.ahead)]
 
     def _digits(self, path: Sequence[Key]) -> list[list[int]]:
         """Return the digits of operands along other axes that came into sight along a way."""
@@ -473,13 +553,19 @@ class Proof:
             moved = moved.move_pen(int(offset[token, self.axis]), token, letters)
 
         shifted = tuple((self._shift(at, token), other) for at, other in key.everywhere)
-        keys = [Key(self._alike(token), shifted, key.feeds)]
+        keys = [Key(self._alike(token), shifted, key.feeds, key.lines)]
         for number, (feed, sight) in enumerate(zip(self.prompts.feeds, self.sight, strict=True)):
             for at in range(sight - int(offset[token, feed.axis]) + 1, sight + 1):
                 keys = [new for old in keys for new in self._fed(old, number, at)]
         more = list[tuple[Cell, int]]()
         if machine.broadcast_mask[role, self.axis]:
             more.append((cell_at(machine, self.axis, role, [0] * len(machine.axes)), token))
+        if (lines := self.prompts.lines) is not None:
+            known = [key.lines._replace(fresh=())]
+            if {lines.link.cell[0], lines.sign[0]} & {other for other, _ in live}:
+                for behind in reversed(range(int(offset[token, lines.axis]))):
+                    known = [new for old in known for new in self._next_line(old, behind)]
+            keys = [new._replace(lines=seen) for new in keys for seen in known]
         return moved, list(dict.fromkeys(self._seen(new, more, live) for new in keys))
 
     def _widened(self, papers: Words) -> Words:
@@ -491,7 +577,7 @@ class Proof:
     def _arrive(self, origin: Key | None, key: Key, papers: Words, language: Words) -> bool:
         """Enter papers that a sweep begins with; return whether any were not known before."""
         self.origins[key].append((origin, papers))
-        before = self.languages.get(key)
+        before = self.bare.get(key)
         # the same papers arrive at many keys, which differ in the digits of operands
         if (id(before), id(language)) not in self._joined:
             joined = language
@@ -500,8 +586,15 @@ class Proof:
                 if not before.contains(language):
                     joined = self._widened(Words.union([before, language]))
             self._joined[id(before), id(language)] = before, language, joined
-        *_, self.languages[key] = self._joined[id(before), id(language)]
-        return self.languages[key] is not before
+        *_, papers = self._joined[id(before), id(language)]
+        self.bare[key] = papers
+        if papers is before:
+            return False
+        fresh = key.lines.fresh
+        if (id(papers), fresh) not in self._with_lines:
+            self._with_lines[id(papers), fresh] = self.prompts.with_lines(papers, self.paper, fresh)
+        self.languages[key] = self._with_lines[id(papers), fresh]
+        return True
 
     def evidence(self) -> dict[str, np.ndarray]:
         """Return all languages, which together show that no other window occurs.
@@ -511,9 +604,10 @@ class Proof:
         `letters` has a row for each letter (see `words`), `edges` a row (language, state, letter,
         state) for each edge, `ends` (language, state, 0 for a first and 1 for a last one). `keys`
         is JSON: the axis, the marks, the cells behind mark and pen in a letter, and for each sweep
-        its token, its tokens found from everywhere, its operands along other axes and its language.
+        its token, its tokens found from everywhere, its operands along other axes and on lines, and
+        its language, to which the lines that have just come into sight are to be added.
         """
-        languages = {id(language): language for language in self.languages.values()}
+        languages = {id(language): language for language in self.bare.values()}
         numbers = {one: number for number, one in enumerate(languages)}
         letters, inverse = np.unique(
             np.concatenate([[BLANK], *(one.write for one in languages.values())]),
@@ -539,9 +633,10 @@ class Proof:
                     "token": key.token,
                     "everywhere": key.everywhere,
                     "feeds": [sorted(states) for states in key.feeds],
+                    "lines": key.lines,
                     "language": numbers[id(language)],
                 }
-                for key, language in self.languages.items()
+                for key, language in self.bare.items()
             ],
         }
         return {

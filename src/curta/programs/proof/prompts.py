@@ -16,6 +16,7 @@ import itertools
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +24,9 @@ import numpy as np
 from curta.problems.numerals import to_number
 from curta.programs.machine.machine import Machine
 from curta.programs.machine.prompt import Format, Given, Part, Sign
-from curta.programs.proof.words import BLANK, MARK, PEN, ROLES, RowNumbers, UnprovableError, Words
+from curta.programs.proof.words import (
+    BLANK, MARK, PEN, ROLES, Column, RowNumbers, Rows, UnprovableError, Words,
+)  # fmt: skip
 
 MOST = 40_000
 """Ways to fill one column of a prompt."""
@@ -89,6 +92,11 @@ class Step(NamedTuple):
     """Of a digit that zeros may fill up: is it the last one, is it the head, is it no padding?"""
 
 
+def _on_line(cell: Cell, axis: int, moved: int) -> Cell:
+    role, still = cell
+    return role, (*still[:axis], moved, *still[axis + 1 :])
+
+
 class Feed(NamedTuple):
     """An operand along another axis: a digit a line, found from everywhere on that line."""
 
@@ -99,8 +107,27 @@ class Feed(NamedTuple):
 
     def cell(self, moved: int) -> Cell:
         """Return the cell of its digit so many lines from the pen's."""
-        role, still = self.chain[0].cell
-        return role, (*still[: self.axis], moved, *still[self.axis + 1 :])
+        return _on_line(self.chain[0].cell, self.axis, moved)
+
+
+class Lines(NamedTuple):
+    """Operands on one line each, along the axis of the sweeps: one or more of them.
+
+    Behind the first, each has a sign before it, which says that there is one more.
+    """
+
+    axis: int
+    link: Link
+    sign: Cell
+    sign_token: int
+
+    def cell(self, moved: int) -> Cell:
+        """Return the cell of the digits of the operand so many lines from the pen's."""
+        return _on_line(self.link.cell, self.axis, moved)
+
+    def sign_cell(self, moved: int) -> Cell:
+        """Return the cell of the sign on the line so many lines from the pen's."""
+        return _on_line(self.sign, self.axis, moved)
 
 
 class Prompts:
@@ -110,6 +137,7 @@ class Prompts:
         self.machine, self.form, self.axis = machine, form, axis
         self.chains: list[list[Link]] = []
         self.feeds: list[Feed] = []
+        self.lines: Lines | None = None
         self.everywhere: dict[Cell, int] = {}
         """Tokens that are found from every square of the axis."""
         self.before: dict[int, dict[Cell, int]] = defaultdict(dict)
@@ -129,7 +157,7 @@ class Prompts:
             raise UnprovableError("two parts of the prompt have one role")
         if len({part.high_first for part in filled}) > 1 or any(part.follows for part in filled):
             raise UnprovableError("zeros fill up operands of different order")
-        if not self.chains and not self.feeds:
+        if not self.chains and not self.feeds and not self.lines:
             raise UnprovableError("the prompt has no operand")
         if last.step is not None and (
             any(self.line) or not self.chains or self.chains[-1][-1].cell[0] != self.role
@@ -150,8 +178,6 @@ class Prompts:
         )
         if isinstance(part, Given):
             along, cell = self.form.axes.index(part.along), place(role, [0] * len(offset))
-            if part.many:
-                raise UnprovableError("the prompt has any number of operands")
             if part.multiple > 1 or (part.follows and not self.chains):
                 raise UnprovableError("the prompt has an operand of another kind")
             size, gap = (3 if part.gap else 2), dict[Cell, int]()
@@ -159,6 +185,9 @@ class Prompts:
                 gap_role = machine.role_numbers[f"{part.role} gap"]
                 gap[place(gap_role, [0] * len(offset))] = tokens[1]
             link = Link(part, cell, tokens[::size], tokens[size - 1 :: size], gap)
+            if part.many:
+                self._enter_lines(part, link, wide)
+                return
             if along != self.axis:
                 if not wide or machine.broadcast_mask[role, along]:
                     raise UnprovableError(
@@ -188,6 +217,23 @@ class Prompts:
             raise UnprovableError("a sign of the prompt stands among the operands")
         else:
             self.before[square][place(role, offset)] = tokens[0]
+
+    def _enter_lines(self, part: Given, link: Link, wide: bool) -> None:
+        """Enter operands of which there may be any number, each on a line."""
+        machine, axis = self.machine, self.machine.axes.index(part.many or "")
+        sign = machine.role_numbers[f"{part.role} between"]
+        fixed = machine.broadcast_mask
+        if axis == self.axis or part.along != machine.axes[self.axis] or wide or fixed[sign].any():
+            raise UnprovableError("the prompt has any number of operands")
+        if part.filled or part.gap or part.follows or fixed[link.cell[0], axis]:
+            raise UnprovableError("the prompt has any number of operands of another kind")
+        keys = list(Format(self.form.axes, (part,), self.form.answer).every())
+        digits = [machine.numbers[key] for key in keys if key[1] == part.role]
+        token = next(machine.numbers[key] for key in keys if key[1] != part.role)
+        # of each digit: at the head of the first operand, behind others, and twice of further ones
+        link = link._replace(first=digits[0 : 2 * part.base : 2], others=digits[1 : 2 * part.base : 2])
+        still = [-by for by in self.line]
+        self.lines = Lines(axis, link, cell_at(machine, self.axis, sign, still), token)
 
     def following(self, feed: Feed, states: frozenset[State]) -> dict[int, frozenset[State]]:
         """Return the digits of an operand that may come into sight next, -1 for none.
@@ -231,6 +277,67 @@ class Prompts:
         if here == "blank":
             edges[here] += edges[begin]
         return _determined(edges, "blank")
+
+    def with_lines(
+        self, papers: Words, paper: Paper, fresh: Sequence[tuple[str, int]]
+    ) -> Words:
+        """Return papers with operands and signs on lines so far from the pen's."""
+        for kind, moved in fresh:
+            if kind == "sign":
+                papers = self.with_sign(papers, paper, moved)
+            else:
+                papers = self.with_operand(papers, paper, moved, first=kind == "first")
+        return papers
+
+    def with_operand(self, papers: Words, paper: Paper, moved: int, *, first: bool) -> Words:
+        """Return papers with any operand on the line so many lines from the pen's.
+
+        Their states have beside them how far the operand may have come, one way for each.
+        """
+        assert self.lines is not None
+        link, column = self.lines.link, paper.cell.get(self.lines.cell(moved))
+        if column is None:
+            return papers
+        chain = [link if first else link._replace(first=link.others)]
+        before: frozenset[State] = frozenset()
+        numbers, waiting = {before: 0}, [before]
+        ways = [(0, False, -1, 0)]
+        """From where, whether the column is square 0, the token, to where."""
+        for states in waiting:
+            after = defaultdict[int, set[State]](set)
+            for state in states or [(0, False)]:
+                for step in self._steps(chain, *state):
+                    after[next(iter(step.tokens.values()), -1)].add(step.after)
+            for token, reached in after.items():
+                to = frozenset(reached)
+                if to not in numbers:
+                    numbers[to] = len(numbers)
+                    waiting.append(to)
+                ways.append((numbers[states], not states, token, numbers[to]))
+        rows, count = paper.letters.rows[papers.write], len(numbers)
+        origin, pieces = rows[:, MARK] == paper.marks.index(0), list[Rows]()
+        for source, at_origin, token, target in ways:
+            edges = np.flatnonzero(origin == at_origin)
+            letter = rows[edges]
+            letter[:, column] = token
+            ends = papers.source[edges] * count + source, papers.target[edges] * count + target
+            write = paper.letters.number(letter)
+            pieces.append(np.stack([ends[0], write, write, ends[1]], axis=1))
+        first_states, last_states = np.zeros((2, len(papers.first) * count), bool)
+        first_states[::count] = papers.first
+        for states, number in numbers.items():
+            last_states[number::count] = papers.last & ((-1, False) in states)
+        return Words(*np.concatenate(pieces).T, first_states, last_states).trim()
+
+    def with_sign(self, papers: Words, paper: Paper, moved: int) -> Words:
+        """Return papers with the sign of a further operand on the line so far from the pen's."""
+        assert self.lines is not None
+        if (column := paper.cell.get(self.lines.sign_cell(moved))) is None:
+            return papers
+        rows = paper.letters.rows.copy()
+        rows[rows[:, MARK] == paper.marks.index(-1), column] = self.lines.sign_token
+        papers = papers.rewrite(paper.letters.number(rows))
+        return replace(papers, read=papers.write)
 
     def _columns(
         self, states: tuple[State, ...]
@@ -285,9 +392,13 @@ class Prompts:
         return Step(tokens, (-1, False), filled)
 
     def operands(
-        self, paper: Paper, word: Sequence[int], feeds: Sequence[Sequence[int]]
+        self,
+        paper: Paper,
+        word: Sequence[int],
+        feeds: Sequence[Sequence[int]],
+        lines: Sequence[Sequence[int]],
     ) -> tuple[int, ...]:
-        """Return the problem whose prompt this word is, with so many tokens of each feed."""
+        """Return the problem whose prompt this word is, with so many tokens of feeds and lines."""
         columns, operands = paper.letters.rows[list(word)], list[int]()
         tokens_of = {
             feed.role: np.array(tokens) for feed, tokens in zip(self.feeds, feeds, strict=True)
@@ -296,11 +407,18 @@ class Prompts:
             if link.cell in paper.cell:
                 tokens_of[link.cell[0]] = columns[:, paper.cell[link.cell]]
         for part in self.form.givens:
+            if part.many:
+                operands += [self.number(part, np.array(tokens)) for tokens in lines]
+                continue
             # an operand that no window sees may be any number
             tokens = tokens_of.get(self.machine.role_numbers[part.name], np.zeros(0, int))
-            digits = [self.machine.tokens[token].value or 0 for token in tokens[tokens >= 0]] or [0]
-            operands.append(to_number(digits[::-1] if part.high_first else digits, part.base))
+            operands.append(self.number(part, tokens))
         return tuple(operands)
+
+    def number(self, part: Given, tokens: Column) -> int:
+        """Return the operand whose tokens these are, in the order of the squares; -1 is none."""
+        digits = [self.machine.tokens[token].value or 0 for token in tokens[tokens >= 0]] or [0]
+        return to_number(digits[::-1] if part.high_first else digits, part.base)
 
 
 def _determined(edges: dict[object, list[tuple[int, object]]], first: object) -> Words:
