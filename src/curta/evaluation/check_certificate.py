@@ -696,9 +696,7 @@ class Closure:
                     sign, other = role + " between", self.many_axis != self.axis == along
                     fine = fine and simple and other and not any(self.wide[sign])
                     fine = fine and not (wide[self.axis] or wide[self.many_axis])
-                    self.many_sign = next(
-                        n for n, t in enumerate(self.tokens) if t["role"] == sign
-                    )
+                    self.many_sign = next(n for n, t in enumerate(self.tokens) if t["role"] == sign)
                 elif along != self.axis:
                     fine = fine and simple and wide[self.axis]
                     self.feeds.append((part, along))

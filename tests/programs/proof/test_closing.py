@@ -44,6 +44,22 @@ def pointed(paper: Paper, below: list[int], above: list[int]) -> None:
     paper.end()
 
 
+@program(
+    "shuttle",
+    axes=("place", "row"),
+    prompt=machines.ONE,
+    answer=Answer("answer", high_first=True),
+)
+def shuttle(paper: Paper, a: list[int]) -> None:
+    """The digits upwards, and on the next row downwards."""
+    for digit in a:
+        paper.move(place=+1).write("up", digit)
+    paper.move(place=+1, row=+1).write("turn", "|")
+    for digit in reversed(a):
+        paper.move(place=-1).write("answer", digit)
+    paper.end()
+
+
 CASES = {
     "plus": (machines.plus, PAIR),
     "compare": (machines.compare, PAIR),
@@ -61,6 +77,7 @@ CASES = {
     "sums in base 2": (sums_in_base(2), MANY),
     "sums in base 3": (sums_in_base(3), MANY),
     "greatest": (machines.greatest, MANY),
+    "shuttle": (shuttle, ONE),
 }
 Listers = dict[str, Lister]
 
@@ -100,7 +117,8 @@ def test_no_problem_has_a_window_outside_a_closed_list(listers: Listers, name: s
 
 
 @pytest.mark.parametrize(
-    "name", ["compare", "back", "longest", "binary", "double", "sums in base 2", "greatest"]
+    "name",
+    ["compare", "back", "longest", "binary", "double", "sums in base 2", "greatest", "shuttle"],
 )
 def test_a_window_that_is_missing_is_found_and_its_problem_recorded(
     listers: Listers, name: str

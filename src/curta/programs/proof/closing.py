@@ -399,9 +399,7 @@ class Proof:
         for further in (False,) if lines.ended else (False, True):
             count = lines.ahead + further
             fresh = lines.fresh + (("operand", operand),) * (count > 0)
-            yield LinesSeen(
-                fresh + (("sign", sign),) * further, max(0, count - 1), not further
-            )
+            yield LinesSeen(fresh + (("sign", sign),) * further, max(0, count - 1), not further)
 
     def _fed(self, key: Key, number: int, at: int) -> list[Key]:
         """Return keys with the next digit of an operand, so many lines from the pen's."""

@@ -231,7 +231,9 @@ class Prompts:
         digits = [machine.numbers[key] for key in keys if key[1] == part.role]
         token = next(machine.numbers[key] for key in keys if key[1] != part.role)
         # of each digit: at the head of the first operand, behind others, and twice of further ones
-        link = link._replace(first=digits[0 : 2 * part.base : 2], others=digits[1 : 2 * part.base : 2])
+        link = link._replace(
+            first=digits[0 : 2 * part.base : 2], others=digits[1 : 2 * part.base : 2]
+        )
         still = [-by for by in self.line]
         self.lines = Lines(axis, link, cell_at(machine, self.axis, sign, still), token)
 
@@ -278,9 +280,7 @@ class Prompts:
             edges[here] += edges[begin]
         return _determined(edges, "blank")
 
-    def with_lines(
-        self, papers: Words, paper: Paper, fresh: Sequence[tuple[str, int]]
-    ) -> Words:
+    def with_lines(self, papers: Words, paper: Paper, fresh: Sequence[tuple[str, int]]) -> Words:
         """Return papers with operands and signs on lines so far from the pen's."""
         for kind, moved in fresh:
             if kind == "sign":

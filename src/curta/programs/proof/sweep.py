@@ -36,7 +36,7 @@ from curta.programs.proof.words import PEN, Column, Mask, RowNumbers, Rows, Unpr
 BEFORE, MISSING = -1, -2
 """In place of the pen's token: the pen is farther on; no window of the table says what it is."""
 
-PIECE, MOST = 500_000, 5_000_000
+PIECE, MOST = 500_000, 20_000_000
 """Columns that are read at once, and in all."""
 
 STAYS, GOES, ENDS = range(3)
@@ -121,7 +121,10 @@ class Sweeper:
         `everywhere` are tokens that are found from every square, `roles` those that the pen may
         have; of a letter that is written only what is in `keep` is needed later.
         """
-        words = words.reverse() if delta < 0 else words
+        if delta < 0:
+            # a widened language may begin with any number of blank columns, all but the first of
+            # which are read in its second state: read backwards, it must end with them
+            words = words.with_blanks_before().reverse()
         run = Run(self, words, delta, everywhere, roles, keep)
         run.run()
         swept = run.swept

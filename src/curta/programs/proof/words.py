@@ -82,6 +82,14 @@ class Words:
         """Return the same words from their other end."""
         return Words(self.target, self.read, self.write, self.source, self.last, self.first)
 
+    def with_blanks_before(self) -> "Words":
+        """Return words whose first states have edges to themselves for blank columns."""
+        looped = self.source[(self.source == self.target) & (self.write == BLANK)]
+        new = np.setdiff1d(np.flatnonzero(self.first), looped)
+        blanks = np.full(len(new), BLANK)
+        edges = (self.source, new), (self.read, blanks), (self.write, blanks), (self.target, new)
+        return Words(*map(np.concatenate, edges), self.first, self.last)
+
     def trim(self) -> "Words":
         """Return the states and edges that lie on a way from a first to a last state."""
         live = _reached(self.first, self.source, self.target)
