@@ -427,16 +427,13 @@ class Closure:
         operands, signs = (line + sight + 1 for sight in self.line_sight)
         if operands < 1:
             raise RefusedError("an operand that comes into sight late is not supported")
-        return [
-            (
-                (("first", -line),)
-                + tuple(("operand", at - line) for at in range(1, min(count, operands)))
-                + tuple(("sign", at - line) for at in range(1, count)),
-                max(0, count - operands),
-                count < signs,
-            )
-            for count in range(1, signs + 1)
-        ]
+        known = []
+        for count in range(1, signs + 1):
+            fresh = [("first", -line)]
+            fresh += [("operand", at - line) for at in range(1, min(count, operands))]
+            fresh += [("sign", at - line) for at in range(1, count)]
+            known.append((tuple(fresh), max(0, count - operands), count < signs))
+        return known
 
     def next_lines(self, token: int, lines: Any) -> list[Any]:
         """Return what may be known of operands on lines when the pen has moved with a token.
@@ -449,17 +446,15 @@ class Closure:
         if self.many and roles & {self.many["role"], self.many["role"] + " between"}:
             for behind in reversed(range(self.tokens[token]["offset"][self.many_axis])):
                 operand, sign = (sight - behind for sight in self.line_sight)
-                known = [
-                    (
-                        fresh
-                        + (("operand", operand),) * (ahead + further > 0)
-                        + (("sign", sign),) * further,
-                        max(0, ahead + further - 1),
-                        not further,
-                    )
-                    for fresh, ahead, ended in known
-                    for further in ((False,) if ended else (False, True))
-                ]
+                after = []
+                for fresh, ahead, ended in known:
+                    for further in (False,) if ended else (False, True):
+                        more = [("operand", operand)] * (ahead + further > 0)
+                        more += [("sign", sign)] * further
+                        after.append(
+                            (fresh + tuple(more), max(0, ahead + further - 1), not further)
+                        )
+                known = after
         return known
 
     def with_line(self, papers: Automaton, kind: str, at: int) -> Automaton:

@@ -24,6 +24,10 @@ that may follow. There is no end of rows, so papers that come to a key again are
 window that is met on them alone is recorded in no problem and stays open, and nothing is proved.
 So a list that closes holds all windows that occur, and no others, as each was recorded.
 
+**Any number of operands.** An operand on a line of its own, along the axis of the sweeps, is joined
+to the papers when its line comes into sight: any number, if the sign before it, such as `+`, was
+seen. So the papers of `12+39+50=` hold one operand at a time, beside the sum so far.
+
 **Multiplication.** Behind each `|` the paper is one of a few kinds of lines of pairs, a digit of
 `a` and one of the last sum: twenty sweeps, by the digit of `b` that is next, meet 3,617 windows.
 
@@ -31,9 +35,9 @@ So a list that closes holds all windows that occur, and no others, as each was r
 recorded problems, at every size: that no two recorded texts disagree is checked. Prompts are those
 of the format, with operands of any length; a problem that has no answer (`refuse`) counts as well.
 What the method does not model is given up with its reason (`CURES`): moves back or home along a
-second axis, windows that reach further than one column, marks of home among the operands, any
-number of operands. A listed window that no sweep met would be an error of this argument or of its
-code; then nothing is proved.
+second axis, windows that reach further than one column, marks of home among the operands, operands
+that are padded or found from everywhere where there may be any number of them. A listed window
+that no sweep met would be an error of this argument or of its code; then nothing is proved.
 """
 
 import json
@@ -73,7 +77,8 @@ CURES = {
     "among the operands": "go home to square 0 or before it, and walk from there",
     "further than one square": "carry what is needed along, a square at a time, as `addition`"
     " carries in the sum's digits",
-    "any number of operands": "take two operands; nobody has cured this yet",
+    "any number of operands": "write each on a line of its own, unpadded, with a sign before it"
+    " that is seen from its own square, as `sums` does",
     "found from everywhere on": "show the operand everywhere on that axis, as `b` of"
     " `multiplication` is",
     "written twice": "move before writing a role again, or use another role",
@@ -377,19 +382,13 @@ class Proof:
             operands, signs = (line + sight + 1 for sight in self.line_sight)
             if operands < 1:
                 raise UnprovableError("an operand on another line comes into sight late")
-            keys = [
-                key._replace(
-                    lines=LinesSeen(
-                        (("first", -line),)
-                        + tuple(("operand", at - line) for at in range(1, min(count, operands)))
-                        + tuple(("sign", at - line) for at in range(1, count)),
-                        max(0, count - operands),
-                        count < signs,
-                    )
-                )
-                for key in keys
-                for count in range(1, signs + 1)
-            ]
+            seen = []
+            for count in range(1, signs + 1):
+                fresh = [("first", -line)]
+                fresh += [("operand", at - line) for at in range(1, min(count, operands))]
+                fresh += [("sign", at - line) for at in range(1, count)]
+                seen.append(LinesSeen(tuple(fresh), max(0, count - operands), count < signs))
+            keys = [key._replace(lines=lines) for key in keys for lines in seen]
         everywhere = tuple(prompts.everywhere.items())
         return list(dict.fromkeys(self._seen(key, everywhere, live) for key in keys))
 

@@ -25,8 +25,16 @@ from curta.problems.numerals import to_number
 from curta.programs.machine.machine import Machine
 from curta.programs.machine.prompt import Format, Given, Part, Sign
 from curta.programs.proof.words import (
-    BLANK, MARK, PEN, ROLES, Column, RowNumbers, Rows, UnprovableError, Words,
-)  # fmt: skip
+    BLANK,
+    MARK,
+    PEN,
+    ROLES,
+    Column,
+    RowNumbers,
+    Rows,
+    UnprovableError,
+    Words,
+)
 
 MOST = 40_000
 """Ways to fill one column of a prompt."""
