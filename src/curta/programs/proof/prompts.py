@@ -335,7 +335,8 @@ class Prompts:
         first_states[::count] = papers.first
         for states, number in numbers.items():
             last_states[number::count] = papers.last & ((-1, False) in states)
-        return Words(*np.concatenate(pieces).T, first_states, last_states).trim()
+        source, read, write, target = np.concatenate(pieces).T
+        return Words(source, read, write, target, first_states, last_states).trim()
 
     def with_sign(self, papers: Words, paper: Paper, moved: int) -> Words:
         """Return papers with the sign of a further operand on the line so far from the pen's."""

@@ -87,8 +87,9 @@ class Words:
         looped = self.source[(self.source == self.target) & (self.write == BLANK)]
         new = np.setdiff1d(np.flatnonzero(self.first), looped)
         blanks = np.full(len(new), BLANK)
-        edges = (self.source, new), (self.read, blanks), (self.write, blanks), (self.target, new)
-        return Words(*map(np.concatenate, edges), self.first, self.last)
+        source, target = (np.append(ends, new) for ends in (self.source, self.target))
+        read, write = (np.append(letters, blanks) for letters in (self.read, self.write))
+        return Words(source, read, write, target, self.first, self.last)
 
     def trim(self) -> "Words":
         """Return the states and edges that lie on a way from a first to a last state."""
