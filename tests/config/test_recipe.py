@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from curta.config.errors import UserError
 from curta.config.optimizer import SGD
-from curta.config.positions import Abacus, RoPE, Window
+from curta.config.positions import Abacus, RoPE
 from curta.config.recipe import (
     Recipe,
     dump,
@@ -141,23 +141,10 @@ def test_overrides_change_their_fields_and_no_other() -> None:
     assert before == tiny.TINY
 
 
-def test_another_encoding_begins_its_section_anew() -> None:
-    base = {"program": "addition", "positions": {"name": "window", "neighbours": {"sum": []}}}
-    overrides = {"layout": "reversed", "positions.rows": 999, "positions.name": "abacus"}
-    assert parsed(overrides, base).positions == Abacus(rows=999)
-
-
 def test_the_same_encoding_keeps_its_section() -> None:
     base = {"layout": "reversed", "positions": {"name": "abacus", "rows": 999}}
     overrides = {"positions.name": "abacus", "positions.max_offset": 7}
     assert parsed(overrides, base).positions == Abacus(rows=999, max_offset=7)
-
-
-def test_an_override_reaches_into_a_table() -> None:
-    base = {"program": "addition", "positions": {"name": "window", "neighbours": {"sum": []}}}
-    assert parsed({"positions.neighbours.equals": ["a"]}, base).positions == Window(
-        neighbours={"sum": (), "equals": ("a",)}
-    )
 
 
 @pytest.mark.parametrize(

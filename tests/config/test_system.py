@@ -47,12 +47,6 @@ def test_files_and_locks_do_without_what_posix_has(tmp_path: Path) -> None:
     assert (done.stderr, done.stdout) == ("", "it is a link\n")
 
 
-def test_a_folder_that_may_still_be_filled_stays_where_nobody_can_tell(tmp_path: Path) -> None:
-    (tmp_path / ".other.1.part").mkdir()
-    assert not _python("-c", FILES.format(place=str(tmp_path)), runs=tmp_path).returncode
-    assert (tmp_path / ".other.1.part").is_dir()
-
-
 @pytest.mark.slow
 def test_a_run_goes_all_its_way_without_what_posix_has(tmp_path: Path) -> None:
     def curta(*words: str) -> str:

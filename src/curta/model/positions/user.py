@@ -6,7 +6,6 @@ that is a `UserEncoding` with the file's tag and a table of settings.
 """
 
 import dataclasses
-import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -83,7 +82,7 @@ def with_user_encoding(fields: Mapping[str, Any], where: str) -> dict[str, Any]:
     file = userfiles.known(tag)
     if file is not None:
         kind = settings_class(file)
-        parsed = typed.parse_fields(kind, json.dumps(settings), where, "positions.")
+        parsed = typed.parse_fields(kind, settings, where, "positions.")
         settings = typed.adapter(kind).dump_python(parsed, mode="json")
         settings.pop("name")
     return dict(fields) | {"positions": {"name": "(file)", "file": tag, "settings": settings}}
