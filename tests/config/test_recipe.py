@@ -50,25 +50,13 @@ def test_a_section_that_is_a_value_cannot_be_overridden() -> None:
     ("text", "fields", "says"),
     [
         ("12+", {}, "'12+': an operand is missing; write a problem such as 12+34"),
-        ("1.5+2", {}, "cannot read '1.5+2': every number needs a point"),
         ("5-3", {}, "'5-3': this recipe has no '-': it takes +"),
-        ("1+2+3", SEEING | {"layout": "coupled"}, "this recipe takes 2 operands of + (got 3)"),
-        ("1000+1", SEEING | {"layout": "fields", "task.digits": [1, 3]}, "3 digits (got 4)"),
         ("1+2+3", {}, "'1+2+3': this recipe takes 2 operands of + (got 3)"),
+        ("1000+1", SEEING | {"layout": "fields", "task.digits": [1, 3]}, "3 digits (got 4)"),
         (
             "1" * 40 + "+1",
             {"layout": "coupled", "positions.name": "learned", "positions.length": 40},
             "too long for this model: it has 40 learned positions",
-        ),
-        (
-            "7+8+9+10",
-            {
-                "layout": "framed",
-                "model.causal": False,
-                "positions.name": "learned",
-                "positions.length": 64,
-            },
-            "this recipe takes 2 operands of + (got 4)",
         ),
     ],
 )
