@@ -1,9 +1,7 @@
 """Writing files: the new content or the old one, never half of either."""
 
 import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,31 +12,18 @@ from curta.config.errors import UserError
 from curta.model import recipes
 from curta.programs.user import userfiles
 
+
+def test_a_byte_order_mark_is_no_part_of_a_users_file(tmp_path: Path) -> None:
+    recipe, program, table = (tmp_path / name for name in ("a.toml", "digit_sum.py", "a.json"))
+    recipe.write_text("summary = 'mine'\nprogram = 'addition'", "utf-8-sig")
+    program.write_text((EXAMPLES / program.name).read_text("utf-8"), "utf-8-sig")
+    table.write_text("{}", "utf-8-sig")
+    assert recipes.load(str(recipe)).summary == "mine"
+    assert userfiles.load(program).programs[0].name
+    assert files.read_json(table, "costs") == {}
+
+
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
-
-READERS: dict[str, tuple[str, Callable[[str], Any]]] = {
-    "recipe.toml": ("summary = 'mine'\nlayout = 'reversed'\npositions.name = 'rope'",
-                    lambda name: recipes.load(name).summary),
-    "costs.json": ("{}", lambda name: files.read_json(Path(name), "costs")),
-    "digit_sum.py": ("", lambda name: userfiles.load(name).programs[0].name),
-}  # fmt: skip
-"""A file's name, its text (of those in `docs/examples` theirs), and what is read of it."""
-
-
-@pytest.mark.parametrize("name", READERS)
-def test_a_byte_order_mark_is_no_part_of_a_users_file(name: str, tmp_path: Path) -> None:
-    text, read = READERS[name]
-    plain, marked = tmp_path / "plain" / name, tmp_path / "marked" / name
-    for path, encoding in ((plain, "utf-8"), (marked, "utf-8-sig")):
-        path.parent.mkdir()
-        path.write_text(text or (EXAMPLES / name).read_text("utf-8"), encoding)
-    assert marked.read_bytes() == b"\xef\xbb\xbf" + plain.read_bytes()
-    assert read(str(marked)) == read(str(plain))
-
-
-as_root = pytest.mark.skipif(
-    hasattr(os, "geteuid") and os.geteuid() == 0, reason="root may write anywhere"
-)
 
 
 @given(old=st.binary(max_size=50), new=st.binary(max_size=50))

@@ -348,8 +348,10 @@ def tables(text: str, where: str) -> dict[str, Any]:
     """Parse TOML into tables; UserError if it is invalid."""
     try:
         return tomllib.loads(text)
-    except ValueError as error:  # also for numbers of thousands of digits
+    except tomllib.TOMLDecodeError as error:
         raise UserError(f"{where} is not valid TOML: {error}") from None
+    except ValueError:
+        raise UserError(f"{where}: one of its numbers has thousands of digits") from None
 
 
 _FORMS = {

@@ -36,6 +36,7 @@ from curta.problems.operations import OPERATIONS, Answer
 from curta.problems.problem import Problem, widths
 from curta.problems.sizes import OperandLimits, check_operands
 from curta.programs.machine.paper import HOME
+from curta.programs.machine.survey import Recorder
 
 END = "$"
 DIGITS = "0123456789"
@@ -211,6 +212,8 @@ class Layout(ABC):
     """The most digits of an operand; None: any number."""
     end_sign: str = END
     """The last character of a text; empty if all completions have the same length."""
+    recorder: Recorder | None = None
+    """What records the texts of a program; None for a published layout, or without its code."""
 
     @property
     def title(self) -> str:
