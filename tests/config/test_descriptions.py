@@ -6,8 +6,7 @@ from typing import Any, Literal
 
 import pytest
 
-from curta.config.descriptions import field_descriptions, first_sentence, help_lines, texts
-from curta.config.optimizer import AdamW
+from curta.config.descriptions import first_sentence, help_lines, texts
 from curta.config.positions import UserEncoding
 from curta.config.recipe import Recipe, field_paths, sections
 
@@ -40,11 +39,3 @@ def test_a_line_says_what_special_values_mean(kind: type[Any], field: str) -> No
 
 def test_there_is_a_line_for_every_path() -> None:
     assert set(help_lines()) == set(field_paths())
-
-
-def test_the_default_is_that_of_the_default_recipe() -> None:
-    known = {field.path: field.default for field in field_descriptions()}
-    assert known["positions.name"] == "window"
-    assert known["optimizer.beta2"] == AdamW().beta2
-    assert known["layout"] is None
-    assert known["positions.max_offset"] == 100

@@ -1,51 +1,29 @@
 """Writing files: the new content or the old one, never half of either."""
 
 import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curta.config import cluster, descriptions, files, system
+from curta.config import files, system
 from curta.config.errors import UserError
 from curta.model import recipes
-from curta.probes import probe_named
 from curta.programs.user import userfiles
-from curta.runs import comparison_spec
+
+
+def test_a_byte_order_mark_is_no_part_of_a_users_file(tmp_path: Path) -> None:
+    recipe, program, table = (tmp_path / name for name in ("a.toml", "digit_sum.py", "a.json"))
+    recipe.write_text("summary = 'mine'\nprogram = 'addition'", "utf-8-sig")
+    program.write_text((EXAMPLES / program.name).read_text("utf-8"), "utf-8-sig")
+    table.write_text("{}", "utf-8-sig")
+    assert recipes.load(str(recipe)).summary == "mine"
+    assert userfiles.load(program).programs[0].name
+    assert files.read_json(table, "costs") == {}
+
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
-
-READERS: dict[str, tuple[str, Callable[[str], Any]]] = {
-    "recipe.toml": ("summary = 'mine'\nlayout = 'reversed'\npositions.name = 'rope'",
-                    lambda name: recipes.load(name).summary),
-    "comparison.toml": ("title = 'mine'\n[[entries]]\nrecipe = 'addition'",
-                        lambda name: comparison_spec.draft([name]).title),
-    "cluster.toml": ("[cluster]\npartition = 'mine'", lambda name: cluster.read(Path(name))),
-    "costs.json": ("{}", lambda name: files.read_json(Path(name), "costs")),
-    "digit_sum.py": ("", lambda name: userfiles.load(name).programs[0].name),
-    "parity.py": ("", lambda name: probe_named(name).summary),
-    "decay.py": ("", lambda name: descriptions.help_lines(tuple(userfiles.load(name).classes()))),
-}  # fmt: skip
-"""A file's name, its text (of those in `docs/examples` theirs), and what is read of it."""
-
-
-@pytest.mark.parametrize("name", READERS)
-def test_a_byte_order_mark_is_no_part_of_a_users_file(name: str, tmp_path: Path) -> None:
-    text, read = READERS[name]
-    plain, marked = tmp_path / "plain" / name, tmp_path / "marked" / name
-    for path, encoding in ((plain, "utf-8"), (marked, "utf-8-sig")):
-        path.parent.mkdir()
-        path.write_text(text or (EXAMPLES / name).read_text("utf-8"), encoding)
-    assert marked.read_bytes() == b"\xef\xbb\xbf" + plain.read_bytes()
-    assert read(str(marked)) == read(str(plain))
-
-
-as_root = pytest.mark.skipif(
-    hasattr(os, "geteuid") and os.geteuid() == 0, reason="root may write anywhere"
-)
 
 
 @given(old=st.binary(max_size=50), new=st.binary(max_size=50))
@@ -55,12 +33,6 @@ def test_a_file_holds_what_was_written_last(tmp_path: Path, old: bytes, new: byt
     files.write(path, new)
     assert path.read_bytes() == new
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_text_is_written_as_utf_8_into_folders_that_are_made(tmp_path: Path) -> None:
-    path = tmp_path / "a" / "b" / "file.txt"
-    files.write(path, "Größe\n")
-    assert path.read_bytes() == "Größe\n".encode()
 
 
 def test_a_crash_before_the_rename_leaves_the_old_file(
@@ -86,23 +58,6 @@ def test_a_path_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_a_folder_is_not_replaced_by_a_file(tmp_path: Path) -> None:
-    (tmp_path / "folder").mkdir()
-    with pytest.raises(UserError, match="cannot write"):
-        files.write(tmp_path / "folder", "x")
-    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
-
-
-@as_root
-def test_a_folder_without_permission_is_one_line(tmp_path: Path) -> None:
-    tmp_path.chmod(0o500)
-    try:
-        with pytest.raises(UserError, match="Permission denied"):
-            files.write(tmp_path / "file", "x")
-    finally:
-        tmp_path.chmod(0o700)
-
-
 def test_appending_adds_lines(tmp_path: Path) -> None:
     path = tmp_path / "lines"
     files.append(path, "one\n")
@@ -124,37 +79,6 @@ def test_a_new_folder_has_its_name_only_when_it_is_whole(tmp_path: Path) -> None
         raise AssertionError
     assert [each.name for each in tmp_path.iterdir()] == ["inner"]
     assert [each.name for each in path.parent.iterdir()] == ["new"]
-
-
-def test_of_several_that_want_a_name_one_gets_it(tmp_path: Path) -> None:
-    """The other finds it taken at the end, though it was free at the beginning."""
-    path = tmp_path / "new"
-
-    def make(inner: Callable[[], None]) -> None:
-        with files.new_folder(path) as folder:
-            inner()
-            (folder / "file").write_text(inner.__name__)
-
-    def early() -> None:
-        pass
-
-    def late() -> None:
-        make(early)
-
-    with pytest.raises(files.TakenError, match="exists already"):
-        make(late)
-    assert (path / "file").read_text() == "early"
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_folders_of_killed_processes_are_swept_and_others_left(tmp_path: Path) -> None:
-    left, file = tmp_path / ".left.abc.part", tmp_path / ".file.part"
-    (left / "inner").mkdir(parents=True)
-    file.write_text("x")
-    with files.new_folder(tmp_path / "one") as one, files.new_folder(tmp_path / "two"):
-        assert one.exists()
-        assert not left.exists()
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".file.part", "one", "two"]
 
 
 @pytest.mark.parametrize("make", ["link", "pipe", "device", "folder", "large"])

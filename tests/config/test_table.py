@@ -1,15 +1,12 @@
 """A table in its three forms: what CSV gives back, what LaTeX prints, what stands on a screen."""
 
-import csv
 import io
-import re
 from typing import Any
 
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
-from curta.config.table import Column, Table, cell, escaped
+from curta.config.table import Column, Table, cell
 from curta.frontends.cli.display import Screen
 
 OPERATORS = ("+", "-", "*", "//", "%", "<", "&", "a_b", "#", "[x]", "{", "}", "\\", "~", "^", "$")
@@ -47,22 +44,6 @@ def test_only_all_is_one_and_only_none_is_nothing(value: Any, shown: str) -> Non
 
 texts = st.text(st.characters(codec="utf-8", exclude_categories=("C",)))
 values = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), texts)
-
-
-@given(st.lists(st.lists(values, min_size=2, max_size=2), max_size=5))
-def test_csv_has_every_value_as_it_is(rows: list[list[Any]]) -> None:
-    found = Table("", [Column("one"), Column("an\nother", once=True)], rows).csv()
-    head, *body = csv.reader(io.StringIO(found))
-    assert head == ["one", "an other"]
-    assert len(body) == len(rows)
-    for texts, values in zip(body, rows, strict=True):
-        for text, value in zip(texts, values, strict=True):
-            if isinstance(value, bool):
-                assert text == {True: "true", False: "false"}[value]
-            elif isinstance(value, float):
-                assert float(text) == value
-            else:
-                assert text == ("" if value is None else str(value))
 
 
 def test_csv_repeats_what_a_screen_leaves_out_and_has_what_is_not_shown() -> None:
@@ -105,17 +86,3 @@ NAMED = {
     r"\textbackslash{}": "\\", r"\textasciitilde{}": "~", r"\textasciicircum{}": "^",
     r"\textless{}": "<", r"\textgreater{}": ">", r"\textbar{}": "|",
 }  # fmt: skip
-
-
-def typeset(text: str) -> str:
-    """What TeX prints of a text that has no commands but those; fails for any other."""
-    parts = re.findall(r"\\text\w+\{\}|\\[&%$#_{}]|\$-\$|^\{[*[]\}|---|[^\\&%$#_{}~^<>|]", text)
-    assert "".join(parts) == text, text
-    own = {"$-$": "-", "---": "—", "{*}": "*", "{[}": "["}
-    return "".join(NAMED.get(one) or own.get(one) or one.removeprefix("\\") for one in parts)
-
-
-@given(st.one_of(texts, st.text("".join(OPERATORS) + "ab1.-|*["), st.sampled_from(OPERATORS)))
-def test_latex_prints_the_text_and_executes_nothing(text: str) -> None:
-    if "---" not in text:  # three hyphens are a dash to TeX
-        assert typeset(escaped(text)) == text

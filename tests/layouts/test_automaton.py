@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 
 from curta.layouts import LAYOUTS, layout_named
-from curta.layouts.automaton import Automaton
-from tests import tiny
 
 KNOWN = json.loads((Path(__file__).parent / "coordinates.json").read_text("utf-8"))
 """By layout: texts, the role of each token in hexadecimal, and its coordinate."""
@@ -31,26 +29,3 @@ def test_coordinates_of_texts_stay_what_they_are(name: str) -> None:
         found = np.asarray(where.role)[number, : len(line)]
         assert found.tolist() == [int(role, 16) for role in roles]
         assert np.asarray(where.coordinates)[number, : len(line), 0].tolist() == coordinates
-
-
-@pytest.mark.parametrize("name", LAYOUTS)
-def test_tables_say_all_that_a_layout_says(name: str) -> None:
-    """Read in plain Python, on any tokens at all."""
-    layout = layout_named(name)
-    tokens = tiny.any_texts(layout)
-    where = jax.jit(layout.follow)(jnp.asarray(tokens), jnp.full(len(tokens), tokens.shape[1]))[1]
-    expected = np.concatenate([where.role[..., None], where.coordinates], axis=-1)
-    for row, there in zip(tokens.tolist(), expected.tolist(), strict=True):
-        assert followed(layout.automaton, row) == there
-
-
-def followed(automaton: Automaton, tokens: list[int]) -> list[list[int]]:
-    """Role and coordinates of each token."""
-    state, position, found = 0, [0] * automaton.home.shape[-1], []
-    for token in tokens:
-        at = state, token
-        moves = zip(position, automaton.home[at], automaton.offset[at], strict=True)
-        position = [(0 if home else now) + int(offset) for now, home, offset in moves]
-        found.append([int(automaton.role[at]), *position])
-        state = int(automaton.next[at])
-    return found

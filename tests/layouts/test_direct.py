@@ -7,7 +7,6 @@ import jax
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from curta.config.errors import UserError
 from curta.layouts import Layout, layout_named
@@ -121,22 +120,6 @@ def test_position_coupling_ids_are_the_sources(problem: Problem) -> None:
     assert ids == [*inputs, *labels, 0]
 
 
-COUNTING = ("plain", "filled", "filled-left", "reversed", "padded", "plain-padded")
-
-
-@pytest.mark.parametrize("name", COUNTING)
-@given(data=st.data())
-def test_other_layouts_count_within_each_number(name: str, data: st.DataObject) -> None:
-    layout = layout_named(name)
-    problem = data.draw(tiny.sums(layout.longest or WIDTH))
-    expected = [
-        place
-        for part in re.findall(r"\d+|\D", layout.write(problem))
-        for place in (range(len(part)) if part.isdigit() else [-1])
-    ]
-    assert [spot.place for spot in spots(layout, problem)] == expected
-
-
 # Letters.
 
 
@@ -145,12 +128,6 @@ def test_letters_stand_over_numbers_reversed_as_the_source_has_it() -> None:
     assert layout.prompt(problem)[::-1] == "a:210,b:7,c:33"
     assert layout.completion(problem)[::-1] == "bca"
     assert layout.write(problem) == "33:c,7:b,012:aacb$"
-    found = spots(layout, problem)
-    places = [0, 1, -1, -1, -1, 0, -1, -1, -1, 0, 1, 2, -1, -1, 0, 1, 2, -1]
-    assert [spot.place for spot in found] == places
-    roles = ["number", "colon", "label", "comma"]
-    assert [spot.role for spot in found[1:5]] == roles
-    assert [spot.role for spot in found[12:]] == ["colon", "label", *["letter"] * 3, "end"]
 
 
 @pytest.mark.parametrize(
@@ -159,16 +136,6 @@ def test_letters_stand_over_numbers_reversed_as_the_source_has_it() -> None:
 )
 def test_letters_are_read_if_each_comes_once(completion: str, answer: object) -> None:
     assert layout_named("labelled").read("order", completion) == answer
-
-
-# Begin signs.
-
-
-def test_filled_up_on_the_left_every_equals_stands_at_one_index() -> None:
-    layout = layout_named("filled-left")
-    problems = [parse(text) for text in ("1+2", "999+999", "12-34", "120*7", "999//10")]
-    prompts = [layout.prompt(problem) for problem in problems]
-    assert prompts == ["####1+2=", "999+999=", "##12-34=", "##120*7=", "#999/10="]
 
 
 # Blanks and hints.

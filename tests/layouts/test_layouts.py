@@ -94,17 +94,6 @@ def test_reading_what_was_written_gives_pythons_answer(
 
 @every_pair
 @given(data=st.data())
-def test_what_stands_after_the_end_is_not_read(
-    layout: Layout, symbol: str, data: st.DataObject
-) -> None:
-    problem = data.draw(problems(layout, symbol, 5))
-    more = data.draw(texts(layout, 6)) if layout.end_sign else ""
-    whole = layout.write(problem).removeprefix(layout.prompt(problem))
-    assert layout.read(symbol, whole + more) == problem.truth
-
-
-@every_pair
-@given(data=st.data())
 def test_a_completion_without_an_end_or_without_digits_has_no_answer(
     layout: Layout, symbol: str, data: st.DataObject
 ) -> None:
@@ -127,25 +116,6 @@ def test_whatever_a_model_writes_is_an_answer_or_none(
 
 
 @every_pair
-@given(data=st.data())
-def test_a_prompt_tells_the_operands_and_nothing_of_the_answer(
-    layout: Layout, symbol: str, data: st.DataObject
-) -> None:
-    """Its characters are those of the operands, padded at most, and signs."""
-    problem = data.draw(problems(layout, symbol))
-    modulus = problem.operation.modulus  # a number is written as its residue
-    given = [str(value % modulus if modulus else value) for value in problem.operands]
-    widest = max(map(len, given))
-    padded = [[text.rjust(widest + ahead, "0") for text in given] for ahead in (0, 1)]
-    prompt = layout.prompt(problem)
-    assert prompt.endswith("=") or layout.name in ("columns", "framed", "labelled")
-    digits = sorted(character for character in prompt if character.isdigit())
-    if layout.name == "columns":  # of one width, and with zeros for signs
-        digits, padded = digits[digits.count("0") :], [[one.replace("0", "") for one in given]]
-    assert digits in [sorted("".join(texts)) for texts in (given, *padded)]
-
-
-@every_pair
 @settings(max_examples=10)
 @given(data=st.data())
 def test_the_device_writes_what_plain_python_writes(
@@ -156,18 +126,6 @@ def test_the_device_writes_what_plain_python_writes(
     text = write(layout, symbol, operands, bounds_for(layout, symbol))
     assert lines(layout, text) == [layout.write(problem) for problem in batch]
     assert text.prompts.tolist() == [len(layout.prompt_tokens(problem)) for problem in batch]
-
-
-@every_pair
-@given(data=st.data())
-def test_a_text_fits_into_the_room_for_its_digit_counts(
-    layout: Layout, symbol: str, data: st.DataObject
-) -> None:
-    problem = data.draw(problems(layout, symbol, 20))
-    bounds = layout.bounds(symbol, [len(str(value)) for value in problem.operands])
-    tokens, prompt = layout.tokens_of(problem)
-    assert prompt <= bounds.prompt
-    assert len(tokens) - prompt <= bounds.completion
 
 
 @every_pair
@@ -244,17 +202,6 @@ def test_following_a_text_is_stepping_through_its_tokens(
 
 
 # What a layout says of itself, and what it refuses.
-
-
-@every_layout
-def test_a_layout_says_what_its_tokens_mean(layout: Layout) -> None:
-    assert [*layout.characters[:10]] == [*"0123456789"]
-    assert len(set(layout.characters)) == len(layout.characters)
-    assert len({role.name for role in layout.roles}) == len(layout.roles)
-    assert all(set(role.broadcast) <= set(layout.axes) for role in layout.roles)
-    assert layout.summary
-    assert "\n" not in layout.summary
-    assert layout.start(3).shape == (3, 1 + len(layout.axes))
 
 
 @every_layout

@@ -4,7 +4,6 @@ import pytest
 
 from curta.config.errors import UserError
 from curta.layouts import LAYOUTS, layout_named
-from curta.model import recipes
 from curta.problems.problem import Problem, parse
 
 
@@ -43,10 +42,3 @@ def test_each_modulus_has_a_layout_of_its_own() -> None:
     assert "residues-5" not in list(LAYOUTS)
     with pytest.raises(UserError, match=r"layout 'residues-5' has no '\+ mod 97'"):
         layout.accept("+ mod 97", [1, 1])
-
-
-def test_a_recipe_is_refused_that_has_another_modulus_or_none() -> None:
-    with pytest.raises(UserError, match="unknown layout 'residues-1'"):
-        recipes.resolve("grokking-97", {"layout": "residues-1"}, "test")
-    with pytest.raises(UserError, match="layout 'residues-11' has no"):
-        recipes.resolve("grokking-97", {"layout": "residues-11"}, "test")

@@ -1,7 +1,6 @@
 """How a recipe's problems are written: windows that are fixed, surveys that are kept."""
 
 import json
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 
 from curta.config import cache as entries
-from curta.config.errors import Notice, UserError
+from curta.config.errors import UserError
 from curta.layouts import texts
 from curta.layouts.texts import layout_of
 from curta.problems.problem import Problem
@@ -49,12 +48,6 @@ def test_neighbours_have_a_displacement_on_each_axis() -> None:
     layout = paper.layout(recipe)
     assert layout.axes == ("place", "row")
     assert layout.windows["part"] == (("b", (-1, 2)), ("sum", (0, -1)), ("kept", (0, 0)))
-
-
-def test_the_longest_role_that_fits_is_meant() -> None:
-    """`a b` is no role here, `second carry` would not be `second`."""
-    recipe = tiny.recipe(program="spaced", positions=NAMED | {"neighbours": {"last space": ["a"]}})
-    assert paper.layout(recipe).windows["last space"] == (("a", (0,)),)
 
 
 @pytest.mark.parametrize(
@@ -112,31 +105,6 @@ def test_what_was_surveyed_is_kept_and_not_surveyed_again(
     assert [one["axes"] for one in kept] == [["place"]] * 2
 
 
-@pytest.mark.parametrize("damage", ["torn", "pipe", "a file in place of the folder"])
-def test_a_survey_is_made_without_a_cache_that_is_damaged(
-    cache: Path, damage: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    entries._notify_once.cache_clear()
-    monkeypatch.setattr("curta.programs.machine.survey.TOKENS", 3000)
-    first = paper.layout(tiny.recipe())
-    (path,) = cache.iterdir()
-    content = path.read_bytes()
-    path.unlink()
-    if damage == "torn":
-        path.write_bytes(content[:-1])
-    elif damage == "pipe":
-        os.mkfifo(path)
-    else:
-        cache.rmdir()
-        cache.write_text("mine")
-    texts._of_programs.cache_clear()
-    with pytest.warns(Notice) as said:
-        again = paper.layout(tiny.recipe())
-    assert len(said) == 1
-    assert same((again.machine, again.windows), (first.machine, first.windows))
-    assert cache.is_file() or path.read_bytes() == content
-
-
 def test_a_run_has_the_machine_that_it_was_made_with(monkeypatch: pytest.MonkeyPatch) -> None:
     recipe = tiny.recipe(positions=NAMED | {"neighbours": {"sum": CUT}})
     layout = paper.layout(recipe)
@@ -147,16 +115,6 @@ def test_a_run_has_the_machine_that_it_was_made_with(monkeypatch: pytest.MonkeyP
     assert same((again.machine, again.windows), (layout.machine, layout.windows))
     problem = paper.some("+", 3, 1)[0]
     assert again.tokens_of(problem) == layout.tokens_of(problem)
-
-
-@pytest.mark.parametrize("text", ["", "{", "[]", "{}"])
-def test_a_damaged_machine_of_a_run_is_one_line(text: str) -> None:
-    recipe = tiny.recipe()
-    folder = folders.create(recipe, paper.layout(recipe), "addition", [0], "mine")
-    folder.machine.write_text(text)
-    with pytest.raises(UserError, match="run 'mine'") as caught:
-        folders.layout_in(folder)
-    assert "\n" not in str(caught.value)
 
 
 def test_the_machine_of_another_run_is_one_line() -> None:

@@ -16,13 +16,6 @@ from curta.model.transformer import Transformer
 LAYOUT = layout_named("coupled")
 
 
-def test_without_a_norm_a_state_stays_and_there_are_no_gains() -> None:
-    x, config = jnp.array([[3.0, 4.0]]), ModelConfig(norm="none")
-    assert layers.normalize(config, x, None) is x
-    assert layers.init_attention(config).gain is None
-    assert layers.init_mlp(config).gain is None
-
-
 def deviations(settings: ModelConfig, positions: Positions) -> dict[str, float]:
     """The deviation of every weight that is drawn, by its path: what comes of drawing ones."""
     with mock.patch.object(jax.random, "normal", lambda key, shape: jnp.ones(shape)):

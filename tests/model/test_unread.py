@@ -15,7 +15,6 @@ PLAIN, WINDOW, RANGE = "addition-plain", "addition", "sources/range-window"
 
 UNREAD = [
     (PLAIN, "task.base", 16, "it needs a program"),
-    (WINDOW, "task.zero", False, "it needs a layout, and no task.values"),
     (WINDOW, "task.special_until", 9, "it needs problems drawn anew in every step"),
     (RANGE, "task.smallest_of", 4, "it needs a layout, and training.order 'drawn'"),
     (WINDOW, "task.zero", False, "it needs a layout, and no task.values"),
@@ -28,23 +27,12 @@ UNREAD = [
     (WINDOW, "model.qk_input", "positions", "it needs positions that are vectors: learned,"),
     (PLAIN, "model.init_std", 0.1, "it needs model.init 'normal'"),
     ("adderboard", "model.norm_epsilon", 0.1, "it needs a model.norm"),
-    (
-        PLAIN,
-        "model.input_injection",
-        "recurrence",
-        "it needs model.num_recurrences of at least 2",
-    ),
+    (PLAIN, "model.input_injection", "recurrence", "it needs model.num_recurrences of at least 2"),
     (PLAIN, "model.dropout_sites", ["mlp"], "it needs model.dropout"),
     (PLAIN, "model.tied_scale", False, "it needs model.tie_embeddings"),
     ("sources/digit-encoder", "optimizer.final", 0.5, "it needs optimizer.schedule 'cosine' or"),
     (WINDOW, "training.loss", "all", "it needs other positions than 'window'"),
     (WINDOW, "training.validation", 8, "it needs training.validate_every"),
-    (
-        PLAIN,
-        "training.fresh_validation",
-        True,
-        "it needs training.validate_every, and task.held_out",
-    ),
     (WINDOW, "training.fresh_validation", True, "it needs training.validate_every, and task.held"),
     (PLAIN, "training.held_out_windows", 0.5, "it needs a program under"),
     (PLAIN, "training.repair", 3, "it needs a program under"),

@@ -29,12 +29,6 @@ def test_conversion_goes_beyond_pythons_limit(count: int) -> None:
     assert to_int("7" * count) == sevens
 
 
-@given(count=st.integers(3990, 9000), digit=st.integers(1, 9), other=st.integers(0, 9))
-def test_long_numbers_come_back_from_text(count: int, digit: int, other: int) -> None:
-    text = str(digit) + str(other) * (count - 2) + str(digit)
-    assert to_text(to_int(text)) == text
-
-
 @given(number=st.integers(-(10**30), 10**30), places=st.integers(0, 40))
 def test_decimal_fractions_are_written_exactly_and_in_the_fewest_digits(
     number: int, places: int

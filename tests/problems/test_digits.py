@@ -12,19 +12,10 @@ from hypothesis import strategies as st
 
 from curta.problems import digits
 from curta.problems.digits import NumberBatch
-from tests import tiny
-
-BATCH, NUMBERS = 4, 3
 
 jitted: dict[str, Callable[..., Any]] = {
-    name: jax.jit(getattr(digits, name))
-    for name in (
-        *("add", "carried", "subtract", "distance", "multiply", "divide"),
-        *("ascending", "order", "reverse", "length", "cut"),
-    )
+    name: jax.jit(getattr(digits, name)) for name in ("carried", "cut")
 }
-
-every_width = pytest.mark.parametrize("width", [1, 6, 200])
 
 
 def rows(values: list[int], width: int) -> jax.Array:
@@ -36,32 +27,6 @@ def ints(found: jax.Array) -> list[int]:
     """Each row as a number, of which every column is one digit."""
     assert ((found >= 0) & (found <= 9)).all()
     return [int("".join(map(str, row[::-1]))) for row in np.asarray(found).tolist()]
-
-
-Pairs = list[tuple[int, int]]
-
-
-def pairs(first: int, second: int, least: int = 0) -> st.SearchStrategy[Pairs]:
-    """A batch of pairs of numbers of at most so many digits, often near each other."""
-    both = st.tuples(tiny.ints(first), tiny.ints(second).filter(lambda value: value >= least))
-    near = tiny.ints(min(first, second)).map(lambda value: (value, max(value - 1, least)))
-    return st.lists(both | near, min_size=BATCH, max_size=BATCH)
-
-
-def drawn_pair(data: st.DataObject, width: int) -> tuple[Pairs, jax.Array, jax.Array]:
-    """A batch of pairs as ints and as two digit arrays."""
-    found = data.draw(pairs(width, width))
-    first, second = map(list, zip(*found, strict=True))
-    return found, rows(first, width), rows(second, width)
-
-
-@every_width
-@given(data=st.data())
-def test_add_is_pythons_sum_for_a_batch(width: int, data: st.DataObject) -> None:
-    found, first, second = drawn_pair(data, width)
-    sums = jitted["add"](first, second)
-    assert sums.shape == (BATCH, width + 1)
-    assert ints(sums) == [a + b for a, b in found]
 
 
 @pytest.mark.parametrize("width", [1, 2, 500])
@@ -81,20 +46,6 @@ def columns(most: int) -> st.SearchStrategy[list[int]]:
 def test_carrying_leaves_the_number_that_the_columns_stand_for(line: list[int]) -> None:
     found = jitted["carried"](jnp.array([line], jnp.int32))
     assert ints(found) == [sum(column * 10**place for place, column in enumerate(line))]
-
-
-@every_width
-@given(data=st.data())
-def test_a_place_borrows_where_the_numbers_up_to_it_go_below_zero(
-    width: int, data: st.DataObject
-) -> None:
-    found, first, second = drawn_pair(data, width)
-    _, borrows = jitted["subtract"](first, second)
-    for row, (a, b) in zip(borrows.tolist(), found, strict=True):
-        assert row == [a % 10**place < b % 10**place for place in range(1, width + 1)]
-
-
-lists = st.lists(tiny.ints(3), min_size=1, max_size=NUMBERS)
 
 
 @given(

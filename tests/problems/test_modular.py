@@ -54,12 +54,3 @@ def test_a_table_has_each_residue_once() -> None:
     assert (split.training, split.held_out, split.overlap) == (29, 20, 0)
     with pytest.raises(UserError, match=r"task.values 0..7: modulo 7 some operands are equal"):
         tasks.check(Task("+ mod 7", values=(0, 7), special=0.0))
-
-
-def test_twins_stand_together_where_sums_commute() -> None:
-    def mirrored(operator: str, together: bool) -> int:
-        task = Task(operator, values=(0, 12), held_out=60, special=0.0, twins_together=together)
-        return tasks.split(task).mirrored
-
-    assert mirrored("+ mod 13", together=True) == 0
-    assert mirrored("+ mod 13", together=False) > 10

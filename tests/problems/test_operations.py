@@ -72,15 +72,6 @@ def test_the_answer_on_the_device_is_pythons(symbol: str, data: st.DataObject) -
     check_answers(problems, answer(symbol, operands))
 
 
-@pytest.mark.slow
-@every_operator
-def test_long_answers_on_the_device_are_pythons(symbol: str) -> None:
-    count, nines = several(OPERATIONS[symbol]), 10**100 - 1
-    rows = [(nines,) * count, (nines, *[1] * (count - 1)), (0, *[nines] * (count - 1))]
-    problems = [Problem(symbol, row) for row in rows]
-    check_answers(problems, ARITHMETIC[symbol].answer(tiny.numbers(problems, 100)))
-
-
 @pytest.mark.parametrize("numbers", [(), (1, 2)])
 def test_one_number_is_the_answer_and_neither_none_nor_two(numbers: tuple[int, ...]) -> None:
     for symbol in {s for s, one in OPERATIONS.items() if one.on_device} - {"sort", "order"}:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from curta.config.errors import UserError
-from curta.config.limits import DIGITS, OPERANDS
+from curta.config.limits import DIGITS
 from curta.problems.operations import OPERATIONS, Answer
 from curta.problems.problem import (
     Problem,
@@ -70,13 +70,6 @@ def test_a_number_is_copied_and_turned_around(value: int) -> None:
 def test_a_problem_is_read_as_it_is_shown(symbol: str, data: st.DataObject) -> None:
     problem = data.draw(tiny.problems(symbol, 80))
     assert parse(str(problem)) == problem
-
-
-@every_operator
-def test_every_example_is_a_problem_of_its_operation(symbol: str) -> None:
-    problem = parse(OPERATIONS[symbol].example)
-    assert problem.operator == symbol
-    assert str(problem) == OPERATIONS[symbol].example
 
 
 @pytest.mark.parametrize("symbol", SIGNS)
@@ -202,16 +195,3 @@ def test_the_longest_operand_is_accepted_and_one_more_digit_is_not() -> None:
     for line in (f"{nines}9+1", f"1-{nines}9", f"copy {nines}9", f"1.{nines}9+1.0"):
         with pytest.raises(UserError, match="at most 100,000 are accepted"):
             parse(line)
-
-
-def test_as_many_operands_as_are_allowed_are_accepted_and_one_more_is_not() -> None:
-    ones = (1,) * OPERANDS
-    assert Problem("+", ones).truth == OPERANDS
-    for symbol in ("+", "sort"):
-        with pytest.raises(UserError, match="operands, such as"):
-            Problem(symbol, (*ones, 1))
-
-
-def test_a_fraction_is_shown_exactly() -> None:
-    shown = [answer_text(Fraction(text)) for text in ("65/4", "1/2", "16", "-0.05")]
-    assert shown == ["16.25", "0.5", "16.0", "-0.05"]

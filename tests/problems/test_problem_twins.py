@@ -7,7 +7,6 @@ import pytest
 
 from curta.config.task import Task
 from curta.problems import tasks
-from curta.problems.operations import OPERATIONS
 from curta.problems.problem_table import ProblemTable
 
 
@@ -25,31 +24,6 @@ def test_every_size_of_the_first_part_is_exact_and_parts_no_twins(symbol: str, h
         assert set(found) == whole
         first = set(found[:held_out])
         assert {(b, a) for a, b in first} & whole == first
-
-
-@pytest.mark.parametrize("held_out", [0, 1, 7, 8, 20])
-def test_a_table_without_zero_on_one_side_has_problems_without_a_mirror(
-    held_out: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As of an operation that commutes and refuses zeros: 0 and 2 is there, 2 and 0 is not."""
-    monkeypatch.setattr(type(OPERATIONS["//"]), "commutes", True)
-    found = rows(ProblemTable("//", 0, 4, 3, held_out, twins_together=True))
-    whole = {(a, b) for a in range(5) for b in range(1, 5)}
-    assert sorted(found) == sorted(whole)
-    first = set(found[:held_out])
-    assert {(b, a) for a, b in first} & whole == {(a, b) for a, b in first if a}
-
-
-@pytest.mark.parametrize(("high", "held_out"), [(99, 2801), (8999, 30_000)])
-def test_large_tables_part_no_twins(high: int, held_out: int) -> None:
-    table = ProblemTable("+", 0, high, 42, held_out, twins_together=True)
-    out = np.asarray(table.row(jnp.arange(held_out)))
-    twins = table.row_of(np.asarray(table.pairs(jnp.arange(held_out)))[:, ::-1])
-    np.testing.assert_array_equal(np.sort(out), np.sort(twins))
-    assert len(np.unique(out)) == held_out
-    end = np.asarray(table.row(jnp.arange(table.rows - 1000, table.rows)))
-    assert not np.isin(end, out).any()
-    assert len(np.unique(end)) == 1000
 
 
 @pytest.mark.parametrize("held_out", [101])

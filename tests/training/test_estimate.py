@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from curta.config.errors import UserError
-from curta.frontends import api
 from curta.frontends.cli import main
 from curta.training import estimate
 
@@ -73,22 +71,4 @@ def test_what_cannot_be_trained_is_one_line_and_no_folder(
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 2
     assert all(says in line and len(line) < 300 for line in lines), lines
-    assert not runs_folder.exists()
-
-
-@pytest.mark.parametrize(
-    ("recipe", "changes", "says"),
-    [
-        ("addition-plain", {"evaluation.digits": [1_000]}, "evaluation.digits: no "),
-        ("addition-plain", {"evaluation.grid": 100}, "evaluation.grid: no "),
-        ("sources/range", {"evaluation.table": 2_001}, "evaluation.table must be at most"),
-        ("addition", {"evaluation.digits": ["3x5"]}, r"takes 2 operands of \+ \(got 3\)"),
-        ("addition", {"evaluation.seed": -1}, "evaluation.seed must be at least"),
-    ],
-)
-def test_an_evaluation_that_cannot_work_is_refused_before_training(
-    runs_folder: Path, recipe: str, changes: dict[str, Any], says: str
-) -> None:
-    with pytest.raises(UserError, match=says):
-        api.begin(recipe, 1, None, changes, evaluate=True)
     assert not runs_folder.exists()

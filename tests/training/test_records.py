@@ -7,10 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from curta.problems import task_sizes
 from curta.problems.problem import Problem
-from curta.programs import PROGRAMS
-from curta.programs.machine.sampling import refused
 from curta.training import records, trainer
 from curta.training.records import Data
 from tests import paper, tiny
@@ -116,39 +113,6 @@ def test_data_is_a_function_of_recipe_and_seed(
         places = trainer.draw_windows(data._replace(by_member=mine), jax.random.key(2), 500)
         rows.append(data.shared[0][np.asarray(places)])
     np.testing.assert_array_equal(*rows)
-
-
-@pytest.mark.parametrize(
-    ("program", "task"),
-    [
-        ("addition", {"digits": [2, 3]}),
-        ("subtraction", {"operator": "-", "digits": [1, 3]}),
-        ("division", {"operator": "//", "digits": [1, 5], "second": [1, 2]}),
-        pytest.param(
-            "sorting",
-            {"operator": "sort", "digits": [1, 3], "operands": [2, 4]},
-            marks=pytest.mark.slow,
-        ),
-        pytest.param("gcd", {"operator": "gcd", "digits": [1, 2]}, marks=pytest.mark.slow),
-    ],
-)
-def test_problems_have_answers_and_keep_to_the_sizes_of_the_recipe(
-    program: str, task: dict[str, object]
-) -> None:
-    """Special ones may be shorter, none is longer; others have just these sizes."""
-    for special in (0.0, 1.0):
-        recipe = tiny.recipe(
-            program=program, task=task | {"special": special}, training__problems=400
-        )
-        (of,), layout = recipe.tasks, paper.layout(recipe)
-        problems = records.problems(recipe, layout, of, 0)
-        assert len(problems) == 400
-        for operands in problems:
-            assert task_sizes.counts(of)[0] <= len(operands) <= task_sizes.counts(of)[1]
-            for value, (low, high) in zip(operands, task_sizes.spans(of), strict=False):
-                assert (1 if special else low) <= len(str(value)) <= high
-            assert refused(PROGRAMS[program], operands) is None
-    assert len(set(problems)) > 100
 
 
 def test_an_encoding_that_sees_all_is_given_whole_texts() -> None:

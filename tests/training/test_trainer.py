@@ -1,7 +1,6 @@
 """Training: pure in (seed, step), resumable to the bit, members that do not disturb each other."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -164,25 +163,6 @@ def test_a_member_that_diverges_stays_as_it_was_and_stays_stopped(
     assert tiny.same(member(later.model, 1), member(start.model, 1))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("recipe", [RECIPE, DENSE], ids=["window", "text"])
-def test_a_step_in_bfloat16_is_nearly_that_in_float32_and_so_are_its_dtypes(recipe: Recipe) -> None:
-    """The state that it leaves is float32; only within the step is anything bfloat16."""
-    losses, texts = [], []
-    for precision in ("float32", "bfloat16"):
-        of = replace(recipe, training=replace(recipe.training, precision=precision))
-        mesh = trainer.mesh_for(2, 8, jax.devices()[:1])
-        data, _ = records.training_data(of, layout_of(of), [0, 1])
-        call = trainer.compile_steps(of, written(of), mesh)
-        state, data = trainer.shard(begun(of, 0, 1), mesh), trainer.place_data(data, mesh)
-        texts.append(call.lower(state, data, jnp.int32(0), jnp.int32(3)).as_text())
-        state, metrics = call(state, data, jnp.int32(0), jnp.int32(3))
-        losses.append(np.asarray(metrics.loss)[:, :3])
-        assert {leaf.dtype.name for leaf in jax.tree.leaves(state)} == {"bool", "float32", "int32"}
-    assert ["bf16" in text for text in texts] == [False, True]
-    np.testing.assert_allclose(*losses, rtol=0.02)
-
-
 # What is scored.
 
 
@@ -210,29 +190,6 @@ def test_loss_and_exact_are_those_computed_by_hand() -> None:
     loss, exact = found()
     assert float(loss) == pytest.approx(np.mean(losses), rel=1e-5)
     assert float(exact) == pytest.approx(np.mean(flawless))
-
-
-def test_a_numeric_loss_adds_the_squared_distance_of_the_expected_digit() -> None:
-    """Each digit's own probabilities, by a plain loop; the end sign adds nothing."""
-    model, bounds = tiny.drawn(DENSE, LAYOUT), tiny.bounds(LAYOUT, 4)
-    text = tiny.text(LAYOUT, tiny.random_sums(6, 4), bounds.total)
-    batch, keys = completion_batch(text, LAYOUT.where(text), bounds), step_keys(0, 0)
-
-    @jax.jit
-    def found() -> tuple[list[jax.Array], jax.Array]:
-        settings = [replace(DENSE.training, loss=loss) for loss in ("answer", "numeric")]
-        losses = [
-            trainer.loss_and_exact_match(model, batch, bounds, keys, one)[0] for one in settings
-        ]
-        return losses, model(batch.tokens, batch.where, batch.queries, bounds)
-
-    (plain, numeric), logits = jax.device_get(found())
-    penalties = []
-    for row, column in np.argwhere(np.asarray(batch.scored)):
-        goal, scores = int(batch.goals[row, column]), np.exp(logits[row, column, :10])
-        expected = sum(digit * share for digit, share in enumerate(scores / scores.sum()))
-        penalties.append(((expected - goal) / 9) ** 2 if goal < 10 else 0.0)
-    assert float(numeric) == pytest.approx(float(plain) + np.mean(penalties), rel=1e-5)
 
 
 def alone(call: Callable[[], Any]) -> Any:
@@ -303,6 +260,3 @@ def test_a_mesh_gives_devices_to_members_first_and_to_the_batch_then(
     mesh = trainer.mesh_for(members, batch, jax.devices()[:devices])
     assert mesh.devices.shape == shape
     assert mesh.axis_names == ("member", "batch")
-
-
-# A recipe whose training problems do not fit its own encoding.

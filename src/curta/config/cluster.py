@@ -6,13 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from annotated_types import Ge, Le, MaxLen
+from annotated_types import Ge, Le
 
-from curta.config import files, limits
+from curta.config import files, limits, typed
 from curta.config.errors import UserError, quoted, unknown
-
-Line = Annotated[str, MaxLen(limits.LETTERS)]
-"""A line of a script."""
 
 MINUTES = 60 * 24 * 365
 """A year: the longest time limit, in minutes."""
@@ -24,9 +21,9 @@ LEAST_WORK = 90
 class Cluster:
     """The resources of each task, and how runs are divided into tasks."""
 
-    partition: Line = ""
+    partition: str = ""
     """Slurm's partition (its default)."""
-    account: Line = ""
+    account: str = ""
     """The account that Slurm charges (your default)."""
     time: Annotated[int, Ge(2), Le(MINUTES)] = 60
     """Time limit of a task, in minutes. Unfinished work is saved and queued again."""
@@ -46,11 +43,9 @@ class Cluster:
     """How often a task is queued again after its time limit."""
     notice: Annotated[int, Ge(1), Le(limits.ROWS)] = 120
     """Seconds before the time limit at which a task saves; sometimes a minute earlier."""
-    options: Annotated[dict[limits.Name, Line | int | bool], MaxLen(limits.ITEMS)] = (
-        dataclasses.field(default_factory=dict)
-    )
+    options: dict[str, str | int | bool] = dataclasses.field(default_factory=dict)
     """Further options of Slurm's sbatch by name, such as qos = "low"."""
-    setup: Annotated[tuple[Line, ...], MaxLen(limits.ITEMS)] = ()
+    setup: tuple[str, ...] = ()
     """Shell commands to run first, such as "module load cuda"."""
 
     def __post_init__(self) -> None:
@@ -84,7 +79,4 @@ def read(path: Path) -> dict[str, Any]:
 
 def parse(fields: Mapping[str, Any], where: str) -> Cluster:
     """Parse the section; UserError names the first field that is wrong."""
-    from curta.config.recipe import as_json
-    from curta.config.typed import parse_fields
-
-    return parse_fields(Cluster, as_json(fields, where), where, "cluster.")
+    return typed.parse_fields(Cluster, fields, where, "cluster.")

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from annotated_types import Ge, Le, Lt, MaxLen
+from annotated_types import Ge, Le, Lt
 
 from curta.config.errors import refuse_if
 from curta.config.limits import RATIO, WIDTH, Layers, Parts, Rate
@@ -52,7 +52,7 @@ class ModelConfig:
     """
     final_norm: bool = True
     """Whether the final state is normalised before the head."""
-    biases: Annotated[tuple[Bias, ...], MaxLen(5)] = ()
+    biases: tuple[Bias, ...] = ()
     """What has a bias: queries, keys and values (qkv), attention's out, the mlp, norms, the head.
 
     Biases start at zero, except with `init` torch and, outside of attention, torch_encoder.
@@ -76,7 +76,7 @@ class ModelConfig:
     """Standard deviation of the initial weights, with `init` normal or gpt2."""
     dropout: Annotated[float, Ge(0.0), Lt(1.0)] = 0.0
     """Dropout rate in training, at `dropout_sites`; 0: none."""
-    dropout_sites: Annotated[tuple[DropoutSite, ...], MaxLen(4)] = ("embedding", "output")
+    dropout_sites: tuple[DropoutSite, ...] = ("embedding", "output")
     """Where dropout is applied: embedding, attention weights, inner mlp, sub-layer output."""
     causal: bool = True
     """Whether a token sees only earlier tokens; false: the whole text.
@@ -87,7 +87,7 @@ class ModelConfig:
     """Whether the head uses the matrix of the embedding."""
     tied_scale: bool = True
     """Whether the logits of a tied head are divided by the root of the width, as in T5."""
-    weight_sharing: Annotated[tuple[Shared, ...], MaxLen(4)] = ()
+    weight_sharing: tuple[Shared, ...] = ()
     """Shared weights: key-query, value-key, out-query or out-value, norms.
 
     key-query: keys use the query matrix, each pair of features rotated by one learned angle;

@@ -6,31 +6,18 @@ The field `name` says which encoding it is. For an encoding in a user's file, se
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
-from annotated_types import Ge, Le, MaxLen
+from annotated_types import Ge, Le
 
 from curta.config.errors import UserError
-from curta.config.limits import (
-    ITEMS,
-    PARTS,
-    Factor,
-    Name,
-    Parts,
-    PathName,
-    PositionsOrNone,
-)
+from curta.config.limits import PARTS, Factor, Parts, PositionsOrNone
 from curta.config.limits import Positions as Count
-
-Neighbours = Annotated[
-    dict[Name, Annotated[tuple[Name, ...], MaxLen(ITEMS)]],
-    MaxLen(ITEMS),
-]
 
 
 @dataclass(frozen=True)
 class EncodingSettings:
     """The settings that every encoding has."""
 
-    name: Name
+    name: str
     """Which encoding, or the path of your own file; changing it resets the section."""
 
 
@@ -174,7 +161,7 @@ class Window(EncodingSettings):
     """Attention to the few neighbours that determine the next token."""
 
     name: Literal["window"] = "window"
-    neighbours: Neighbours = field(default_factory=dict)
+    neighbours: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """What roles see, such as {sum = ["a place+1", "a"]}; for others it is determined."""
 
 
@@ -183,7 +170,7 @@ class UserEncoding(EncodingSettings):
     """A position encoding from a user's file: the file's tag, and its settings."""
 
     name: Literal["(file)"] = "(file)"
-    file: PathName = ""
+    file: str = ""
     """Name of the user's file, with the start of its SHA-256."""
     settings: dict[str, Any] = field(default_factory=dict)
     """The fields of the file's dataclass except the name, as a table."""

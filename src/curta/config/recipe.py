@@ -19,7 +19,7 @@ from annotated_types import MaxLen, MinLen
 from pydantic import Discriminator, Field, Tag, ValidationError
 
 from curta.config.errors import UserError, quoted, refuse_if, shortened, unknown
-from curta.config.limits import FILE, ITEMS, LETTERS, VALUE, Name, PathName
+from curta.config.limits import LETTERS
 from curta.config.model import ModelConfig
 from curta.config.optimizer import OPTIMIZERS, AdamW, Optimizer
 from curta.config.positions import T5, Abacus, Positions, RoPE, UserEncoding, Window
@@ -29,13 +29,11 @@ from curta.config.task import Task, shares
 from curta.config.typed import MISSPELT, adapter, field_error, first_error
 
 Tasks = Annotated[
-    Annotated[Task, Tag(OTHER)] | Annotated[tuple[Task, ...], MinLen(1), MaxLen(ITEMS), Tag(LIST)],
+    Annotated[Task, Tag(OTHER)] | Annotated[tuple[Task, ...], MinLen(1), Tag(LIST)],
     Discriminator(form),
 ]
-
 Names = Annotated[
-    Annotated[PathName, Tag(TEXT)] | Annotated[tuple[PathName, ...], MaxLen(ITEMS), Tag(LIST)],
-    Discriminator(form),
+    Annotated[str, Tag(TEXT)] | Annotated[tuple[str, ...], Tag(LIST)], Discriminator(form)
 ]
 
 
@@ -48,7 +46,7 @@ class Recipe:
 
     summary: Annotated[str, MaxLen(LETTERS)] = ""
     """One line on what is trained, for lists and reports."""
-    layout: Name | None = None
+    layout: str | None = None
     """Published way of writing problems, such as reversed; replaces a program."""
     program: Names = ()
     """Algorithm whose steps are learned, by name or file; a list has one for each operator."""
@@ -264,7 +262,9 @@ def changed_evaluation(
 
 def _validated(kind: type[Any], fields: Mapping[str, Any], where: str) -> Any:
     try:
-        return adapter(kind).validate_json(as_json(fields, where), strict=True, extra="forbid")
+        return adapter(kind).validate_json(
+            json.dumps(fields, default=str), strict=True, extra="forbid"
+        )
     except ValidationError as error:
         first = first_error(error)
     # Pydantic's path without the tags of a field's alternatives, such as "(list)" or "rope".
@@ -290,16 +290,6 @@ def _validated(kind: type[Any], fields: Mapping[str, Any], where: str) -> Any:
         elif len(path) == 1:
             names = dict.fromkeys(name.partition(".")[0] for name in names)
     raise field_error(first, where, field, names, "curta show RECIPE --fields")
-
-
-def as_json(fields: Mapping[str, Any], where: str) -> str:
-    """Return the fields as JSON; UserError for tables nested too deeply, or huge numbers."""
-    try:
-        return json.dumps(fields, default=str)
-    except RecursionError:
-        raise UserError(f"{where}: its tables, or lists, are nested too deeply") from None
-    except ValueError:
-        raise UserError(f"{where}: one of its numbers has thousands of digits") from None
 
 
 def dump(recipe: Recipe) -> str:
@@ -347,47 +337,21 @@ def with_overrides(fields: Mapping[str, Any], overrides: Mapping[str, Any]) -> d
 
 
 def parse_value(text: str) -> Any:
-    """Parse a value of the command line: a TOML value, or else the text itself.
-
-    Raises UserError for a text that is too long, or nested too deeply.
-    """
-    if len(text) > VALUE:
-        raise UserError(f"{quoted(text)} is too long: a value has at most {VALUE:,} characters")
+    """Parse a value of the command line: a TOML value, or else the text itself."""
     try:
-        return flat(tomllib.loads(f"x = {text}")["x"])
-    except RecursionError:
-        raise UserError(f"{quoted(text)} is nested too deeply") from None
+        return tomllib.loads(f"x = {text}")["x"]
     except ValueError:  # no TOML, or a number of thousands of digits
         return text
 
 
 def tables(text: str, where: str) -> dict[str, Any]:
-    """Parse TOML into tables; UserError if it is invalid, too long, or nested too deeply."""
-    if len(text) > FILE:
-        raise UserError(f"{where} is too long: it has {len(text):,} characters, at most {FILE:,}")
+    """Parse TOML into tables; UserError if it is invalid."""
     try:
-        content: dict[str, Any] = flat(tomllib.loads(text))
-        return content
-    except RecursionError:
-        raise UserError(f"{where}: its tables, or lists, are nested too deeply") from None
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"{where} is not valid TOML: {error}") from None
     except ValueError:
         raise UserError(f"{where}: one of its numbers has thousands of digits") from None
-
-
-NESTED = 20
-"""Most levels of tables and lists; a recipe has four."""
-
-
-def flat(value: Any, most: int = NESTED) -> Any:
-    """Return the value; RecursionError if tables or lists are nested more deeply than `most`."""
-    if most == 0:
-        raise RecursionError
-    inner = value.values() if isinstance(value, dict) else value
-    for item in inner if isinstance(value, dict | list) else ():
-        flat(item, most - 1)
-    return value
 
 
 _FORMS = {

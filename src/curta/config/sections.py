@@ -3,27 +3,11 @@
 import dataclasses
 from typing import Annotated, Literal
 
-from annotated_types import Ge, Gt, Le, MaxLen, MinLen
+from annotated_types import Ge, Gt, Le, MinLen
 from pydantic import Discriminator, StringConstraints, Tag
 
 from curta.config.errors import UserError, quoted
-from curta.config.limits import BATCH as LARGEST_BATCH
-from curta.config.limits import (
-    CERTIFICATE,
-    DIGITS,
-    EXTENSIONS,
-    GRID,
-    ITEMS,
-    OPERANDS,
-    PROBLEM,
-    ROUNDS,
-    TABLE,
-    Name,
-    Problems,
-    Seed,
-    Steps,
-    StepsOrNever,
-)
+from curta.config.limits import DIGITS, OPERANDS, Problems, Seed, Steps, StepsOrNever
 
 
 def form(value: object) -> str:
@@ -40,9 +24,9 @@ Size = Annotated[
     Annotated[int, Ge(1), Le(DIGITS), Tag(OTHER)] | Annotated[SizeText, Tag(TEXT)],
     Discriminator(form),
 ]
-Sizes = Annotated[tuple[Size, ...], MinLen(1), MaxLen(ITEMS)]
+Sizes = Annotated[tuple[Size, ...], MinLen(1)]
 SizesOfEach = Annotated[
-    Annotated[Sizes, Tag(LIST)] | Annotated[dict[Name, Sizes], MaxLen(ITEMS), Tag(OTHER)],
+    Annotated[Sizes, Tag(LIST)] | Annotated[dict[str, Sizes], Tag(OTHER)],
     Discriminator(form),
 ]
 
@@ -53,12 +37,12 @@ class Training:
 
     steps: Steps = 1000
     """How many updates of the weights."""
-    extended_at: Annotated[tuple[Steps, ...], MaxLen(EXTENSIONS)] = ()
+    extended_at: tuple[Steps, ...] = ()
     """Steps at which training had ended before it was extended with `--resume`.
 
     Up to each, the learning rate follows the schedule of a training that ends there.
     """
-    batch: Annotated[int, Ge(1), Le(LARGEST_BATCH)] = 64
+    batch: Annotated[int, Ge(1), Le(1 << 20)] = 64
     """Problems of a step, of all tasks together; with positions window, windows."""
     checkpoint_every: Steps = 500
     """Steps between checkpoints, from which training can resume."""
@@ -127,7 +111,7 @@ class Training:
 
     All others are trained on, whether or not they occur in the member's problems.
     """
-    repair: Annotated[int, Ge(0), Le(ROUNDS)] = 10
+    repair: Annotated[int, Ge(0), Le(1_000)] = 10
     """Most rounds of repair after the last step; 0: none.
 
     A round continues training at a low rate and adds the windows that are wrong. Rounds end when
@@ -181,22 +165,22 @@ class EvaluationSettings:
     """Problems of each slice at each size."""
     generated: Problems = 8
     """How many of these are also generated token by token, to confirm exact match."""
-    grid: Annotated[int, Ge(0), Le(GRID)] = 0
+    grid: Annotated[int, Ge(0), Le(1_000)] = 0
     """Largest digit count in a heat map over the lengths of both operands; 0: no map."""
     grid_count: Problems = 20
     """Problems in each cell of the heat map."""
-    table: Annotated[int, Ge(0), Le(TABLE)] = 0
+    table: Annotated[int, Ge(0), Le(2_000)] = 0
     """Evaluate every problem of two operands up to this number; 0: none."""
     held_out: Problems = 1000
     """How many training problems, and as many held-out ones, are compared.
 
     For programs, `task.rows` and `task.held_out`.
     """
-    layouts: Annotated[tuple[Name, ...], MaxLen(ITEMS)] = ()
+    layouts: tuple[str, ...] = ()
     """Other layouts of the same characters, or programs, in which held-out problems are written."""
-    certificate: Annotated[int, Ge(0), Le(CERTIFICATE)] = 600_000
+    certificate: Annotated[int, Ge(0), Le(1_000_000_000)] = 600_000
     """How many tokens of a program to record for the list of its windows; 0: no certificate."""
-    named: Annotated[tuple[Annotated[str, MaxLen(PROBLEM)], ...], MaxLen(ITEMS)] = ()
+    named: tuple[str, ...] = ()
     """Single problems that every member answers, before its first step and after training."""
     seed: Seed = 1
     """Seed of the problems."""

@@ -1,4 +1,4 @@
-"""The operating system: opening and locking files, memory, load, background threads.
+"""The operating system: files and locks, memory, load, threads, and processes of one launcher.
 
 On Windows folders cannot be opened, so they are neither locked nor synced; a folder cannot be
 renamed while a file in it is open; and the amount of memory is unknown.
@@ -10,11 +10,13 @@ machines unless the mount says `nolock`.
 
 import errno
 import os
+import re
 import sys
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -140,3 +142,30 @@ def command() -> list[str]:
     if Path(*sys.argv[:1]).parts[-2:] == ("curta", "__main__.py"):
         return ["python", "-m", "curta"]
     return sys.argv[:1]
+
+
+SRUN = ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_STEP_TASKS_PER_NODE")
+MPIRUN = ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE")
+"""Where a launcher says a process's index, how many there are, and how many on its machine."""
+
+
+@dataclass(frozen=True)
+class Process:
+    """One of `count` processes that belong together, `beside` of them on its machine."""
+
+    index: int = 0
+    count: int = 1
+    beside: int = 1
+
+
+def process() -> Process:
+    """Return which process this is, by its environment, so that JAX need not be imported.
+
+    A batch script of Slurm's is alone, however many tasks srun would begin in it.
+    """
+    for names in (SRUN, MPIRUN):
+        if all(name in os.environ for name in names):
+            # The first number: of `2(x3)`, two tasks on each of three nodes, 2.
+            numbers = [re.search("[0-9]+", os.environ[name]) for name in names]
+            return Process(*(int(number[0]) for number in numbers if number))
+    return Process()

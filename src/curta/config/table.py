@@ -9,7 +9,6 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -124,20 +123,18 @@ class Table:
         view = View(
             title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=0, show_edge=False
         )
-        for place, column in enumerate(self.seen()):
+        columns = [column for column in self.columns if column.on_screen]
+        for place, column in enumerate(columns):
             side: JustifyMethod = "left" if column.words else "right"
-            least = column.least([row[place] for row in texts])
             view.add_column(
                 Text(column.heading), justify=side, no_wrap=not column.fold, overflow="fold",
-                min_width=least,
+                min_width=column.least([row[place] for row in texts]),
             )  # fmt: skip
-        for number, (row, styles) in enumerate(zip(texts, self.marks(), strict=True)):
+        for number, (row, values) in enumerate(zip(texts, [*self.rows, *self.foot], strict=True)):
+            cells = zip(self.columns, values, strict=True)
+            styles = [column.style(value, values) for column, value in cells if column.on_screen]
             view.add_row(*map(Text, row, styles), style="dim" if number >= len(self.rows) else "")
         return view
-
-    def seen(self) -> list[Column]:
-        """Return the columns that are shown."""
-        return [column for column in self.columns if column.on_screen]
 
     def records(self) -> list[dict[str, Any]]:
         """Return each row as values by the names of their columns."""
@@ -153,20 +150,20 @@ class Table:
     def csv(self) -> str:
         """Return CSV with a line of names; None is empty."""
         out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow([column.name for column in self.columns if column.in_csv])
-        for row in self.rows:
-            cells = zip(self.columns, row, strict=True)
-            writer.writerow([_plain(value) for column, value in cells if column.in_csv])
+        names = [column.name for column in self.columns if column.in_csv]
+        writer = csv.DictWriter(out, names, lineterminator="\n")
+        writer.writeheader()
+        for record in self.records():
+            writer.writerow({name: _plain(value) for name, value in record.items()})
         return out.getvalue()
 
     def latex(self) -> str:
         """Return a LaTeX `tabular` with booktabs rules and the columns of a screen."""
-        columns, texts = self.seen(), self.texts()
+        columns = [column for column in self.columns if column.on_screen]
         comments = filter(None, [self.title, *self.notes, r"The rules need \usepackage{booktabs}."])
         heading, *rows = (
             " & ".join(map(escaped, row)) + r" \\"
-            for row in [[column.heading for column in columns], *texts]
+            for row in [[column.heading for column in columns], *self.texts()]
         )
         body, foot = rows[: len(self.rows)], rows[len(self.rows) :]
         lines = [
@@ -187,26 +184,14 @@ class Table:
         above: Cells = ()
         texts = []
         for row in [*self.rows, *self.foot]:
-            cells = zip(self.columns, row, above, strict=False)
-            repeated = sum(
-                1 for _ in takewhile(lambda cell: cell[0].once and cell[1] == cell[2], cells)
-            )
-            texts.append(
-                [
-                    "" if place < repeated else column.text(row[place])
-                    for place, column in enumerate(self.columns)
-                    if column.on_screen
-                ]
-            )
+            line, repeats = [], bool(above)
+            for place, (column, value) in enumerate(zip(self.columns, row, strict=True)):
+                repeats = repeats and column.once and value == above[place]
+                if column.on_screen:
+                    line.append("" if repeats else column.text(value))
+            texts.append(line)
             above = row
         return texts
-
-    def marks(self) -> list[list[str]]:
-        """Return the style of each text; empty for most."""
-        return [
-            [c.style(value, row) for c, value in zip(self.columns, row, strict=True) if c.on_screen]
-            for row in [*self.rows, *self.foot]
-        ]
 
 
 def _plain(value: object) -> str:

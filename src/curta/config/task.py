@@ -7,7 +7,7 @@ from typing import Annotated
 from annotated_types import Ge, Le
 
 from curta.config.errors import refuse_if
-from curta.config.limits import DIGITS, DRAWN, INT32, OPERANDS, Factor, Name, Seed
+from curta.config.limits import DIGITS, INT32, OPERANDS, Factor, Seed
 
 Rate = Annotated[float, Ge(0.0), Le(1.0)]
 
@@ -23,7 +23,7 @@ Place = Annotated[int, Ge(0), Le(INT32)]
 class Task:
     """Problems of one operation: of random sizes, or from a table of all pairs of operands."""
 
-    operator: Name = "+"
+    operator: str = "+"
     """The operator: +, gcd or + mod 97; with a program, that of the program."""
     base: Annotated[int, Ge(2), Le(36)] = 10
     """Base in which operands are written; bases other than 10 need a program that has them."""
@@ -57,7 +57,7 @@ class Task:
     All pairs are equally likely, unless `smallest_of` is set. A table replaces `digits`, `second`
     and `operands`; `special` must be 0.
     """
-    smallest_of: Annotated[int, Ge(1), Le(DRAWN)] = 1
+    smallest_of: Annotated[int, Ge(1), Le(64)] = 1
     """In every second place of a batch, take the smallest last operand of so many drawn pairs.
 
     1: all pairs are equally likely. One in ten divisions up to 999 has a divisor below 100, with 16

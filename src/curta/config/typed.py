@@ -67,10 +67,7 @@ def of_table(kind: type[Value], content: dict[str, Any], where: str, file: str) 
         if version < current:
             remedy = getattr(kind, "REMEDY", "")
             raise UserError(f"{where} was made by an earlier version (format {version}): {remedy}")
-    try:
-        return parse(kind, json.dumps(content), where, file)
-    except RecursionError:
-        raise UserError(f"{where} is damaged: {file} is nested too deeply") from None
+    return parse(kind, json.dumps(content), where, file)
 
 
 def parse(kind: type[Value], content: str | bytes, where: str, file: str) -> Value:
@@ -124,8 +121,6 @@ def field_error(
         return UserError(f"{where}: {cause}")
     if error["type"] in MISSPELT:
         return UserError(f"{where}: {unknown('field', field, names, lister)}")
-    if error["type"] == "json_invalid":
-        return UserError(f"{where}: it is nested too deeply, or its texts are no Unicode")
     if error["type"] == "missing":
         return UserError(f"{where}: {field} is missing")
     value = "a table" if isinstance(error["input"], dict) else json.dumps(error["input"])
@@ -142,18 +137,20 @@ def field_error(
 
 def parse_fields(
     kind: type[Value],
-    content: str,
+    fields: Mapping[str, Any],
     where: str,
     prefix: str = "",
     nested: Mapping[str, type[Any]] = MappingProxyType({}),
 ) -> Value:
-    """Parse a dataclass from JSON that holds a user's fields.
+    """Parse a dataclass from a user's fields.
 
     Raises UserError for the first field that is wrong, named with its `prefix`. `nested` are the
     dataclasses of the items of list fields, by the names of these fields.
     """
     try:
-        value: Value = adapter(kind).validate_json(content, strict=True, extra="forbid")
+        value: Value = adapter(kind).validate_json(
+            json.dumps(fields, default=str), strict=True, extra="forbid"
+        )
         return value
     except ValidationError as error:
         first = first_error(error)

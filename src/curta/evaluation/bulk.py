@@ -132,7 +132,8 @@ def answers(
     if lines is None or lines.operator not in machine.formats:
         return None
     table = plain(machine, lines.operator)
-    if table is None or type(OPERATIONS[lines.operator]).refuse is not Operation.refuse:
+    refuse = OPERATIONS[lines.operator].refuse
+    if table is None or getattr(refuse, "__func__", None) is not Operation.refuse:
         return None
     try:
         digits = [int(span.length.max()) for span in lines.operands]

@@ -13,7 +13,6 @@ from curta.config.errors import UserError
 from curta.config.recipe import Recipe
 from curta.config.table import sized
 from curta.layouts import Layout, layout_named
-from curta.layouts.program import ProgramLayout
 from curta.model.positions import encoding
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem, parse
@@ -41,7 +40,7 @@ def every(recipe: Recipe, layout: Layout, count: int) -> Iterator[tuple[str, str
 
 def keep(path: Path, recipe: Recipe, layout: Layout) -> None:
     """Store problems and texts in a run's folder, so that others need not run foreign code."""
-    recorder = layout.recorder if isinstance(layout, ProgramLayout) else None
+    recorder = layout.recorder
     if recorder is None or isinstance(recorder, StoredTexts):
         return
     settings = recipe.evaluation
@@ -71,7 +70,7 @@ def drawn(
     layout: Layout, operator: str, slice_name: str, size: int | str, count: int, seed: int
 ) -> list[Problem]:
     """Return test problems of one size; stored ones where the program's code is not available."""
-    stored = layout.recorder if isinstance(layout, ProgramLayout) else None
+    stored = layout.recorder
     if isinstance(stored, StoredTexts):
         base = layout.base(operator)
         return [
@@ -86,7 +85,6 @@ def of_digits(
 ) -> list[Problem]:
     """Return test problems whose operands have so many digits, in the base of their texts."""
     if _by_host(layout, operator):  # as those of training are drawn
-        assert isinstance(layout, ProgramLayout)
         if layout.recorder is None:
             raise UserError(
                 f"new problems of {operator!r} need the program's code, which was not run"

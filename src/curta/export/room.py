@@ -100,7 +100,7 @@ def _completion(model: Transformer, operator: str, count: int, digits: int) -> i
         layout.accept(operator, size)
         bounds = layout.bounds(operator, size)
         model.positions.check(bounds)
-        recorder = layout.recorder if isinstance(layout, ProgramLayout) else None
+        recorder = layout.recorder
         if not isinstance(recorder, Recorder):
             return bounds.completion
         return max(bounds.completion, longest(recorder, operator, size))

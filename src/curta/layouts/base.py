@@ -6,15 +6,22 @@ correct; where possible they follow from a `prompt_format` and an `answer_patter
 from left to right and give each token a role (the part it plays) and coordinates (where it stands).
 It sees only what came before, so roles and coordinates are causal by construction. A `RuledLayout`
 defines these tables by a `rule`, one character at a time.
+
+The tables of an automaton are shared by layouts, a run's machine and every export:
+
+    position = where(home[state, token], 0, position) + offset[state, token]
+    state    = next[state, token]
+
+A program's machine is the case of a single state.
 """
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import zip_longest
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -23,18 +30,59 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from curta.config.errors import UserError
-from curta.layouts.automaton import Automaton, State, Transition, tabulated
 from curta.problems.digits import NumberBatch
 from curta.problems.numerals import to_int, to_text
 from curta.problems.operations import OPERATIONS, Answer
 from curta.problems.problem import Problem, widths
 from curta.problems.sizes import OperandLimits, check_operands
+from curta.programs.machine.paper import HOME
+from curta.programs.machine.survey import Recorder
 
 END = "$"
 DIGITS = "0123456789"
 
 NUMBERS = "[0-9]+(?:,[0-9]+)*"
 """A regular expression of one or more numbers."""
+
+
+State = Any
+"""What a rule remembers of the text so far: any hashable value."""
+
+
+class Transition(NamedTuple):
+    """What a token does in a state of a layout with one axis; see `paper.HOME` for moves."""
+
+    state: State
+    role: int
+    move: int
+
+
+class Automaton(NamedTuple):
+    """For each state and token: the next state, the role, and the move (home, then offset)."""
+
+    next: Int[np.ndarray, "states tokens"]
+    role: Int[np.ndarray, "states tokens"]
+    home: Bool[np.ndarray, "states tokens axes"]
+    offset: Int[np.ndarray, "states tokens axes"]
+
+    def step(
+        self, state: Int[Array, "*batch states"], token: Int[Array, "*batch"]
+    ) -> tuple[Int[Array, "*batch states"], Int[Array, "*batch"], Int[Array, "*batch axes"]]:
+        """Read one token, on the device; return state, role and position.
+
+        A state here is its number, followed by the position.
+        """
+        # One row for each state and token, so that a single look-up finds all four tables.
+        columns = (self.next[..., None], self.role[..., None], self.home, self.offset)
+        rows = jnp.asarray(np.concatenate(columns, axis=-1, dtype=np.int32))
+        row, axes = rows[state[..., 0], token], self.home.shape[-1]
+        home, offset = row[..., 2 : 2 + axes], row[..., 2 + axes :]
+        position = jnp.where(home > 0, 0, state[..., 1:]) + offset
+        return jnp.concatenate([row[..., :1], position], -1), row[..., 1], position
+
+    def tables(self) -> dict[str, Any]:
+        """Return the tables as lists, for a file."""
+        return {name: array.tolist() for name, array in self._asdict().items()}
 
 
 class PromptFormat(NamedTuple):
@@ -164,6 +212,8 @@ class Layout(ABC):
     """The most digits of an operand; None: any number."""
     end_sign: str = END
     """The last character of a text; empty if all completions have the same length."""
+    recorder: Recorder | None = None
+    """What records the texts of a program; None for a published layout, or without its code."""
 
     @property
     def title(self) -> str:
@@ -382,6 +432,29 @@ class Layout(ABC):
     def decode(self, tokens: Iterable[int]) -> str:
         """Return the text of these tokens."""
         return "".join(self.characters[token] for token in tokens)
+
+
+def tabulated(
+    characters: Sequence[str], start: State, rule: Callable[[Any, str], Transition]
+) -> Automaton:
+    """Return the tables of a rule, for all states that can be reached from `start`.
+
+    >>> rule = lambda state, c: Transition(max(state, int(c == "=")), state, 1)
+    >>> tables = tabulated("7=", 0, rule)
+    >>> tables.next.tolist(), tables.role.tolist()
+    ([[0, 1], [1, 1]], [[0, 0], [1, 1]])
+    """
+    numbers, entries = {start: 0}, []
+    for state in (states := [start]):  # which grows on the way
+        entries.append([rule(state, character) for character in characters])
+        new = dict.fromkeys(e.state for e in entries[-1] if e.state not in numbers)
+        numbers |= {state: len(numbers) + place for place, state in enumerate(new)}
+        states += new
+    after = [[numbers[entry.state] for entry in row] for row in entries]
+    role = np.array([[entry.role for entry in row] for row in entries], np.int32)
+    move = np.array([[[entry.move] for entry in row] for row in entries], np.int32)
+    home = move > HOME // 2
+    return Automaton(np.array(after, np.int32), role, home, np.where(home, move - HOME, move))
 
 
 class RuledLayout(Layout):

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 
 import jax.numpy as jnp
 
-from curta.layouts.automaton import State, Transition
-from curta.layouts.base import AnswerPattern, ShapeBounds, Text
+from curta.layouts.base import AnswerPattern, ShapeBounds, State, Text, Transition
 from curta.layouts.direct import ANSWER, EQUALS, FIRST, SECOND, SumLayout
 from curta.problems.arithmetic import ARITHMETIC
 from curta.problems.digits import NumberBatch

@@ -11,7 +11,6 @@ from dataclasses import replace
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
-from curta.layouts.automaton import State, Transition
 from curta.layouts.base import (
     END,
     NUMBERS,
@@ -20,8 +19,10 @@ from curta.layouts.base import (
     PromptFormat,
     RuledLayout,
     ShapeBounds,
+    State,
     Text,
     TokenRole,
+    Transition,
     flipped,
     join,
     number,

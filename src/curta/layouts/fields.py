@@ -12,8 +12,7 @@ from collections.abc import Sequence
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
-from curta.layouts.automaton import State, Transition
-from curta.layouts.base import RuledLayout, ShapeBounds, Text, TokenRole
+from curta.layouts.base import RuledLayout, ShapeBounds, State, Text, TokenRole, Transition
 from curta.problems.arithmetic import ARITHMETIC
 from curta.problems.digits import NumberBatch
 from curta.problems.numerals import to_int, to_text

@@ -12,13 +12,14 @@ from collections.abc import Sequence
 
 import jax.numpy as jnp
 
-from curta.layouts.automaton import State, Transition
 from curta.layouts.base import (
     END,
     Piece,
     PromptFormat,
     ShapeBounds,
+    State,
     TokenRole,
+    Transition,
     number,
     number_pattern,
 )

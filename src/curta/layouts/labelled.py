@@ -10,15 +10,16 @@ from collections.abc import Sequence
 
 import jax.numpy as jnp
 
-from curta.layouts.automaton import State, Transition
 from curta.layouts.base import (
     END,
     Piece,
     PromptFormat,
     RuledLayout,
     ShapeBounds,
+    State,
     Text,
     TokenRole,
+    Transition,
     flipped,
     join,
     number,

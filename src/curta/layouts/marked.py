@@ -9,14 +9,15 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, Key
 
-from curta.layouts.automaton import State, Transition
 from curta.layouts.base import (
     END,
     AnswerPattern,
     Piece,
     ShapeBounds,
+    State,
     Text,
     TokenRole,
+    Transition,
     flipped,
     join,
     number,

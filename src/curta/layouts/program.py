@@ -17,8 +17,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from curta.config.errors import UserError, unknown
-from curta.layouts.automaton import Automaton, of_machine
-from curta.layouts.base import Layout, ShapeBounds, Text, TokenPositions, TokenRole
+from curta.layouts.base import Automaton, Layout, ShapeBounds, Text, TokenPositions, TokenRole
 from curta.problems.digits import NumberBatch
 from curta.problems.operations import Answer, operation_named
 from curta.problems.problem import Problem, widths
@@ -185,7 +184,9 @@ class ProgramLayout(Layout):
 
     @cached_property
     def automaton(self) -> Automaton:
-        return of_machine(self.machine)
+        home, offset = self.machine.moves
+        role = self.machine.role[None]
+        return Automaton(np.zeros_like(role), role, home[None], offset[None])
 
     def follow(
         self, tokens: Int[Array, "batch time"], lengths: Int[Array, " batch"]

@@ -7,13 +7,14 @@ from dataclasses import replace
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
-from curta.layouts.automaton import State, Transition
 from curta.layouts.base import (
     END,
     AnswerPattern,
     Piece,
     ShapeBounds,
+    State,
     TokenRole,
+    Transition,
     flipped,
     number,
     number_pattern,

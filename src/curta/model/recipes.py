@@ -76,11 +76,7 @@ def read(name: str) -> dict[str, Any]:
     if path.suffix == ".toml":
         text = files.read_text(path, f"recipe {str(path)!r}")
         fields = recipe.tables(text, f"recipe {name!r}")
-        fields = _with_names(fields, lambda file: str(path.parent / file))
-        positions = fields.get("positions")
-        if isinstance(positions, dict) and str(positions.get("name", "")).endswith(".py"):
-            fields["positions"] = positions | {"name": str(path.parent / positions["name"])}
-        return fields
+        return _with_files(fields, lambda file: str(path.parent / file))
     if name not in recipe.shipped_names():
         if programs := registry.known(name):
             return registry.recipe_fields(programs, [name])
@@ -104,22 +100,17 @@ def check_kept(fields: Mapping[str, Any], where: str) -> None:
 
     These have tags in place of paths: a path would be read and executed without being asked for.
     """
-    positions, evaluation = fields.get("positions"), fields.get("evaluation")
-    values = [fields.get("program")]
-    values += [positions.get("name")] if isinstance(positions, Mapping) else []
-    values += [evaluation.get("layouts")] if isinstance(evaluation, Mapping) else []
-    for value in values:
-        for name in value if isinstance(value, list | tuple) else [value]:
-            if isinstance(name, str) and name.endswith(".py"):
-                raise UserError(f"{where} names the file {name!r}, as no recipe of a run does")
+
+    def refuse(file: str) -> str:
+        raise UserError(f"{where} names the file {file!r}, as no recipe of a run does")
+
+    _with_files(fields, refuse)
 
 
 def parse_fields(fields: Mapping[str, Any], where: str) -> Recipe:
     """Parse as `parse` does, but check each field by itself only."""
-    return recipe.parse(
-        user.with_user_encoding(_with_names(fields, lambda name: userfiles.load(name).tag), where),
-        where,
-    )
+    tagged = _with_files(fields, lambda file: userfiles.load(file).tag)
+    return recipe.parse(user.with_user_encoding(tagged, where), where)
 
 
 def check(candidate: Recipe) -> None:
@@ -158,17 +149,18 @@ def _check_layout(candidate: Recipe, layout: "Layout") -> None:
 
     if isinstance(candidate.positions, Window):
         raise UserError(f"positions 'window' needs a program; {layout.name!r} is a layout")
-    if not candidate.model.causal:
-        for task in candidate.tasks:
-            _check_prompt(candidate, layout.bounds(task.operator, task_sizes.widest(task)))
+    for task in candidate.tasks:
+        layout.accept(task.operator, task_sizes.widest(task))
+    texts = [layout.bounds(task.operator, task_sizes.widest(task)) for task in candidate.tasks]
+    for bounds in texts if not candidate.model.causal else ():
+        _check_prompt(candidate, bounds)
     if not user.is_known(candidate.positions):
         return
     if candidate.training.loss == "numeric" and layout.digits != [*range(10)]:
         raise UserError(f"training.loss 'numeric' needs digits: layout {layout.name!r} has others")
     positions = encoding(candidate, layout)
-    for task in candidate.tasks:
-        layout.accept(task.operator, task_sizes.widest(task))
-        positions.check(layout.bounds(task.operator, task_sizes.widest(task)), training=True)
+    for bounds in texts:
+        positions.check(bounds, training=True)
     for name in candidate.evaluation.layouts:
         layout.other(name)
 
@@ -235,11 +227,17 @@ def _named(where: str) -> Iterator[None]:
         raise UserError(f"{where}: {error}") from None
 
 
-def _with_names(fields: Mapping[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
-    """Return the fields with `change` applied to each program that is a file's name."""
-    rename = lambda name: change(name) if isinstance(name, str) and name.endswith(".py") else name
-    names = fields.get("program")
-    if names is None:
-        return dict(fields)
-    several = isinstance(names, list | tuple)
-    return dict(fields) | {"program": list(map(rename, names)) if several else rename(names)}
+def _with_files(fields: Mapping[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
+    """Return the fields with `change` applied to the name of each file, relative paths included."""
+
+    def changed(value: Any) -> Any:
+        if isinstance(value, list | tuple):
+            return list(map(changed, value))
+        return change(value) if isinstance(value, str) and value.endswith(".py") else value
+
+    result = {k: changed(value) if k == "program" else value for k, value in fields.items()}
+    for section, field in (("positions", "name"), ("evaluation", "layouts")):
+        table = fields.get(section)
+        if isinstance(table, Mapping) and field in table:
+            result[section] = {**table, field: changed(table[field])}
+    return result

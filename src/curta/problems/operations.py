@@ -5,11 +5,10 @@ new operation is an entry of `OPERATIONS` here and of `ARITHMETIC` there.
 """
 
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any
 
 from curta.config.errors import UserError, quoted
 from curta.config.registry import Registry
@@ -20,8 +19,12 @@ Answer = int | bool | tuple[int, ...] | Fraction
 """The answer of a problem: a number, true or false, several numbers in order, or a fraction."""
 
 
-class Operation(ABC):
-    """An operation on numbers. Stateless; registered by its symbol in `OPERATIONS`."""
+class Operation:
+    """An operation on numbers. Stateless; registered by its symbol in `OPERATIONS`.
+
+    An entry of the table below sets any attribute or method by keyword; the operation that a
+    program brings (`programs.declared`) is a subclass.
+    """
 
     symbol: str
     name: str
@@ -45,20 +48,24 @@ class Operation(ABC):
     """The base in which operands are always written; None if it depends on the problem."""
     answer_base: int | None = None
     """The base of the answer, if it is not that of the operands."""
-    on_device: ClassVar[bool] = True
+    on_device: bool = True
     """Whether `problems.arithmetic` has the operation, so problems can be drawn on the device."""
     cases: Mapping[str, Any] = {}
     """By name what draws special cases, if the operation is not `on_device`."""
     patterns: Mapping[str, tuple[int, ...]] = {}
     """By name the operands of hard problems that are rarely drawn by chance."""
 
+    def __init__(self, symbol: str, name: str, example: str, **fields: Any) -> None:
+        self.symbol, self.name, self.example, self.mark = symbol, name, example, symbol[0]
+        vars(self).update(fields)
+
     def takes(self, operands: int) -> bool:
         """Return whether problems may have so many operands."""
         return self.least <= operands <= (self.most or operands)
 
-    @abstractmethod
     def truth(self, *operands: int) -> Answer:
         """Return the answer, computed by Python."""
+        raise NotImplementedError
 
     def tests(self, slice_name: str, size: Sequence[int], seed: str) -> Iterator[tuple[int, ...]]:
         """Yield test problems without end, if the operation is not `on_device`."""
@@ -68,9 +75,9 @@ class Operation(ABC):
         """Yield training problems without end, if the operation is not `on_device`."""
         raise NotImplementedError
 
-    @abstractmethod
     def widths(self, digits: Sequence[int]) -> tuple[int, ...]:
         """Return the most digits of each number of the answer, by those of the operands."""
+        raise NotImplementedError
 
     def refuse(self, operands: tuple[int, ...]) -> str | None:
         """Return why these operands have no answer; None if they have one."""
@@ -96,54 +103,14 @@ class Operation(ABC):
         return self.symbol.join(operands)
 
 
-class _Entry(Operation):
-    """An entry of the table below; further fields set the attributes of `Operation`."""
-
-    def __init__(
-        self,
-        symbol: str,
-        name: str,
-        example: str,
-        truth: Callable[..., Answer],
-        widths: Callable[[Sequence[int]], tuple[int, ...]],
-        patterns: Mapping[str, tuple[int, ...]],
-        **fields: Any,
-    ) -> None:
-        self.symbol, self.name, self.example, self.mark = symbol, name, example, symbol[0]
-        self._truth, self._widths, self.patterns = truth, widths, patterns
-        for field, value in fields.items():
-            setattr(self, field, value)
-
-    def truth(self, *operands: int) -> Answer:
-        return self._truth(*operands)
-
-    def widths(self, digits: Sequence[int]) -> tuple[int, ...]:
-        return self._widths(digits)
+def _places(numbers: Sequence[int]) -> Answer | None:
+    """Return the places of operands in ascending order, 2,3,1 for 210,7,33; None for others."""
+    is_permutation = sorted(numbers) == list(range(1, len(numbers) + 1))
+    return tuple(numbers) if numbers and is_permutation else None
 
 
-class _Division(_Entry):
-    def refuse(self, operands: tuple[int, ...]) -> str | None:
-        return "division by zero has no answer" if operands[1] == 0 else None
-
-
-class _Comparison(_Entry):
-    """The answer is true or false; on the device, 1 or 0."""
-
-    def value(self, numbers: Sequence[int]) -> bool | None:
-        return bool(numbers[0]) if list(numbers) in ([0], [1]) else None
-
-
-class _Sorting(_Entry):
-    def value(self, numbers: Sequence[int]) -> tuple[int, ...] | None:
-        return tuple(numbers) or None
-
-
-class _Ordering(_Entry):
-    """The answer is the places of the operands in ascending order: 2,3,1 for 210,7,33."""
-
-    def value(self, numbers: Sequence[int]) -> tuple[int, ...] | None:
-        is_permutation = sorted(numbers) == list(range(1, len(numbers) + 1))
-        return tuple(numbers) if numbers and is_permutation else None
+def _by_zero(operands: tuple[int, ...]) -> str | None:
+    return "division by zero has no answer" if operands[1] == 0 else None
 
 
 MODULI = range(2, 252)
@@ -155,18 +122,6 @@ SIGNS: Mapping[str, tuple[str, Callable[[int, int], int]]] = {
     "*": ("multiplication", int.__mul__),
 }
 """Operators of modular operations, with their names and Python's functions."""
-
-
-class _Modular(_Entry):
-    """A number stands for its residue: 200 and 6 are the same modulo 97."""
-
-    modulus: int
-
-    def value(self, numbers: Sequence[int]) -> int | None:
-        return numbers[0] if len(numbers) == 1 and numbers[0] in range(self.modulus) else None
-
-    def text(self, operands: tuple[str, ...]) -> str:
-        return f"{self.mark.join(operands)} mod {self.modulus}"
 
 
 @lru_cache
@@ -181,7 +136,8 @@ def modular(symbol: str) -> Operation | None:
         return None
     sign, modulus = match[1], int(match[2])
     name, operate = SIGNS[sign]
-    return _Modular(
+    # A number stands for its residue: 200 and 6 are the same modulo 97.
+    return Operation(
         symbol,
         f"{name} modulo {modulus}",
         f"{modulus - 1}{sign}{modulus // 2} mod {modulus}",
@@ -196,6 +152,10 @@ def modular(symbol: str) -> Operation | None:
         },
         modulus=modulus,
         commutes=sign != "-",
+        value=lambda numbers: (
+            numbers[0] if len(numbers) == 1 and numbers[0] in range(modulus) else None
+        ),
+        text=lambda operands: f"{sign.join(operands)} mod {modulus}",
     )
 
 
@@ -216,7 +176,7 @@ _DIGITS_PATTERNS = {
     "one digit": (7,),
 }
 _TABLE = (
-    _Entry(
+    Operation(
         "+", "addition", "12+34",
         truth=lambda *operands: sum(operands),
         widths=lambda digits: (max(digits) + len(str(len(digits) - 1)),),
@@ -229,7 +189,7 @@ _TABLE = (
         },
         most=None, commutes=True,
     ),
-    _Entry(
+    Operation(
         "-", "subtraction", "12-34",
         truth=lambda a, b: a - b,
         widths=lambda digits: (max(digits),),
@@ -243,7 +203,7 @@ _TABLE = (
         },
         signed=True,
     ),
-    _Entry(
+    Operation(
         "*", "multiplication", "12*34",
         truth=lambda a, b: a * b,
         widths=lambda digits: (sum(digits),),
@@ -257,19 +217,20 @@ _TABLE = (
         },
         commutes=True,
     ),
-    _Division(
+    Operation(
         "//", "division", "123//4",
         truth=lambda a, b: a // b,
         widths=lambda digits: (digits[0],),
-        patterns=_DIVISION_PATTERNS,
+        patterns=_DIVISION_PATTERNS, refuse=_by_zero,
     ),
-    _Division(
+    Operation(
         "%", "modulo", "123%4",
         truth=lambda a, b: a % b,
         widths=lambda digits: (digits[1],),
-        patterns=_DIVISION_PATTERNS,
+        patterns=_DIVISION_PATTERNS, refuse=_by_zero,
     ),
-    _Comparison(
+    Operation(
+        # The answer is true or false; on the device, 1 or 0.
         "<", "comparison", "12<34",
         truth=lambda a, b: a < b,
         widths=lambda digits: (1,),
@@ -281,8 +242,9 @@ _TABLE = (
             "last digit": (123_456_788, 123_456_789),
             "first digit": (199_999_999, 200_000_000),
         },
+        value=lambda numbers: bool(numbers[0]) if list(numbers) in ([0], [1]) else None,
     ),
-    _Sorting(
+    Operation(
         "sort", "sorting", "sort 210,7,33",
         truth=lambda *operands: tuple(sorted(operands)),
         widths=lambda digits: (max(digits),) * len(digits),
@@ -294,9 +256,9 @@ _TABLE = (
             "by length": (1000, 100, 10, 1),
             "zero among nines": (999, 0, 999),
         },
-        least=1, most=None, commutes=True,
+        least=1, most=None, commutes=True, value=lambda numbers: tuple(numbers) or None,
     ),
-    _Ordering(
+    Operation(
         "order", "ordering", "order 210,7,33",
         # Of equal numbers the earlier comes first.
         truth=lambda *operands: tuple(
@@ -311,16 +273,16 @@ _TABLE = (
             "by the last digit": (123_453, 123_451, 123_452),
             "by length": (1000, 100, 10, 1),
         },
-        least=1, most=None,
+        least=1, most=None, value=_places,
     ),
-    _Entry(
+    Operation(
         "copy", "copy", "copy 123",
         truth=lambda number: number,
         widths=lambda digits: (digits[0],),
         patterns=_DIGITS_PATTERNS,
         least=1, most=1,
     ),
-    _Entry(
+    Operation(
         # Decimal digits in opposite order: 120 gives 21.
         "reverse", "reverse", "reverse 123",
         truth=lambda number: to_int(to_text(number)[::-1]),

@@ -7,7 +7,6 @@ problems.
 """
 
 from dataclasses import dataclass
-from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -29,9 +28,8 @@ Places = Int[Array, " places"]
 class TwinOrder:
     """A random order of a table of which each part holds both of two twins or neither.
 
-    Operands range up to `high`, first ones from `low`, second ones from `second`: `low`, or one
-    more if a second operand of zero has no answer. The first part has `first_part` problems, the
-    second part all others.
+    Operands range from `low` to `high`. The first part has `first_part` problems, the second part
+    all others.
 
     Problems without a twin (1+1) and pairs of twins are numbered separately. Each part gets the
     share of both that makes its size exact, and within it problems without a twin are spread evenly
@@ -39,23 +37,17 @@ class TwinOrder:
     """
 
     low: int
-    second: int
     high: int
     first_part: int
 
     @property
-    def both(self) -> int:
-        """How many values can be either operand."""
-        return self.high - self.second + 1
-
-    @property
     def singles(self) -> int:
-        """How many problems have no twin: equal operands, or a mirror image outside the table."""
-        return self.both * (1 + self.second - self.low)
+        """How many problems have no twin: those of equal operands."""
+        return self.high - self.low + 1
 
     @property
     def pairs(self) -> int:
-        return self.both * (self.both - 1) // 2
+        return self.singles * (self.singles - 1) // 2
 
     @property
     def singles_first(self) -> int:
@@ -92,25 +84,16 @@ class TwinOrder:
             place += 1
         return place
 
-    def single(self, number: Places) -> tuple[Places, Places]:
-        """Return the operands of a problem without a twin: 0 is 0+0, 1 is 1+1.
-
-        If no second operand is zero, numbers continue with operands 0 and 1, 0 and 2, and so on.
-        """
-        value = self.second + number % self.both
-        return jnp.where(number < self.both, value, self.low), value
-
     def pair(self, number: Places, flipped: Bool[Array, " places"]) -> tuple[Places, Places]:
-        """Return the operands of a pair, or of its twin if `flipped`.
+        """Return the operands of a pair, or of its twin if `flipped`, both minus `low`.
 
         With n values on a circle, pairs are those at distance 1, 2, ..., n / 2. Each distance has n
         of them, except n / 2, which has half as many. Of 0..4: 0+1, 1+2, 2+3, 3+4, 4+0, 0+2, 1+3,
         2+4, 3+0, 4+1.
         """
-        first = number % self.both
-        other = (first + 1 + number // self.both) % self.both
-        a, b = jnp.where(flipped, other, first), jnp.where(flipped, first, other)
-        return self.second + a, self.second + b
+        first = number % self.singles
+        other = (first + 1 + number // self.singles) % self.singles
+        return jnp.where(flipped, other, first), jnp.where(flipped, first, other)
 
 
 def _spacing(size: int, singles: int) -> int:
@@ -147,9 +130,9 @@ class ProblemTable:
     @property
     def twin_order(self) -> TwinOrder | None:
         """The order by pairs of twins; None if twins need not be in the same part."""
-        if not (self.twins_together and OPERATIONS[self.operator].commutes):
-            return None
-        return TwinOrder(self.low, self.second, self.high, self.held_out)
+        commutes = OPERATIONS[self.operator].commutes and self.second == self.low
+        is_paired = self.twins_together and commutes
+        return TwinOrder(self.low, self.high, self.held_out) if is_paired else None
 
     def boundary(self, place: int) -> int:
         """Return the first place from `place` on at which held-out problems part no twins."""
@@ -172,10 +155,8 @@ class ProblemTable:
         is_single, number, flipped = order.at(places)
         single = shuffled(jnp.where(is_single, number, 0), order.singles, self.seed)
         pair = shuffled(jnp.where(is_single, 0, number), max(1, order.pairs), self.seed)
-        a, b = jax.tree.map(
-            partial(jnp.where, is_single), order.single(single), order.pair(pair, flipped)
-        )
-        return (a - self.low) * (self.high - self.second + 1) + b - self.second
+        a, b = (jnp.where(is_single, single, each) for each in order.pair(pair, flipped))
+        return a * order.singles + b
 
     def pairs(self, places: Int[Array, " places"]) -> Int[Array, "places 2"]:
         """Return the operands at these places.

@@ -421,11 +421,10 @@ def as_problems(operator: str, numbers: NumberBatch) -> list[Problem]:
 def _ints(numbers: NumberBatch) -> list[tuple[int, ...]]:
     """Return the operands of each problem as Python ints."""
     digits, lengths = map(np.asarray, numbers)
-    lines = (digits[..., ::-1] + ord("0")).astype(np.uint8)
-    texts = [[row.tobytes().decode() for row in operands] for operands in lines]
+    characters = (digits[..., ::-1] + ord("0")).astype(np.uint8)
     return [
-        tuple(to_int(text) for text, length in zip(row, counts, strict=True) if length)
-        for row, counts in zip(texts, lengths.tolist(), strict=True)
+        tuple(to_int(row.tobytes().decode()) for row in operands[lengths[number] > 0])
+        for number, operands in enumerate(characters)
     ]
 
 

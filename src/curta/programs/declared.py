@@ -13,7 +13,7 @@ import random
 import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from curta.config.errors import UserError, quoted
 from curta.problems.numerals import DIGITS, format_number
@@ -29,7 +29,7 @@ Answers = Callable[[tuple[int, ...]], Answer]
 class Declared(Operation):
     """The operation of a program with its own truth."""
 
-    on_device: ClassVar[bool] = False
+    on_device = False
 
     def __init__(
         self, symbol: str, form: Format, program: Program | None, answers: Answers

@@ -22,7 +22,6 @@ from curta.config import files, limits, typed
 from curta.config.errors import UserError, unknown
 from curta.config.recipe import (
     Recipe,
-    as_json,
     as_table,
     lookup,
     parse_value,
@@ -53,8 +52,8 @@ Values = dict[str, _List | dict[str, _List]]
 class Entry:
     """A recipe, by name or path, with its name in the comparison, and its changes."""
 
-    recipe: limits.PathName
-    name: limits.Name = ""
+    recipe: str
+    name: str = ""
     changes: Changes = dataclasses.field(default_factory=dict)
 
 
@@ -201,8 +200,7 @@ def read(name: str) -> Draft:
     else:
         raise unknown("comparison", name, names())
     where = f"comparison {name!r}"
-    fields = as_json(tables(text, where), where)
-    draft = typed.parse_fields(Draft, fields, where, nested={"entries": Entry})
+    draft = typed.parse_fields(Draft, tables(text, where), where, nested={"entries": Entry})
     entries = tuple(
         dataclasses.replace(entry, recipe=str(path.parent / entry.recipe))
         if path.suffix == Path(entry.recipe).suffix == ".toml"
@@ -231,7 +229,7 @@ def resolve(
         name = swept_entry = entry.name or _name(Path(entry.recipe).stem, _flat(entry.changes))
         if point:
             name = _name(name if len(draft.entries) > 1 or entry.name else "", point)
-        limits.check_name(name)
+        limits.check_path(name)
         recipe = recipes.resolve(entry.recipe, changes, f"entry {name!r}", shared)
         several = bool(point) and len(draft.entries) > 1
         row = Row(name, entry.recipe, changes, recipe, swept_entry if several else "")

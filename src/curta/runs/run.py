@@ -325,8 +325,7 @@ class Run:
     @property
     def code_known(self) -> bool:
         """Whether the code of its programs is known here, not only the texts that it has kept."""
-        recorder = self.layout.recorder if isinstance(self.layout, ProgramLayout) else None
-        return not isinstance(recorder, run_snapshot.StoredTexts)
+        return not isinstance(self.layout.recorder, run_snapshot.StoredTexts)
 
     def ask(self, problem: str | Problem, member: int = 0) -> Answer | None:
         """Return the model's answer; None if what it wrote is no answer."""

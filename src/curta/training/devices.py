@@ -7,9 +7,9 @@ from pathlib import Path
 
 import jax
 
-from curta.config import cache, files, launched
+from curta.config import cache, files, system
 from curta.config.errors import UserError, quoted
-from curta.config.launched import Process
+from curta.config.system import Process
 
 CORES = "CURTA_CORES"
 """Environment variable that bounds the number of CPU devices.
@@ -79,7 +79,7 @@ def visible() -> int:
     """
     total = os.cpu_count() or 1
     bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else total
-    return bound if bound < total else max(1, total // launched.process().beside)
+    return bound if bound < total else max(1, total // system.process().beside)
 
 
 def join(process: Process) -> None:

@@ -87,8 +87,8 @@ def estimate(recipe: Recipe, members: int) -> Estimate:
         layout = layout_of(replace(recipe, task=short))
     else:
         layout = layout_of(recipe)
-    windowed = isinstance(recipe.positions, Window)
     # For each task the texts of a step, tokens of each, and keys of each query.
+    windowed = isinstance(recipe.positions, Window)
     longest = [layout.estimate_tokens(task.operator, widest(task)) for task in recipe.tasks]
     if windowed:
         assert isinstance(layout, ProgramLayout)
@@ -96,45 +96,35 @@ def estimate(recipe: Recipe, members: int) -> Estimate:
     else:
         steps = [(texts, n, n) for texts, n in zip(recipe.shares, longest, strict=True)]
 
-    layers = model_cost.layers(recipe, layout, max(keys for _, _, keys in steps))
-    weights = BYTES * members * sum(layer.parameters for layer in layers)
-    adds = sum(layer.multiply_adds for layer in layers)
-
-    # Numbers that a step stores until its gradients are computed.
-    config, activations = recipe.model, list[int]()
-    inner = (config.mlp_ratio * (3 if config.gated else 2) + 8) * config.width
-    attention_layers = config.num_attention_layers * config.num_recurrences
+    activations, operations = 0, 0.0
     for texts, tokens, keys in steps:
-        rows = texts * tokens
-        in_blocks = config.num_layers * config.num_recurrences * rows * inner
-        per_key = 4 * config.width + 4 * config.heads if windowed else 4 * config.heads
-        scores = attention_layers * rows * keys * per_key
-        activations.append(in_blocks + scores + rows * 4 * len(layout.characters))
+        layers = model_cost.layers(recipe, layout, keys)
+        # A step stores what layers return until its gradients are computed, and as much on the
+        # way back; with windows also the keys and values that each query looks up.
+        looked_up = 4 * BYTES * recipe.model.width * keys if windowed else 0
+        stored = 2 * sum(layer.activation_bytes for layer in layers) + looked_up
+        activations = max(activations, texts * tokens * stored)
+        operations += 6.0 * texts * tokens * sum(layer.multiply_adds for layer in layers)
     # On a processor, members take turns on each core.
     devices = jax.devices()
     together = min(members, len(devices)) if devices[0].platform == "cpu" else members
 
-    counts = [task_sizes.counts(task)[1] for task in recipe.tasks]
-    widths = [max(widest(task)) for task in recipe.tasks]
-    problems = recipe.training.problems // len(longest) + 1  # of each task
+    problems = recipe.training.problems
     if recipe.layout is not None:  # the random bits of a batch, and the digits drawn by them
-        batches = zip(recipe.shares, counts, widths, strict=True)
-        data = max(share * count * width * 12 * BYTES for share, count, width in batches)
-    elif windowed:  # distinct windows are fewer than tokens: a program has some ten thousand
-        operands = sum(100 * count + width for count, width in zip(counts, widths, strict=True))
-        recording = min(problems, 2_000) * max(longest) * 100
-        windows = members * min(sum(longest) * problems, 1_000_000) * 64
-        data = recording + problems * operands + windows
-    else:
-        data = sum(longest) * problems * members * 3 * BYTES
-    tokens = sum(texts * tokens for texts, tokens, _ in steps)
+        digits = max(task_sizes.counts(task)[1] * max(widest(task)) for task in recipe.tasks)
+        data = 12 * BYTES * recipe.training.batch * digits
+    else:  # recorded texts, then windows, of which a program has some ten thousand, or tokens
+        tokens = max(longest) * problems
+        data = min(problems, 2_000) * max(longest) * 100
+        data += members * (min(tokens, 1_000_000) * 64 if windowed else tokens * 3 * BYTES)
+    weights = BYTES * members * sum(layer.parameters for layer in layers)
     return Estimate(
         # A chunk of steps holds the members before and after it, and their gradients.
         weights=weights * (3 + (recipe.training.keep != "last")),
         optimizer=weights * MOMENTS[recipe.optimizer.name] * 2,
-        activations=together * BYTES * max(activations),
+        activations=together * activations,
         data=data,
-        operations=6.0 * adds * tokens * members * recipe.training.steps,
+        operations=operations * members * recipe.training.steps,
     )
 
 

@@ -153,7 +153,6 @@ def validation(recipe: Recipe, layout: Layout, task: Task) -> list[Problem]:
     count, base = recipe.training.validation, layout.base(task.operator)
     if base == 10 or task.values:
         return tasks.validation(task, count)
-    assert isinstance(layout, ProgramLayout)
     assert layout.recorder is not None
     program = layout.recorder.programs[task.operator]
     name = f"validation {task.operator}"

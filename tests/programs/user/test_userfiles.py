@@ -19,7 +19,6 @@ from curta.export import import_run
 from curta.frontends.cli import main
 from curta.frontends.serve.server import APP
 from curta.model import recipes
-from curta.model.positions import user
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import parse
 from curta.programs import BUILT_IN
@@ -321,7 +320,7 @@ def test_an_encoding_of_the_users_own(tmp_path: Path, capsys: pytest.CaptureFixt
 )
 def test_a_mistake_in_the_settings_of_the_users_encoding(given: dict[str, Any], line: str) -> None:
     with pytest.raises(UserError, match=re.escape(line)):
-        user.with_user_encoding({"positions": {"name": str(EXAMPLES / "decay.py"), **given}}, "x")
+        recipes.parse_fields({"positions": {"name": str(EXAMPLES / "decay.py"), **given}}, "x")
 
 
 def test_a_program_that_ends_no_text_is_told_so(

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from curta.layouts import Layout, ShapeBounds, TokenPositions
-from curta.layouts.automaton import Automaton
+from curta.layouts.base import Automaton
 from curta.layouts.program import ProgramLayout
 from curta.model.inspection import all_logits
 from curta.model.layers import KVHeads, Logits, Tokens

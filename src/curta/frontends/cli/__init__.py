@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from curta.config import launched
+from curta.config import system
 from curta.config.errors import Notice, UserError, as_line, unknown
 from curta.runs import interrupts
 
@@ -206,7 +206,7 @@ def _leave(code: int) -> None:
     Python's own end takes the ground from under a thread that is within JAX, and that crashes; of
     several processes it would wait for those that have ended.
     """
-    if launched.process().count > 1 or any(thread.daemon for thread in threading.enumerate()):
+    if system.process().count > 1 or any(thread.daemon for thread in threading.enumerate()):
         for stream in (sys.stdout, sys.stderr):
             with suppress(OSError, ValueError):
                 stream.flush()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from curta.config import launched, limits
+from curta.config import limits, system
 from curta.config.errors import Notice, UserError, printable, quoted, unknown
 from curta.config.table import Column, Table, counted
 from curta.frontends.cli import arguments
@@ -36,7 +36,7 @@ def on_all_processes(command: Callable[..., int]) -> Callable[..., int]:
 
     @functools.wraps(command)
     def on_processes(**options: Any) -> int:
-        process = launched.process()
+        process = system.process()
         if process.count == 1:
             return command(**options)
         output = sys.stdout
@@ -70,7 +70,7 @@ def on_first_process(command: Callable[..., int]) -> Callable[..., int]:
 
     @functools.wraps(command)
     def on_process(**options: Any) -> int:
-        return 0 if launched.process().index else command(**options)
+        return 0 if system.process().index else command(**options)
 
     return on_process
 
@@ -162,7 +162,7 @@ def resume(name: str, trust: bool, steps: Any, place: Destination | None) -> int
         if trust or steps is not None:
             option = "--trust" if trust else "training.steps"
             raise UserError(f"{option} is for a single run, and {name!r} is a comparison")
-        if launched.process().count > 1:
+        if system.process().count > 1:
             raise UserError("several processes train one run; runs of a comparison take --on slurm")
         from curta.runs.comparison import Comparison
         from curta.training import devices

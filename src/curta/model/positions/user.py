@@ -6,7 +6,6 @@ that is a `UserEncoding` with the file's tag and a table of settings.
 """
 
 import dataclasses
-import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -71,19 +70,18 @@ def _settings(file: userfiles.UserFile) -> list[type[Any]]:
 
 
 def with_user_encoding(fields: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Return a recipe's fields with a file in `positions.name` turned into a `UserEncoding`.
+    """Return a recipe's fields with a file's tag in `positions.name` turned into `UserEncoding`.
 
     Raises UserError for the first of the user's settings that is wrong.
     """
     table = fields.get("positions")
     if not isinstance(table, Mapping) or not userfiles.is_file(str(table.get("name", ""))):
         return dict(fields)
-    name, settings = str(table["name"]), {k: v for k, v in table.items() if k != "name"}
-    tag = name if userfiles.is_tag(name) else userfiles.load(name).tag
+    tag, settings = str(table["name"]), {k: v for k, v in table.items() if k != "name"}
     file = userfiles.known(tag)
     if file is not None:
         kind = settings_class(file)
-        parsed = typed.parse_fields(kind, json.dumps(settings), where, "positions.")
+        parsed = typed.parse_fields(kind, settings, where, "positions.")
         settings = typed.adapter(kind).dump_python(parsed, mode="json")
         settings.pop("name")
     return dict(fields) | {"positions": {"name": "(file)", "file": tag, "settings": settings}}
