@@ -8,10 +8,9 @@ import numpy as np
 from curta.problems.sizes import Sizes
 from curta.programs.machine import Answer, Given, Paper, Program, Sign, finding, program
 from curta.programs.machine.machine import Displacement, Machine, Windows
-from curta.programs.machine.paper import Vocabulary
 from curta.programs.machine.recording import Recording
 from curta.programs.machine.sampling import Drawer
-from curta.programs.machine.survey import machine_of
+from curta.programs.machine.survey import machine_of, prompt_vocabulary
 from curta.programs.proof.listing import Lister
 
 ONE = (Given("a", "place", base=6), Sign("="))
@@ -168,9 +167,7 @@ class Made(NamedTuple):
 
 def made(of: Program, sizes: Sizes, problems: int = 1500, words: tuple[int, ...] = ()) -> Made:
     """The machine of one program, from random problems and one more."""
-    vocabulary, drawer = Vocabulary(), Drawer(of, sizes, Random(0))
-    for key in of.format.every():
-        vocabulary.add(key)
+    vocabulary, drawer = prompt_vocabulary(of), Drawer(of, sizes, Random(0))
     drawn = [drawer.numbers(drawer.draw()) for _ in range(problems)] + [words] * bool(words)
     texts = [of.record(operands, vocabulary) for operands in drawn]
     machine = machine_of([of], vocabulary.tokens)

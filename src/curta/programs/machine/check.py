@@ -30,7 +30,7 @@ from curta.programs.machine.recording import (
     WindowTable,
     recorded_windows,
 )
-from curta.programs.machine.survey import FACTORS, machine_of, recorded
+from curta.programs.machine.survey import FACTORS, machine_of, prompt_vocabulary, recorded
 
 TOKENS = 60_000
 """Tokens recorded at each size."""
@@ -187,7 +187,7 @@ class RecordedProblems(NamedTuple):
 
 def check_program(program: Program, sizes: Sizes) -> ProgramCheck:
     """Record problems up to FACTORS times these sizes and check what was written."""
-    vocabulary = _prompt_vocabulary(program)
+    vocabulary = prompt_vocabulary(program)
     drawn = [_draw(program, sizes.times(factor), vocabulary) for factor in FACTORS]
     problems = [operands for size in drawn for operands in size.problems]
     texts = [text for size in drawn for text in size.texts]
@@ -233,7 +233,7 @@ def check_program(program: Program, sizes: Sizes) -> ProgramCheck:
 
 def refuse_wrong(program: Program, sizes: Sizes) -> None:
     """Raise UserError if a program is wrong or not deterministic at these sizes."""
-    vocabulary = _prompt_vocabulary(program)
+    vocabulary = prompt_vocabulary(program)
     drawn = _draw(program, sizes, vocabulary)
     where = f"program {program.name!r}"
     where += f" of {program.file.rpartition('@')[0]}" if program.file else ""
@@ -253,14 +253,6 @@ def refuse_wrong(program: Program, sizes: Sizes) -> None:
         raise UserError(f"{where} is wrong: it writes {examples}")
 
 
-def _prompt_vocabulary(program: Program) -> Vocabulary:
-    """Return a vocabulary with every token that a prompt can have."""
-    vocabulary = Vocabulary()
-    for key in program.format.every():
-        vocabulary.add(key)
-    return vocabulary
-
-
 def _draw(program: Program, sizes: Sizes, vocabulary: Vocabulary) -> RecordedProblems:
     """Record problems of one size, some of them twice."""
     begun, seed = time.perf_counter(), f"check of {program.name}"
@@ -271,7 +263,7 @@ def _draw(program: Program, sizes: Sizes, vocabulary: Vocabulary) -> RecordedPro
     sized = RecordedSize(
         sizes.first[1], len(lengths), sum(lengths), max(lengths), round(median(lengths))
     )
-    known = len(vocabulary.numbers)
+    known = len(vocabulary)
     again = (ops for ops, text in pairs[:REPEATED] if program.record(ops, vocabulary) != text)
     return RecordedProblems(
         [ops for ops, _ in pairs], texts, sized, known, seconds, next(again, None)
