@@ -34,7 +34,7 @@ Cell = tuple[int, tuple[int, ...]]
 0 on those on which the role is found from everywhere."""
 
 
-class Paper:
+class ColumnPaper:
     """The columns of a machine's paper along one axis, as letters."""
 
     def __init__(
@@ -80,7 +80,7 @@ State = tuple[int, bool]
 """Which link of a chain comes next, and whether some of its digits have been written."""
 
 
-class Step(NamedTuple):
+class ChainStep(NamedTuple):
     """What one chain has on one column."""
 
     tokens: dict[Cell, int]
@@ -200,7 +200,7 @@ class Prompts:
                 after[next(iter(step.tokens.values()), -1)].add(step.after)
         return {token: frozenset(reached) for token, reached in after.items()}
 
-    def words(self, paper: Paper) -> Words:
+    def words(self, paper: ColumnPaper) -> Words:
         """Return all prompts, with one way through the automaton for each."""
         last = self.form.parts[-1]
         assert isinstance(last, Sign)
@@ -248,10 +248,10 @@ class Prompts:
             tokens = {cell: token for step in steps for cell, token in step.tokens.items()}
             yield tokens, tuple(step.after for step in steps)
 
-    def _steps(self, chain: list[Link], number: int, begun: bool) -> Iterator[Step]:
+    def _steps(self, chain: list[Link], number: int, begun: bool) -> Iterator[ChainStep]:
         """Yield what a chain may have on the next column; nothing behind its end."""
         if number < 0:
-            yield Step({}, (-1, False), None)
+            yield ChainStep({}, (-1, False), None)
             return
         link = chain[number]
         if isinstance(link.part, Sign):
@@ -267,7 +267,7 @@ class Prompts:
                 if end:
                     yield self._beside(chain, number, tokens, filled)
                 else:
-                    yield Step(tokens, (number, True), filled)
+                    yield ChainStep(tokens, (number, True), filled)
 
     def _beside(
         self,
@@ -275,17 +275,17 @@ class Prompts:
         number: int,
         tokens: dict[Cell, int],
         filled: tuple[bool, bool, bool] | None,
-    ) -> Step:
+    ) -> ChainStep:
         """The end of a link, with the operators on the same square."""
         for link in chain[number + 1 :]:
             number += 1
             if isinstance(link.part, Given) or self.machine.moves.offset[link.first[0], self.axis]:
-                return Step(tokens, (number, False), filled)
+                return ChainStep(tokens, (number, False), filled)
             tokens[link.cell] = link.first[0]
-        return Step(tokens, (-1, False), filled)
+        return ChainStep(tokens, (-1, False), filled)
 
     def operands(
-        self, paper: Paper, word: Sequence[int], feeds: Sequence[Sequence[int]]
+        self, paper: ColumnPaper, word: Sequence[int], feeds: Sequence[Sequence[int]]
     ) -> tuple[int, ...]:
         """Return the problem whose prompt this word is, with so many tokens of each feed."""
         columns, operands = paper.letters.rows[list(word)], list[int]()
