@@ -43,7 +43,6 @@ def pointed(paper: Paper, below: list[int], above: list[int]) -> None:
 
 
 CASES = {
-    "plus": (machines.plus, PAIR),
     "compare": (machines.compare, PAIR),
     "walk": (machines.walk, ONE),
     "turn": (machines.turn, ONE),
