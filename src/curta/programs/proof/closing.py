@@ -506,23 +506,16 @@ class Proof:
         is JSON: the axis, the marks, the cells behind mark and pen in a letter, and for each sweep
         its token, its tokens found from everywhere, its operands along other axes and its language.
         """
-        languages = {id(language): language for language in self.languages.values()}
-        numbers = {one: number for number, one in enumerate(languages)}
-        letters, inverse = np.unique(
-            np.concatenate([[BLANK], *(one.write for one in languages.values())]),
-            return_inverse=True,
-        )
-        edges, ends, begin = [], [], 1
+        # the same language may belong to several keys
+        languages = {id(words): words for words in self.languages.values()}
+        numbers = {identity: number for number, identity in enumerate(languages)}
+        letters = np.unique(np.concatenate([[BLANK], *(w.write for w in languages.values())]))
+        edges, ends = list[np.ndarray](), list[tuple[int, int, int]]()
         for number, words in enumerate(languages.values()):
-            letter = inverse[begin : begin + len(words.write)]
-            begin += len(letter)
-            which = np.full(len(letter), number)
+            which, letter = np.full(len(words.write), number), np.searchsorted(letters, words.write)
             edges.append(np.stack([which, words.source, letter, words.target], axis=1))
             for kind, states in enumerate((words.first, words.last)):
-                at = np.flatnonzero(states)
-                ends.append(
-                    np.stack([np.full(len(at), number), at, np.full(len(at), kind)], axis=1)
-                )
+                ends += [(number, state, kind) for state in np.flatnonzero(states).tolist()]
         table = {
             "axis": self.axis,
             "marks": self.paper.marks,
@@ -540,6 +533,6 @@ class Proof:
         return {
             "letters": self.paper.letters.rows[letters].astype(np.int32),
             "edges": np.concatenate(edges).astype(np.int32),
-            "ends": np.concatenate(ends).astype(np.int32),
+            "ends": np.array(ends, np.int32),
             "keys": np.frombuffer(json.dumps(table).encode(), np.uint8),
         }

@@ -140,33 +140,31 @@ class Prompts:
         machine, role = self.machine, self.machine.role_numbers[part.name]
         keys = Format(self.form.axes, (part,), self.form.answer).every()
         tokens = [machine.numbers[key] for key in keys]
-        offset = machine.moves.offset[tokens[0]].tolist()
-        wide = bool(machine.broadcast_mask[role, self.axis])
-        square, place = (
-            offset[self.axis],
-            lambda role, at: cell_at(
-                machine, self.axis, role, [x - y for x, y in zip(at, self.line, strict=True)]
-            ),
-        )
+        offset = machine.moves.offset[tokens[0]]
+        square, wide = int(offset[self.axis]), bool(machine.broadcast_mask[role, self.axis])
+
+        def place(role: int, at: np.ndarray) -> Cell:
+            return cell_at(machine, self.axis, role, (at - self.line).tolist())
+
+        origin = np.zeros_like(offset)
         if isinstance(part, Given):
-            along, cell = self.form.axes.index(part.along), place(role, [0] * len(offset))
+            along = self.form.axes.index(part.along)
             if part.many:
                 raise UnprovableError("the prompt has any number of operands")
-            if part.multiple > 1 or (part.follows and not self.chains):
+            special = along != self.axis and (part.filled or part.gap or part.follows)
+            if special or part.multiple > 1 or (part.follows and not self.chains):
                 raise UnprovableError("the prompt has an operand of another kind")
-            size, gap = (3 if part.gap else 2), dict[Cell, int]()
+            size, gap = 2, dict[Cell, int]()
             if part.gap:
-                gap_role = machine.role_numbers[f"{part.role} gap"]
-                gap[place(gap_role, [0] * len(offset))] = tokens[1]
-            link = Link(part, cell, tokens[::size], tokens[size - 1 :: size], gap)
+                size = 3
+                gap[place(machine.role_numbers[f"{part.role} gap"], origin)] = tokens[1]
+            link = Link(part, place(role, origin), tokens[::size], tokens[size - 1 :: size], gap)
             if along != self.axis:
                 if not wide or machine.broadcast_mask[role, along]:
                     raise UnprovableError(
                         f"operand {part.role!r} lies along {part.along!r} and is not found from"
                         f" everywhere on {machine.axes[self.axis]!r}"
                     )
-                if part.filled or part.gap or part.follows:
-                    raise UnprovableError("the prompt has an operand of another kind")
                 self.feeds.append(Feed(part, role, along, [link]))
                 return
             if wide:
@@ -174,14 +172,11 @@ class Prompts:
             if not part.follows:
                 self.chains.append([])
             self.chains[-1].append(link)
-            return
-        if part.step is not None:
-            if not self.chains or square not in (0, 1) or wide or any(offset[: self.axis]):
+        elif part.step is not None:
+            aside = np.delete(offset, self.axis).any()
+            if not self.chains or square not in (0, 1) or wide or aside:
                 raise UnprovableError("a sign of the prompt is not beside an operand")
-            if any(offset[self.axis + 1 :]):
-                raise UnprovableError("a sign of the prompt is not beside an operand")
-            cell = place(role, [0] * len(offset))
-            self.chains[-1].append(Link(part, cell, tokens, tokens, {}))
+            self.chains[-1].append(Link(part, place(role, origin), tokens, tokens, {}))
         elif wide:
             self.everywhere[place(role, offset)] = tokens[0]
         elif square >= 0:
