@@ -79,7 +79,7 @@ class ConflictExample:
 
 
 @dataclass(frozen=True)
-class WrongAnswer:
+class WrongExample:
     """A problem for which the program writes a wrong answer."""
 
     operands: tuple[int, ...]
@@ -125,7 +125,7 @@ class ProgramCheck:
     """Symbols of each role, small carries included."""
     sizes: tuple[RecordedSize, ...]
     tokens_per_second: int
-    wrong: tuple[WrongAnswer, ...]
+    wrong: tuple[WrongExample, ...]
     wrongs: int
     conflicts: tuple[ConflictExample, ...]
     growing: tuple[GrowingTokens, ...]
@@ -263,14 +263,14 @@ def _draw(program: Program, sizes: Sizes, vocabulary: Vocabulary) -> RecordedPro
     sized = RecordedSize(
         sizes.first[1], len(lengths), sum(lengths), max(lengths), round(median(lengths))
     )
-    known = len(vocabulary)
+    entered = len(vocabulary)
     again = (ops for ops, text in pairs[:REPEATED] if program.record(ops, vocabulary) != text)
     return RecordedProblems(
-        [ops for ops, _ in pairs], texts, sized, known, seconds, next(again, None)
+        [ops for ops, _ in pairs], texts, sized, entered, seconds, next(again, None)
     )
 
 
-def _wrong(program: Program, machine: Machine, drawn: RecordedProblems) -> Iterator[WrongAnswer]:
+def _wrong(program: Program, machine: Machine, drawn: RecordedProblems) -> Iterator[WrongExample]:
     """Yield the problems for which the program writes a wrong answer."""
     for operands, (tokens, prompt) in zip(drawn.problems, drawn.texts, strict=True):
         truth = program.true_answer(operands)
@@ -278,10 +278,10 @@ def _wrong(program: Program, machine: Machine, drawn: RecordedProblems) -> Itera
         pairs = [(machine.tokens[t], at) for t, at in zip(tokens[prompt:], squares, strict=True)]
         answer = program.format.read(pairs) if tokens[-1] == machine.end else None
         if answer != truth or isinstance(answer, bool) != isinstance(truth, bool):
-            yield WrongAnswer(operands, answer, truth)
+            yield WrongExample(operands, answer, truth)
 
 
-def _shortest(wrong: Iterable[WrongAnswer]) -> tuple[WrongAnswer, ...]:
+def _shortest(wrong: Iterable[WrongExample]) -> tuple[WrongExample, ...]:
     """Return up to EXAMPLES different problems, shortest first."""
     different = {example.operands: example for example in wrong}.values()
     length = lambda example: sum(len(to_text(value)) for value in example.operands)
@@ -336,8 +336,8 @@ def _explain(
     def step(text: Text, row: tuple[int, ...], target: int) -> int:
         """Return the index of the query in a text with this window and next token."""
         recording = Recording.of([text])
-        shown = recorded_windows(machine, recording, windows)
-        hits = (shown.rows == np.array(row)).all(axis=1) & (shown.targets == target)
+        queries = recorded_windows(machine, recording, windows)
+        hits = (queries.rows == np.array(row)).all(axis=1) & (queries.targets == target)
         return int(np.flatnonzero(recording.is_query)[np.flatnonzero(hits)[0]])
 
     shortest = sorted(conflicts, key=lambda c: sum(len(texts[text][0]) for text in c.texts))

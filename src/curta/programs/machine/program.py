@@ -203,25 +203,20 @@ def written(
     **fields: Any,
 ) -> Program:
     """Return a program without an algorithm, which writes the answer at once."""
-    for role, role_axes in (broadcast or {}).items():
-        if isinstance(role_axes, str):
-            raise ProgramError(
-                f"broadcast of {role!r}: axes must be a tuple: write ({role_axes!r},)"
-            )
     names = [field.name for field in dataclasses.fields(Program)]
     for field_name in fields:
         if field_name not in names:
             raise unknown("field of a program", field_name, names)
-    everywhere = {role: tuple(role_axes) for role, role_axes in (broadcast or {}).items()}
     blank = Program(
-        name, operator or name, tuple(axes), tuple(prompt), answer, broadcast=everywhere,
+        name, operator or name, tuple(axes), tuple(prompt), answer,
         sizes=_check_sizes(sizes), **fields
     )  # fmt: skip
-    _check(blank)
-    return blank
+    _check(blank, broadcast or {})
+    everywhere = {role: tuple(role_axes) for role, role_axes in (broadcast or {}).items()}
+    return replace(blank, broadcast=everywhere)
 
 
-def _check(blank: Program) -> None:
+def _check(blank: Program, broadcast: Mapping[str, Sequence[str]]) -> None:
     """Raise ProgramError for unknown axes and for parts that do not fit each other."""
     axes, answer, where = blank.axes, blank.answer, f"program {blank.name!r}"
 
@@ -265,7 +260,7 @@ def _check(blank: Program) -> None:
         raise ProgramError(
             f"{where}: an answer with fraction= is one decimal number: leave out many, truth, base"
         )
-    for role, role_axes in blank.broadcast.items():
+    for role, role_axes in broadcast.items():
         check_axes(role_axes, f"{where}, broadcast of {role!r}")
     check_axes([answer.many] if answer.many else [], f"{where}, its answer")
 

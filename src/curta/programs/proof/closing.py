@@ -49,7 +49,7 @@ import numpy as np
 from curta.problems.sizes import Sizes
 from curta.programs.machine.prompt import Format
 from curta.programs.proof.listing import Lister, Listing, Operands, list_windows
-from curta.programs.proof.prompts import Cell, ColumnPaper, Prompts, State, cell_at
+from curta.programs.proof.prompts import Cell, ColumnPaper, PromptLanguage, State, cell_at
 from curta.programs.proof.sweep import ENDS, Sweep, Sweeper
 from curta.programs.proof.words import BLANK, MARK, PEN, UnprovableError, Words
 
@@ -213,7 +213,7 @@ class Proof:
         """Follow all languages; raises UnprovableError."""
         machine, (form,) = self.machine, self.lister.formats.values()
         self.axis = self._sweeps_along(form)
-        self.prompts = prompts = Prompts(machine, form, self.axis)
+        self.prompts = prompts = PromptLanguage(machine, form, self.axis)
         self._check()
         self.live = self._live()
         home, offset = (part[:, self.axis] for part in machine.moves)
@@ -337,8 +337,8 @@ class Proof:
             keys = [key._replace(feeds=(*key.feeds, frozenset([(0, False)]))) for key in keys]
             for at in range(-line, sight + 1):
                 keys = [new for key in keys for new in self._fed(key, number, at)]
-        known = tuple(prompts.everywhere.items())
-        return list(dict.fromkeys(self._seen(key, known, live) for key in keys))
+        everywhere = tuple(prompts.everywhere.items())
+        return list(dict.fromkeys(self._seen(key, everywhere, live) for key in keys))
 
     def _fed(self, key: Key, number: int, at: int) -> list[Key]:
         """Return keys with the next digit of an operand, so many lines from the pen's."""
@@ -436,9 +436,9 @@ class Proof:
                 fresh = int(self.machine.moves.offset[key.token, feed.axis])
                 if place == 0:
                     fresh = self.prompts.line[feed.axis] + sight + 1
-                known = dict(key.everywhere)
+                everywhere = dict(key.everywhere)
                 tokens += [
-                    known.get(feed.cell(at), -1) for at in range(sight - fresh + 1, sight + 1)
+                    everywhere.get(feed.cell(at), -1) for at in range(sight - fresh + 1, sight + 1)
                 ]
             states = path[-1].feeds[number]
             while states and all(number >= 0 for number, _ in states):

@@ -103,7 +103,7 @@ class Feed(NamedTuple):
         return role, (*still[: self.axis], moved, *still[self.axis + 1 :])
 
 
-class Prompts:
+class PromptLanguage:
     """The prompts of one format; UnprovableError where these are not modelled."""
 
     def __init__(self, machine: Machine, form: Format, axis: int) -> None:
@@ -304,7 +304,7 @@ def _determined(edges: dict[object, list[tuple[int, object]]], first: object) ->
     Words end in the one state, besides the first, that a blank column does not leave.
     """
     names: dict[frozenset[object], int] = {frozenset([first]): 0}
-    found, waiting = list[tuple[int, int, int]](), list(names)
+    steps, waiting = list[tuple[int, int, int]](), list(names)
     for states in waiting:
         following = defaultdict(set)
         for state in states:
@@ -315,8 +315,8 @@ def _determined(edges: dict[object, list[tuple[int, object]]], first: object) ->
             if key not in names:
                 names[key] = len(names)
                 waiting.append(key)
-            found.append((names[states], letter, names[key]))
-    source, letters, target = np.array(found).T
+            steps.append((names[states], letter, names[key]))
+    source, letters, target = np.array(steps).T
     start = np.arange(len(names)) == 0
     last = np.zeros(len(names), bool)
     last[source[(source == target) & (letters == BLANK)]] = True

@@ -194,11 +194,11 @@ class Sweep:
         ways = tuple(column[first] for column in (state, edge, arrival))
         token, behind, letter, view = (column[first] for column in cases)
         columns = self._columns(token, behind, letter, view, ways)
-        target, written, rear = (column[inverse] for column in columns)
-        known = target != MISSING
-        rows = np.stack([arrival, target, rear], axis=1)[known]
-        fresh, number = self._enter(rows, state[known], edge[known])
-        self.edges.append((state[known], cases[2][known], written[known], number))
+        target, letters, rear = (column[inverse] for column in columns)
+        listed = target != MISSING
+        rows = np.stack([arrival, target, rear], axis=1)[listed]
+        fresh, number = self._enter(rows, state[listed], edge[listed])
+        self.edges.append((state[listed], cases[2][listed], letters[listed], number))
         return fresh
 
     def _columns(
