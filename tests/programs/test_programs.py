@@ -21,7 +21,7 @@ from curta.programs.machine.machine import Machine, Windows
 from curta.programs.machine.paper import Vocabulary
 from curta.programs.machine.recording import Recording, WindowTable, recorded_windows
 from curta.programs.machine.sampling import drawn, refused
-from curta.programs.machine.survey import machine_of
+from curta.programs.machine.survey import machine_of, prompt_vocabulary
 from curta.programs.user import registry
 
 TRAINING = {
@@ -152,13 +152,11 @@ def recorded(program: Program, vocabulary: Vocabulary, tokens: int, scale: int) 
 @cache
 def surveyed(name: str) -> tuple[Machine, Windows, Recording, Recording]:
     """The windows found at training's sizes; texts of these sizes, and of three times them."""
-    program, vocabulary = VARIANTS[name], Vocabulary()
-    for key in program.format.every():
-        vocabulary.add(key)
+    program, vocabulary = VARIANTS[name], prompt_vocabulary(VARIANTS[name])
     small = recorded(program, vocabulary, 40_000 if program.name in TRAINING else 20_000, 1)
-    known = len(vocabulary.numbers)
+    known = len(vocabulary)
     large = recorded(program, vocabulary, 15_000, 3)
-    assert len(vocabulary.numbers) == known, "the vocabulary grows with the length"
+    assert len(vocabulary) == known, "the vocabulary grows with the length"
     machine = machine_of([program], vocabulary.tokens)
     return machine, finding.find(machine, small, program.reach), small, large
 

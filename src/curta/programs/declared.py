@@ -138,32 +138,37 @@ def compound_text(form: Format, operator: str, operands: Sequence[str]) -> str:
     return _word(operator) + "".join(texts)
 
 
-def read_compound(form: Format, operator: str, line: str) -> list[str] | None:
-    """Return the digits of each operand; None if the line is no such problem."""
-    numbers = [
-        "".join(re.escape(p) if isinstance(p, str) else "([0-9]+)" for p in number)
-        for number in _numbers(form)
+def read_compound(form: Format, operator: str, line: str, loose: bool = False) -> list[str] | None:
+    """Return the digits of each operand; None if the line is no such problem.
+
+    If `loose`, an operand may have no digits, and the signs within a number may be missing.
+    Patterns are then possessive, since backtracking over long lines would take hours.
+    """
+    digits, inner_sign = ("([0-9]*+)", "(?:{})?+") if loose else ("([0-9]+)", "{}")
+    numbers = _numbers(form)
+    patterns = [
+        "".join(
+            digits
+            if isinstance(piece, OperandPlace)
+            else (inner_sign if at else "{}").format(re.escape(piece))
+            for at, piece in enumerate(number)
+        )
+        for number in numbers
     ]
-    return _match(form, operator, numbers, line)
+    match = re.fullmatch(re.escape(_word(operator)) + r"\s*".join(patterns), line)
+    if match is None:
+        return None
+    pieces = [piece for number in numbers for piece in number if isinstance(piece, OperandPlace)]
+    texts = {p.place: p.turn(text) for p, text in zip(pieces, match.groups(), strict=True)}
+    return [texts[place] for place in sorted(texts)]
 
 
 def complete_compound(form: Format, operator: str, line: str) -> str | None:
     """Return the problem that a line means if missing digits are 0; None if it means none.
 
     Every number needs a digit, one of them a sign within, and signs between numbers must be there.
-    Patterns are possessive, since backtracking over long lines would take hours.
     """
-    numbers = _numbers(form)
-    patterns = [
-        "".join(
-            "([0-9]*+)"
-            if isinstance(piece, OperandPlace)
-            else (f"(?:{re.escape(piece)})?+" if at else re.escape(piece))
-            for at, piece in enumerate(number)
-        )
-        for number in numbers
-    ]
-    operands = _match(form, operator, patterns, line)
+    numbers, operands = _numbers(form), read_compound(form, operator, line, loose=True)
     within = {p for number in numbers if len(number) > 1 for p in number if isinstance(p, str)}
     if operands is None or not any(sign in line for sign in within):
         return None
@@ -187,16 +192,6 @@ def _numbers(form: Format) -> list[list[str | OperandPlace]]:
         ]
         numbers.append(number if high_first else number[::-1])
     return numbers[:-1] if isinstance(form.parts[-1], Sign) else numbers
-
-
-def _match(form: Format, operator: str, patterns: Sequence[str], line: str) -> list[str] | None:
-    """Return the digits of each operand in a line that matches the patterns of its numbers."""
-    match = re.fullmatch(re.escape(_word(operator)) + r"\s*".join(patterns), line)
-    if match is None:
-        return None
-    pieces = [p for number in _numbers(form) for p in number if isinstance(p, OperandPlace)]
-    digits = {p.place: p.turn(text or "") for p, text in zip(pieces, match.groups(), strict=True)}
-    return [digits[place] for place in sorted(digits)]
 
 
 def _word(operator: str) -> str:

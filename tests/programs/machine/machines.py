@@ -3,37 +3,16 @@
 from random import Random
 from typing import NamedTuple
 
-import numpy as np
-
 from curta.problems.sizes import Sizes
 from curta.programs.machine import Answer, Given, Paper, Program, Sign, finding, program
-from curta.programs.machine.machine import Displacement, Machine, Windows
-from curta.programs.machine.paper import Vocabulary
+from curta.programs.machine.machine import Machine, Windows
 from curta.programs.machine.recording import Recording
 from curta.programs.machine.sampling import Drawer
-from curta.programs.machine.survey import machine_of
+from curta.programs.machine.survey import machine_of, prompt_vocabulary
 from curta.programs.proof.listing import Lister
 
 ONE = (Given("a", "place", base=6), Sign("="))
 TWO = (Given("a", "place", base=4), Sign("?"), Given("b", "place", base=4), Sign("="))
-
-
-@program(
-    "plus",
-    "+",
-    axes=("place",),
-    prompt=TWO,
-    answer=Answer("sum", base=4),
-)
-def plus(paper: Paper, a: list[int], b: list[int]) -> None:
-    """a + b with four digits, what is carried not written."""
-    carry, width = 0, max(len(a), len(b))
-    for x, y in zip(a + [0] * (width - len(a)), b + [0] * (width - len(b)), strict=True):
-        carry, digit = divmod(x + y + carry, 4)
-        paper.move(place=+1).write("sum", digit)
-    if carry:
-        paper.move(place=+1).write("sum", carry)
-    paper.end()
 
 
 @program("compare", "<", axes=("place",), prompt=TWO, answer=Answer("less", truth=True))
@@ -168,9 +147,7 @@ class Made(NamedTuple):
 
 def made(of: Program, sizes: Sizes, problems: int = 1500, words: tuple[int, ...] = ()) -> Made:
     """The machine of one program, from random problems and one more."""
-    vocabulary, drawer = Vocabulary(), Drawer(of, sizes, Random(0))
-    for key in of.format.every():
-        vocabulary.add(key)
+    vocabulary, drawer = prompt_vocabulary(of), Drawer(of, sizes, Random(0))
     drawn = [drawer.numbers(drawer.draw()) for _ in range(problems)] + [words] * bool(words)
     texts = [of.record(operands, vocabulary) for operands in drawn]
     machine = machine_of([of], vocabulary.tokens)
@@ -179,23 +156,3 @@ def made(of: Program, sizes: Sizes, problems: int = 1500, words: tuple[int, ...]
 
 def lister(of: Program, from_: Made) -> Lister:
     return Lister(of, from_.machine, from_.windows)
-
-
-Picture = dict[tuple[str, Displacement], int]
-
-
-def pictures(machine: Machine, tokens: list[int], prompt: int) -> list[tuple[int, Picture]]:
-    """What is written where when each query is asked, by a dictionary; and the query's token.
-
-    Truth for tests: no tables of addresses, no views. Squares are relative to the query's.
-    """
-    at = machine.positions(np.array(tokens)).tolist()
-    found = []
-    for query in range(prompt - 1, len(tokens) - 1):
-        picture = {}
-        for token, square in list(zip(tokens, at, strict=True))[: query + 1]:
-            role = machine.tokens[token].role
-            away = tuple(x - y for x, y in zip(square, at[query], strict=True))
-            picture[role, away] = token
-        found.append((query, picture))
-    return found

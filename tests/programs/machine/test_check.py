@@ -83,16 +83,6 @@ def test_a_conflict_that_reach_does_not_mend() -> None:
     assert "write what decides the next token" in one.hint
 
 
-def test_what_is_too_far_away_is_to_be_broadcast() -> None:
-    def far(paper: Paper, n: list[int]) -> None:
-        paper.write("copy", n[0]).move(place=50).write("mark", "|").write("out", n[0]).end()
-
-    found = of(far, lambda n: n % 10)
-    mark = next(one for one in found.conflicts if one.role == "mark")
-    assert "broadcast={'copy': ('place',)}" in mark.hint
-    assert of(far, lambda n: n % 10, broadcast={"copy": ("place",)}).learnable
-
-
 def test_moves_that_grow_are_listed() -> None:
     def jump(paper: Paper, n: list[int]) -> None:
         paper.move(place=len(n)).write("out", n[0]).end()
@@ -107,8 +97,8 @@ def test_a_truth_that_is_not_curtas_own() -> None:
         "mine", "+", axes=("place",), prompt=(Given("a", "place"), Sign("+"), Given("b", "place"),
         EQUALS), answer=Answer("out"), truth=lambda a, b: 0,
     )(lambda paper, a, b: paper.write("out", 0).end())  # fmt: skip
-    right = r"test_check.py line \d+: operator '\+' is Curta's own, and 0\+1 is 1, not 0"
-    with pytest.raises(UserError, match=f"{right}: choose another operator"):
+    right = r"operator '\+' is Curta's own, and 0\+1 is 1, not 0 as in program 'mine': choose"
+    with pytest.raises(UserError, match=right):
         registry.check(made)
 
 
@@ -138,9 +128,7 @@ POINT = Sign(".", "point", step={"place": 1})
     [
         ((EQUALS, Given("n", "place"), EQUALS), "the role 'equals': give one of them another"),
         ((FOLLOWS, EQUALS), "'n' has follows=True, so an operand and a sign with step="),
-        ((POINT, FOLLOWS, EQUALS), "an operand and a sign with step= must stand before it"),
         ((Given("m", "place"), FOLLOWS, EQUALS), "a sign with step= must stand before it"),
-        ((Given("m", "place"), Sign("+"), FOLLOWS), "a sign with step= must stand before it"),
         ((Given("m", "place", base=2), POINT, FOLLOWS), "and all must be decimal"),
         (
             (Given("m", "place"), POINT, FOLLOWS, Given("k", "place", many="row")),

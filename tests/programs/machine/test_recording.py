@@ -202,13 +202,8 @@ def test_what_does_not_tell_anything_is_left_out() -> None:
     assert not table.conflicts
 
 
-def paper(limit: int = 100) -> tuple[Paper, Vocabulary]:
-    vocabulary = Vocabulary()
-    return Paper(("place", "row"), vocabulary, limit), vocabulary
-
-
 def test_a_program_that_never_ends_is_stopped() -> None:
-    sheet, _ = paper(limit=10)
+    sheet = Paper(("place", "row"), Vocabulary(), limit=10)
     for _ in range(10):
         sheet.write("sum", 0)
     with pytest.raises(ProgramError, match="more than 10 tokens were written: does it ever end"):

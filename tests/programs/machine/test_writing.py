@@ -1,16 +1,12 @@
 """Writing by windows: the tokens of greedy decoding over whole texts, nonsense included."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
-import jax
 import numpy as np
 import pytest
 
-from curta.evaluation.generation import completions
-from curta.evaluation.memo import Memo
 from curta.layouts.program import ProgramLayout
 from curta.problems.problem import Problem
 from curta.programs.machine import writing
@@ -109,28 +105,6 @@ def test_a_text_may_go_far(entries: int, monkeypatch: pytest.MonkeyPatch) -> Non
     look = straight(of.layout)
     together = write(of.layout.machine, of.layout.windows, look, of.prompts, limit)
     assert together == [by_hand(of.layout, look, prompt, limit) for prompt in of.prompts]
-
-
-@every_operator
-def test_a_model_writes_by_windows_what_greedy_decoding_of_whole_texts_writes(
-    operator: str,
-) -> None:
-    """Of random models, which write nonsense: also where they write on a square twice."""
-    of = case(operator)
-    machine, windows = of.layout.machine, of.layout.windows
-    recipe = tiny.recipe(program=PROGRAMS[operator], task__operator=operator, task__digits=[1, 3])
-    bounds = replace(of.layout.bounds_of(of.problems), completion=LIMIT)
-    twice = 0
-    for seed in range(3):
-        model = tiny.drawn(recipe, of.layout, seed)
-        memo = Memo(jax.tree.map(lambda leaf: leaf[None], model), 1, model.positions.cells)
-        found = write(machine, windows, memo.look(0), of.prompts, LIMIT)
-        assert found == completions(model, of.layout, of.problems, bounds)
-        for prompt, text in zip(of.prompts, found, strict=True):
-            spots = zip(machine.role[text].tolist(), paper.squares(of.layout, [*prompt, *text])
-                        [len(prompt) :], strict=True)  # fmt: skip
-            twice += len(set(spots)) < len(text)
-    assert twice > 3
 
 
 def test_a_text_is_given_up_after_as_many_tokens_alone_as_among_others(

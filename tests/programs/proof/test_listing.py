@@ -70,10 +70,6 @@ def test_list_has_a_problem_for_every_window(made: machines.Made) -> None:
     assert lister.curve[-1] == (lister.tokens, len(lister.table))
     assert lister.tokens >= 13_000
     assert 0 < listing.drawn < lister.problems
-
-
-def test_bound_of_a_list(made: machines.Made) -> None:
-    listing = list_windows(machines.lister(addition, made), SIZES, budget=13_000)
     assert listing.fresh / listing.drawn < listing.bound <= 1
 
 

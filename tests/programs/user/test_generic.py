@@ -7,27 +7,16 @@ from typing import Any
 import pytest
 
 from curta.frontends import api
-from curta.programs.machine import Answer, Given, Paper, Program, Sign, program, survey
+from curta.programs.machine import Answer, Given, Program, Sign, survey, written
 from curta.programs.user import registry
 from curta.training import estimate
 
 
 def of_sizes(sizes: dict[str, tuple[int, int]], many: bool = False) -> Program:
-    last = Given("b", "place", many="row") if many else Given("b", "place")
-
-    @program(
-        "own",
-        "own",
-        axes=("place", "row"),
-        prompt=(Given("a", "place"), Sign(","), last, Sign("=")),
-        answer=Answer("best"),
-        sizes=sizes,
-    )
-    def made(paper: Paper, *numbers: list[int]) -> None:
-        paper.move(place=+1).write("best", numbers[0][0])
-        paper.end()
-
-    return made
+    last = Given("b", "place", many="row" if many else None)
+    prompt = (Given("a", "place"), Sign(","), last, Sign("="))
+    blank = written("own", axes=("place", "row"), prompt=prompt, answer=Answer("best"), sizes=sizes)
+    return replace(blank, run=lambda paper, *numbers: paper.end())
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import re
 import shutil
 import sys
 from collections.abc import Iterator
@@ -185,12 +184,12 @@ BEGIN = (
         (BEGIN + "    while True:\n        n.append(0) if not n else n\n",
          "mistaken.py line [67]: stopped after 0.5 seconds of one call: does it ever end"),
         (BEGIN + "    pass\n", "mistaken.py line 3: program 'spin' wrote nothing"),
+        (BEGIN + "    paper.write('out', 1)\n",
+         "mistaken.py line 3: program 'spin' never ends a text: call paper.end"),
         (BEGIN.replace("lambda n: n", "lambda n: str(n)") + "    paper.write('out', 1).end()\n",
          "mistaken.py line 3: program 'spin': the truth of spin . is '.': it must return an int"),
         (BEGIN.replace("truth=", "refuse=lambda n: 'no', truth=") + "    pass\n",
          "mistaken.py line 3: program 'spin' refused all of 1,000 random problems"),
-        (BEGIN.replace("truth=", "refuse=lambda: '', truth=") + "    pass\n",
-         "mistaken.py line 4: TypeError: .* takes 0 positional arguments but 1 was given"),
         (BEGIN + "    paper.write('out', 1).write('out', 2).end()\n",
          "mistaken.py line 3: program 'spin': role 'out' is written twice on one square"),
         (BEGIN + "    paper.write('out', 1).move(place=10**9).write('out', 2).end()\n",
@@ -201,8 +200,6 @@ BEGIN = (
          "mistaken.py line 3: program 'spin' needs truth="),
         (BEGIN + "    pass\n\n" + BEGIN.partition("\n\n")[2].replace("def spin", "def again")
          + "    pass\n", "mistaken.py line 8: a second program for operator 'spin'"),
-        (BEGIN.replace('("n", "place")', '("n", "plac")') + "    pass\n",
-         "mistaken.py line 3: .* unknown axis 'plac': did you mean 'place'"),
     ],
 )  # fmt: skip
 def test_mistakes_are_told_with_their_line(
@@ -238,24 +235,20 @@ def test_a_recipe_names_a_file_beside_it(tmp_path: Path) -> None:
     assert recipes.parse(as_table(read), "again") == read
 
 
-MODULO = written(
-    "addmod", "+%", answer=Answer("sum", base=97), truth=lambda a, b: (a + b) % 97, sizes=(1, 1),
-    prompt=(Given("a", "place", base=97), Sign("+%"), Given("b", "place", base=97), Sign("=")),
-)  # fmt: skip
-
-
-def test_what_is_curtas_own_is_never_replaced() -> None:
-    for name, operator, says in (
+@pytest.mark.parametrize(
+    ("name", "operator", "says"),
+    [
         ("addition", "+", "'addition' is Curta's own"),
         ("mine", "copy", "operator 'copy' is Curta's own"),
         ("mine", "a1", "operator 'a1' must be letters only"),
-    ):
-        made = written(
-            name, operator, prompt=MODULO.prompt, answer=MODULO.answer, truth=MODULO.truth
+    ],
+)
+def test_what_is_curtas_own_is_never_replaced(name: str, operator: str, says: str) -> None:
+    prompt = (Given("a", "place"), Sign("?"), Given("b", "place"), Sign("="))
+    with pytest.raises(UserError, match=says):
+        curta.register(
+            written(name, operator, prompt=prompt, answer=Answer("out"), truth=lambda a, b: a)
         )
-        with pytest.raises(UserError, match=says):
-            curta.register(made)
-    assert set(OPERATIONS) >= set(BUILT_IN)
 
 
 PACKAGE = """
@@ -306,34 +299,6 @@ def test_an_encoding_of_the_users_own(tmp_path: Path, capsys: pytest.CaptureFixt
     capsys.readouterr()
     assert main(["train", "addition-reversed", options[0], "positions.strenght=1"]) == 2
     assert "did you mean 'positions.strength'" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("given", "line"),
-    [
-        (
-            {"strenght": 1},
-            "x: unknown field 'positions.strenght': did you mean 'positions.strength'",
-        ),
-        ({"strength": "1"}, 'x: positions.strength should be a valid number, not "1"'),
-    ],
-)
-def test_a_mistake_in_the_settings_of_the_users_encoding(given: dict[str, Any], line: str) -> None:
-    with pytest.raises(UserError, match=re.escape(line)):
-        recipes.parse_fields({"positions": {"name": str(EXAMPLES / "decay.py"), **given}}, "x")
-
-
-def test_a_program_that_ends_no_text_is_told_so(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    text = (EXAMPLES / "digit_sum.py").read_text().replace(".end()", "")
-    path = written_file(tmp_path, text)
-    for command in ("check", "train"):
-        assert main([command, str(path)]) == 2
-        error = capsys.readouterr().err
-        assert "never ends a text: call paper.end() last" in error
-        assert error.count("\n") == 1
-    assert not list((tmp_path / "runs").glob("*"))
 
 
 @pytest.mark.parametrize(
@@ -445,7 +410,6 @@ def test_a_users_probe_is_put_to_a_run(
         ("self.times *", "self.time *", "mistaken.py line 15: AttributeError: .*'time'"),
         ("len(subject.members)", "set()", "mistaken.py line 15: TypeError"),
         ("[{", "[b'', {", "mistaken.py: TypeError: Object of type bytes is not JSON"),
-        ("return Finding", "return dict", "mistaken.py line 15: TypeError: dict expected"),
         ("        return", "        return 1 or", "mistaken.py: examine.subject. gives no Finding"),
         ('option(1, "how often each is counted")', "1", r"write times = option\(default,"),
         ("times", "member", "mistaken.py: every probe has an option member"),

@@ -30,7 +30,7 @@ from curta.programs.machine.recording import (
     WindowTable,
     recorded_windows,
 )
-from curta.programs.machine.survey import FACTORS, machine_of, recorded
+from curta.programs.machine.survey import FACTORS, machine_of, prompt_vocabulary, recorded
 
 TOKENS = 60_000
 """Tokens recorded at each size."""
@@ -79,7 +79,7 @@ class ConflictExample:
 
 
 @dataclass(frozen=True)
-class WrongAnswer:
+class WrongExample:
     """A problem for which the program writes a wrong answer."""
 
     operands: tuple[int, ...]
@@ -125,7 +125,7 @@ class ProgramCheck:
     """Symbols of each role, small carries included."""
     sizes: tuple[RecordedSize, ...]
     tokens_per_second: int
-    wrong: tuple[WrongAnswer, ...]
+    wrong: tuple[WrongExample, ...]
     wrongs: int
     conflicts: tuple[ConflictExample, ...]
     growing: tuple[GrowingTokens, ...]
@@ -187,7 +187,7 @@ class RecordedProblems(NamedTuple):
 
 def check_program(program: Program, sizes: Sizes) -> ProgramCheck:
     """Record problems up to FACTORS times these sizes and check what was written."""
-    vocabulary = _prompt_vocabulary(program)
+    vocabulary = prompt_vocabulary(program)
     drawn = [_draw(program, sizes.times(factor), vocabulary) for factor in FACTORS]
     problems = [operands for size in drawn for operands in size.problems]
     texts = [text for size in drawn for text in size.texts]
@@ -233,7 +233,7 @@ def check_program(program: Program, sizes: Sizes) -> ProgramCheck:
 
 def refuse_wrong(program: Program, sizes: Sizes) -> None:
     """Raise UserError if a program is wrong or not deterministic at these sizes."""
-    vocabulary = _prompt_vocabulary(program)
+    vocabulary = prompt_vocabulary(program)
     drawn = _draw(program, sizes, vocabulary)
     where = f"program {program.name!r}"
     where += f" of {program.file.rpartition('@')[0]}" if program.file else ""
@@ -253,14 +253,6 @@ def refuse_wrong(program: Program, sizes: Sizes) -> None:
         raise UserError(f"{where} is wrong: it writes {examples}")
 
 
-def _prompt_vocabulary(program: Program) -> Vocabulary:
-    """Return a vocabulary with every token that a prompt can have."""
-    vocabulary = Vocabulary()
-    for key in program.format.every():
-        vocabulary.add(key)
-    return vocabulary
-
-
 def _draw(program: Program, sizes: Sizes, vocabulary: Vocabulary) -> RecordedProblems:
     """Record problems of one size, some of them twice."""
     begun, seed = time.perf_counter(), f"check of {program.name}"
@@ -271,14 +263,14 @@ def _draw(program: Program, sizes: Sizes, vocabulary: Vocabulary) -> RecordedPro
     sized = RecordedSize(
         sizes.first[1], len(lengths), sum(lengths), max(lengths), round(median(lengths))
     )
-    known = len(vocabulary.numbers)
+    entered = len(vocabulary)
     again = (ops for ops, text in pairs[:REPEATED] if program.record(ops, vocabulary) != text)
     return RecordedProblems(
-        [ops for ops, _ in pairs], texts, sized, known, seconds, next(again, None)
+        [ops for ops, _ in pairs], texts, sized, entered, seconds, next(again, None)
     )
 
 
-def _wrong(program: Program, machine: Machine, drawn: RecordedProblems) -> Iterator[WrongAnswer]:
+def _wrong(program: Program, machine: Machine, drawn: RecordedProblems) -> Iterator[WrongExample]:
     """Yield the problems for which the program writes a wrong answer."""
     for operands, (tokens, prompt) in zip(drawn.problems, drawn.texts, strict=True):
         truth = program.true_answer(operands)
@@ -286,10 +278,10 @@ def _wrong(program: Program, machine: Machine, drawn: RecordedProblems) -> Itera
         pairs = [(machine.tokens[t], at) for t, at in zip(tokens[prompt:], squares, strict=True)]
         answer = program.format.read(pairs) if tokens[-1] == machine.end else None
         if answer != truth or isinstance(answer, bool) != isinstance(truth, bool):
-            yield WrongAnswer(operands, answer, truth)
+            yield WrongExample(operands, answer, truth)
 
 
-def _shortest(wrong: Iterable[WrongAnswer]) -> tuple[WrongAnswer, ...]:
+def _shortest(wrong: Iterable[WrongExample]) -> tuple[WrongExample, ...]:
     """Return up to EXAMPLES different problems, shortest first."""
     different = {example.operands: example for example in wrong}.values()
     length = lambda example: sum(len(to_text(value)) for value in example.operands)
@@ -344,8 +336,8 @@ def _explain(
     def step(text: Text, row: tuple[int, ...], target: int) -> int:
         """Return the index of the query in a text with this window and next token."""
         recording = Recording.of([text])
-        shown = recorded_windows(machine, recording, windows)
-        hits = (shown.rows == np.array(row)).all(axis=1) & (shown.targets == target)
+        queries = recorded_windows(machine, recording, windows)
+        hits = (queries.rows == np.array(row)).all(axis=1) & (queries.targets == target)
         return int(np.flatnonzero(recording.is_query)[np.flatnonzero(hits)[0]])
 
     shortest = sorted(conflicts, key=lambda c: sum(len(texts[text][0]) for text in c.texts))

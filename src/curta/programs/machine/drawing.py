@@ -118,8 +118,8 @@ def window(machine: Machine, role: str, neighbours: Sequence[Neighbour]) -> Shee
 
 def steps(machine: Machine, windows: Windows, tokens: Sequence[int], prompt: int) -> list[Step]:
     """Return a text token by token, with the windows of its queries."""
-    shown = recorded_windows(machine, Recording.of([(tokens, prompt)]), windows)
-    rows, table = dict(enumerate(shown.rows.tolist(), prompt - 1)), list[Step]()
+    recorded = recorded_windows(machine, Recording.of([(tokens, prompt)]), windows)
+    rows, table = dict(enumerate(recorded.rows.tolist(), prompt - 1)), list[Step]()
     for index, (number, at) in enumerate(zip(tokens, places(machine, tokens), strict=True)):
         token = machine.tokens[number]
         sees: tuple[tuple[str, str], ...] | None = None
@@ -195,21 +195,25 @@ def _sheet(machine: Machine, placed: Mapping[tuple[Place, str], Mark], cut: Cut)
     elif any(at[0] is None for at in squares):
         across.insert(0, None)
     blocks = []
-    for rest in sorted({at[2:] for at in squares}, key=lambda at: [(x is not None, x) for x in at]):
-        if center is not None and rest != center[2:] and None not in rest:
+    for outer in sorted(
+        {at[2:] for at in squares}, key=lambda at: [(x is not None, x) for x in at]
+    ):
+        if center is not None and outer != center[2:] and None not in outer:
             continue
-        rows = {at[1] for at in squares if at[2:] == rest}
+        rows = {at[1] for at in squares if at[2:] == outer}
         down = _cut(
             sorted(y for y in rows if y is not None), cut.lines, center[1] if center else None
         )
         lines = tuple(
             Line(
                 _place_name(y) if len(machine.axes) > 1 else "",
-                tuple(tuple(squares.get((x, y, *rest), ())) for x in across),
+                tuple(tuple(squares.get((x, y, *outer), ())) for x in across),
             )
             for y in ([None] if None in rows else []) + down
         )
-        names = (f"{axis} {_place_name(x)}" for axis, x in zip(machine.axes[2:], rest, strict=True))
+        names = (
+            f"{axis} {_place_name(x)}" for axis, x in zip(machine.axes[2:], outer, strict=True)
+        )
         blocks.append(Block(", ".join(names), lines))
     if len(blocks) > cut.blocks:
         half = cut.blocks // 2

@@ -64,33 +64,24 @@ class ProgramError(UserError):
     """A program that cannot be recorded."""
 
 
-class Numbers(dict[Key, int]):
-    """Token numbers; a new token gets the next one."""
+class Vocabulary(dict[Key, int]):
+    """Token numbers by what was written; a new token gets the next one."""
 
     def __missing__(self, key: Key) -> int:
         _check(key)
         return self.setdefault(key, len(self))
 
+    @property
+    def tokens(self) -> list[Token]:
+        """The tokens in the order of their numbers."""
+        return [token_of(*key) for key in self]
 
-class Fixed(dict[Key, int]):
+
+class FixedVocabulary(Vocabulary):
     """Token numbers of a machine, to which none is added."""
 
     def __missing__(self, key: Key) -> int:
         raise ProgramError(f"{token_of(*key).text!r} was written, which the machine does not have")
-
-
-class Vocabulary:
-    """All tokens by what was written; a token's number is its index in `tokens`."""
-
-    def __init__(self, numbers: dict[Key, int] | None = None) -> None:
-        self.numbers: dict[Key, int] = Numbers() if numbers is None else Fixed(numbers)
-
-    def add(self, key: Key) -> int:
-        return self.numbers[key]
-
-    @property
-    def tokens(self) -> list[Token]:
-        return [token_of(*key) for key in self.numbers]
 
 
 class Paper:
@@ -100,7 +91,7 @@ class Paper:
         self.axes = axes
         self.tokens: list[int] = []
         self.limit = limit
-        self._numbers = vocabulary.numbers
+        self._numbers = vocabulary
         self._index = {axis: number for number, axis in enumerate(axes)}
         self._still = [0] * len(axes)
         self._move = [0] * len(axes)

@@ -96,8 +96,8 @@ class Program:
         Raises ProgramError for a program that writes nothing or never ends.
         """
         paper = Paper(self.axes, vocabulary, LIMIT)
-        digits, numbers = self.format.digits(operands), vocabulary.numbers
-        prompt = [numbers[key] for key in self.format.prompt(digits)]
+        digits = self.format.digits(operands)
+        prompt = [vocabulary[key] for key in self.format.prompt(digits)]
         if self.run is None:
             write_answer(paper, self.format, self.true_answer(operands))
         else:
@@ -203,25 +203,20 @@ def written(
     **fields: Any,
 ) -> Program:
     """Return a program without an algorithm, which writes the answer at once."""
-    for role, role_axes in (broadcast or {}).items():
-        if isinstance(role_axes, str):
-            raise ProgramError(
-                f"broadcast of {role!r}: axes must be a tuple: write ({role_axes!r},)"
-            )
     names = [field.name for field in dataclasses.fields(Program)]
     for field_name in fields:
         if field_name not in names:
             raise unknown("field of a program", field_name, names)
-    everywhere = {role: tuple(role_axes) for role, role_axes in (broadcast or {}).items()}
     blank = Program(
-        name, operator or name, tuple(axes), tuple(prompt), answer, broadcast=everywhere,
+        name, operator or name, tuple(axes), tuple(prompt), answer,
         sizes=_check_sizes(sizes), **fields
     )  # fmt: skip
-    _check(blank)
-    return blank
+    _check(blank, broadcast or {})
+    everywhere = {role: tuple(role_axes) for role, role_axes in (broadcast or {}).items()}
+    return replace(blank, broadcast=everywhere)
 
 
-def _check(blank: Program) -> None:
+def _check(blank: Program, broadcast: Mapping[str, Sequence[str]]) -> None:
     """Raise ProgramError for unknown axes and for parts that do not fit each other."""
     axes, answer, where = blank.axes, blank.answer, f"program {blank.name!r}"
 
@@ -265,7 +260,7 @@ def _check(blank: Program) -> None:
         raise ProgramError(
             f"{where}: an answer with fraction= is one decimal number: leave out many, truth, base"
         )
-    for role, role_axes in blank.broadcast.items():
+    for role, role_axes in broadcast.items():
         check_axes(role_axes, f"{where}, broadcast of {role!r}")
     check_axes([answer.many] if answer.many else [], f"{where}, its answer")
 
@@ -291,24 +286,22 @@ def write_answer(paper: Paper, form: Format, answer: Any) -> None:
     """Write an answer along the axis of the first operand, from the origin on.
 
     `-12` is a minus sign and the digits. Several numbers stand on a line each, with a comma before
-    all but the first. Raises ProgramError for an answer of the wrong kind.
+    all but the first. The answer is of the right kind, as `true_answer` returns it. Raises
+    ProgramError for one below 0 without a sign, or without an end to its decimals.
     """
     along, spec = form.givens[0].along, form.answer
-
-    def check_sign(least: int | Fraction) -> None:
-        if least < 0 and not spec.sign:
-            raise ProgramError(
-                f"truth returned {least!r}: an answer below 0 needs Answer(..., sign='minus')"
-            )
-
+    numbers = list(answer) if spec.many else [answer]
+    if min(numbers) < 0 and not spec.sign:
+        raise ProgramError(
+            f"truth returned {min(numbers)!r}: an answer below 0 needs Answer(..., sign='minus')"
+        )
     if spec.fraction:
-        places = places_of(answer) if isinstance(answer, Fraction) else None
+        places = places_of(answer)
         if places is None:
             raise ProgramError(
                 "truth must return a fractions.Fraction with an end to its decimals"
                 f" (got {answer!r})"
             )
-        check_sign(answer)
         # 3.75, its lowest digit first: 5 7 . 3, of roles fraction, fraction, point, whole
         symbols: list[int | str] = [*to_digits(int(abs(answer) * 10**places))]
         symbols += [0] * (places + 1 - len(symbols))
@@ -323,13 +316,6 @@ def write_answer(paper: Paper, form: Format, answer: Any) -> None:
             paper.write(role, symbol).move(**{along: 1})
         return paper.move(**{along: -1}).end()
 
-    if isinstance(answer, list | tuple) != bool(spec.many):
-        kind = "several numbers" if spec.many else "one number"
-        raise ProgramError(f"truth must return {kind}, as answer= says (got {answer!r})")
-    numbers = list(answer) if spec.many else [answer]
-    if not all(isinstance(number, int) for number in numbers):
-        raise ProgramError(f"truth must return whole numbers (got {answer!r})")
-    check_sign(min(numbers, default=0))
     for line, number in enumerate(numbers):
         paper.home(along)
         if line:

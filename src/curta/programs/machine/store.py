@@ -8,7 +8,7 @@ from typing import Any
 from curta.config import files
 from curta.config.errors import UserError, quoted
 from curta.programs.machine.machine import Machine, Role, Windows
-from curta.programs.machine.paper import HOME, Token, Vocabulary
+from curta.programs.machine.paper import HOME, FixedVocabulary, Token
 from curta.programs.machine.program import Program
 from curta.programs.machine.prompt import Answer, Format, Given, Part, Sign
 from curta.programs.machine.survey import Recorder
@@ -79,7 +79,7 @@ def load(content: Mapping[str, Any], where: str) -> tuple[Machine, Windows]:
         }
         _check(machine, windows)
         return machine, windows
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, StopIteration) as error:
         cause = str(error).partition("\n")[0]
         raise UserError(f"{where}: the machine is damaged ({cause})") from None
 
@@ -108,7 +108,7 @@ def recorder(machine: Machine, programs: Sequence[Program]) -> Recorder:
     for program in programs:
         axes = [machine.axes.index(axis) for axis in program.axes]
         prefix = f"{program.family or program.name} " if several else ""
-        vocabularies[program.operator] = Vocabulary(
+        vocabularies[program.operator] = FixedVocabulary(
             {
                 (symbol, role.removeprefix(prefix), carry, tuple(move[axis] for axis in axes)): n
                 for (symbol, role, carry, move), n in machine.numbers.items()
@@ -125,20 +125,13 @@ def _part(fields: Mapping[str, Any]) -> Part:
 
 
 def _check(machine: Machine, windows: Windows) -> None:
-    """Raise ValueError unless roles, moves and prompts fit each other."""
-    roles, axes = {role.name for role in machine.roles}, len(machine.axes)
-    neighbours = [neighbour for near in windows.values() for neighbour in near]
-    used = {token.role for token in machine.tokens} | {*windows} | {role for role, _ in neighbours}
-    if missing := sorted(used - roles):
-        raise ValueError(f"there is no role {missing[0]!r}")
-    moves = [token.move for token in machine.tokens] + [moved for _, moved in neighbours]
-    if any(len(move) != axes for move in moves):
-        raise ValueError(f"a move is not one of {axes} axes")
-    if any(not isinstance(step, int) or abs(step) > 2 * HOME for move in moves for step in move):
-        raise ValueError("a move is not one of so many squares")
-    if "end" not in used or not all(isinstance(axis, str) for axis in machine.axes):
-        raise ValueError("no token ends a text, or an axis has no name")
-    for operator, form in machine.formats.items():
-        lacking = next((key for key in form.every() if key not in machine.numbers), None)
-        if lacking is not None:
-            raise ValueError(f"prompts of {operator!r} have a token that is none: {lacking[:2]}")
+    """Raise an error unless roles, moves and prompts fit each other."""
+    machine.role, machine.neighbours(windows), machine.end  # KeyError for a role that is not there
+    moves = [token.move for token in machine.tokens]
+    moves += [moved for near in windows.values() for _, moved in near]
+    axes = len(machine.axes)
+    if any(len(move) != axes or max(map(abs, move)) > 2 * HOME for move in moves):
+        raise ValueError(f"a move is not one on {axes} axes")
+    for form in machine.formats.values():
+        for key in form.every():
+            machine.numbers[key]

@@ -11,7 +11,15 @@ from typing import Any
 from curta.problems.sizes import Sizes
 from curta.programs.machine import finding
 from curta.programs.machine.machine import Machine, Role, Windows
-from curta.programs.machine.paper import HOME, Key, ProgramError, Token, Vocabulary, token_of
+from curta.programs.machine.paper import (
+    HOME,
+    FixedVocabulary,
+    Key,
+    ProgramError,
+    Token,
+    Vocabulary,
+    token_of,
+)
 from curta.programs.machine.program import Program, Text
 from curta.programs.machine.prompt import Format, Sign
 from curta.programs.machine.recording import Recording
@@ -67,10 +75,7 @@ def _survey_family(
     programs: Sequence[Program], sizes: Mapping[str, Sizes], others: Sequence[Program]
 ) -> Survey:
     """Survey programs that share their roles."""
-    vocabulary = Vocabulary()
-    for program in (*programs, *others):
-        for key in program.format.every():
-            vocabulary.add(key)
+    vocabulary = prompt_vocabulary(*programs, *others)
     budget, texts = TOKENS // (len(FACTORS) * len(programs)), list[Text]()
     for program, factor in itertools.product(programs, FACTORS):
         seed, larger = f"survey of {program.name}", sizes[program.operator].times(factor)
@@ -84,13 +89,22 @@ def _survey_family(
         roles[t.role], -1 if t.value is None else t.value, t.carry, t.symbol, t.move
     )  # fmt: skip
     machine = machine_of(programs, sorted(tokens, key=order), others)
-    number = [machine.numbers[key] for key in vocabulary.numbers]
+    number = [machine.numbers[key] for key in vocabulary]
     recording = Recording.of([([number[t] for t in text], prompt) for text, prompt in texts])
     with programs[0].locating() if len(programs) == 1 else nullcontext():
         windows = finding.find(machine, recording, max(program.reach for program in programs))
-    numbered = Vocabulary(machine.numbers)
+    numbered = FixedVocabulary(machine.numbers)
     recorder = Recorder({p.operator: p for p in programs}, {p.operator: numbered for p in programs})
     return Survey(machine, windows, recorder)
+
+
+def prompt_vocabulary(*programs: Program) -> Vocabulary:
+    """Return a vocabulary with every token that prompts of these programs can have."""
+    vocabulary = Vocabulary()
+    for program in programs:
+        for key in program.format.every():
+            vocabulary[key]
+    return vocabulary
 
 
 def machine_of(
@@ -177,7 +191,7 @@ def _join(names: Sequence[str], surveys: Sequence[Survey]) -> Survey:
             formats[operator] = Format(axes, prompt, replace(form.answer, **roles_of_answer))
     joined = Machine(axes, tuple(token_of(*key) for key in keys), tuple(roles.values()), formats)
     vocabularies = {
-        operator: Vocabulary({key: joined.numbers[new] for key, new in table.items()})
+        operator: FixedVocabulary({key: joined.numbers[new] for key, new in table.items()})
         for each, table in zip(surveys, key_tables, strict=True)
         for operator in each.recorder.programs
     }

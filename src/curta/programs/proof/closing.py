@@ -53,8 +53,8 @@ import numpy as np
 from curta.problems.sizes import Sizes
 from curta.programs.machine.prompt import Format
 from curta.programs.proof.listing import Lister, Listing, Operands, list_windows
-from curta.programs.proof.prompts import Cell, Paper, Prompts, State, cell_at
-from curta.programs.proof.sweep import ENDS, Sweeper, Swept
+from curta.programs.proof.prompts import Cell, ColumnPaper, PromptLanguage, State, cell_at
+from curta.programs.proof.sweep import ENDS, Sweep, Sweeper
 from curta.programs.proof.words import BLANK, MARK, PEN, UnprovableError, Words
 
 BATCH = 200
@@ -119,20 +119,12 @@ class LinesSeen(NamedTuple):
     """Whether a line without a sign is in sight, so that no others follow."""
 
 
-class Open(NamedTuple):
-    """A window that was met and is not in the list."""
-
-    row: Row
-    operator: str
-    operands: Operands | None
-    """The problem in which it was to be; None if the way to it spells none."""
-
-
 @dataclass(frozen=True)
 class Closure:
     """The result of a proof."""
 
-    open: list[Open]
+    open: set[Row]
+    """Windows that were met and are not in the list."""
     reasons: list[str]
     """Why the proof was given up, where it was."""
     states: int
@@ -201,7 +193,7 @@ def prove(lister: Lister, seconds: float = SECONDS, rows: bool = True) -> Closur
             raise UnprovableError("a listed window was not met")
     except UnprovableError as error:
         reasons.append(f"{operator}: {error}")
-    open_ = [] if proof is None else [Open(r, operator, p) for r, p in proof.open.items()]
+    open_ = set[Row]() if proof is None else proof.open
     states = 0 if proof is None else proof.states
     evidence = proof.evidence() if proof is not None and not open_ and not reasons else {}
     rows = proof is not None and proof.widens
@@ -224,7 +216,7 @@ class Proof:
         self.rows = rows
         self.rng = Random(0)
         self.steps = _steps(lister)
-        self.open: dict[Row, Operands | None] = {}
+        self.open: set[Row] = set()
         self.met = np.zeros(0, bool)
         self.states = 0
         self.widens = False
@@ -242,7 +234,7 @@ class Proof:
         """Follow all languages; raises UnprovableError."""
         machine, (form,) = self.machine, self.lister.formats.values()
         self.axis = self._sweeps_along(form)
-        self.prompts = prompts = Prompts(machine, form, self.axis)
+        self.prompts = prompts = PromptLanguage(machine, form, self.axis)
         self._check()
         self.live = self._live()
         home, offset = (part[:, self.axis] for part in machine.moves)
@@ -255,7 +247,7 @@ class Proof:
             for cell in set().union(*self.live.values())
             if not machine.broadcast_mask[cell[0], self.axis]
         }
-        self.paper = Paper(machine, self.axis, sorted(standing), sorted(marks))
+        self.paper = ColumnPaper(machine, self.axis, sorted(standing), sorted(marks))
         sweeper = Sweeper(self.paper, self.lister.windows, self.lister.table, self.until)
 
         waiting = list[Key]()
@@ -264,13 +256,13 @@ class Proof:
         waiting += [key for key in self._begin() if self._arrive(None, key, words, language)]
         while waiting:
             key = waiting.pop(0)
-            swept = self._sweep(sweeper, key)
+            sweep = self._sweep(sweeper, key)
             if self.steps != _steps(self.lister):
                 return
             self.met = np.append(self.met, np.zeros(len(self.lister.table) - len(self.met), bool))
-            self.met |= swept.met
-            self.states += swept.states
-            for token, papers in swept.events.items():
+            self.met |= sweep.met
+            self.states += len(sweep.states)
+            for token, papers in sweep.events():
                 moved, keys = self._move(key, token, papers)
                 if not (moved := moved.trim()).empty:
                     language = self._widened(moved)
@@ -425,7 +417,7 @@ class Proof:
         )
         return Key(key.token, tuple(everywhere), tuple(feeds), key.lines)
 
-    def _sweep(self, sweeper: Sweeper, key: Key) -> Swept:
+    def _sweep(self, sweeper: Sweeper, key: Key) -> Sweep:
         """Sweep over a language; again as long as missing windows can be recorded."""
         home, offset = (part[key.token, self.axis] for part in self.machine.moves)
         delta = -1 if offset < 0 and not home else 1
@@ -438,14 +430,15 @@ class Proof:
                     keep[self.paper.cell.get(self._shift(cell, token, -1), PEN)] = True
         while True:
             everywhere = dict(key.everywhere)
-            swept = sweeper.sweep(self.languages[key], delta, everywhere, roles, keep)
-            missing = [row for row in swept.missing if row not in self.open]
+            sweep = Sweep(sweeper, self.languages[key], delta, everywhere, roles, keep)
+            sweep.run()
+            missing = [row for row in sweep.missing if row not in self.open]
             before = len(self.lister.table)
-            self._record(key, swept, missing, delta < 0)
+            self._record(key, sweep, missing)
             if len(self.lister.table) == before:
-                return swept
+                return sweep
 
-    def _record(self, key: Key, swept: Swept, missing: Sequence[Row], down: bool) -> None:
+    def _record(self, key: Key, sweep: Sweep, missing: Sequence[Row]) -> None:
         """Record problems for missing windows, until each was recorded or cannot be.
 
         Behind a missing window a problem goes on at random, for as many columns as problems just
@@ -457,16 +450,16 @@ class Proof:
             batch, before = batch[table.find(batch) < 0], len(table)
             if time.thread_time() > self.until:
                 raise UnprovableError("it takes too long")
-            problems = list[Operands | None]()
+            problems = set[Operands]()
             for row in map(tuple, batch.tolist()):
-                end = swept.words.random_end(swept.behind[row], tail, self.rng)
-                word = [*swept.missing[row], *end]
-                problems.append(self._problem(key, word[::-1] if down else word))
+                word, state = sweep.missing[row]
+                word = [*word, *sweep.words.random_end(state, tail, self.rng)]
+                problem = self._problem(key, word[::-1] if sweep.delta < 0 else word)
+                problems |= set() if problem is None else {problem}
             if self.lister.program.draw is None:
-                self.lister.add(sorted({one for one in problems if one is not None}))
+                self.lister.add(sorted(problems))
             tail = (len(table) - before) // max(1, len(batch)) - 1
-            still = zip(batch.tolist(), problems, table.find(batch) < 0, strict=True)
-            self.open |= {tuple(row): problem for row, problem, missed in still if missed}
+            self.open.update(map(tuple, batch[table.find(batch) < 0].tolist()))
 
     def _problem(self, key: Key, word: list[int]) -> Operands | None:
         """The problem whose paper looks like this before a sweep."""
@@ -520,9 +513,9 @@ class Proof:
                 fresh = int(self.machine.moves.offset[key.token, feed.axis])
                 if place == 0:
                     fresh = self.prompts.line[feed.axis] + sight + 1
-                known = dict(key.everywhere)
+                everywhere = dict(key.everywhere)
                 tokens += [
-                    known.get(feed.cell(at), -1) for at in range(sight - fresh + 1, sight + 1)
+                    everywhere.get(feed.cell(at), -1) for at in range(sight - fresh + 1, sight + 1)
                 ]
             states = path[-1].feeds[number]
             while states and all(number >= 0 for number, _ in states):
@@ -604,23 +597,16 @@ class Proof:
         its token, its tokens found from everywhere, its operands along other axes and on lines, and
         its language, to which the lines that have just come into sight are to be added.
         """
-        languages = {id(language): language for language in self.bare.values()}
-        numbers = {one: number for number, one in enumerate(languages)}
-        letters, inverse = np.unique(
-            np.concatenate([[BLANK], *(one.write for one in languages.values())]),
-            return_inverse=True,
-        )
-        edges, ends, begin = [], [], 1
+        # the same language may belong to several keys
+        languages = {id(words): words for words in self.bare.values()}
+        numbers = {identity: number for number, identity in enumerate(languages)}
+        letters = np.unique(np.concatenate([[BLANK], *(w.write for w in languages.values())]))
+        edges, ends = list[np.ndarray](), list[tuple[int, int, int]]()
         for number, words in enumerate(languages.values()):
-            letter = inverse[begin : begin + len(words.write)]
-            begin += len(letter)
-            which = np.full(len(letter), number)
+            which, letter = np.full(len(words.write), number), np.searchsorted(letters, words.write)
             edges.append(np.stack([which, words.source, letter, words.target], axis=1))
             for kind, states in enumerate((words.first, words.last)):
-                at = np.flatnonzero(states)
-                ends.append(
-                    np.stack([np.full(len(at), number), at, np.full(len(at), kind)], axis=1)
-                )
+                ends += [(number, state, kind) for state in np.flatnonzero(states).tolist()]
         table = {
             "axis": self.axis,
             "marks": self.paper.marks,
@@ -639,6 +625,6 @@ class Proof:
         return {
             "letters": self.paper.letters.rows[letters].astype(np.int32),
             "edges": np.concatenate(edges).astype(np.int32),
-            "ends": np.concatenate(ends).astype(np.int32),
+            "ends": np.array(ends, np.int32),
             "keys": np.frombuffer(json.dumps(table).encode(), np.uint8),
         }

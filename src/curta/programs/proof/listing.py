@@ -16,7 +16,7 @@ import numpy as np
 
 from curta.problems.sizes import Sizes
 from curta.programs.machine.machine import Machine, Windows, cells_of
-from curta.programs.machine.paper import ProgramError, Vocabulary
+from curta.programs.machine.paper import FixedVocabulary, ProgramError, Vocabulary
 from curta.programs.machine.program import Program, Text
 from curta.programs.machine.recording import Recording, WindowTable, recorded_windows
 from curta.programs.machine.sampling import Digits, Drawer, refused
@@ -49,7 +49,7 @@ class Lister:
     ) -> None:
         self.program, self.machine, self.windows = program, machine, windows
         self.formats = {program.operator: machine.formats[program.operator]}
-        self._vocabulary = vocabulary or Vocabulary(machine.numbers)
+        self._vocabulary = vocabulary or FixedVocabulary(machine.numbers)
         self.table = WindowTable(cells_of(windows))
         self.examples: list[Operands] = []
         self.strange: list[Operands] = []

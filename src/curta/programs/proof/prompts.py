@@ -45,7 +45,7 @@ Cell = tuple[int, tuple[int, ...]]
 0 on those on which the role is found from everywhere."""
 
 
-class Paper:
+class ColumnPaper:
     """The columns of a machine's paper along one axis, as letters."""
 
     def __init__(
@@ -91,7 +91,7 @@ State = tuple[int, bool]
 """Which link of a chain comes next, and whether some of its digits have been written."""
 
 
-class Step(NamedTuple):
+class ChainStep(NamedTuple):
     """What one chain has on one column."""
 
     tokens: dict[Cell, int]
@@ -138,7 +138,7 @@ class Lines(NamedTuple):
         return _on_line(self.sign, self.axis, moved)
 
 
-class Prompts:
+class PromptLanguage:
     """The prompts of one format; UnprovableError where these are not modelled."""
 
     def __init__(self, machine: Machine, form: Format, axis: int) -> None:
@@ -176,23 +176,23 @@ class Prompts:
         machine, role = self.machine, self.machine.role_numbers[part.name]
         keys = Format(self.form.axes, (part,), self.form.answer).every()
         tokens = [machine.numbers[key] for key in keys]
-        offset = machine.moves.offset[tokens[0]].tolist()
-        wide = bool(machine.broadcast_mask[role, self.axis])
-        square, place = (
-            offset[self.axis],
-            lambda role, at: cell_at(
-                machine, self.axis, role, [x - y for x, y in zip(at, self.line, strict=True)]
-            ),
-        )
+        offset = machine.moves.offset[tokens[0]]
+        square, wide = int(offset[self.axis]), bool(machine.broadcast_mask[role, self.axis])
+
+        def place(role: int, at: np.ndarray) -> Cell:
+            return cell_at(machine, self.axis, role, (at - self.line).tolist())
+
+        origin = np.zeros_like(offset)
         if isinstance(part, Given):
-            along, cell = self.form.axes.index(part.along), place(role, [0] * len(offset))
-            if part.multiple > 1 or (part.follows and not self.chains):
+            along = self.form.axes.index(part.along)
+            special = along != self.axis and (part.filled or part.gap or part.follows)
+            if special or part.multiple > 1 or (part.follows and not self.chains):
                 raise UnprovableError("the prompt has an operand of another kind")
-            size, gap = (3 if part.gap else 2), dict[Cell, int]()
+            size, gap = 2, dict[Cell, int]()
             if part.gap:
-                gap_role = machine.role_numbers[f"{part.role} gap"]
-                gap[place(gap_role, [0] * len(offset))] = tokens[1]
-            link = Link(part, cell, tokens[::size], tokens[size - 1 :: size], gap)
+                size = 3
+                gap[place(machine.role_numbers[f"{part.role} gap"], origin)] = tokens[1]
+            link = Link(part, place(role, origin), tokens[::size], tokens[size - 1 :: size], gap)
             if part.many:
                 self._enter_lines(part, link, wide)
                 return
@@ -202,8 +202,6 @@ class Prompts:
                         f"operand {part.role!r} lies along {part.along!r} and is not found from"
                         f" everywhere on {machine.axes[self.axis]!r}"
                     )
-                if part.filled or part.gap or part.follows:
-                    raise UnprovableError("the prompt has an operand of another kind")
                 self.feeds.append(Feed(part, role, along, [link]))
                 return
             if wide:
@@ -211,14 +209,11 @@ class Prompts:
             if not part.follows:
                 self.chains.append([])
             self.chains[-1].append(link)
-            return
-        if part.step is not None:
-            if not self.chains or square not in (0, 1) or wide or any(offset[: self.axis]):
+        elif part.step is not None:
+            aside = np.delete(offset, self.axis).any()
+            if not self.chains or square not in (0, 1) or wide or aside:
                 raise UnprovableError("a sign of the prompt is not beside an operand")
-            if any(offset[self.axis + 1 :]):
-                raise UnprovableError("a sign of the prompt is not beside an operand")
-            cell = place(role, [0] * len(offset))
-            self.chains[-1].append(Link(part, cell, tokens, tokens, {}))
+            self.chains[-1].append(Link(part, place(role, origin), tokens, tokens, {}))
         elif wide:
             self.everywhere[place(role, offset)] = tokens[0]
         elif square >= 0:
@@ -256,7 +251,7 @@ class Prompts:
                 after[next(iter(step.tokens.values()), -1)].add(step.after)
         return {token: frozenset(reached) for token, reached in after.items()}
 
-    def words(self, paper: Paper) -> Words:
+    def words(self, paper: ColumnPaper) -> Words:
         """Return all prompts, with one way through the automaton for each."""
         last = self.form.parts[-1]
         assert isinstance(last, Sign)
@@ -288,7 +283,7 @@ class Prompts:
             edges[here] += edges[begin]
         return _determined(edges, "blank")
 
-    def with_lines(self, papers: Words, paper: Paper, fresh: Sequence[tuple[str, int]]) -> Words:
+    def with_lines(self, papers: Words, paper: ColumnPaper, fresh: Sequence[tuple[str, int]]) -> Words:
         """Return papers with operands and signs on lines so far from the pen's."""
         for kind, moved in fresh:
             if kind == "sign":
@@ -297,7 +292,7 @@ class Prompts:
                 papers = self.with_operand(papers, paper, moved, first=kind == "first")
         return papers
 
-    def with_operand(self, papers: Words, paper: Paper, moved: int, *, first: bool) -> Words:
+    def with_operand(self, papers: Words, paper: ColumnPaper, moved: int, *, first: bool) -> Words:
         """Return papers with any operand on the line so many lines from the pen's.
 
         Their states have beside them how far the operand may have come, one way for each.
@@ -338,7 +333,7 @@ class Prompts:
         source, read, write, target = np.concatenate(pieces).T
         return Words(source, read, write, target, first_states, last_states).trim()
 
-    def with_sign(self, papers: Words, paper: Paper, moved: int) -> Words:
+    def with_sign(self, papers: Words, paper: ColumnPaper, moved: int) -> Words:
         """Return papers with the sign of a further operand on the line so far from the pen's."""
         assert self.lines is not None
         if (column := paper.cell.get(self.lines.sign_cell(moved))) is None:
@@ -364,10 +359,10 @@ class Prompts:
             tokens = {cell: token for step in steps for cell, token in step.tokens.items()}
             yield tokens, tuple(step.after for step in steps)
 
-    def _steps(self, chain: list[Link], number: int, begun: bool) -> Iterator[Step]:
+    def _steps(self, chain: list[Link], number: int, begun: bool) -> Iterator[ChainStep]:
         """Yield what a chain may have on the next column; nothing behind its end."""
         if number < 0:
-            yield Step({}, (-1, False), None)
+            yield ChainStep({}, (-1, False), None)
             return
         link = chain[number]
         if isinstance(link.part, Sign):
@@ -383,7 +378,7 @@ class Prompts:
                 if end:
                     yield self._beside(chain, number, tokens, filled)
                 else:
-                    yield Step(tokens, (number, True), filled)
+                    yield ChainStep(tokens, (number, True), filled)
 
     def _beside(
         self,
@@ -391,18 +386,18 @@ class Prompts:
         number: int,
         tokens: dict[Cell, int],
         filled: tuple[bool, bool, bool] | None,
-    ) -> Step:
+    ) -> ChainStep:
         """The end of a link, with the operators on the same square."""
         for link in chain[number + 1 :]:
             number += 1
             if isinstance(link.part, Given) or self.machine.moves.offset[link.first[0], self.axis]:
-                return Step(tokens, (number, False), filled)
+                return ChainStep(tokens, (number, False), filled)
             tokens[link.cell] = link.first[0]
-        return Step(tokens, (-1, False), filled)
+        return ChainStep(tokens, (-1, False), filled)
 
     def operands(
         self,
-        paper: Paper,
+        paper: ColumnPaper,
         word: Sequence[int],
         feeds: Sequence[Sequence[int]],
         lines: Sequence[Sequence[int]],
@@ -436,7 +431,7 @@ def _determined(edges: dict[object, list[tuple[int, object]]], first: object) ->
     Words end in the one state, besides the first, that a blank column does not leave.
     """
     names: dict[frozenset[object], int] = {frozenset([first]): 0}
-    found, waiting = list[tuple[int, int, int]](), list(names)
+    steps, waiting = list[tuple[int, int, int]](), list(names)
     for states in waiting:
         following = defaultdict(set)
         for state in states:
@@ -447,8 +442,8 @@ def _determined(edges: dict[object, list[tuple[int, object]]], first: object) ->
             if key not in names:
                 names[key] = len(names)
                 waiting.append(key)
-            found.append((names[states], letter, names[key]))
-    source, letters, target = np.array(found).T
+            steps.append((names[states], letter, names[key]))
+    source, letters, target = np.array(steps).T
     start = np.arange(len(names)) == 0
     last = np.zeros(len(names), bool)
     last[source[(source == target) & (letters == BLANK)]] = True

@@ -23,14 +23,13 @@ views, and few states: a carry, a digit of that row, and what stands on the colu
 
 import math
 import time
-from collections.abc import Collection
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator
 
 import numpy as np
 
 from curta.programs.machine.machine import Windows, cells_of
 from curta.programs.machine.recording import WindowTable, distinct
-from curta.programs.proof.prompts import Cell, Paper, cell_at
+from curta.programs.proof.prompts import Cell, ColumnPaper, cell_at
 from curta.programs.proof.words import PEN, Column, Mask, RowNumbers, Rows, UnprovableError, Words
 
 BEFORE, MISSING = -1, -2
@@ -47,27 +46,11 @@ Ways = tuple[Column, ...]
 """How each column was reached: the state, the edge, and the arrival behind it."""
 
 
-@dataclass
-class Swept:
-    """What came of a sweep over these words, which are in the order in which the pen went."""
-
-    words: Words
-    met: Mask
-    """Which windows of the table were met."""
-    missing: dict[tuple[int, ...], list[int]] = field(default_factory=dict)
-    """Windows that are not in the table, with the beginning of a paper on which each is met."""
-    behind: dict[tuple[int, ...], int] = field(default_factory=dict)
-    """The state of the language behind that beginning."""
-    events: dict[int, Words] = field(default_factory=dict)
-    """By the token that ends the sweep: papers as they were, and as they are now."""
-    states: int = 0
-
-
 class Sweeper:
     """Sweeps over papers of one machine, with the windows of a table."""
 
     def __init__(
-        self, paper: Paper, windows: Windows, table: WindowTable, until: float = math.inf
+        self, paper: ColumnPaper, windows: Windows, table: WindowTable, until: float = math.inf
     ) -> None:
         """`until` is the thread's time at which a sweep is given up."""
         self.until = until
@@ -113,34 +96,13 @@ class Sweeper:
                 return reached
             reached = further
 
-    def sweep(
-        self, words: Words, delta: int, everywhere: dict[Cell, int], roles: set[int], keep: Mask
-    ) -> Swept:
-        """Sweep over all words, whose pens hold tokens that all move alike.
 
-        `everywhere` are tokens that are found from every square, `roles` those that the pen may
-        have; of a letter that is written only what is in `keep` is needed later.
-        """
-        if delta < 0:
-            # a widened language may begin with any number of blank columns, all but the first of
-            # which are read in its second state: read backwards, it must end with them
-            words = words.with_blanks_before().reverse()
-        run = Run(self, words, delta, everywhere, roles, keep)
-        run.run()
-        swept = run.swept
-        swept.states = len(run.states)
-        for token in np.unique(run.states.rows[:, 1] - len(self.machine.tokens)).tolist():
-            if token >= 0:
-                papers = run.papers(token)
-                swept.events[token] = papers.reverse() if delta < 0 else papers
-        return swept
+class Sweep:
+    """One sweep over words whose pens hold tokens that all move alike, and what came of it.
 
-
-class Run:
-    """One sweep in progress; states are rows (arrival, pen's token, letter behind).
-
-    An arrival is a state of the language with the view of a letter that leaves it. The pen's token
-    is BEFORE until the pen is reached; the number of tokens more than the event's behind it.
+    States are rows (arrival, pen's token, letter behind). An arrival is a state of the language
+    with the view of a letter that leaves it. The pen's token is BEFORE until the pen is reached;
+    the number of tokens more than the event's behind it.
     """
 
     def __init__(
@@ -152,10 +114,21 @@ class Run:
         roles: set[int],
         keep: Mask,
     ) -> None:
+        """`everywhere` are tokens that are found from every square, `roles` those that the pen may
+        have; of a letter that is written only what is in `keep` is needed later.
+        """
+        if delta < 0:
+            # a widened language may begin with any number of blank columns, all but the first of
+            # which are read in its second state: read backwards, it must end with them
+            words = words.with_blanks_before().reverse()
         self.of, self.words, self.delta, self.everywhere = sweeper, words, delta, everywhere
+        self.met = np.zeros(len(sweeper.table), bool)
+        """Which windows of the table were met."""
+        self.missing: dict[tuple[int, ...], tuple[list[int], int]] = {}
+        """Windows that are not in the table: the beginning of a paper on which each is met, in the
+        order in which the pen went, and the state of the words behind it."""
         self.tokens = len(sweeper.machine.tokens)
         self.letters = sweeper.paper.letters
-        self.swept = Swept(words, np.zeros(len(sweeper.table), bool))
         self.kind, self.keep = sweeper.kind[delta], keep
         width = self.letters.rows.shape[1]
         self.shown = {by: np.zeros(width, bool) for by in (-1, 0, 1)}
@@ -224,11 +197,11 @@ class Run:
         ways = tuple(column[first] for column in (state, edge, arrival))
         token, behind, letter, view = (column[first] for column in cases)
         columns = self._columns(token, behind, letter, view, ways)
-        target, written, rear = (column[inverse] for column in columns)
-        known = target != MISSING
-        rows = np.stack([arrival, target, rear], axis=1)[known]
-        fresh, number = self._enter(rows, state[known], edge[known])
-        self.edges.append((state[known], cases[2][known], written[known], number))
+        target, letters, rear = (column[inverse] for column in columns)
+        listed = target != MISSING
+        rows = np.stack([arrival, target, rear], axis=1)[listed]
+        fresh, number = self._enter(rows, state[listed], edge[listed])
+        self.edges.append((state[listed], cases[2][listed], letters[listed], number))
         return fresh
 
     def _columns(
@@ -286,7 +259,7 @@ class Run:
             unknown = np.flatnonzero(number < 0)
             self._miss(rows[unknown], *(way[active[unknown]] for way in ways))
             active, number = active[number >= 0], number[number >= 0]
-            self.swept.met[number] = True
+            self.met[number] = True
             token[active] = table.targets[number]
             stays = self.kind[token[active]] == STAYS
             left[active[~stays]] = token[active[~stays]]
@@ -310,23 +283,25 @@ class Run:
         first, _ = distinct(rows)
         ways = (column[first].tolist() for column in (rows, state, edge, arrival))
         for row, at, last, then in zip(*ways, strict=True):
-            if tuple(row) in self.swept.missing:
+            if tuple(row) in self.missing:
                 continue
             after = int(self.edge[self.begin[then]])
             way = [int(self.words.write[after]), int(self.words.write[last])]
-            self.swept.behind[tuple(row)] = int(self.words.target[after])
             while self.parent[at] >= 0:
                 way.append(int(self.words.write[self.via[at]]))
                 at = int(self.parent[at])
-            self.swept.missing[tuple(row)] = way[::-1]
+            self.missing[tuple(row)] = way[::-1], int(self.words.target[after])
 
-    def papers(self, event: int) -> Words:
-        """The papers on which a token ends the sweep, as they were and as it leaves them."""
+    def events(self) -> Iterator[tuple[int, Words]]:
+        """Yield each token that ends the sweep, and papers as they were and as it leaves them."""
         rows = self.states.rows
         source, read, write, target = map(np.concatenate, zip(*self.edges, strict=True))
-        ended = (rows[:, 1] == event + self.tokens) & (self.view[rows[:, 0]] == 0)
-        last = ended & self.words.last[self.at[rows[:, 0]]]
-        return Words(source, read, write, target, self.parent < 0, last).trim()
+        for event in np.unique(rows[:, 1] - self.tokens).tolist():
+            if event >= 0:
+                ended = (rows[:, 1] == event + self.tokens) & (self.view[rows[:, 0]] == 0)
+                last = ended & self.words.last[self.at[rows[:, 0]]]
+                papers = Words(source, read, write, target, self.parent < 0, last).trim()
+                yield event, papers.reverse() if self.delta < 0 else papers
 
 
 def _spread(begin: Column, which: Column) -> tuple[Column, Column]:

@@ -55,12 +55,12 @@ class RowNumbers(WindowIndex):
             return np.zeros(0, np.int64)
         rows = rows.astype(np.int32)
         first, inverse = distinct(rows)
-        found = self.find(rows[first])
-        fresh = found < 0
+        numbers = self.find(rows[first])
+        fresh = numbers < 0
         if fresh.any():
-            found[fresh] = len(self) + np.arange(fresh.sum())
+            numbers[fresh] = len(self) + np.arange(fresh.sum())
             self.enter(rows[first[fresh]])
-        return found[inverse]
+        return numbers[inverse]
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +186,7 @@ class Words:
             names = np.bitwise_or.reduceat(traits[target[edge]], begins, axis=0)
             names, inverse = np.unique(names, axis=0, return_inverse=True)
             inverse = inverse.ravel()
-            to = np.array([numbers.setdefault(one.tobytes(), len(numbers)) for one in names])
+            to = np.array([numbers.setdefault(trait.tobytes(), len(numbers)) for trait in names])
             steps[number] = letter[edge[begins]], to[inverse]
             # sets of states with one name are merged
             of_edge = np.repeat(inverse, np.diff([*begins, len(edge)]))
@@ -199,7 +199,7 @@ class Words:
                     waiting += [] if state in waiting else [state]
         source = np.concatenate([np.full(len(x), number) for number, (x, _) in steps.items()])
         letter, target = (np.concatenate([step[n] for step in steps.values()]) for n in (0, 1))
-        last = np.array([bool(one[0] & 128) for one in numbers])
+        last = np.array([bool(trait[0] & 128) for trait in numbers])
         return Words(source, letter, letter, target, np.arange(len(last)) == 0, last).trim()
 
     def move_pen(self, by: int, token: int, letters: RowNumbers) -> "Words":
@@ -255,36 +255,36 @@ class Words:
         mine, theirs = self.after, other.after
         everything = frozenset(np.flatnonzero(self.first).tolist())
         waiting = [(state, everything) for state in np.flatnonzero(other.first).tolist()]
-        known = set(waiting)
+        visited = set(waiting)
         steps: dict[tuple[frozenset[int], int], frozenset[int]] = {}
         while waiting:
             state, among = waiting.pop()
-            if other.last[state] and not any(self.last[one] for one in among):
+            if other.last[state] and not any(self.last[candidate] for candidate in among):
                 return False
             for letter, edges in theirs.get(state, {}).items():
                 if (among, letter) not in steps:
                     steps[among, letter] = frozenset(
                         int(self.target[edge])
-                        for one in among
-                        for edge in mine.get(one, {}).get(letter, ())
+                        for candidate in among
+                        for edge in mine.get(candidate, {}).get(letter, ())
                     )
                 if not steps[among, letter]:
                     return False
                 for pair in {(int(other.target[edge]), steps[among, letter]) for edge in edges}:
-                    if pair not in known:
-                        known.add(pair)
+                    if pair not in visited:
+                        visited.add(pair)
                         waiting.append(pair)
         return True
 
     @cached_property
     def after(self) -> dict[int, dict[int, list[int]]]:
         """The edges from each state, by the letter that they write."""
-        found: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+        edges: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
         for edge, (source, letter) in enumerate(
             zip(self.source.tolist(), self.write.tolist(), strict=True)
         ):
-            found[source][letter].append(edge)
-        return found
+            edges[source][letter].append(edge)
+        return edges
 
     def source_of(self, word: Sequence[int]) -> list[int] | None:
         """Return what goes in where this word comes out; None if it never does."""
@@ -347,9 +347,9 @@ class Words:
             distance = nearer
         onward: list[list[tuple[int, int]]] = [[] for _ in states]
         homeward = [(BLANK, state) for state in range(len(states))]
-        wanted = goes | ~states[self.source]
+        eligible = goes | ~states[self.source]
         shortest = distance[self.source] == distance[self.target] + 1
-        columns = (self.source, self.write, self.target, wanted, shortest)
+        columns = (self.source, self.write, self.target, eligible, shortest)
         for source, letter, target, goes_on, short in zip(
             *(c.tolist() for c in columns), strict=True
         ):

@@ -7,7 +7,6 @@ or a list of them. Entries are loaded when a name is not known otherwise, and ne
 built-in program.
 """
 
-import inspect
 import random
 import sys
 from collections.abc import Iterable, Sequence
@@ -86,16 +85,10 @@ def adopt(program: Program) -> None:
     for operands in sorted(drawn, key=lambda operands: (sum(operands), operands)):
         right, truth = built_in.truth(*operands), program.true_answer(operands)
         if right != truth:
-            # a file's loader names the line itself
-            code = getattr(inspect.unwrap(program.truth), "__code__", None)
-            where = f"program {program.name!r}: "
-            if code is not None:
-                where = f"{Path(code.co_filename).name} line {code.co_firstlineno}: "
-            where = "" if program.file else where
             raise UserError(
-                f"{where}operator {symbol!r} is Curta's own, and"
-                f" {program.problem_text(operands)} is {quoted(answer_text(right))[1:-1]}, not"
-                f" {quoted(answer_text(truth))[1:-1]}: choose another operator"
+                f"operator {symbol!r} is Curta's own, and {program.problem_text(operands)} is"
+                f" {quoted(answer_text(right))[1:-1]}, not {quoted(answer_text(truth))[1:-1]}"
+                f" as in program {program.name!r}: choose another operator"
             )
 
 
@@ -165,25 +158,22 @@ def installed() -> dict[str, Program]:
             continue
         _READ.add(entry.value)
         package = entry.dist.name if entry.dist else entry.value
+        programs, problems = list[Program](), list[str]()
         try:
             value = entry.load()
+            programs = [value] if isinstance(value, Program) else list(value)
         except Exception as error:
-            text = f"cannot be read ({type(error).__name__}: {error})"
-            print(f"curta: {package}: {text}", file=sys.stderr)
-            continue
-        programs = [value] if isinstance(value, Program) else value
-        is_list = isinstance(programs, list | tuple)
-        if not is_list or not all(isinstance(program, Program) for program in programs):
-            print(f"curta: {package}: is no program and no list of programs", file=sys.stderr)
-            continue
+            problems.append(f"cannot be read ({type(error).__name__}: {error})")
         for program in programs:
             try:
                 if program.name in PROGRAMS:
                     raise UserError(f"program {program.name!r} is Curta's own: left out")
                 adopt(program)
                 _INSTALLED.setdefault(program.name, program)
-            except UserError as error:
-                print(f"curta: {package}: {error}", file=sys.stderr)
+            except (UserError, AttributeError) as error:
+                problems.append(str(error))
+        for problem in problems:
+            print(f"curta: {package}: {problem}", file=sys.stderr)
     return _INSTALLED
 
 

@@ -9,7 +9,7 @@ With these, a run can be used, evaluated and shown without executing the code th
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -89,7 +89,8 @@ def make_known(run: RunCode) -> None:
             registry.adopt(programs[symbol])
         elif symbol in machine.formats:
             form = machine.formats[symbol]
-            OPERATIONS[symbol] = Declared(symbol, form, None, partial(_truth, run, symbol))
+            truth = lambda operands, symbol=symbol: _find(run, symbol, operands).truth
+            OPERATIONS[symbol] = Declared(symbol, form, None, truth)
 
 
 def formats_known(machine: Machine) -> None:
@@ -139,11 +140,6 @@ def _find(run: RunCode, operator: str, operands: Sequence[int]) -> Stored:
         if (problem.operator, problem.operands) == (operator, tuple(operands)):
             return problem
     raise refusal(run)
-
-
-def _truth(run: RunCode, operator: str, operands: tuple[int, ...]) -> Answer:
-    """Return the truth of a stored problem."""
-    return _find(run, operator, operands).truth
 
 
 @dataclass(frozen=True, eq=False)

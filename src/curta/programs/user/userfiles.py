@@ -118,9 +118,9 @@ def load(path: str | Path) -> UserFile:
     return _execute(path, path.name, content)
 
 
-def trust(folder: Path, kept: Sequence[KeptFile]) -> None:
+def trust(folder: Path, copies: Sequence[KeptFile]) -> None:
     """Execute the files of a run; raise UserError if they changed since its training."""
-    for file in kept:
+    for file in copies:
         path = folder / Path(file.file).name
         content = files.read_own(path, f"run {folder.name!r}").encode()
         if hashlib.sha256(content).hexdigest() != file.sha256:
@@ -128,9 +128,9 @@ def trust(folder: Path, kept: Sequence[KeptFile]) -> None:
         _execute(path, file.name, content)
 
 
-def remembered(folder: Path, kept: Sequence[KeptFile]) -> None:
+def remembered(folder: Path, copies: Sequence[KeptFile]) -> None:
     """Execute a run's files that were executed on this machine before."""
-    for file in kept:
+    for file in copies:
         tag, path = f"{file.name}@{file.sha256[:TAG]}", folder / file.file
         is_hash = re.fullmatch("[0-9a-f]{64}", file.sha256)  # in a run.json it may be any text
         if tag not in KNOWN and is_hash and _marker(file.sha256).exists() and path.exists():
