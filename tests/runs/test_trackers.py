@@ -13,6 +13,7 @@ from curta.config.errors import UserError
 from curta.evaluation.results import Certificate, Evaluation
 from curta.frontends import api
 from curta.runs import trackers
+from curta.runs.folders import Folder
 from curta.runs.run import Run
 from tests import tiny
 from tests.runs import tracker_readers as readers
@@ -158,8 +159,8 @@ class Remembering(trackers.Tracker):
     name, library = "remembering", "json"
     heard: list[Any]
 
-    def __init__(self, run: trackers.Tracked) -> None:
-        self.heard.append((run.name, run.step, run.settings["model"]["width"]))
+    def __init__(self, folder: Folder, step: int) -> None:
+        self.heard.append((folder.name, step))
 
     def add(self, rows: Any) -> None:
         self.heard.append([(row.step, row.member) for row in rows])
@@ -187,7 +188,7 @@ def test_a_resumed_run_goes_on_with_its_trackers(heard: list[Any]) -> None:
     with pytest.raises(OSError, match="killed"):
         run.train(stop)
     curta.load("tracked").train()
-    begun, went_on = ("tracked", 0, 16), ("tracked", 10, 16)
+    begun, went_on = ("tracked", 0), ("tracked", 10)
     assert heard == [begun, [(10, 0)], "closed", went_on, [(20, 0)], "closed"]
 
 

@@ -63,12 +63,14 @@ class Comparison:
         Without a name it is called `base`, numbered if a folder of another content is called
         so. UserError if the folder that is named has another content.
         """
-        if name is not None:
-            if not _fits(path := folders.root() / folders.checked(name), spec):
-                raise UserError(f"{name!r} exists already with other runs: choose another name")
-            return cls(path, spec, _code(spec))
-        paths = (folders.root() / numbered for numbered in folders.numbered(base))
-        return cls(next(path for path in paths if _fits(path, spec)), spec, _code(spec))
+        for chosen in folders.numbered(base) if name is None else [folders.checked(name)]:
+            if _fits(path := folders.root() / chosen, spec):
+                break
+        else:
+            raise UserError(f"{name!r} exists already with other runs: choose another name")
+        tags = sorted({tag for row in spec.rows for tag in run_snapshot.tags(row.recipe)})
+        code = filter(None, map(userfiles.known, tags))
+        return cls(path, spec, tuple(KeptFile(file.tag, file.name, file.sha256) for file in code))
 
     @classmethod
     def load(cls, name: str, only: str | None = None) -> "Comparison":
@@ -92,16 +94,12 @@ class Comparison:
 
     def __repr__(self) -> str:
         """Return its title, and how many of its runs are finished."""
-        try:
-            status = [Folder(path).read_info().status for path in self.find_folders().values()]
-            facts = (
-                f"{printable(self.spec.title)}, {status.count('finished')} of"
-                f" {counted(len(self.spec.rows), 'run')} finished,"
-                f" {counted(len(self.spec.seeds), 'seed')}"
-            )
-        except (OSError, ValueError):  # UserError among them
-            facts = "damaged"
-        return f"<Comparison {printable(self.name)}: {facts}>"
+        status = [Folder(path).read_info().status for path in self.find_folders().values()]
+        return (
+            f"<Comparison {printable(self.name)}: {printable(self.spec.title)},"
+            f" {status.count('finished')} of {counted(len(self.spec.rows), 'run')} finished,"
+            f" {counted(len(self.spec.seeds), 'seed')}>"
+        )
 
     def _repr_html_(self) -> str:
         return self.read_rows()._repr_html_(f"Comparison {self.name}: {self.spec.title}")
@@ -155,26 +153,21 @@ class Comparison:
         """
         self.path.mkdir(parents=True, exist_ok=True)
         with ownership.owned(self.path):
-            results = self.save()
-            for place, row in enumerate(self.spec.rows):
+            self.save()
+            for row in self.spec.rows:
                 if not self.complete(row, train, say):
                     return False
-                completed = _row(row, self.path / row.folder, "")
-                if completed != results.rows[place]:
-                    results.rows[place] = completed
-                    files.write(self.path / COMPARISON, typed.text(results, indent=1))
+                self.save()
             self.conclude()
         return True
 
-    def save(self) -> ComparisonResults:
-        """Write what is compared and what is known of it by now, and return it."""
+    def save(self) -> None:
+        """Write what is compared and what is known of it by now."""
         self.path.mkdir(parents=True, exist_ok=True)
         with ownership.owned(self.path):
             for file in filter(None, (userfiles.known(code.file) for code in self.code)):
                 files.write(self.path / file.tag, file.content)
-            results = self.read_results()
-            files.write(self.path / COMPARISON, typed.text(results, indent=1))
-        return results
+            files.write(self.path / COMPARISON, typed.text(self.read_results(), indent=1))
 
     def conclude(self) -> None:
         """Write the results of all its runs, whoever has trained them, and the report."""
@@ -186,16 +179,14 @@ class Comparison:
 
     def pace(self) -> expected.Pace:
         """Return how far the work is at each row that is not finished, from now on."""
-        begun = self.find_folders()
-        finished = {
-            name for name, path in begun.items() if Folder(path).read_info().status == "finished"
+        status = {
+            name: Folder(path).read_info().status for name, path in self.find_folders().items()
         }
-        members = len(self.spec.seeds)
         return expected.Pace(
             [
-                expected.whole(row.name, placed(row.recipe), members)
+                expected.whole(row.name, placed(row.recipe), len(self.spec.seeds))
                 for row in self.spec.rows
-                if row.name not in finished
+                if status.get(row.name) != "finished"
             ]
         )
 
@@ -304,10 +295,9 @@ def _row(row: Row, path: Path, evaluation_name: str) -> ComparisonRow:
         return waiting
     folder = Folder(path)
     info, evaluation = folder.read_info(), folder.read_evaluation(evaluation_name)
-    last_lines = metrics.read_last(folder.metrics, len(info.seeds))
-    loss = {line.member: line.loss for line in last_lines}
-    exact_match = {line.member: line.exact_match for line in last_lines}
     members = range(len(info.seeds))
+    last = {line.member: line for line in metrics.read_last(folder.metrics, len(members))}
+    lines = [last.get(member) for member in members]
     return replace(
         waiting,
         status=info.status,
@@ -315,8 +305,8 @@ def _row(row: Row, path: Path, evaluation_name: str) -> ComparisonRow:
         parameters=info.parameters,
         training_seconds=info.training_seconds,
         stopped=info.stopped,
-        loss=summary_statistics([loss.get(member) for member in members]),
-        exact_match=summary_statistics([exact_match.get(member) for member in members]),
+        loss=summary_statistics([line.loss if line else None for line in lines]),
+        exact_match=summary_statistics([line.exact_match if line else None for line in lines]),
         lengths=[slice_summary(line) for line in evaluation.lengths] if evaluation else [],
         unevaluated=evaluation.unevaluated if evaluation else (),
     )
@@ -331,13 +321,6 @@ def _fits(path: Path, spec: ComparisonSpec) -> bool:
     stored, recipes_of = _spec(path), {row.folder: row.recipe for row in spec.rows}
     is_part = all(recipes_of.get(row.folder) == row.recipe for row in stored.rows)
     return is_part and stored.seeds == spec.seeds
-
-
-def _code(spec: ComparisonSpec) -> tuple[KeptFile, ...]:
-    """The user's files that the recipes of a specification name, each once, by their tags."""
-    tags = sorted({tag for row in spec.rows for tag in run_snapshot.tags(row.recipe)})
-    own_files = filter(None, map(userfiles.known, tags))
-    return tuple(KeptFile(file.tag, file.name, file.sha256) for file in own_files)
 
 
 def _spec(path: Path, only: str | None = None) -> ComparisonSpec:

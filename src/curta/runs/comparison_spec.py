@@ -243,7 +243,6 @@ def resolve(
         folders_of[row.folder.lower()] = name
         rows.append(row)
     unread.check_common(shared, [row.recipe for row in rows])
-    limits.check_seeds(draft.seeds if seeds is None else seeds)
     chosen = folders.seeds_of(draft.seeds if seeds is None else seeds)
     return ComparisonSpec(draft.title, draft.summary, chosen, tuple(rows), tuple(swept))
 

@@ -21,7 +21,7 @@ import numpy as np
 from curta.config import system
 from curta.config.errors import UserError, printable, quoted
 from curta.config.positions import Window
-from curta.config.recipe import Recipe, as_table, changed_evaluation
+from curta.config.recipe import Recipe, changed_evaluation
 from curta.config.sections import EvaluationSettings
 from curta.config.table import Table, cell, counted, spanned
 from curta.evaluation import bulk, certificate, evaluation_set, expected, paired, scoring, suite
@@ -51,7 +51,6 @@ from curta.runs import (
 from curta.runs.folders import Folder
 from curta.runs.info import Stage
 from curta.runs.loop import Loop, Repair, Show
-from curta.runs.trackers import Findings, Tracked, Tracker
 from curta.training import devices, processes, records, trainer, windows
 from curta.training.trainer import Member
 from curta.training.windows import TrainingWindows
@@ -284,7 +283,8 @@ class Run:
                 compile_seconds=round(compile_seconds, 3),
                 device=devices.description(),  # a run may be begun elsewhere than it is trained
             )
-        with interrupts.deferred() as noted, self._trackers(names, step) as open_trackers:
+        opened = trackers.opened(names, self.folder, step)
+        with interrupts.deferred() as noted, opened as open_trackers:
             loop = Loop(
                 *(self.folder, recipe, self.layout, call, data),
                 *(training_windows, repair, open_trackers, show, noted),
@@ -297,19 +297,10 @@ class Run:
             evaluation_set.keep(self.folder.path, recipe, self.layout)
         return status
 
-    def _trackers(
-        self, names: Sequence[str], step: int
-    ) -> AbstractContextManager[Sequence[Tracker]]:
-        info, settings = self.folder.read_info(), as_table(self.recipe)
-        run = Tracked(
-            self.name, info.created, self.folder.path, self.seeds, settings, step, info.tracking
-        )
-        return trackers.opened(names, run)
-
-    def _track(self, results: Findings) -> None:
+    def _track(self, results: trackers.Results) -> None:
         """Pass results of the newest weights to the run's trackers."""
         names = trackers.installed(self.folder.read_info().track)
-        with self._trackers(names, self.step) as open_trackers:
+        with trackers.opened(names, self.folder, self.step) as open_trackers:
             for tracker in open_trackers:
                 tracker.conclude(results)
 
@@ -424,7 +415,7 @@ class Run:
                 result = replace(result, changes=changed, step=step)
                 self.folder.save_evaluation(result)
                 if not changed:
-                    self._track(trackers.evaluation_findings(result))
+                    self._track(trackers.evaluation_results(result, self.seeds))
             if report:
                 self.write_report()
         return result
@@ -519,7 +510,7 @@ class Run:
                     models, self.recipe, self.seeds, training_windows, say, listed
                 )
                 self.folder.save_certificate(result, content)
-                self._track(trackers.certificate_findings(result))
+                self._track(trackers.certificate_results(result, self.seeds))
             self._listed_windows = None
             if report:
                 self.write_report()
@@ -594,7 +585,9 @@ class Run:
             if member is not None:
                 run._member(member)
             evaluated.append(EvaluatedRun(run.recipe, run.load_models(), run.seeds))
-        names = folders.told_apart(self.folder.path, other.folder.path)
+        names = self.name, other.name
+        if self.name == other.name:
+            names = str(self.folder.path), str(other.folder.path)
         say = interrupts.checked(progress)
         return paired.paired(evaluated[0], evaluated[1], names, settings, member, say)
 
