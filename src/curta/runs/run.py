@@ -24,9 +24,9 @@ from curta.config.positions import Window
 from curta.config.recipe import Recipe, changed_evaluation
 from curta.config.sections import EvaluationSettings
 from curta.config.table import Table, cell, counted, spanned
-from curta.evaluation import bulk, certificate, evaluation_set, expected, paired, scoring, suite
+from curta.evaluation import certificate, evaluation_set, expected, paired, scoring, suite
 from curta.evaluation.paired import EvaluatedRun, Paired
-from curta.evaluation.results import Certificate, Evaluation, read_windows
+from curta.evaluation.results import Certificate, Evaluation
 from curta.evaluation.statistics import SliceStatistics
 from curta.evaluation.writing import named, write_texts
 from curta.layouts import Layout
@@ -59,9 +59,6 @@ if TYPE_CHECKING:
     from curta.probes.inside.activations import Activations
     from curta.probes.inside.interventions import Intervention
     from curta.report.notebook import PictureFile, Rows
-
-MANY = 1000
-"""Problems for which it pays to compute all windows of the certificate beforehand."""
 
 Say = Callable[[str], None]
 """Receives a few words about what is being done."""
@@ -106,15 +103,12 @@ class Run:
         """Return status, training and exact match of the worst seed in the worst slice."""
         try:
             info, evaluation = self.folder.read_info(), self.folder.read_evaluation()
-            least = [min(row.exact_match) for row in evaluation.lengths] if evaluation else []
-            facts = [
-                info.status,
-                counted(len(info.seeds), "seed"),
-                f"{info.recipe} of {spanned(info.trained_digits, 'digit')}",
-                *([f"worst slice {cell(min(least))}"] if least else []),
-            ]
-        except (OSError, ValueError):  # UserError among them
-            facts = ["damaged"]
+        except UserError:
+            return f"<Run {printable(self.name)}: damaged>"
+        digits = spanned(info.trained_digits, "digit")
+        facts = [info.status, counted(len(info.seeds), "seed"), f"{info.recipe} of {digits}"]
+        if evaluation and evaluation.lengths:
+            facts.append(f"worst slice {cell(min(min(r.exact_match) for r in evaluation.lengths))}")
         return f"<Run {printable(self.name)}: {', '.join(map(printable, facts))}>"
 
     def _repr_html_(self) -> str:
@@ -150,9 +144,11 @@ class Run:
         return state
 
     def _stacked(self, state: Member) -> scoring.Models:
-        seeds, count = tuple(self.seeds), self.num_recurrences
+        seeds = tuple(self.seeds)
         models = scoring.Models(state.chosen, self.layout, len(seeds), seeds=seeds)
-        return models if count is None else models.with_recurrences(count)
+        if self.num_recurrences is not None:
+            models = models.with_recurrences(self.num_recurrences)
+        return models
 
     def model(self, member: int = 0) -> Transformer:
         """Return one member as of the newest checkpoint; UserError if there is no such member."""
@@ -328,30 +324,11 @@ class Run:
         """Return the tokens that the model itself writes after each problem."""
         self._member(member)
         accepted = self.accept(problems)
-        self._look_ahead(len(accepted))
-        texts = write_texts(self.load_models(), accepted, member)
-        memo = self.load_models().memo
+        models = self.load_models()
+        texts, memo = write_texts(models, accepted, member), models.memo
         if memo is not None and folders.join(self.folder, memo.index.rows, accepted):
             vars(self).pop("windows", None)  # read again
         return texts
-
-    def answers(self, text: str, member: int = 0) -> list[str] | None:
-        """Return the answers to the lines of a text, if all are plain problems; see `bulk`."""
-        self._member(member)
-        run_snapshot.make_known(self._code)
-        memo = self.load_models().memo
-        if memo is None:
-            return None
-        self._look_ahead(text.count("\n"))
-        return bulk.answers(self.program.machine, self.program.windows, memo.look(member), text)
-
-    def _look_ahead(self, problems: int) -> None:
-        """Calculate all windows of the certificate, where so many problems make it pay."""
-        memo = self.load_models().memo
-        if memo is not None and problems >= MANY:
-            certified = read_windows(self.folder.path)
-            if certified is not None:
-                memo.prepare(certified.rows)
 
     def accept(self, problems: Iterable[str | Problem]) -> list[Problem]:
         """Return the problems, read and checked; UserError for one that this run cannot answer.
@@ -435,24 +412,18 @@ class Run:
             text = np.zeros(len(listed.rows), np.int64)
             models.true_windows.add(RecordedWindows(listed.rows, listed.targets, text))
         with expected.compiling() as compiled:
-            timed = (
-                expected.parts(self.recipe, self.layout, settings, models.members)
-                if self.code_known
-                else []
-            )
-            pace = expected.Pace(timed, compiled=compiled)
-            say = interrupts.checked(pace.added(progress))
+            timed = []
+            if self.code_known:
+                timed = expected.parts(self.recipe, self.layout, settings, models.members)
+            say = interrupts.checked(expected.Pace(timed, compiled=compiled).added(progress))
             try:
                 result = suite.evaluate(self.recipe, models, settings, say, keep, show_grid)
             finally:
-                if listed is not None and member is None:
-                    table = models.true_windows
-                    new = [n for n in sorted(models.examples) if n >= len(listed.rows)]
-                    if new:
-                        rows, targets = table.rows[new], table.targets[new]
-                        examples = [models.examples[number] for number in new]
-                        self.windows = listed.joined(rows, targets, examples)
-                        windows.save(self.folder.path, self.windows)
+                new = [n for n in sorted(models.examples) if listed and n >= len(listed.rows)]
+                if listed is not None and member is None and new:
+                    table, examples = models.true_windows, [models.examples[n] for n in new]
+                    self.windows = listed.joined(table.rows[new], table.targets[new], examples)
+                    windows.save(self.folder.path, self.windows)
         result = replace(result, num_recurrences=self.num_recurrences)
         if not settings.named:
             return result
@@ -465,12 +436,8 @@ class Run:
     @property
     def certifiable(self) -> bool:
         """Whether it is of a program under a window whose code is known here."""
-        return (
-            isinstance(self.recipe.positions, Window)
-            and isinstance(self.layout, ProgramLayout)
-            and self.layout.recorder is not None
-            and self.code_known
-        )
+        is_windowed = isinstance(self.recipe.positions, Window)
+        return is_windowed and self.code_known and self.program.recorder is not None
 
     @cached_property
     def windows(self) -> TrainingWindows:
