@@ -67,11 +67,7 @@ def test_a_flipped_byte_is_noticed(saved: Path, place: int) -> None:
     data[place] ^= 1
     path.write_bytes(data)
     refused(saved, 5, state(), "damaged")
-
-
-@pytest.mark.parametrize("kind", ["json", "safetensors"])
-def test_a_missing_file_is_noticed(saved: Path, kind: str) -> None:
-    (saved / f"00000005.{kind}").unlink()
+    path.unlink()
     refused(saved, 5, state(), "missing or unreadable")
 
 

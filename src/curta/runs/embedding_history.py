@@ -55,12 +55,12 @@ def moments(
     folder: Path, rows: Int[np.ndarray, " chosen"]
 ) -> tuple[list[int], Float[np.ndarray, "moments members chosen width"]] | None:
     """Return steps and vectors of some characters, at most `MOMENTS`, evenly spaced."""
-    chosen = np.array(steps(folder), int)
-    if not len(chosen):
+    chosen = steps(folder)
+    if not chosen:
         return None
     if len(chosen) > MOMENTS:
-        chosen = chosen[np.linspace(0, len(chosen) - 1, MOMENTS).round().astype(int)]
-    return chosen.tolist(), np.stack([load(folder, step)[:, rows] for step in chosen])
+        chosen = [chosen[round(n)] for n in np.linspace(0, len(chosen) - 1, MOMENTS).tolist()]
+    return chosen, np.stack([load(folder, step)[:, rows] for step in chosen])
 
 
 def cut(folder: Path, last: int) -> None:

@@ -44,11 +44,6 @@ def test_what_had_no_turn_before_a_cancellation_is_cancelled_and_not_failed() ->
     assert states.decide(job(cancelled=True), False, False, failed, [0], {}) == "failed"
 
 
-def test_any_of_several_tasks_may_take_a_run() -> None:
-    found = states.decide(job(), False, False, Tries(), [0, 1], {1: "running"})
-    assert found == "pending"
-
-
 def test_a_run_is_at_work_as_long_as_its_task_or_its_own_process_is(tmp_path: Path) -> None:
     """The task is killed here, and the process that it has begun goes on."""
     folder = JobFolder(tmp_path)
