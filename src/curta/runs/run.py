@@ -5,7 +5,6 @@ inside belong to later folders, and are imported where they are used.
 """
 
 import importlib
-import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext
@@ -32,7 +31,7 @@ from curta.evaluation.writing import named, write_texts
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
 from curta.model.recipes import check_problems
-from curta.model.transformer import Transformer, parameters
+from curta.model.transformer import Transformer
 from curta.problems.operations import Answer
 from curta.problems.problem import Problem, parse
 from curta.programs import PROGRAMS
@@ -50,8 +49,8 @@ from curta.runs import (
 )
 from curta.runs.folders import Folder
 from curta.runs.info import Stage
-from curta.runs.loop import Loop, Repair, Show
-from curta.training import devices, processes, records, trainer, windows
+from curta.runs.loop import Loop, Show
+from curta.training import processes, records, trainer, windows
 from curta.training.trainer import Member
 from curta.training.windows import TrainingWindows
 
@@ -235,63 +234,37 @@ class Run:
         An interrupt (Ctrl-C, SIGTERM) ends it after the current chunk with a checkpoint.
         """
         self._check_current()
-        self._models = None
-        if processes.from_first("training" in self.missing() if processes.is_first() else None):
-            with self._stage("training") as outcome, processes.peers():
-                outcome.status = self._train(show)
+        self._models, is_first = None, processes.is_first()
+        if not processes.from_first("training" in self.missing() if is_first else None):
+            return
+        with self._stage("training") as outcome, processes.peers():
+            step, seconds = processes.from_first(self.folder.resume() if is_first else None)
+            shown = self._training_windows(step)
+            state = self._state(step)
+            loop = Loop(self.folder, self.recipe, self.layout, shown, state, step, show)
+            outcome.status = loop.run(seconds)
+            if loop.final is not None:
+                self._step, state = loop.final
+                self._models = self._stacked(state)
+            if is_first and any(name not in PROGRAMS for name in self.recipe.programs):
+                evaluation_set.keep(self.folder.path, self.recipe, self.layout)
 
-    def _train(self, show: Show) -> life.Ending:
-        is_first, recipe, training_windows = processes.is_first(), self.recipe, None
-        names = trackers.checked(self.folder.read_info().track) if is_first else []
-        step, seconds = processes.from_first(self.folder.resume() if is_first else None)
-        if isinstance(recipe.positions, Window):
-            if is_first and not windows.read(self.folder.path):
-                # A training that is under way without a list of windows goes on without it.
-                listed = None
-                if recipe.covers and self.certifiable and not step:
-                    listed = self._list_windows().result().listed[:2]
-                self.windows = records.training_windows(recipe, self.program, self.seeds, listed)
-                windows.save(self.folder.path, self.windows)
-            processes.from_first(None)  # now the windows are on disk for all
-            if not is_first:
-                vars(self).pop("windows", None)
-            training_windows = self.windows
-        mesh = trainer.training_mesh(recipe, len(self.seeds))
-        place = partial(trainer.place_data, mesh=mesh)
-        state = trainer.shard(self._state(step), mesh)
-        data, bounds = records.training_data(
-            recipe, self.layout, self.seeds, training_windows, step
-        )
-        data, begun = place(data), time.perf_counter()
-        program: Any = trainer.compile_steps(recipe, trainer.TaskLayout(self.layout, bounds), mesh)
-        call = program.lower(state, data, jnp.int32(0), jnp.int32(0)).compile()
-        compile_seconds = time.perf_counter() - begun
-        repair = None
-        if recipe.round_steps:
-            save: Callable[[TrainingWindows], None] = silent
-            if is_first:
-                save = partial(windows.save, self.folder.path)
-            repair = Repair(recipe, self.windows, step, place, save)
-        if is_first:
-            self.folder.update(
-                steps=recipe.training.steps,
-                parameters=parameters(state.model) // len(self.seeds),
-                compile_seconds=round(compile_seconds, 3),
-                device=devices.description(),  # a run may be begun elsewhere than it is trained
-            )
-        opened = trackers.opened(names, self.folder, step)
-        with interrupts.deferred() as noted, opened as open_trackers:
-            loop = Loop(
-                *(self.folder, recipe, self.layout, call, data),
-                *(training_windows, repair, open_trackers, show, noted),
-            )
-            status = loop.run(state, step, seconds)
-        if loop.final is not None:
-            self._step, final_state = loop.final
-            self._models = self._stacked(final_state)
-        if is_first and any(name not in PROGRAMS for name in recipe.programs):
-            evaluation_set.keep(self.folder.path, recipe, self.layout)
-        return status
+    def _training_windows(self, step: int) -> TrainingWindows | None:
+        """Return the windows that training shows from a step on, saved before the first one."""
+        if not isinstance(self.recipe.positions, Window):
+            return None
+        is_first = processes.is_first()
+        if is_first and not windows.read(self.folder.path):
+            # A training that is under way without a list of windows goes on without it.
+            listed = None
+            if self.recipe.covers and self.certifiable and not step:
+                listed = self._list_windows().result().listed[:2]
+            self.windows = records.training_windows(self.recipe, self.program, self.seeds, listed)
+            windows.save(self.folder.path, self.windows)
+        processes.from_first(None)  # now the windows are on disk for all
+        if not is_first:
+            vars(self).pop("windows", None)
+        return self.windows
 
     def _track(self, results: trackers.Results) -> None:
         """Pass results of the newest weights to the run's trackers."""
