@@ -74,10 +74,9 @@ class Comparison:
 
     @classmethod
     def load(cls, name: str, only: str | None = None) -> "Comparison":
-        """A comparison by its name in the runs folder, or by its path.
+        """Return a comparison by its name in the runs folder, or by its path.
 
-        With `only` it has a single row, by its run's folder, to be completed: the recipes of the
-        others are not looked at, and may be broken.
+        With `only` it has a single row, by its run's folder: the recipes of others may be broken.
         """
         path = folders.comparison_path(name)
         if not (path / COMPARISON).exists():
@@ -259,21 +258,14 @@ def refused(recipe: Recipe) -> list[UnevaluatedSize]:
 def placed(recipe: Recipe) -> Recipe:
     """Return the recipe with its evaluation reduced to what its models have positions for."""
     settings, operators = recipe.evaluation, [task.operator for task in recipe.tasks]
-    unplaced = {(row.operator, row.size) for row in refused(recipe)}
+    fits = lambda size, operator: refusal(recipe, operator, size) is None
+    digits = {o: tuple(s for s in settings.sizes(o) if fits(s, o)) for o in operators}
     changes: dict[str, Any] = {}
-    if unplaced:
-        sizes = {
-            operator: tuple(
-                size for size in settings.sizes(operator) if (operator, str(size)) not in unplaced
-            )
-            for operator in operators
-        }
-        changes["digits"] = {operator: fit for operator, fit in sizes.items() if fit}
-    if settings.grid and any(refusal(recipe, o, settings.grid) for o in operators):
-        changes["grid"] = 0
-    widest = len(str(settings.table))
-    if settings.table and any(refusal(recipe, o, widest) for o in operators):
-        changes["table"] = 0
+    if any(digits[operator] != tuple(settings.sizes(operator)) for operator in operators):
+        changes["digits"] = {operator: sizes for operator, sizes in digits.items() if sizes}
+    for field, size in (("grid", settings.grid), ("table", len(str(settings.table)))):
+        if getattr(settings, field) and not all(fits(size, operator) for operator in operators):
+            changes[field] = 0
     return replace(recipe, evaluation=replace(settings, **changes))
 
 
@@ -324,19 +316,18 @@ def _fits(path: Path, spec: ComparisonSpec) -> bool:
 
 
 def _spec(path: Path, only: str | None = None) -> ComparisonSpec:
-    """The specification that comparison.json holds, or one of a single run's folder.
+    """Return the specification that comparison.json holds, or one of a single run's folder.
 
     Of the user's files those are executed that were executed on this machine before.
     """
-    results = read_comparison(path)
+    results, rows = read_comparison(path), []
     userfiles.remembered(path, results.files)
-    rows = []
     for row in results.rows:
-        if only in (None, row.run):
-            where = f"comparison {path.name!r}: {row.name!r}"
-            recipes.check_kept(row.settings, where)
-            recipe = recipes.parse(row.settings, where)
-            rows.append(Row(row.name, row.recipe, row.changes, recipe, row.entry))
-    return ComparisonSpec(
-        results.title, results.summary, results.seeds, tuple(rows), tuple(results.swept)
-    )
+        if only not in (None, row.run):
+            continue
+        where = f"comparison {path.name!r}: {row.name!r}"
+        recipes.check_kept(row.settings, where)
+        recipe = recipes.parse(row.settings, where)
+        rows.append(Row(row.name, row.recipe, row.changes, recipe, row.entry))
+    swept = tuple(results.swept)
+    return ComparisonSpec(results.title, results.summary, results.seeds, tuple(rows), swept)
