@@ -95,20 +95,6 @@ def test_broken_off_after_any_write_the_run_is_whole_and_is_resumed(
     assert again.read_rows()
 
 
-@pytest.mark.slow
-def test_broken_off_no_result_of_former_weights_is_taken_for_one_of_the_new(
-    shared_runs: Shared, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of a run that wanted none: it was certified by hand."""
-    run = shared_runs.trained("mine", 1)
-    run.certify()
-    with monkeypatch.context() as patch:
-        patch.setattr(files, "write", full_after(2))
-        with pytest.raises(OSError, match="full"):
-            life.extend(run.folder, 30)
-    assert curta.load("mine").missing() == ["training", "certifying", "reporting"]
-
-
 def full_after(writes: int) -> Callable[[Path, bytes | str], None]:
     """The disk is full after so many files."""
     left, write = iter(range(writes)), files.write

@@ -92,14 +92,6 @@ def test_a_finished_run_has_a_row_per_ten_steps_and_member_and_its_checkpoints()
     )
 
 
-def test_training_a_finished_run_again_changes_nothing(shared_runs: Shared) -> None:
-    run = shared_runs.trained()
-    files = [path for path in run.folder.path.rglob("*") if path.is_file()]
-    before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in files}
-    curta.load("run").train()
-    assert {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in files} == before
-
-
 def test_a_member_that_diverges_is_recorded_and_the_run_goes_on_without_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
