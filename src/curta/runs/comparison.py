@@ -197,7 +197,7 @@ class Comparison:
         if not run.folder.read_info().over:
             return False
         if "evaluating" in run.missing():
-            run.evaluate(lambda what: say(f"{row.name}: {what}"))
+            run.evaluate(lambda progress: say(f"{row.name}: {progress}"))
         return True
 
     def _run(self, row: Row) -> Run:

@@ -281,26 +281,23 @@ def layout_in(folder: Folder, recipe: Recipe | None = None) -> "Layout":
     return layout
 
 
-def join(folder: Folder, rows: "Rows", problems: Sequence[Problem]) -> int:
-    """Join the windows of these problems to the run's list, if `rows`, which models met, are not
-    all listed; return how many are new.
+def join(folder: Folder, rows: "Rows", problems: Sequence[Problem]) -> None:
+    """Join the windows of problems to the run's list, if `rows`, which models met, are not all in.
 
     Nothing is joined where the program's code is not known, or another process owns the run.
     """
     with suppress(UserError):
         listed = windows.read(folder.path)
         if listed is None or (listed.index.find(rows) >= 0).all():
-            return 0
+            return
         recipe, (machine, near) = folder.state_recipe(), store.read(folder.machine, folder.name)
         recorder = registry.recorder_of(recipe.programs, recipe.tasks, machine)
         if recorder is None:
-            return 0
+            return
         joined = listed.with_texts(machine, near, recorder, problems)
-        if new := len(joined.rows) - len(listed.rows):
+        if len(joined.rows) > len(listed.rows):
             with ownership.owned(folder.path):
                 windows.save(folder.path, joined)
-        return new
-    return 0
 
 
 def root() -> Path:
@@ -486,10 +483,10 @@ def _plainly(value: Any) -> str:
         return str(value)
     inner = {key: _plainly(item) for key, item in value.items()}
     nested = any(isinstance(item, dict) for item in value.values())
-    shown = (
+    texts = (
         f"{key} ({text})" if nested and text else f"{key} {text}" for key, text in inner.items()
     )
-    return ", ".join(text.rstrip() for text in shown)
+    return ", ".join(text.rstrip() for text in texts)
 
 
 def checked(name: str) -> str:

@@ -134,9 +134,9 @@ class Repair:
         wrong &= alive[:, None]
         if not wrong.any():
             return False
-        shown = windows.since >= 0
-        unfinished = (wrong & shown).any(axis=1, keepdims=True)
-        windows.since[wrong & ~shown & ~unfinished] = number
+        is_shown = windows.since >= 0
+        unfinished = (wrong & is_shown).any(axis=1, keepdims=True)
+        windows.since[wrong & ~is_shown & ~unfinished] = number
         windows.wrong.append(wrong & (windows.since >= 0))
         windows.wrong_counts.append(wrong.sum(axis=1))
         return True

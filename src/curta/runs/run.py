@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -239,9 +239,9 @@ class Run:
             return
         with self._stage("training") as outcome, processes.peers():
             step, seconds = processes.from_first(self.folder.resume() if is_first else None)
-            shown = self._training_windows(step)
+            training_windows = self._training_windows(step)
             state = self._state(step)
-            loop = Loop(self.folder, self.recipe, self.layout, shown, state, step, show)
+            loop = Loop(self.folder, self.recipe, self.layout, training_windows, state, step, show)
             outcome.status = loop.run(seconds)
             if loop.final is not None:
                 self._step, state = loop.final
@@ -253,18 +253,21 @@ class Run:
         """Return the windows that training shows from a step on, saved before the first one."""
         if not isinstance(self.recipe.positions, Window):
             return None
-        is_first = processes.is_first()
-        if is_first and not windows.read(self.folder.path):
+        if processes.is_first() and not windows.read(self.folder.path):
             # A training that is under way without a list of windows goes on without it.
             listed = None
             if self.recipe.covers and self.certifiable and not step:
                 listed = self._list_windows().result().listed[:2]
-            self.windows = records.training_windows(self.recipe, self.program, self.seeds, listed)
-            windows.save(self.folder.path, self.windows)
+            shown = records.training_windows(self.recipe, self.program, self.seeds, listed)
+            windows.save(self.folder.path, shown)
         processes.from_first(None)  # now the windows are on disk for all
-        if not is_first:
-            vars(self).pop("windows", None)
-        return self.windows
+        return self._read_windows()
+
+    def _read_windows(self) -> TrainingWindows:
+        """Return the run's windows, and which of them each member was shown."""
+        return windows.read(self.folder.path) or records.training_windows(
+            self.recipe, self.program, self.seeds
+        )
 
     def _track(self, results: trackers.Results) -> None:
         """Pass results of the newest weights to the run's trackers."""
@@ -299,8 +302,8 @@ class Run:
         accepted = self.accept(problems)
         models = self.load_models()
         texts, memo = write_texts(models, accepted, member), models.memo
-        if memo is not None and folders.join(self.folder, memo.index.rows, accepted):
-            vars(self).pop("windows", None)  # read again
+        if memo is not None:
+            folders.join(self.folder, memo.index.rows, accepted)
         return texts
 
     def accept(self, problems: Iterable[str | Problem]) -> list[Problem]:
@@ -395,8 +398,8 @@ class Run:
                 new = [n for n in sorted(models.examples) if listed and n >= len(listed.rows)]
                 if listed is not None and member is None and new:
                     table, examples = models.true_windows, [models.examples[n] for n in new]
-                    self.windows = listed.joined(table.rows[new], table.targets[new], examples)
-                    windows.save(self.folder.path, self.windows)
+                    joined = listed.joined(table.rows[new], table.targets[new], examples)
+                    windows.save(self.folder.path, joined)
         result = replace(result, num_recurrences=self.num_recurrences)
         if not settings.named:
             return result
@@ -411,13 +414,6 @@ class Run:
         """Whether it is of a program under a window whose code is known here."""
         is_windowed = isinstance(self.recipe.positions, Window)
         return is_windowed and self.code_known and self.program.recorder is not None
-
-    @cached_property
-    def windows(self) -> TrainingWindows:
-        """The run's windows, and which of them each member was shown."""
-        return windows.read(self.folder.path) or records.training_windows(
-            self.recipe, self.program, self.seeds
-        )
 
     def _list_windows(self) -> Future[certificate.ListedWindows]:
         """Start listing the windows of its programs in the background; this needs no weights."""
@@ -440,7 +436,7 @@ class Run:
                 f" certificate is of the last one: `curta train --resume {self.folder.address}`"
                 " trains it again"
             )
-        training_windows = self.windows
+        training_windows = self._read_windows()
         with ownership.owned(self.folder.path):
             with self._stage("certifying"):
                 say = interrupts.checked(progress)
@@ -461,7 +457,7 @@ class Run:
 
         That is so where an evaluation met windows that no round of repair knew of.
         """
-        verdict, rounds = self.folder.read_certificate(), len(self.windows.wrong)
+        verdict, rounds = self.folder.read_certificate(), len(self._read_windows().wrong)
         is_wrong = verdict is not None and any(member.wrong for member in verdict.members)
         can_repair = bool(self.recipe.round_steps) and rounds < self.recipe.training.repair
         if not is_wrong or not can_repair or rounds == self._rounds_before_resuming:
@@ -568,8 +564,8 @@ class Run:
 
         models, accepted, _ = self._examined(problems, interventions, members)
         return [
-            [self.layout.answer(problem, text) for problem, text in zip(accepted, own, strict=True)]
-            for own in question.write_under(models, accepted, interventions)
+            [self.layout.answer(*pair) for pair in zip(accepted, texts, strict=True)]
+            for texts in question.write_under(models, accepted, interventions)
         ]
 
     def _examined(
