@@ -522,7 +522,7 @@ class Run:
                 run._member(member)
             evaluated.append(EvaluatedRun(run.recipe, run.load_models(), run.seeds))
         names = self.name, other.name
-        if self.name == other.name:
+        if self.name == other.name and self.folder.path != other.folder.path:
             names = str(self.folder.path), str(other.folder.path)
         say = interrupts.checked(progress)
         return paired.paired(evaluated[0], evaluated[1], names, settings, member, say)
