@@ -15,12 +15,9 @@ from typing import Any
 from docs import evidence
 from tests.faults.outcome import Outcome
 
-COUNTS = {
-    "kills": 200, "damage": 1_000, "malformed": 5_000, "power": 200, "foreign": 100,
-    "server": 1_000,
-}  # fmt: skip
+COUNTS = {"kills": 200, "damage": 1_000, "malformed": 5_000, "power": 200}
 
-CHUNKS = {"kills": 50, "damage": 100, "power": 50, "foreign": 50}
+CHUNKS = {"kills": 50, "damage": 100, "power": 50}
 """Cases that are tried at a time: a campaign that is ended early has the figures of those."""
 
 UNOPTIMISED = (

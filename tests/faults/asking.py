@@ -15,7 +15,7 @@ from tests.faults import places
 from tests.faults.places import Said
 
 QUICK = (
-    ("runs",), ("ask", "RUN", "OPERATOR 12"), ("show", "RUN", "OPERATOR 12"),
+    ("runs",), ("ask", "RUN", "copy 12"), ("show", "RUN", "copy 12"),
     ("train", "--resume", "RUN"),
     ("/",), ("/runs/RUN/live.html",), ("/runs/RUN/metrics.json",),
 )  # fmt: skip
@@ -31,12 +31,12 @@ SLOW = (
 Asked = tuple[tuple[str, ...], Said]
 
 
-def ask(run: str, draw: random.Random, operator: str = "copy") -> Iterator[Asked]:
+def ask(run: str, draw: random.Random) -> Iterator[Asked]:
     """Asks in a random order: the words, and what came of them."""
     several = [*QUICK, *draw.choice(SLOW)]
     draw.shuffle(several)
     for words in several:
-        said = [word.replace("RUN", run).replace("OPERATOR", operator) for word in words]
+        said = [word.replace("RUN", run) for word in words]
         yield words, _get(said[0]) if words[0].startswith("/") else places.call(*said)
 
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import safetensors.numpy
-import tomli_w
 
 from curta.frontends import api
 from curta.runs import interrupts
@@ -20,18 +19,6 @@ from tests.faults.outcome import Outcome
 
 NEWEST = 40
 """Step of the newest checkpoint."""
-
-OWN = """
-from curta import Answer, Given, Paper, Sign, program
-
-@program("twin", axes=("place",), prompt=(Given("number", "place"), Sign("=")),
-         answer=Answer("answer"), truth=lambda number: number)
-def twin(paper, number):
-    "The same number, digit by digit."
-    for digit in number:
-        paper.move(place=+1).write("answer", digit)
-    paper.end()
-"""
 
 Damage = Callable[[Path, random.Random, Path], None]
 """What is done to a file; the last is the same file of another run."""
@@ -49,29 +36,23 @@ def run(count: int, seed: int) -> Outcome:
             with places.runs_at(folder / f"case-{case}") as runs, weights.noted():
                 one = places.copy(base, runs, "run")
                 did = damage(one, draw, folder / "bases" / "other")
-                _check(found, f"{case} ({base.name}: {did})", seed, draw, weights, base.name)
+                _check(found, f"{case} ({base.name}: {did})", seed, draw, weights)
                 shutil.rmtree(runs)
         return found
 
 
 def made(folder: Path, weights: asking.Weights) -> list[Path]:
-    """A finished run, one whose evaluation was interrupted, and one of a user's program."""
+    """A finished run, and one whose evaluation was interrupted; beside them another one."""
     recipe = places.recipe(folder)
-    (folder / "twin.py").write_text(OWN)
-    with places.runs_at(folder / "bases") as runs, weights.learned():
-        for name in ("whole", "half"):
-            api.train(recipe, 2, name)
-        api.examine(api.load("whole"), "tokens")
-        _interrupt(api.load("half"))
-        fields = {name: places.COPY[name] for name in ("model", "training", "evaluation")}
-        flat = {
-            f"{n}.{field}": value for n, part in fields.items() for field, value in part.items()
-        }
-        api.train(str(folder / "twin.py"), 2, "own", **(flat | {"task.digits": [1, 4]}))
-    with places.runs_at(folder / "bases"):
+    with places.runs_at(folder / "bases") as runs:
+        with weights.learned():
+            for name in ("whole", "half"):
+                api.train(recipe, 2, name)
         api.train(recipe, [7, 8], "other")
-        api.examine(api.load("other"), "tokens")
-    return [runs / name for name in ("whole", "whole", "half", "own")]
+        for name in ("whole", "other"):
+            api.examine(api.load(name), "tokens")
+        _interrupt(api.load("half"))
+    return [runs / name for name in ("whole", "whole", "half")]
 
 
 def _interrupt(run: Any) -> None:
@@ -90,12 +71,11 @@ def _interrupt(run: Any) -> None:
 
 
 def _check(
-    found: Outcome, case: str, seed: int, draw: random.Random, weights: asking.Weights, base: str
+    found: Outcome, case: str, seed: int, draw: random.Random, weights: asking.Weights
 ) -> None:
-    for words, said in asking.ask("run", draw, "twin" if base == "own" else "copy"):
+    for words, said in asking.ask("run", draw):
         found.ended[{0: "answered", 1: "answered", 2: "refused"}.get(said.code, "failed")] += 1
-        used = weights.complaint(NEWEST, said)
-        if wrong := said.complaint or used:
+        if wrong := said.complaint or weights.complaint(NEWEST, said):
             found.failed(case, seed, f"{' '.join(words)}: {wrong}")
 
 
@@ -133,23 +113,8 @@ def noise(path: Path, draw: random.Random, other: Path) -> None:
     path.write_bytes(draw.randbytes(draw.randrange(2_000)))
 
 
-def not_utf8(path: Path, draw: random.Random, other: Path) -> None:
-    data = path.read_bytes()
-    at = draw.randrange(len(data) + 1)
-    path.write_bytes(data[:at] + b"\xff\xfe\x80" + data[at:])
-
-
-def nested(path: Path, draw: random.Random, other: Path) -> None:
-    path.write_text(draw.choice(["[", '{"a":']) * 50_000)
-
-
 def missing(path: Path, draw: random.Random, other: Path) -> None:
     path.unlink()
-
-
-def a_folder(path: Path, draw: random.Random, other: Path) -> None:
-    path.unlink()
-    path.mkdir()
 
 
 def swapped(path: Path, draw: random.Random, other: Path) -> None:
@@ -161,20 +126,10 @@ def no_folder(path: Path, draw: random.Random, other: Path) -> None:
     shutil.rmtree(path)
 
 
-def a_file(path: Path, draw: random.Random, other: Path) -> None:
-    shutil.rmtree(path)
-    path.write_bytes(draw.randbytes(20))
-
-
 def swapped_folder(path: Path, draw: random.Random, other: Path) -> None:
     if other.is_dir():
         shutil.rmtree(path)
         shutil.copytree(other, path)
-
-
-def strange_files(path: Path, draw: random.Random, other: Path) -> None:
-    for name in ("99999999.json", "²³.json", "-1.json", "00000040.json.json", "x.safetensors"):
-        (path / name).write_text("{}")
 
 
 STRANGE: tuple[Any, ...] = (
@@ -188,26 +143,19 @@ def another_type(path: Path, draw: random.Random, other: Path) -> None:
     lines = path.read_text().splitlines() if path.suffix == ".jsonl" else [path.read_text()]
     at = draw.randrange(len(lines)) if lines else 0
     content = json.loads(lines[at])
-    lines[at] = json.dumps(_changed(content, draw))
+    lines[at] = json.dumps(changed(content, draw))
     path.write_text("\n".join(lines) + "\n")
 
 
 def another_field(path: Path, draw: random.Random, other: Path) -> None:
     """A recipe with another value somewhere; an evaluation of a billion problems is none."""
-    content = tomllib.loads(path.read_text())
-    changed = _changed(content, draw)
-    if not isinstance(changed, dict):
-        return
-    large = json.dumps(changed.get("evaluation", 0), default=str)
-    if any(text in large for text in ("e+308", "00000", "2147483648")):
-        return
-    try:
-        path.write_text(tomli_w.dumps(changed))
-    except (TypeError, AttributeError, UnicodeEncodeError):
-        path.write_text(path.read_text() + "\nstrange = 1\n")
+    table = changed(tomllib.loads(path.read_text()), draw)
+    large = json.dumps(table.get("evaluation", 0), default=str) if isinstance(table, dict) else ""
+    if large and not any(text in large for text in ("e+308", "00000", "2147483648")):
+        path.write_text(places.toml(table))
 
 
-def _changed(content: Any, draw: random.Random) -> Any:
+def changed(content: Any, draw: random.Random) -> Any:
     """The same but for one value, or one entry less or more."""
     if not isinstance(content, dict | list) or not content or draw.random() < 0.1:
         return draw.choice(STRANGE)
@@ -218,7 +166,7 @@ def _changed(content: Any, draw: random.Random) -> Any:
     if draw.random() < 0.1:
         del content[key]
     else:
-        content[key] = _changed(content[key], draw)
+        content[key] = changed(content[key], draw)
     return content
 
 
@@ -252,12 +200,8 @@ def other_seeds(path: Path, draw: random.Random, other: Path) -> None:
     path.write_text(json.dumps(content))
 
 
-ANY: tuple[Damage, ...] = (
-    truncate, empty, flip, flip, noise, not_utf8, nested, missing, a_folder, swapped,
-)  # fmt: skip
-FOLDERS: tuple[Damage, ...] = (no_folder, a_file, swapped_folder, strange_files)
-
-
+ANY: tuple[Damage, ...] = (truncate, empty, flip, flip, noise, missing, swapped)
+FOLDERS: tuple[Damage, ...] = (no_folder, swapped_folder)
 SPECIAL: dict[str, tuple[Damage, ...]] = {
     ".json": (another_type,) * 5,
     ".jsonl": (another_type,) * 5,

@@ -128,11 +128,19 @@ def workplace() -> Iterator[Path]:
         yield Path(folder)
 
 
-def recipe(folder: Path, **training: Any) -> str:
+def recipe(folder: Path) -> str:
     """The path of the recipe, written to a file of its own."""
     path = folder / "copy.toml"
-    path.write_text(tomli_w.dumps(COPY | {"training": COPY["training"] | training}))
+    path.write_text(tomli_w.dumps(COPY))
     return str(path)
+
+
+def toml(table: Any) -> str:
+    """A table as TOML, or something else where it cannot be written."""
+    try:
+        return tomli_w.dumps(table)
+    except (TypeError, AttributeError, UnicodeEncodeError):
+        return "strange = 1\n"
 
 
 def contents(run: Path) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from dataclasses import field, make_dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -67,11 +67,7 @@ def test_a_flipped_byte_is_noticed(saved: Path, place: int) -> None:
     data[place] ^= 1
     path.write_bytes(data)
     refused(saved, 5, state(), "damaged")
-
-
-@pytest.mark.parametrize("kind", ["json", "safetensors"])
-def test_a_missing_file_is_noticed(saved: Path, kind: str) -> None:
-    (saved / f"00000005.{kind}").unlink()
+    path.unlink()
     refused(saved, 5, state(), "missing or unreadable")
 
 
@@ -162,27 +158,3 @@ def test_the_newest_that_is_whole_is_found_and_the_others_are_named(tmp_path: Pa
     (tmp_path / "00000005.json").write_text("{}")
     with pytest.raises(UserError, match=r"00000007.*is damaged"):
         checkpoints.newest_whole(tmp_path)
-
-
-@pytest.mark.parametrize("kind", ["json", "safetensors"])
-def test_an_empty_folder_in_its_place_is_replaced_and_another_is_not(
-    tmp_path: Path, kind: str
-) -> None:
-    place = checkpoints.file_of(tmp_path, 5, kind)
-    place.mkdir()
-    checkpoints.save(tmp_path, 5, state(), OWNER)
-    assert checkpoints.newest_whole(tmp_path) == 5
-    place.unlink()
-    (place / "mine").mkdir(parents=True)
-    with pytest.raises(UserError, match="cannot write"):
-        checkpoints.save(tmp_path, 5, state(), OWNER)
-    assert (place / "mine").exists()
-
-
-@pytest.mark.parametrize("kind", ["json", "safetensors"])
-def test_linked_files_are_not_read(saved: Path, tmp_path_factory: Any, kind: str) -> None:
-    path = checkpoints.file_of(saved, 5, kind)
-    elsewhere = tmp_path_factory.mktemp("elsewhere") / "file"
-    path.rename(elsewhere)
-    path.symlink_to(elsewhere)
-    refused(saved, 5, state(), "unreadable: it is a link")

@@ -107,11 +107,9 @@ def test_a_file_says_the_same_as_words(tmp_path: Path) -> None:
     ("old", "new", "says"),
     [
         ("title", "titel", "unknown field 'titel': did you mean 'title'?"),
-        ("name =", "nmae =", "unknown field 'nmae': did you mean 'name'?"),
         ('"Two"', "2", "title should be a valid string, not 2"),
         ('"Two"', '"Two', "is not valid TOML"),
         ('recipe = "addition"', "", "entries.0.recipe is missing"),
-        ("seeds = [3, 5]", 'seeds = "x"', "seeds"),
         ("heads", "haeds", "did you mean 'model.heads'?"),
     ],
 )

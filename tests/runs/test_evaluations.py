@@ -1,6 +1,7 @@
 """Evaluations with other settings stand beside the recipe's own, and change nothing of it."""
 
 import shutil
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +9,6 @@ import pytest
 
 import curta
 from curta.config import sections
-from curta.config.errors import UserError
 from curta.frontends import api
 from curta.runs import comparison, evaluations, verify
 from curta.runs.folders import evaluation_name
@@ -85,14 +85,6 @@ def test_the_report_has_both_and_another_can_be_in_front(evaluated: Run) -> None
     assert {part.state for part in verify.verify("run")} == {"whole"}
 
 
-def test_what_is_damaged_is_refused_in_a_line(evaluated: Run) -> None:
-    (evaluated.folder.evaluations / "digits-6.count-2.json").write_text("{")
-    with pytest.raises(UserError, match="evaluation of run 'run'"):
-        api.report("run")
-    (damaged,) = [part for part in verify.verify("run") if part.state != "whole"]
-    assert (damaged.name, damaged.state) == ("evaluations/digits-6.count-2.json", "damaged")
-
-
 def test_sizes_that_were_left_out_are_named_everywhere(run: Run) -> None:
     found = run.evaluate(digits=(9, 4, 1000), count=2, generated=1)
     assert {row.size for row in found.lengths} == {"4"}
@@ -110,3 +102,30 @@ def test_sizes_that_were_left_out_are_named_everywhere(run: Run) -> None:
     assert row.unevaluated == found.unevaluated
     every = run.evaluate(digits=(9, 4), count=2, generated=1, all_sizes=True)
     assert ({row.size for row in every.lengths}, every.unevaluated) == ({"4", "9"}, ())
+
+
+# Partial evaluations.
+
+
+def test_a_part_is_evaluated_once_of_the_same_weights_until_the_evaluation_has_ended(
+    tmp_path: Path,
+) -> None:
+    path, cells = tmp_path / "evaluations" / "grid-2.jsonl", [[1.0, 0.25], [0.5, 0.0]]
+    name, calls = "grid of +: 1 of 2", list[str]()
+
+    def part(weights: str) -> list[list[float]]:
+        calls.append(weights)
+        return cells
+
+    for weights in ("first", "first", "second", "second"):
+        with suppress(KeyboardInterrupt), evaluations.partial_evaluation(path, weights) as keep:
+            assert keep(name, lambda weights=weights: part(weights)) == cells
+            raise KeyboardInterrupt
+    assert calls == ["first", "second"]
+    with path.open("a", encoding="utf-8") as file:
+        file.write('{"of": "second", "na')  # torn: it is evaluated again
+    with evaluations.partial_evaluation(path, "second") as keep:
+        assert keep(name, lambda: part("third")) == cells
+        assert keep("another", lambda: part("fourth")) == cells
+    assert calls == ["first", "second", "fourth"]
+    assert not path.exists()

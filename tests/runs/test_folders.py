@@ -95,15 +95,10 @@ def test_a_folder_with_only_a_recipe_is_incomplete() -> None:
     assert created(None).name == "addition"
 
 
-def test_a_run_without_its_recipe_is_told() -> None:
-    (created().path / "recipe.toml").unlink()
-    refused("mine", r"run 'mine' is incomplete: recipe\.toml is missing")
-
-
-def test_a_run_of_programs_without_its_machine_is_told() -> None:
-    created().machine.unlink()
-    with pytest.raises(UserError, match=r"run 'mine' is incomplete: machine\.json is missing"):
-        _ = curta.load("mine").layout
+@pytest.mark.parametrize("name", ["recipe.toml", "machine.json"])
+def test_a_run_without_one_of_its_files_is_told(name: str) -> None:
+    (created().path / name).unlink()
+    refused("mine", f"run 'mine' is incomplete: {name} is missing")
 
 
 # Metrics.
@@ -120,6 +115,15 @@ def test_metrics_are_read_as_written_without_a_torn_last_line() -> None:
     path = folder.path / "metrics.jsonl"
     path.write_text(path.read_text() + '{"step": 4, "lo')
     assert folder.read_metrics() == ROWS
+
+
+def test_the_last_line_of_every_member_and_lines_spread_evenly() -> None:
+    path = created().metrics
+    assert metrics.read_last(path, 3) == metrics.read_evenly(path, 3) == []
+    rows = [Metric(step, n, 0.5, 0.25, float(step)) for step in (10, 20, 30) for n in range(3)]
+    metrics.add(path, rows)
+    assert metrics.read_last(path, 3) == rows[-3:]
+    assert metrics.read_evenly(path, 4) == [rows[0], rows[2], rows[4], rows[6]]
 
 
 def test_cutting_metrics_drops_what_is_written_again_and_says_the_time_until_then() -> None:

@@ -4,7 +4,7 @@ import signal
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -86,45 +86,31 @@ def test_a_signal_in_a_callback_that_nobody_can_catch_ends_it_with_a_line() -> N
     assert found == (130, "", "\ncurta: ended at once\n")
 
 
-IMPORTS = """
-sys.path.insert(0, {folder!r})
+@pytest.mark.parametrize(
+    ("block", "ended_as"),
+    [
+        ("handled", (143, "before\n", "\ncurta: interrupted\n")),
+        ("deferred", (143, "before\nimported\n", "")),
+        ("patient", (0, "before\nimported\n", "")),
+    ],
+)
+def test_an_exception_never_goes_through_a_module_that_is_imported(
+    block: str, ended_as: tuple[int, str, str], tmp_path: Path
+) -> None:
+    """It may be written in C++. Work with safe points goes on to the next of them."""
+    sends = "import signal\nsignal.raise_signal(signal.SIGTERM)\n"
+    (tmp_path / "signals_itself.py").write_text(sends)
+    found = ended(
+        f"""
+        sys.path.insert(0, {str(tmp_path)!r})
+        print("before")
+        with interrupts.{block}():
+            import signals_itself
 
-print("before")
-with interrupts.{block}():
-    import signals_itself
-
-    print("imported", flush=True)
-    {then}
-"""
-"""Imports a module that sends a signal to its own process."""
-
-
-@pytest.fixture
-def imports(tmp_path: Path) -> Callable[..., Ended]:
-    (tmp_path / "signals_itself.py").write_text(
-        "import signal\nsignal.raise_signal(signal.SIGTERM)\n"
+            print("imported", flush=True)
+        """
     )
-
-    def imported(block: str, then: str = "") -> Ended:
-        return ended(IMPORTS.format(folder=str(tmp_path), block=block, then=then))
-
-    return imported
-
-
-def test_a_signal_while_a_module_is_imported_ends_it_with_a_line(
-    imports: Callable[..., Ended],
-) -> None:
-    """An exception there would go through the module, which may be written in C++."""
-    assert imports("handled") == (143, "before\n", "\ncurta: interrupted\n")
-
-
-def test_where_the_work_has_safe_points_a_module_is_imported_first(
-    imports: Callable[..., Ended],
-) -> None:
-    assert imports("deferred") == (143, "before\nimported\n", "")
-    patient = imports("patient", "interrupts.check()")
-    assert (patient.code, patient.out) == (1, "before\nimported\n")
-    assert patient.err.endswith("Interrupted: SIGTERM\n")
+    assert found == ended_as
 
 
 def test_a_signal_that_is_ignored_stays_ignored() -> None:

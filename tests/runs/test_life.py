@@ -12,12 +12,10 @@ import pytest
 import curta
 from curta.config.errors import Notice, UserError
 from curta.evaluation import exact_match
-from curta.frontends import api
 from curta.frontends.cli import main
 from curta.runs.folders import Folder
 from curta.runs.info import RunInfo
 from curta.runs.run import Run
-from tests import tiny
 from tests.made_once import Shared
 
 pytestmark = pytest.mark.usefixtures("brief")
@@ -45,10 +43,6 @@ api.begin("addition", 1, "mine", tiny.overrides(), evaluate=True).complete()
 
 SIZES = {"evaluation__digits": [1, 2, 3], "evaluation__certificate": 0}
 """What is to follow the training that several tests begin with."""
-
-
-def begin(**changes: Any) -> Run:
-    return api.begin("addition", 1, "mine", tiny.overrides(**changes), evaluate=True)
 
 
 def status() -> str:
@@ -92,15 +86,6 @@ def interrupting(
 
 
 @pytest.mark.slow
-def test_a_run_goes_through_all_stages_that_were_wanted(statuses: list[str]) -> None:
-    run = begin()
-    run.complete()
-    assert statuses == LIFE
-    assert run.missing() == []
-    assert list(run.folder.read_info().done) == LIFE[1:5]
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("stage", LIFE[1:5])
 def test_killed_in_any_stage_it_is_interrupted_and_resume_does_what_is_missing(
     stage: str, runs_folder: Path, statuses: list[str]
@@ -111,6 +96,7 @@ def test_killed_in_any_stage_it_is_interrupted_and_resume_does_what_is_missing(
     assert status() == "interrupted"
     assert main(["train", "--resume", "mine"]) in (0, 1)
     assert statuses == LIFE[LIFE.index(stage) :]
+    assert list(curta.load("mine").folder.read_info().done) == LIFE[1:5]
     assert (runs_folder / "mine" / "report.html").exists()
 
 

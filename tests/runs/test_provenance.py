@@ -8,6 +8,7 @@ import pytest
 
 from curta.frontends import api
 from curta.runs import provenance
+from curta.runs.info import Checkout
 from tests import tiny
 
 
@@ -28,21 +29,14 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_commit_is_that_of_the_current_folder(repository: Path) -> None:
-    found = provenance.checkouts()["here"]
-    assert found.commit == git(repository, "rev-parse", "HEAD").strip()
-    assert not found.dirty
-    (repository / "new.txt").write_text("not tracked")
-    assert not provenance.checkouts()["here"].dirty
-    (repository / "notes.txt").write_text("two")
-    assert provenance.checkouts()["here"].dirty
-
-
-def test_a_run_keeps_its_command(
+def test_a_run_keeps_its_command_and_the_commit_of_the_current_folder(
     repository: Path, runs_folder: Path, brief: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["/somewhere/bin/curta", "train", "addition", "a" * 9_000])
     info = api.begin("addition", 1, "mine", tiny.overrides()).folder.read_info()
-    assert info.command[:3] == ("curta", "train", "addition")
-    assert len(info.command[3]) == provenance.LETTERS
-    assert info.code["here"].commit == git(repository, "rev-parse", "HEAD").strip()
+    assert info.command == ("curta", "train", "addition", "a" * provenance.LETTERS)
+    commit = git(repository, "rev-parse", "HEAD").strip()
+    (repository / "new.txt").write_text("not tracked")
+    assert info.code["here"] == provenance.checkouts()["here"] == Checkout(commit, False)
+    (repository / "notes.txt").write_text("two")
+    assert provenance.checkouts()["here"] == Checkout(commit, True)

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from typing import Any
-from unittest.mock import MagicMock
 
 import pytest
 
@@ -13,6 +12,7 @@ from curta.config.errors import UserError
 from curta.evaluation.results import Certificate, Evaluation
 from curta.frontends import api
 from curta.runs import trackers
+from curta.runs.folders import Folder
 from curta.runs.run import Run
 from tests import tiny
 from tests.runs import tracker_readers as readers
@@ -97,6 +97,16 @@ def columns(values: Any) -> dict[str, float]:
     return {f"seed-{seed}": value for seed, value in zip((5, 7), values, strict=True)} | every
 
 
+@pytest.fixture
+def wandb(monkeypatch: pytest.MonkeyPatch) -> type[readers.WandB]:
+    """Its runs send nothing, and remember."""
+    library = pytest.importorskip("wandb", reason="pip install 'curta[wandb]'")
+    monkeypatch.setattr(library, "init", readers.WandB)
+    for name, empty in {"begun": [], "rows": [], "summary": {}}.items():
+        monkeypatch.setattr(readers.WandB, name, empty, raising=False)
+    return readers.WandB
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", READERS)
 def test_a_tracker_keeps_what_the_run_does_and_what_is_found_later(
@@ -104,8 +114,11 @@ def test_a_tracker_keeps_what_the_run_does_and_what_is_found_later(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
+    request: pytest.FixtureRequest,
 ) -> None:
     library = trackers.TRACKERS[name].library
+    if name == "wandb":
+        request.getfixturevalue("wandb")
     monkeypatch.setenv("TRACKIO_DIR", str(tmp_path / "trackio"))
     pytest.importorskip(library, reason=f"{library} is not installed: pip install 'curta[{name}]'")
     run = trained(name)
@@ -127,17 +140,8 @@ def test_a_tracker_keeps_what_the_run_does_and_what_is_found_later(
 
 @pytest.mark.slow
 def test_wandb_has_the_users_project_team_and_tags_in_every_stage(
-    monkeypatch: pytest.MonkeyPatch,
+    wandb: type[readers.WandB], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`wandb.init` is replaced by one that remembers: nothing is sent."""
-    wandb = pytest.importorskip("wandb", reason="pip install 'curta[wandb]'")
-    asked: list[dict[str, Any]] = []
-
-    def init(**given: Any) -> Any:
-        asked.append(given)
-        return MagicMock()
-
-    monkeypatch.setattr(wandb, "init", init)
     monkeypatch.setenv("WANDB_PROJECT", "of the environment")
     overrides = tiny.overrides(evaluation__certificate=0)
     mine = {"project": "us/sums", "tags": ["k=4", "first"], "online": True}
@@ -145,11 +149,11 @@ def test_wandb_has_the_users_project_team_and_tags_in_every_stage(
     curta.load("mine").evaluate()
     usual = curta.train("addition", run="usual", **overrides, track="wandb", evaluate=False)
     names = ("mode", "project", "entity", "tags", "dir")
-    told = ("online", "sums", "us", ("k=4", "first"), str(curta.load("mine").folder.path))
-    assert [tuple(given[name] for name in names) for given in asked] == [
-        told, told, ("offline", "of the environment", None, None, str(usual.folder.path)),
+    same = ("online", "sums", "us", ("k=4", "first"), str(curta.load("mine").folder.path))
+    assert [tuple(settings[name] for name in names) for settings in wandb.begun] == [
+        same, same, ("offline", "of the environment", None, None, str(usual.folder.path)),
     ]  # fmt: skip
-    assert len({given["id"] for given in asked}) == 2
+    assert len({settings["id"] for settings in wandb.begun}) == 2
 
 
 class Remembering(trackers.Tracker):
@@ -158,8 +162,8 @@ class Remembering(trackers.Tracker):
     name, library = "remembering", "json"
     heard: list[Any]
 
-    def __init__(self, run: trackers.Tracked) -> None:
-        self.heard.append((run.name, run.step, run.settings["model"]["width"]))
+    def __init__(self, folder: Folder, step: int) -> None:
+        self.heard.append((folder.name, step))
 
     def add(self, rows: Any) -> None:
         self.heard.append([(row.step, row.member) for row in rows])
@@ -187,7 +191,7 @@ def test_a_resumed_run_goes_on_with_its_trackers(heard: list[Any]) -> None:
     with pytest.raises(OSError, match="killed"):
         run.train(stop)
     curta.load("tracked").train()
-    begun, went_on = ("tracked", 0, 16), ("tracked", 10, 16)
+    begun, went_on = ("tracked", 0), ("tracked", 10)
     assert heard == [begun, [(10, 0)], "closed", went_on, [(20, 0)], "closed"]
 
 

@@ -16,6 +16,8 @@ from tests import tiny
 pytestmark = pytest.mark.usefixtures("brief")
 
 WATCHED = {"training__evaluate_every": 5, "training__evaluate_count": 12}
+BEST = {"training__validate_every": 10, "training__validation": 8, "training__keep": "best"}
+"""What is kept of a training that is interrupted belongs to its state."""
 TABLE = {
     "layout": "reversed", "positions__name": "rope", "task__values": [0, 19],
     "task__held_out": 100, "task__special": 0.0, "evaluation__digits": [2],
@@ -45,6 +47,7 @@ def test_what_is_watched_is_in_the_lines_of_its_steps_and_changes_nothing(
     changes: dict[str, Any],
 ) -> None:
     """Also where the run was interrupted on the way."""
+    changes |= BEST
     whole, cut = begin("whole", **WATCHED, **changes), begin("cut", **WATCHED, **changes)
     blind = begin("blind", **changes)
     blind.train()

@@ -1,6 +1,5 @@
 """What trackers have kept of a run, read from their files."""
 
-import json
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -61,51 +60,31 @@ def _records(content: bytes) -> Iterator[bytes]:
         content = content[12 + length + 4 :]
 
 
+class WandB:
+    """Stands for wandb's runs: remembers how they were begun, their rows and their summaries."""
+
+    begun: list[dict[str, Any]]
+    rows: list[tuple[int, dict[str, float]]]
+    summary: dict[str, Any]
+
+    def __init__(self, **settings: Any) -> None:
+        self.begun.append(settings)
+
+    def log(self, metrics: dict[str, float], step: int) -> None:
+        self.rows.append((step, metrics))
+
+    def finish(self) -> None:
+        """Send what is left."""
+
+
 def in_wandb(run: Run) -> Kept:
-    """The metrics in the offline files."""
-    found: Kept = {}
-    for record in _wandb(run):
-        items = {_key(item): json.loads(item.value_json) for item in record.history.item}
-        for key, value in items.items():
-            if not key.startswith("_"):
-                found[_place(items["_step"], key)] = value
-    return found
+    return {_place(step, key): value for step, row in WandB.rows for key, value in row.items()}
 
 
 def found_in_wandb(run: Run) -> Found:
-    """The findings in the summary, of one run that several files are about."""
-    records = _wandb(run)
-    assert len({record.run.run_id for record in records} - {""}) == 1
-    updates = [item for record in records for item in record.summary.update]
-    return {_key(item): json.loads(item.value_json) for item in updates if _key(item)[0] != "_"}
-
-
-def _wandb(run: Run) -> list[Any]:
-    """The records of all offline files in their order, by wandb's own messages."""
-    import wandb
-    from wandb.proto.wandb_internal_pb2 import Record
-
-    wandb.teardown()  # until then some may not be written
-    paths = sorted((run.folder.path / "wandb").glob("offline-run-*/*.wandb"))
-    return [Record.FromString(content) for path in paths for content in _logged(path.read_bytes())]
-
-
-def _logged(content: bytes) -> list[bytes]:
-    """The records of a LevelDB log: blocks of pieces, each checksum, length, type, content."""
-    found, at, block = [b""], 7, 1 << 15
-    while at + 7 <= len(content):
-        if block - at % block < 7:
-            at += block - at % block
-            continue
-        length, kind = struct.unpack("<HB", content[at + 4 : at + 7])
-        found[-1] += content[at + 7 : at + 7 + length]
-        at += 7 + length
-        found += [b""] if kind in (1, 4) else []  # whole, or the last piece
-    return found[:-1]
-
-
-def _key(item: Any) -> str:
-    return item.key or "/".join(item.nested_key)
+    """The summary, of one run that was begun several times."""
+    assert len({settings["id"] for settings in WandB.begun}) == 1
+    return WandB.summary
 
 
 def in_trackio(run: Run) -> Kept:

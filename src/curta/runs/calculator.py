@@ -53,13 +53,13 @@ class Calculator:
         """Return the answers to the lines of a text, if all are plain; see `bulk`."""
         return bulk.answers(self.machine, self.model.windows, self.model.next_tokens, text)
 
-    def join(self, problems: Sequence[Problem]) -> int:
+    def join(self, problems: Sequence[Problem]) -> None:
         """Join the windows that these problems met to the run's list; see `folders.join`."""
-        return folders.join(self.folder, self.model.index.rows, problems)
+        folders.join(self.folder, self.model.index.rows, problems)
 
-    def answer(self, problem: Problem, written: Sequence[int]) -> Answer | None:
-        """Return the answer in what was written; None if it is malformed."""
-        return self.machine.read_answer(problem, written)
+    def answer(self, problem: Problem, tokens: Sequence[int]) -> Answer | None:
+        """Return the answer in the tokens that were written; None if it is malformed."""
+        return self.machine.read_answer(problem, tokens)
 
     def prompt(self, problem: Problem) -> str:
         """Return the characters of a problem's prompt."""

@@ -8,7 +8,6 @@ import hashlib
 import json
 from bisect import bisect_left
 from collections.abc import Collection, Mapping
-from contextlib import suppress
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -56,15 +55,11 @@ def _without_defaults(section: Any) -> Any:
         return [_without_defaults(item) for item in section]
     if not is_dataclass(section):
         return section
-    values = {
-        field.name: (getattr(section, field.name), field.default) for field in fields(section)
-    }
-    chosen = {
-        name: _without_defaults(value)
-        for name, (value, default) in values.items()
-        if value != default
-    }
-    return {"": type(section).__name__, **chosen}
+    chosen: dict[str, Any] = {"": type(section).__name__}
+    for field in fields(section):
+        if (value := getattr(section, field.name)) != field.default:
+            chosen[field.name] = _without_defaults(value)
+    return chosen
 
 
 def save(
@@ -78,9 +73,9 @@ def save(
 ) -> None:
     """Write a checkpoint of the owner `of`, then remove all but the newest `most`, or none for 0.
 
-    Those of steps that are `spared` stay as well. What damaged checkpoints have left, in its place
-    or of later steps, and arrays without their JSON are removed too. `stopped` are members that
-    train no more, with the step at which that was.
+    Those of steps that are `spared` stay as well. Later checkpoints, which are damaged, and arrays
+    without their JSON are removed. `stopped` are members that train no more, with the step at which
+    that was.
     """
     import jax  # here, since reading a checkpoint's arrays needs no JAX
 
@@ -92,11 +87,8 @@ def save(
         "bytes": len(data),
         "stopped": dict(stopped or {}),
     }
-    for kind, content in (("safetensors", data), ("json", json.dumps(record))):
-        path = file_of(folder, step, kind)
-        with suppress(OSError):  # an empty folder where the file should be
-            path.rmdir()
-        files.write(path, content)
+    files.write(file_of(folder, step, "safetensors"), data)
+    files.write(file_of(folder, step, "json"), json.dumps(record))
     earlier = [other for other in steps(folder) if other <= step]
     staying = {*(earlier[-most:] if most else earlier), *(set(earlier) & set(spared))}
     for kind in ("json", "safetensors"):
@@ -121,10 +113,10 @@ def newest_whole(folder: Path) -> int | None:
             read(folder, step)
         except DamagedError as error:
             damages.append(error)
-            continue
-        for damage in damages:
-            notify(f"{damage}; the one of step {step} is taken")
-        return step
+        else:
+            for damage in damages:
+                notify(f"{damage}; the one of step {step} is taken")
+            return step
     if damages:
         raise damages[0]
     return None
@@ -198,9 +190,8 @@ def _by_path(tree: Any) -> dict[str, Any]:
 
 
 def steps(folder: Path, kind: str = "json") -> list[int]:
-    """Return the steps of all checkpoints, the newest last; none in a folder only linked to."""
-    paths = [] if folder.is_symlink() else list(folder.glob(f"*.{kind}"))
-    return sorted(int(path.stem) for path in paths if path.stem.isdecimal())
+    """Return the steps of all checkpoints, the newest last."""
+    return sorted(int(p.stem) for p in folder.glob(f"*.{kind}") if p.stem.isdecimal())
 
 
 def file_of(folder: Path, step: int, kind: str) -> Path:

@@ -63,19 +63,20 @@ class Comparison:
         Without a name it is called `base`, numbered if a folder of another content is called
         so. UserError if the folder that is named has another content.
         """
-        if name is not None:
-            if not _fits(path := folders.root() / folders.checked(name), spec):
-                raise UserError(f"{name!r} exists already with other runs: choose another name")
-            return cls(path, spec, _code(spec))
-        paths = (folders.root() / numbered for numbered in folders.numbered(base))
-        return cls(next(path for path in paths if _fits(path, spec)), spec, _code(spec))
+        for chosen in folders.numbered(base) if name is None else [folders.checked(name)]:
+            if _fits(path := folders.root() / chosen, spec):
+                break
+        else:
+            raise UserError(f"{name!r} exists already with other runs: choose another name")
+        tags = sorted({tag for row in spec.rows for tag in run_snapshot.tags(row.recipe)})
+        code = filter(None, map(userfiles.known, tags))
+        return cls(path, spec, tuple(KeptFile(file.tag, file.name, file.sha256) for file in code))
 
     @classmethod
     def load(cls, name: str, only: str | None = None) -> "Comparison":
-        """A comparison by its name in the runs folder, or by its path.
+        """Return a comparison by its name in the runs folder, or by its path.
 
-        With `only` it has a single row, by its run's folder, to be completed: the recipes of the
-        others are not looked at, and may be broken.
+        With `only` it has a single row, by its run's folder: the recipes of others may be broken.
         """
         path = folders.comparison_path(name)
         if not (path / COMPARISON).exists():
@@ -92,16 +93,12 @@ class Comparison:
 
     def __repr__(self) -> str:
         """Return its title, and how many of its runs are finished."""
-        try:
-            status = [Folder(path).read_info().status for path in self.find_folders().values()]
-            facts = (
-                f"{printable(self.spec.title)}, {status.count('finished')} of"
-                f" {counted(len(self.spec.rows), 'run')} finished,"
-                f" {counted(len(self.spec.seeds), 'seed')}"
-            )
-        except (OSError, ValueError):  # UserError among them
-            facts = "damaged"
-        return f"<Comparison {printable(self.name)}: {facts}>"
+        status = [Folder(path).read_info().status for path in self.find_folders().values()]
+        return (
+            f"<Comparison {printable(self.name)}: {printable(self.spec.title)},"
+            f" {status.count('finished')} of {counted(len(self.spec.rows), 'run')} finished,"
+            f" {counted(len(self.spec.seeds), 'seed')}>"
+        )
 
     def _repr_html_(self) -> str:
         return self.read_rows()._repr_html_(f"Comparison {self.name}: {self.spec.title}")
@@ -155,26 +152,21 @@ class Comparison:
         """
         self.path.mkdir(parents=True, exist_ok=True)
         with ownership.owned(self.path):
-            results = self.save()
-            for place, row in enumerate(self.spec.rows):
+            self.save()
+            for row in self.spec.rows:
                 if not self.complete(row, train, say):
                     return False
-                completed = _row(row, self.path / row.folder, "")
-                if completed != results.rows[place]:
-                    results.rows[place] = completed
-                    files.write(self.path / COMPARISON, typed.text(results, indent=1))
+                self.save()
             self.conclude()
         return True
 
-    def save(self) -> ComparisonResults:
-        """Write what is compared and what is known of it by now, and return it."""
+    def save(self) -> None:
+        """Write what is compared and what is known of it by now."""
         self.path.mkdir(parents=True, exist_ok=True)
         with ownership.owned(self.path):
             for file in filter(None, (userfiles.known(code.file) for code in self.code)):
                 files.write(self.path / file.tag, file.content)
-            results = self.read_results()
-            files.write(self.path / COMPARISON, typed.text(results, indent=1))
-        return results
+            files.write(self.path / COMPARISON, typed.text(self.read_results(), indent=1))
 
     def conclude(self) -> None:
         """Write the results of all its runs, whoever has trained them, and the report."""
@@ -186,16 +178,14 @@ class Comparison:
 
     def pace(self) -> expected.Pace:
         """Return how far the work is at each row that is not finished, from now on."""
-        begun = self.find_folders()
-        finished = {
-            name for name, path in begun.items() if Folder(path).read_info().status == "finished"
+        status = {
+            name: Folder(path).read_info().status for name, path in self.find_folders().items()
         }
-        members = len(self.spec.seeds)
         return expected.Pace(
             [
-                expected.whole(row.name, placed(row.recipe), members)
+                expected.whole(row.name, placed(row.recipe), len(self.spec.seeds))
                 for row in self.spec.rows
-                if row.name not in finished
+                if status.get(row.name) != "finished"
             ]
         )
 
@@ -207,7 +197,7 @@ class Comparison:
         if not run.folder.read_info().over:
             return False
         if "evaluating" in run.missing():
-            run.evaluate(lambda what: say(f"{row.name}: {what}"))
+            run.evaluate(lambda progress: say(f"{row.name}: {progress}"))
         return True
 
     def _run(self, row: Row) -> Run:
@@ -268,21 +258,14 @@ def refused(recipe: Recipe) -> list[UnevaluatedSize]:
 def placed(recipe: Recipe) -> Recipe:
     """Return the recipe with its evaluation reduced to what its models have positions for."""
     settings, operators = recipe.evaluation, [task.operator for task in recipe.tasks]
-    unplaced = {(row.operator, row.size) for row in refused(recipe)}
+    fits = lambda size, operator: refusal(recipe, operator, size) is None
+    digits = {o: tuple(s for s in settings.sizes(o) if fits(s, o)) for o in operators}
     changes: dict[str, Any] = {}
-    if unplaced:
-        sizes = {
-            operator: tuple(
-                size for size in settings.sizes(operator) if (operator, str(size)) not in unplaced
-            )
-            for operator in operators
-        }
-        changes["digits"] = {operator: fit for operator, fit in sizes.items() if fit}
-    if settings.grid and any(refusal(recipe, o, settings.grid) for o in operators):
-        changes["grid"] = 0
-    widest = len(str(settings.table))
-    if settings.table and any(refusal(recipe, o, widest) for o in operators):
-        changes["table"] = 0
+    if any(digits[operator] != tuple(settings.sizes(operator)) for operator in operators):
+        changes["digits"] = {operator: sizes for operator, sizes in digits.items() if sizes}
+    for field, size in (("grid", settings.grid), ("table", len(str(settings.table)))):
+        if getattr(settings, field) and not all(fits(size, operator) for operator in operators):
+            changes[field] = 0
     return replace(recipe, evaluation=replace(settings, **changes))
 
 
@@ -304,10 +287,9 @@ def _row(row: Row, path: Path, evaluation_name: str) -> ComparisonRow:
         return waiting
     folder = Folder(path)
     info, evaluation = folder.read_info(), folder.read_evaluation(evaluation_name)
-    last_lines = metrics.read_last(folder.metrics, len(info.seeds))
-    loss = {line.member: line.loss for line in last_lines}
-    exact_match = {line.member: line.exact_match for line in last_lines}
     members = range(len(info.seeds))
+    last = {line.member: line for line in metrics.read_last(folder.metrics, len(members))}
+    lines = [last.get(member) for member in members]
     return replace(
         waiting,
         status=info.status,
@@ -315,8 +297,8 @@ def _row(row: Row, path: Path, evaluation_name: str) -> ComparisonRow:
         parameters=info.parameters,
         training_seconds=info.training_seconds,
         stopped=info.stopped,
-        loss=summary_statistics([loss.get(member) for member in members]),
-        exact_match=summary_statistics([exact_match.get(member) for member in members]),
+        loss=summary_statistics([line.loss if line else None for line in lines]),
+        exact_match=summary_statistics([line.exact_match if line else None for line in lines]),
         lengths=[slice_summary(line) for line in evaluation.lengths] if evaluation else [],
         unevaluated=evaluation.unevaluated if evaluation else (),
     )
@@ -333,27 +315,19 @@ def _fits(path: Path, spec: ComparisonSpec) -> bool:
     return is_part and stored.seeds == spec.seeds
 
 
-def _code(spec: ComparisonSpec) -> tuple[KeptFile, ...]:
-    """The user's files that the recipes of a specification name, each once, by their tags."""
-    tags = sorted({tag for row in spec.rows for tag in run_snapshot.tags(row.recipe)})
-    own_files = filter(None, map(userfiles.known, tags))
-    return tuple(KeptFile(file.tag, file.name, file.sha256) for file in own_files)
-
-
 def _spec(path: Path, only: str | None = None) -> ComparisonSpec:
-    """The specification that comparison.json holds, or one of a single run's folder.
+    """Return the specification that comparison.json holds, or one of a single run's folder.
 
     Of the user's files those are executed that were executed on this machine before.
     """
-    results = read_comparison(path)
+    results, rows = read_comparison(path), []
     userfiles.remembered(path, results.files)
-    rows = []
     for row in results.rows:
-        if only in (None, row.run):
-            where = f"comparison {path.name!r}: {row.name!r}"
-            recipes.check_kept(row.settings, where)
-            recipe = recipes.parse(row.settings, where)
-            rows.append(Row(row.name, row.recipe, row.changes, recipe, row.entry))
-    return ComparisonSpec(
-        results.title, results.summary, results.seeds, tuple(rows), tuple(results.swept)
-    )
+        if only not in (None, row.run):
+            continue
+        where = f"comparison {path.name!r}: {row.name!r}"
+        recipes.check_kept(row.settings, where)
+        recipe = recipes.parse(row.settings, where)
+        rows.append(Row(row.name, row.recipe, row.changes, recipe, row.entry))
+    swept = tuple(results.swept)
+    return ComparisonSpec(results.title, results.summary, results.seeds, tuple(rows), swept)

@@ -59,7 +59,7 @@ class Entry:
 
 @dataclasses.dataclass(frozen=True)
 class Draft:
-    """A comparison as its file states it."""
+    """A comparison as its file states it, or the words of a command line."""
 
     title: Annotated[str, MaxLen(limits.LETTERS)]
     entries: Annotated[tuple[Entry, ...], MinLen(1), MaxLen(limits.ENTRIES)]
@@ -122,12 +122,11 @@ def _is_comparison(word: str) -> bool:
     """Whether a word names a comparison, not a recipe; UserError for an unknown name."""
     if word in names():
         return True
-    path = Path(word)
-    if path.suffix == ".toml" and " " not in word:
-        fields = tables(files.read_text(path, f"comparison {word!r}"), f"comparison {word!r}")
+    if word.endswith(".toml") and " " not in word:
+        fields = tables(files.read_text(Path(word), f"comparison {word!r}"), f"comparison {word!r}")
         return "entries" in fields or not set(fields) & {"program", "layout", "task", "training"}
     source = entry(word).recipe
-    if source not in shipped_names() and path.suffix != ".py" and not registry.known(source):
+    if source not in shipped_names() and not source.endswith(".py") and not registry.known(source):
         raise unknown("comparison or recipe", source, [*names(), *shipped_names()], "curta show")
     return False
 
@@ -183,11 +182,11 @@ def entry(text: str) -> Entry:
 
 def _name(stem: str, changes: Changes) -> str:
     """Name an entry by its changes: `addition rope width=64`."""
-    fields = [(path.rpartition(".")[2], value) for path, value in changes.items()]
-    words = [
-        f"{value}" if field in ("name", "layout") else f"{field}={value}" for field, value in fields
-    ]
-    return " ".join([*filter(None, [stem]), *words])
+    words = [stem] if stem else []
+    for path, value in changes.items():
+        field = path.rpartition(".")[2]
+        words.append(f"{value}" if field in ("name", "layout") else f"{field}={value}")
+    return " ".join(words)
 
 
 def read(name: str) -> Draft:
@@ -241,7 +240,6 @@ def resolve(
         folders_of[row.folder.lower()] = name
         rows.append(row)
     unread.check_common(shared, [row.recipe for row in rows])
-    limits.check_seeds(draft.seeds if seeds is None else seeds)
     chosen = folders.seeds_of(draft.seeds if seeds is None else seeds)
     return ComparisonSpec(draft.title, draft.summary, chosen, tuple(rows), tuple(swept))
 
@@ -249,11 +247,10 @@ def resolve(
 def base(words: Sequence[str], swept: Iterable[str] = ()) -> str:
     """Return the name of the folder of such a comparison unless the user names it."""
     by = ["by", *(path.rpartition(".")[2] for path in swept)] if swept else []
-    if len(words) == 1:
-        name = Path(words[0]).stem if " " not in words[0] else entry(words[0]).name
-        is_file = words[0] in names() or words[0].endswith(".toml")
-        return slug("-".join([name, *([] if is_file else by)]))
-    return "-".join([*(slug(entry(word).name) for word in words), *by])[:LONGEST].rstrip("-.")
+    if len(words) == 1 and (words[0] in names() or words[0].endswith(".toml")):
+        return slug(Path(words[0]).stem)
+    stems = [Path(word).stem if " " not in word else entry(word).name for word in words]
+    return "-".join([*map(slug, stems), *by])[:LONGEST].rstrip("-.")
 
 
 def of_all(names: Sequence[str]) -> str:

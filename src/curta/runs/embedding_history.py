@@ -5,7 +5,6 @@ that is resumed has every moment up to its checkpoint, and writes those after it
 The loss of the moment stands in metrics.jsonl, at the same step.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import jax
@@ -16,6 +15,8 @@ from jaxtyping import Float, Int
 from curta.config import files
 from curta.config.errors import UserError
 from curta.model.transformer import Transformer
+from curta.runs import checkpoints
+from curta.runs.checkpoints import file_of
 from curta.training import processes
 
 Vectors = Float[np.ndarray, "members characters width"]
@@ -33,12 +34,12 @@ def vectors(stacked: Transformer) -> Vectors:
 def save(folder: Path, step: int, moment: Vectors) -> None:
     """Write one moment."""
     data = safetensors.numpy.save({"characters": np.ascontiguousarray(moment)})
-    files.write(folder / f"{step:08d}.safetensors", data)
+    files.write(file_of(folder, step, "safetensors"), data)
 
 
 def load(folder: Path, step: int) -> Vectors:
     """Return the moment at `step`; UserError if its file is missing or damaged."""
-    path = folder / f"{step:08d}.safetensors"
+    path = file_of(folder, step, "safetensors")
     try:
         return safetensors.numpy.load(files.read_bytes(path))["characters"]
     except (OSError, KeyError, safetensors.SafetensorError):
@@ -47,29 +48,23 @@ def load(folder: Path, step: int) -> Vectors:
 
 def steps(folder: Path) -> list[int]:
     """Return the steps of all moments, in order."""
-    return sorted(int(path.stem) for path in folder.glob("*.safetensors") if path.stem.isdecimal())
+    return checkpoints.steps(folder, "safetensors")
 
 
 def moments(
     folder: Path, rows: Int[np.ndarray, " chosen"]
 ) -> tuple[list[int], Float[np.ndarray, "moments members chosen width"]] | None:
-    """Return steps and vectors of some characters, at most `MOMENTS` of them; None without any."""
-    thin_steps = thinned(steps(folder), MOMENTS)
-    if not thin_steps:
+    """Return steps and vectors of some characters, at most `MOMENTS`, evenly spaced."""
+    chosen = steps(folder)
+    if not chosen:
         return None
-    return thin_steps, np.stack([load(folder, step)[:, rows] for step in thin_steps])
-
-
-def thinned(values: Sequence[int], most: int) -> list[int]:
-    """Return at most so many of the values, evenly spaced, the first and the last among them."""
-    if len(values) <= most:
-        return list(values)
-    places = (round(i * (len(values) - 1) / (most - 1)) for i in range(most))
-    return [values[place] for place in places]
+    if len(chosen) > MOMENTS:
+        chosen = [chosen[round(n)] for n in np.linspace(0, len(chosen) - 1, MOMENTS).tolist()]
+    return chosen, np.stack([load(folder, step)[:, rows] for step in chosen])
 
 
 def cut(folder: Path, last: int) -> None:
     """Drop the moments after step `last`, which a resumed run writes again."""
     for step in steps(folder):
         if step > last:
-            (folder / f"{step:08d}.safetensors").unlink()
+            file_of(folder, step, "safetensors").unlink()

@@ -30,9 +30,8 @@ from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from curta.config import files, system, typed
+from curta.config import files, limits, system, typed
 from curta.config.errors import UserError, notify, quoted, unknown
-from curta.config.limits import check_path, is_name
 from curta.config.positions import UserEncoding
 from curta.config.recipe import Recipe, dump, shipped_names, tables
 from curta.layouts import layout_named
@@ -182,8 +181,7 @@ class Folder:
 
     def evaluation_names(self) -> list[str]:
         """Return the names of the evaluations beside the recipe's, such as `digits-500`."""
-        place = self.evaluations
-        return sorted(path.stem for path in place.glob("*.json")) if not place.is_symlink() else []
+        return sorted(path.stem for path in self.evaluations.glob("*.json"))
 
     def save_evaluation(self, evaluation: "Evaluation") -> None:
         """Write it as the run's evaluation, or beside that if it has changes."""
@@ -283,26 +281,23 @@ def layout_in(folder: Folder, recipe: Recipe | None = None) -> "Layout":
     return layout
 
 
-def join(folder: Folder, rows: "Rows", problems: Sequence[Problem]) -> int:
-    """Join the windows of these problems to the run's list, if `rows`, which models met, are not
-    all listed; return how many are new.
+def join(folder: Folder, rows: "Rows", problems: Sequence[Problem]) -> None:
+    """Join the windows of problems to the run's list, if `rows`, which models met, are not all in.
 
     Nothing is joined where the program's code is not known, or another process owns the run.
     """
     with suppress(UserError):
         listed = windows.read(folder.path)
         if listed is None or (listed.index.find(rows) >= 0).all():
-            return 0
+            return
         recipe, (machine, near) = folder.state_recipe(), store.read(folder.machine, folder.name)
         recorder = registry.recorder_of(recipe.programs, recipe.tasks, machine)
         if recorder is None:
-            return 0
+            return
         joined = listed.with_texts(machine, near, recorder, problems)
-        if new := len(joined.rows) - len(listed.rows):
+        if len(joined.rows) > len(listed.rows):
             with ownership.owned(folder.path):
                 windows.save(folder.path, joined)
-        return new
-    return 0
 
 
 def root() -> Path:
@@ -312,6 +307,7 @@ def root() -> Path:
 
 def seeds_of(seeds: int | Sequence[int]) -> list[int]:
     """Return seeds 0, 1, ... up to a count, or the seeds themselves; UserError for bad ones."""
+    limits.check_seeds(seeds)
     chosen = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
     if not chosen or len(set(chosen)) < len(chosen):
         raise UserError(f"at least one seed is needed, and each only once, not {chosen}")
@@ -378,27 +374,31 @@ def create(
     )
 
 
-def of_comparison(path: Path, name: str) -> Path:
-    """Return the path, or if no run is there, that of `comparison/name` in the runs folder."""
-    here, there = (os.path.lexists(place / "run.json") for place in (path, root() / name))
-    return root() / name if there and not here else path
+def locate(name: str) -> Path:
+    """Return the folder of a run or a comparison, however damaged: by name, or by path.
+
+    A run of a comparison is `comparison/name`. Raises UserError if there is none.
+    """
+    limits.check_path(name)
+    places = (Path(name), root() / name)
+    for path in places:
+        if any(os.path.lexists(path / file) for file in ("run.json", COMPARISON)):
+            return path
+    path = places[not system.is_path(name)]
+    if path.is_dir():
+        return path
+    if name in shipped_names():
+        raise UserError(f"{name!r} is not trained yet: `curta train {name}`")
+    names = [*existing(), *comparisons()]
+    if not names:
+        raise UserError(f"no run {name!r} in {str(root())!r}: train one with `curta train`")
+    raise unknown("run", name, names, "curta runs")
 
 
 def find(name: str) -> Folder:
-    """Find the run of that name in the runs folder, or at that path; its run.json is readable.
-
-    One of a comparison is `comparison/name`.
-    """
-    check_path(name)
-    path = Path(name) if system.is_path(name) or Path(name, "run.json").exists() else root() / name
-    path = of_comparison(path, name)
-    if not path.is_dir():
-        if name in shipped_names():
-            raise UserError(f"{name!r} is not trained yet: `curta train {name}`")
-        if not existing():
-            raise UserError(f"no run {name!r} in {str(root())!r}: train one with `curta train`")
-        raise unknown("run", name, existing(), "curta runs")
-    if is_comparison(name):
+    """Find the run of that name in the runs folder, or at that path; its run.json is readable."""
+    path = locate(name)
+    if (path / COMPARISON).exists():
         inside = sorted(file.parent.name for file in path.glob("*/run.json"))
         hint = f": name one of its runs, such as {path / inside[0]}" if inside else " without runs"
         raise UserError(f"{name!r} is a comparison{hint}")
@@ -483,31 +483,17 @@ def _plainly(value: Any) -> str:
         return str(value)
     inner = {key: _plainly(item) for key, item in value.items()}
     nested = any(isinstance(item, dict) for item in value.values())
-    shown = (
+    texts = (
         f"{key} ({text})" if nested and text else f"{key} {text}" for key, text in inner.items()
     )
-    return ", ".join(text.rstrip() for text in shown)
+    return ", ".join(text.rstrip() for text in texts)
 
 
 def checked(name: str) -> str:
     """Return the name; UserError if a run folder cannot be called so."""
-    if not is_name(name):
+    if not limits.is_name(name):
         raise UserError(f"{quoted(name)} is no name for a run: use letters, digits, - and _")
     return name
-
-
-def told_apart(first: Path, second: Path) -> tuple[str, str]:
-    """Return the names of two folders; if these are equal, the shortest ends of their paths.
-
-    >>> told_apart(Path("/runs/rope/addition"), Path("/runs/abacus/addition"))
-    ('rope/addition', 'abacus/addition')
-    """
-    paths = [path.absolute().parts for path in (first, second)]
-    for count in range(1, max(map(len, paths)) + 1):
-        ends = ["/".join(parts[-count:]) for parts in paths]
-        if ends[0] != ends[1]:
-            return ends[0], ends[1]
-    return first.name, second.name
 
 
 def numbered(base: str) -> Iterator[str]:
@@ -517,17 +503,12 @@ def numbered(base: str) -> Iterator[str]:
 
 
 def removable(name: str) -> Path:
-    """Return the folder of a run or a comparison, by name or path, however damaged it is.
-
-    Raises UserError for anything else, and for a link to one.
-    """
-    path = Path(name) if system.is_path(name) else root() / name
-    path = of_comparison(path, name)
+    """Return the folder of a run or a comparison; UserError for anything else, or a link to one."""
+    path = locate(name)
     if path.is_symlink():
         raise UserError(f"{str(path)!r} is a link: remove it yourself, or the run that it leads to")
     if not any(os.path.lexists(path / file) for file in ("run.json", COMPARISON)):
-        names = [*existing(), *comparisons()]
-        raise unknown("run", name, names, "curta runs")
+        raise unknown("run", name, [*existing(), *comparisons()], "curta runs")
     return path
 
 

@@ -62,14 +62,15 @@ def handled(last: bool = False) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.signal(number, _handle) for number in listened()}
+    numbers = [number for number in SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
     hook, sys.unraisablehook = sys.unraisablehook, _unraisable
     try:
-        yield
+        with given(numbers, _handle):
+            yield
     finally:
         sys.unraisablehook = hook
-        for number, handler in before.items():
-            signal.signal(number, signal.SIG_IGN if last else handler)
+        for number in numbers if last else ():
+            signal.signal(number, signal.SIG_IGN)
         _noted.forget()
 
 
@@ -84,11 +85,6 @@ def patient() -> Iterator[None]:
     finally:
         _patient = False
         _noted.forget()
-
-
-def listened() -> list[signal.Signals]:
-    """Return those of `SIGNALS` that the shell has not set to be ignored."""
-    return [number for number in SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
 
 
 @contextmanager
@@ -111,27 +107,18 @@ def deferred() -> Iterator[Noted]:
     Outside of a command SIGTERM, once the work has ended, ends the process with code 143.
     """
     global _depth
-    ours = any(signal.getsignal(number) is _handle for number in SIGNALS)
-    listening = ours or threading.current_thread() is not threading.main_thread()
-    with nullcontext() if listening else _alone():
+    is_command = any(signal.getsignal(number) is _handle for number in SIGNALS)
+    with nullcontext() if is_command else handled():
         _depth += 1
         try:
             yield _noted
-        finally:
-            _depth -= 1
-
-
-@contextmanager
-def _alone() -> Iterator[None]:
-    """Handle signals for work in a user's program, which SIGTERM then ends."""
-    with handled():
-        try:
-            yield
         except Interrupted as error:
-            if _noted.number != signal.SIGTERM:
+            if is_command or error.code != 128 + signal.SIGTERM:
                 raise
             raise SystemExit(error.code) from None
-        if _noted.number == signal.SIGTERM:
+        finally:
+            _depth -= 1
+        if not is_command and _noted.number == signal.SIGTERM:
             raise SystemExit(128 + signal.SIGTERM)
 
 
@@ -155,7 +142,7 @@ def _handle(number: int, frame: FrameType | None) -> None:
     if _noted.is_set() and _patient:
         return
     if _noted.is_set():
-        _end(number)
+        leave("ended at once", 128 + number)
     _noted.note(number)
     if _depth:
         return
@@ -177,12 +164,8 @@ def leave(line: str, code: int) -> NoReturn:
     os._exit(code)
 
 
-def _end(number: int) -> None:
-    leave("ended at once", 128 + number)
-
-
 def _unraisable(raised: Any) -> None:
     """Handle what nobody can catch, such as an exception in a callback of another library."""
     if isinstance(raised.exc_value, Interrupted):
-        _end(_noted.number)
+        leave("ended at once", 128 + _noted.number)
     sys.__unraisablehook__(raised)

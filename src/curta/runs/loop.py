@@ -6,9 +6,9 @@ that these depend on is fetched by all; process 0 alone writes.
 
 import base64
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import jax.numpy as jnp
@@ -21,16 +21,14 @@ from curta.config.sections import Training
 from curta.config.table import counted
 from curta.evaluation import gap, memo, scoring, writing
 from curta.layouts import Layout
-from curta.model.transformer import Transformer
+from curta.model.transformer import Transformer, parameters
 from curta.problems import tasks
 from curta.problems.problem import Problem, answer_text, parse
-from curta.runs import checkpoints, embedding_history, metrics
+from curta.runs import checkpoints, embedding_history, interrupts, metrics, trackers
 from curta.runs.folders import Folder
 from curta.runs.info import Metric, NamedAnswer
-from curta.runs.interrupts import Noted
 from curta.runs.life import Ending
-from curta.runs.trackers import Tracker
-from curta.training import optimizers, processes, records, trainer
+from curta.training import devices, optimizers, processes, records, trainer, windows
 from curta.training.records import Data, window_data
 from curta.training.trainer import CHUNK, Member, Metrics
 from curta.training.windows import NEVER, TrainingWindows
@@ -84,22 +82,13 @@ class Repair:
 
     A round begins with every listed window. If a member has some wrong that training showed it,
     its training was not finished: it goes on with these drawn more often. Otherwise the wrong ones
-    are shown from now on. A member that has none wrong rests: its weights stay the same. The data
-    of a round is saved before its first step, so that a run that is killed resumes with the same.
-    Training began at step `first` in this process.
+    are shown from now on. A member that has none wrong rests: its weights stay the same. Training
+    began at step `first` in this process.
     """
 
-    def __init__(
-        self,
-        recipe: Recipe,
-        windows: TrainingWindows,
-        first: int,
-        place: Callable[[Data], Data],
-        save: Callable[[TrainingWindows], None],
-    ) -> None:
+    def __init__(self, recipe: Recipe, windows: TrainingWindows, first: int) -> None:
         self.training, self.steps, self.windows = recipe.training, recipe.round_steps, windows
         self.skips_met = first < recipe.training.steps
-        self.place, self.save = place, save
         self.learning_rate = recipe.optimizer.learning_rate
 
     def round_at(self, step: int) -> int:
@@ -110,7 +99,7 @@ class Repair:
     def data(self, step: int) -> Data:
         """Return the data that the step after `step` draws from."""
         number = min(self.round_at(step), len(self.windows.wrong))
-        return self.place(window_data(self.windows, number, room=True, skip_met=self.skips_met))
+        return window_data(self.windows, number, room=True, skip_met=self.skips_met)
 
     def resting(self, step: int) -> Bool[np.ndarray, " members"]:
         """Return the members whose weights this round does not change."""
@@ -132,7 +121,7 @@ class Repair:
         return (self.learning_rate * faster).astype(np.float32)
 
     def begins(self, step: int, model: Transformer, alive: Bool[np.ndarray, " members"]) -> bool:
-        """Return whether a round begins after this step; if so, save its data.
+        """Return whether a round begins after this step; if so, `windows` holds its data.
 
         That follows from the weights alone, so it is the same where a run is resumed here.
         """
@@ -145,49 +134,73 @@ class Repair:
         wrong &= alive[:, None]
         if not wrong.any():
             return False
-        shown = windows.since >= 0
-        unfinished = (wrong & shown).any(axis=1, keepdims=True)
-        windows.since[wrong & ~shown & ~unfinished] = number
+        is_shown = windows.since >= 0
+        unfinished = (wrong & is_shown).any(axis=1, keepdims=True)
+        windows.since[wrong & ~is_shown & ~unfinished] = number
         windows.wrong.append(wrong & (windows.since >= 0))
         windows.wrong_counts.append(wrong.sum(axis=1))
-        self.save(windows)
         return True
 
 
 class Loop:
-    """One run's training, from a member state at some step to the end."""
+    """One run's training, from a member state at some step to the end.
+
+    `final` are the step and the state of the last checkpoint, once it has ended with one.
+    """
+
+    final: tuple[int, Member] | None = None
 
     def __init__(
         self,
         folder: Folder,
         recipe: Recipe,
         layout: Layout,
-        call: Callable[..., tuple[Member, Metrics]],
-        data: Data,
         windows: TrainingWindows | None,
-        repair: Repair | None,
-        trackers: Sequence[Tracker],
+        state: Member,
+        step: int,
         show: Show,
-        interrupted: Noted,
     ) -> None:
         info = folder.read_info()
-        self.folder, self.writes = folder, processes.is_first()
+        self.folder, self.writes, self.show = folder, processes.is_first(), show
         self.recipe, self.settings, self.layout = recipe, recipe.training, layout
-        self.call, self.interrupted = call, interrupted
-        self.data, self.windows, self.repair = data, windows, repair
-        self.trackers, self.show = trackers, show
         self.seeds, self.members = tuple(info.seeds), len(info.seeds)
-        self.stopped = dict(info.stopped)
+        self.stopped = {member: at for member, at in info.stopped.items() if at < step}
         self.end = self.settings.steps if info.ended is None else info.ended
-        self.final: tuple[int, Member] | None = None
-        """The step and the state of the last checkpoint, once the loop has ended with one."""
         self._resting: dict[int, int] = {}
         """Members that the present round of repair leaves as they are, each with 0 steps of it."""
         self._models: scoring.Models | None = None
+        mesh = trainer.training_mesh(recipe, self.members)
+        self.place = partial(trainer.place_data, mesh=mesh)
+        self.step, self.state = step, trainer.shard(state, mesh)
+        data, bounds = records.training_data(recipe, layout, info.seeds, windows, step)
+        self.data, self.windows = self.place(data), windows
+        begun = time.perf_counter()
+        program: Any = trainer.compile_steps(recipe, trainer.TaskLayout(layout, bounds), mesh)
+        lowered = program.lower(self.state, self.data, jnp.int32(0), jnp.int32(0))
+        self.call: Callable[..., tuple[Member, Metrics]] = lowered.compile()
+        if self.writes:
+            folder.update(
+                steps=self.settings.steps,
+                parameters=parameters(self.state.model) // self.members,
+                compile_seconds=round(time.perf_counter() - begun, 3),
+                device=devices.description(),  # a run may be begun elsewhere than it is trained
+            )
+        self.repair: Repair | None = None
+        if recipe.round_steps:
+            assert windows is not None
+            self.repair = Repair(recipe, windows, step)
 
-    def run(self, state: Member, step: int, seconds: float) -> Ending:
-        """Call the compiled chunk to the end, keeping records; return how it ended."""
-        self.stopped = {member: at for member, at in self.stopped.items() if at < step}
+    def run(self, seconds: float) -> Ending:
+        """Train to the end, after so many `seconds` of training; return how it ended."""
+        names = self.folder.read_info().track if self.writes else ()
+        with (
+            interrupts.deferred() as self.interrupted,
+            trackers.opened(names, self.folder, self.step) as self.trackers,
+        ):
+            return self._run(self.state, self.step, seconds)
+
+    def _run(self, state: Member, step: int, seconds: float) -> Ending:
+        """Call the compiled chunk to the end, keeping records."""
         if self.repair is not None and step > self.end:
             self._enter_round(step)
         status, repair = self._status(step), ""
@@ -264,6 +277,8 @@ class Loop:
             return state, "done"
         alive = np.array([member not in self.stopped for member in range(self.members)])
         if self.repair.begins(step, processes.local(state.model), alive):
+            if self.writes:  # before the first step: a run that is killed resumes with the same
+                windows.save(self.folder.path, self.repair.windows)
             self._enter_round(step)
             alive &= [member not in self._resting for member in range(self.members)]
             rates = processes.put(self.repair.rates(step), state.alive.sharding)
@@ -279,7 +294,7 @@ class Loop:
             self.end = step
             return
         self.end = self.settings.steps + number * self.repair.steps
-        self.data = self.repair.data(step)
+        self.data = self.place(self.repair.data(step))
         self._resting = dict.fromkeys(np.flatnonzero(self.repair.resting(step)).tolist(), 0)
 
     def _status(self, step: int) -> Ending | None:

@@ -2,20 +2,16 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 from curta.config import files, typed
 from curta.config.errors import UserError
 from curta.runs.info import Metric
 
 MOST = 1 << 20
-"""Most bytes that `read_since` reads at once."""
-
-TAIL = 1 << 16
-"""Bytes that are read at first for the last lines of all members."""
+"""Most bytes that `read_since` returns at once."""
 
 
 class NewRows(NamedTuple):
@@ -29,94 +25,68 @@ class NewRows(NamedTuple):
 
 def read(path: Path) -> list[Metric]:
     """Return all lines in the order they were written; a torn last one is left out."""
-    if not os.path.lexists(path):
-        return []
-    with _opened(path) as file:
-        *lines, last = file.read().split(b"\n")
-    rows = [_parse(line, path, number) for number, line in enumerate(lines, 1) if line.strip()]
-    # a last line without its end counts if all of it is there
-    return rows + ([_parse(last, path)] if last.endswith(b"}") else [])
+    return [_parse(line, path, number) for number, line in enumerate(_lines(path), 1)]
 
 
 def read_last(path: Path, members: int) -> list[Metric]:
-    """Return the last line of every member; of so many, so that little of a long file is read."""
-    if not os.path.lexists(path):
-        return []
-    tail, last = TAIL, dict[int, Metric]()
-    with _opened(path) as file:
-        size = file.seek(0, 2)
-        while True:
-            file.seek(max(0, size - tail))
-            lines = file.read().split(b"\n")[1 if size > tail else 0 : -1]
-            for line in reversed(lines):
-                row = _parse(line, path)
-                last.setdefault(row.member, row)
-                if len(last) == members:
-                    break
-            if len(last) == members or tail >= size:
-                return [last[member] for member in sorted(last)]
-            tail *= 4
+    """Return the last line of each of so many members; earlier lines are not parsed."""
+    last: dict[int, Metric] = {}
+    for line in reversed(_lines(path)):
+        row = _parse(line, path)
+        last.setdefault(row.member, row)
+        if len(last) == members:
+            break
+    return [last[member] for member in sorted(last)]
 
 
 def read_evenly(path: Path, most: int) -> list[Metric]:
-    """Return at most so many lines, spread evenly over the file, so that little of it is read."""
-    if not os.path.lexists(path):
-        return []
-    rows: dict[int, Metric] = {}
-    with _opened(path) as file:
-        size = file.seek(0, 2)
-        for part in range(most):
-            file.seek(size * part // most)
-            if part:
-                file.readline()  # the end of a line
-            place, line = file.tell(), file.readline()
-            if line.endswith(b"\n"):
-                rows[place] = _parse(line, path)
-    return list(rows.values())
+    """Return at most so many lines, spread evenly over the file; the others are not parsed."""
+    lines = _lines(path)
+    chosen = sorted({len(lines) * number // most for number in range(most)}) if lines else []
+    return [_parse(lines[number], path) for number in chosen]
 
 
 def read_since(path: Path, cursor: str) -> NewRows:
-    """What was written after the cursor of the part before; all for "".
+    """Return what was written after the cursor of the rows before; all for "".
 
     A cursor is a file's number and a place in it: a resumed run writes its file anew, and then
     the lines are those from its beginning.
     """
     if not path.exists():
         return NewRows([], "", anew=True, more=False)
-    with _opened(path) as file:
-        number, size = str(path.stat().st_ino), file.seek(0, 2)
-        file_number, _, place = cursor.partition("-")
-        start = int(place) if file_number == number and re.fullmatch("[0-9]{1,18}", place) else 0
-        start = start if start <= size else 0
-        file.seek(start)
-        text = file.read(MOST)
-    end = text.rfind(b"\n") + 1
-    rows = [_parse(line, path) for line in text[:end].splitlines()]
-    return NewRows(
-        rows, f"{number}-{start + end}", start == 0, end > 0 and start + len(text) < size
-    )
+    file_number, content = str(path.stat().st_ino), _content(path)
+    of_file, _, place = cursor.partition("-")
+    is_same = of_file == file_number and re.fullmatch("[0-9]{1,18}", place)
+    start = int(place) if is_same and int(place) <= len(content) else 0
+    end = content.rfind(b"\n", start, start + MOST) + 1 or start
+    rows = [_parse(line, path) for line in content[start:end].splitlines()]
+    more = end > start and start + MOST < len(content)
+    return NewRows(rows, f"{file_number}-{end}", start == 0, more)
 
 
 def add(path: Path, rows: Iterable[Metric]) -> None:
-    """Writes lines below those that are there."""
+    """Write lines below those that are there."""
     files.append(path, typed.lines(rows))
 
 
 def cut(path: Path, step: int) -> float:
-    """Drops lines after `step`, which a resumed run writes again; seconds trained by then."""
+    """Drop lines after `step`, which a resumed run writes again; return the seconds by then."""
     rows = [row for row in read(path) if row.step <= step]
     files.write(path, typed.lines(rows))
     return max((row.seconds for row in rows), default=0.0)
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[BinaryIO]:
+def _content(path: Path) -> bytes:
     try:
-        with files.opened(path) as file:
-            yield file
+        return files.read_bytes(path)
     except OSError as error:
         where = f"run {path.parent.name!r}"
         raise UserError(f"{where} is damaged: {path.name}: {error.strerror}") from None
+
+
+def _lines(path: Path) -> list[bytes]:
+    """Return the lines that are whole: without the last one, where its end is not written."""
+    return _content(path).split(b"\n")[:-1] if os.path.lexists(path) else []
 
 
 def _parse(line: bytes, path: Path, number: int | None = None) -> Metric:

@@ -1,10 +1,9 @@
 """One owner of a run at a time: a process that holds the lock of the run's folder.
 
-What the lock's file says of its owner is only for the line that refuses the next one: that the
-process is alive is known from the lock itself.
+The lock's file describes its owner, for the line that refuses the next one. Whether the process is
+alive is known from the lock itself.
 """
 
-import json
 import os
 import socket
 import sys
@@ -43,7 +42,7 @@ def owned(folder: Path) -> Iterator[None]:
     """
     key = folder.resolve()
     with _GUARD:
-        held = _HELD.get(key) or _claimed(folder)
+        held = _HELD.get(key) or _Held(_claimed(folder))
         _HELD[key], held.depth = held, held.depth + 1
     try:
         yield
@@ -54,22 +53,19 @@ def owned(folder: Path) -> Iterator[None]:
                 system.release_lock(_HELD.pop(key).handle)
 
 
-def is_mine(folder: Path) -> bool:
-    """Whether this process owns it."""
-    return folder.resolve() in _HELD
-
-
 def is_shared(folder: Path) -> bool:
-    """Whether a block within another block owns it, so that more is to come."""
-    return is_mine(folder) and _HELD[folder.resolve()].depth > 1
+    """Whether a block within another block of this process owns it, so that more is to come."""
+    held = _HELD.get(folder.resolve())
+    return held is not None and held.depth > 1
 
 
 def is_owned(folder: Path) -> bool:
     """Whether any process owns it."""
-    return is_mine(folder) or not system.lock_is_free(folder / LOCK)
+    return folder.resolve() in _HELD or not system.lock_is_free(folder / LOCK)
 
 
-def _claimed(folder: Path) -> _Held:
+def _claimed(folder: Path) -> int:
+    """Take the lock; return its descriptor."""
     path = folder / LOCK
     try:
         os.close(system.open_file(path, os.O_WRONLY | os.O_CREAT))
@@ -77,22 +73,14 @@ def _claimed(folder: Path) -> _Held:
     except OSError as error:
         raise UserError(f"cannot write {str(path)!r}: {error.strerror}") from None
     if handle is None:
-        try:  # such as: process 12 on mill (curta train addition, since 12:00:00)
-            about = json.loads(files.read_bytes(path, 1 << 16))
-            command = f"({' '.join(map(str, about['command']))}, since {about['at']})"
-            owner = printable(f"process {about['process']} on {about['on']} {command}", 200)
-        except (OSError, ValueError, KeyError, TypeError):
-            owner = "another process"
+        owner = printable(path.read_text("utf-8", "replace"), 200) or "another process"
         raise UserError(f"run {folder.name!r} is in use by {owner}: wait until it has ended")
-    if os.fstat(handle).st_nlink == 1:  # of a copy by hard links, the other's stays as it is
-        words = [*(Path(word).name for word in system.command()), *sys.argv[1:]]
-        about = {
-            "process": os.getpid(),
-            "on": socket.gethostname(),
-            "command": words[:6],
-            "at": time.strftime("%H:%M:%S"),
-        }
-        with suppress(OSError):  # a full disk: it is for the next one's information only
-            path.write_text(json.dumps(about), "utf-8")
+    words = [*(Path(word).name for word in system.command()), *sys.argv[1:]][:6]
+    since = time.strftime("%H:%M:%S")
+    with suppress(OSError):  # a full disk: it is for the next one's information only
+        path.write_text(
+            f"process {os.getpid()} on {socket.gethostname()} ({' '.join(words)}, since {since})",
+            "utf-8",
+        )
     files.sweep(folder, LOCK)
-    return _Held(handle)
+    return handle

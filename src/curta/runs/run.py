@@ -5,12 +5,11 @@ inside belong to later folders, and are imported where they are used.
 """
 
 import importlib
-import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,18 +20,18 @@ import numpy as np
 from curta.config import system
 from curta.config.errors import UserError, printable, quoted
 from curta.config.positions import Window
-from curta.config.recipe import Recipe, as_table, changed_evaluation
+from curta.config.recipe import Recipe, changed_evaluation
 from curta.config.sections import EvaluationSettings
 from curta.config.table import Table, cell, counted, spanned
-from curta.evaluation import bulk, certificate, evaluation_set, expected, paired, scoring, suite
+from curta.evaluation import certificate, evaluation_set, expected, paired, scoring, suite
 from curta.evaluation.paired import EvaluatedRun, Paired
-from curta.evaluation.results import Certificate, Evaluation, read_windows
+from curta.evaluation.results import Certificate, Evaluation
 from curta.evaluation.statistics import SliceStatistics
 from curta.evaluation.writing import named, write_texts
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
 from curta.model.recipes import check_problems
-from curta.model.transformer import Transformer, parameters
+from curta.model.transformer import Transformer
 from curta.problems.operations import Answer
 from curta.problems.problem import Problem, parse
 from curta.programs import PROGRAMS
@@ -50,9 +49,8 @@ from curta.runs import (
 )
 from curta.runs.folders import Folder
 from curta.runs.info import Stage
-from curta.runs.loop import Loop, Repair, Show
-from curta.runs.trackers import Findings, Tracked, Tracker
-from curta.training import devices, processes, records, trainer, windows
+from curta.runs.loop import Loop, Show
+from curta.training import processes, records, trainer, windows
 from curta.training.trainer import Member
 from curta.training.windows import TrainingWindows
 
@@ -60,9 +58,6 @@ if TYPE_CHECKING:
     from curta.probes.inside.activations import Activations
     from curta.probes.inside.interventions import Intervention
     from curta.report.notebook import PictureFile, Rows
-
-MANY = 1000
-"""Problems for which it pays to compute all windows of the certificate beforehand."""
 
 Say = Callable[[str], None]
 """Receives a few words about what is being done."""
@@ -107,15 +102,12 @@ class Run:
         """Return status, training and exact match of the worst seed in the worst slice."""
         try:
             info, evaluation = self.folder.read_info(), self.folder.read_evaluation()
-            least = [min(row.exact_match) for row in evaluation.lengths] if evaluation else []
-            facts = [
-                info.status,
-                counted(len(info.seeds), "seed"),
-                f"{info.recipe} of {spanned(info.trained_digits, 'digit')}",
-                *([f"worst slice {cell(min(least))}"] if least else []),
-            ]
-        except (OSError, ValueError):  # UserError among them
-            facts = ["damaged"]
+        except UserError:
+            return f"<Run {printable(self.name)}: damaged>"
+        digits = spanned(info.trained_digits, "digit")
+        facts = [info.status, counted(len(info.seeds), "seed"), f"{info.recipe} of {digits}"]
+        if evaluation and evaluation.lengths:
+            facts.append(f"worst slice {cell(min(min(r.exact_match) for r in evaluation.lengths))}")
         return f"<Run {printable(self.name)}: {', '.join(map(printable, facts))}>"
 
     def _repr_html_(self) -> str:
@@ -151,9 +143,11 @@ class Run:
         return state
 
     def _stacked(self, state: Member) -> scoring.Models:
-        seeds, count = tuple(self.seeds), self.num_recurrences
+        seeds = tuple(self.seeds)
         models = scoring.Models(state.chosen, self.layout, len(seeds), seeds=seeds)
-        return models if count is None else models.with_recurrences(count)
+        if self.num_recurrences is not None:
+            models = models.with_recurrences(self.num_recurrences)
+        return models
 
     def model(self, member: int = 0) -> Transformer:
         """Return one member as of the newest checkpoint; UserError if there is no such member."""
@@ -240,76 +234,45 @@ class Run:
         An interrupt (Ctrl-C, SIGTERM) ends it after the current chunk with a checkpoint.
         """
         self._check_current()
-        self._models = None
-        if processes.from_first("training" in self.missing() if processes.is_first() else None):
-            with self._stage("training") as outcome, processes.peers():
-                outcome.status = self._train(show)
+        self._models, is_first = None, processes.is_first()
+        if not processes.from_first("training" in self.missing() if is_first else None):
+            return
+        with self._stage("training") as outcome, processes.peers():
+            step, seconds = processes.from_first(self.folder.resume() if is_first else None)
+            training_windows = self._training_windows(step)
+            state = self._state(step)
+            loop = Loop(self.folder, self.recipe, self.layout, training_windows, state, step, show)
+            outcome.status = loop.run(seconds)
+            if loop.final is not None:
+                self._step, state = loop.final
+                self._models = self._stacked(state)
+            if is_first and any(name not in PROGRAMS for name in self.recipe.programs):
+                evaluation_set.keep(self.folder.path, self.recipe, self.layout)
 
-    def _train(self, show: Show) -> life.Ending:
-        is_first, recipe, training_windows = processes.is_first(), self.recipe, None
-        names = trackers.checked(self.folder.read_info().track) if is_first else []
-        step, seconds = processes.from_first(self.folder.resume() if is_first else None)
-        if isinstance(recipe.positions, Window):
-            if is_first and not windows.read(self.folder.path):
-                # A training that is under way without a list of windows goes on without it.
-                listed = None
-                if recipe.covers and self.certifiable and not step:
-                    listed = self._list_windows().result().listed[:2]
-                self.windows = records.training_windows(recipe, self.program, self.seeds, listed)
-                windows.save(self.folder.path, self.windows)
-            processes.from_first(None)  # now the windows are on disk for all
-            if not is_first:
-                vars(self).pop("windows", None)
-            training_windows = self.windows
-        mesh = trainer.training_mesh(recipe, len(self.seeds))
-        place = partial(trainer.place_data, mesh=mesh)
-        state = trainer.shard(self._state(step), mesh)
-        data, bounds = records.training_data(
-            recipe, self.layout, self.seeds, training_windows, step
+    def _training_windows(self, step: int) -> TrainingWindows | None:
+        """Return the windows that training shows from a step on, saved before the first one."""
+        if not isinstance(self.recipe.positions, Window):
+            return None
+        if processes.is_first() and not windows.read(self.folder.path):
+            # A training that is under way without a list of windows goes on without it.
+            listed = None
+            if self.recipe.covers and self.certifiable and not step:
+                listed = self._list_windows().result().listed[:2]
+            shown = records.training_windows(self.recipe, self.program, self.seeds, listed)
+            windows.save(self.folder.path, shown)
+        processes.from_first(None)  # now the windows are on disk for all
+        return self._read_windows()
+
+    def _read_windows(self) -> TrainingWindows:
+        """Return the run's windows, and which of them each member was shown."""
+        return windows.read(self.folder.path) or records.training_windows(
+            self.recipe, self.program, self.seeds
         )
-        data, begun = place(data), time.perf_counter()
-        program: Any = trainer.compile_steps(recipe, trainer.TaskLayout(self.layout, bounds), mesh)
-        call = program.lower(state, data, jnp.int32(0), jnp.int32(0)).compile()
-        compile_seconds = time.perf_counter() - begun
-        repair = None
-        if recipe.round_steps:
-            save: Callable[[TrainingWindows], None] = silent
-            if is_first:
-                save = partial(windows.save, self.folder.path)
-            repair = Repair(recipe, self.windows, step, place, save)
-        if is_first:
-            self.folder.update(
-                steps=recipe.training.steps,
-                parameters=parameters(state.model) // len(self.seeds),
-                compile_seconds=round(compile_seconds, 3),
-                device=devices.description(),  # a run may be begun elsewhere than it is trained
-            )
-        with interrupts.deferred() as noted, self._trackers(names, step) as open_trackers:
-            loop = Loop(
-                *(self.folder, recipe, self.layout, call, data),
-                *(training_windows, repair, open_trackers, show, noted),
-            )
-            status = loop.run(state, step, seconds)
-        if loop.final is not None:
-            self._step, final_state = loop.final
-            self._models = self._stacked(final_state)
-        if is_first and any(name not in PROGRAMS for name in recipe.programs):
-            evaluation_set.keep(self.folder.path, recipe, self.layout)
-        return status
 
-    def _trackers(
-        self, names: Sequence[str], step: int
-    ) -> AbstractContextManager[Sequence[Tracker]]:
-        info, settings = self.folder.read_info(), as_table(self.recipe)
-        run = Tracked(
-            self.name, info.created, self.folder.path, self.seeds, settings, step, info.tracking
-        )
-        return trackers.opened(names, run)
-
-    def _track(self, results: Findings) -> None:
+    def _track(self, results: trackers.Results) -> None:
         """Pass results of the newest weights to the run's trackers."""
         names = trackers.installed(self.folder.read_info().track)
-        with self._trackers(names, self.step) as open_trackers:
+        with trackers.opened(names, self.folder, self.step) as open_trackers:
             for tracker in open_trackers:
                 tracker.conclude(results)
 
@@ -336,30 +299,11 @@ class Run:
         """Return the tokens that the model itself writes after each problem."""
         self._member(member)
         accepted = self.accept(problems)
-        self._look_ahead(len(accepted))
-        texts = write_texts(self.load_models(), accepted, member)
-        memo = self.load_models().memo
-        if memo is not None and folders.join(self.folder, memo.index.rows, accepted):
-            vars(self).pop("windows", None)  # read again
+        models = self.load_models()
+        texts, memo = write_texts(models, accepted, member), models.memo
+        if memo is not None:
+            folders.join(self.folder, memo.index.rows, accepted)
         return texts
-
-    def answers(self, text: str, member: int = 0) -> list[str] | None:
-        """Return the answers to the lines of a text, if all are plain problems; see `bulk`."""
-        self._member(member)
-        run_snapshot.make_known(self._code)
-        memo = self.load_models().memo
-        if memo is None:
-            return None
-        self._look_ahead(text.count("\n"))
-        return bulk.answers(self.program.machine, self.program.windows, memo.look(member), text)
-
-    def _look_ahead(self, problems: int) -> None:
-        """Calculate all windows of the certificate, where so many problems make it pay."""
-        memo = self.load_models().memo
-        if memo is not None and problems >= MANY:
-            certified = read_windows(self.folder.path)
-            if certified is not None:
-                memo.prepare(certified.rows)
 
     def accept(self, problems: Iterable[str | Problem]) -> list[Problem]:
         """Return the problems, read and checked; UserError for one that this run cannot answer.
@@ -423,7 +367,7 @@ class Run:
                 result = replace(result, changes=changed, step=step)
                 self.folder.save_evaluation(result)
                 if not changed:
-                    self._track(trackers.evaluation_findings(result))
+                    self._track(trackers.evaluation_results(result, self.seeds))
             if report:
                 self.write_report()
         return result
@@ -443,24 +387,18 @@ class Run:
             text = np.zeros(len(listed.rows), np.int64)
             models.true_windows.add(RecordedWindows(listed.rows, listed.targets, text))
         with expected.compiling() as compiled:
-            timed = (
-                expected.parts(self.recipe, self.layout, settings, models.members)
-                if self.code_known
-                else []
-            )
-            pace = expected.Pace(timed, compiled=compiled)
-            say = interrupts.checked(pace.added(progress))
+            timed = []
+            if self.code_known:
+                timed = expected.parts(self.recipe, self.layout, settings, models.members)
+            say = interrupts.checked(expected.Pace(timed, compiled=compiled).added(progress))
             try:
                 result = suite.evaluate(self.recipe, models, settings, say, keep, show_grid)
             finally:
-                if listed is not None and member is None:
-                    table = models.true_windows
-                    new = [n for n in sorted(models.examples) if n >= len(listed.rows)]
-                    if new:
-                        rows, targets = table.rows[new], table.targets[new]
-                        examples = [models.examples[number] for number in new]
-                        self.windows = listed.joined(rows, targets, examples)
-                        windows.save(self.folder.path, self.windows)
+                new = [n for n in sorted(models.examples) if listed and n >= len(listed.rows)]
+                if listed is not None and member is None and new:
+                    table, examples = models.true_windows, [models.examples[n] for n in new]
+                    joined = listed.joined(table.rows[new], table.targets[new], examples)
+                    windows.save(self.folder.path, joined)
         result = replace(result, num_recurrences=self.num_recurrences)
         if not settings.named:
             return result
@@ -473,19 +411,8 @@ class Run:
     @property
     def certifiable(self) -> bool:
         """Whether it is of a program under a window whose code is known here."""
-        return (
-            isinstance(self.recipe.positions, Window)
-            and isinstance(self.layout, ProgramLayout)
-            and self.layout.recorder is not None
-            and self.code_known
-        )
-
-    @cached_property
-    def windows(self) -> TrainingWindows:
-        """The run's windows, and which of them each member was shown."""
-        return windows.read(self.folder.path) or records.training_windows(
-            self.recipe, self.program, self.seeds
-        )
+        is_windowed = isinstance(self.recipe.positions, Window)
+        return is_windowed and self.code_known and self.program.recorder is not None
 
     def _list_windows(self) -> Future[certificate.ListedWindows]:
         """Start listing the windows of its programs in the background; this needs no weights."""
@@ -508,7 +435,7 @@ class Run:
                 f" certificate is of the last one: `curta train --resume {self.folder.address}`"
                 " trains it again"
             )
-        training_windows = self.windows
+        training_windows = self._read_windows()
         with ownership.owned(self.folder.path):
             with self._stage("certifying"):
                 say = interrupts.checked(progress)
@@ -518,7 +445,7 @@ class Run:
                     models, self.recipe, self.seeds, training_windows, say, listed
                 )
                 self.folder.save_certificate(result, content)
-                self._track(trackers.certificate_findings(result))
+                self._track(trackers.certificate_results(result, self.seeds))
             self._listed_windows = None
             if report:
                 self.write_report()
@@ -529,7 +456,7 @@ class Run:
 
         That is so where an evaluation met windows that no round of repair knew of.
         """
-        verdict, rounds = self.folder.read_certificate(), len(self.windows.wrong)
+        verdict, rounds = self.folder.read_certificate(), len(self._read_windows().wrong)
         is_wrong = verdict is not None and any(member.wrong for member in verdict.members)
         can_repair = bool(self.recipe.round_steps) and rounds < self.recipe.training.repair
         if not is_wrong or not can_repair or rounds == self._rounds_before_resuming:
@@ -593,7 +520,9 @@ class Run:
             if member is not None:
                 run._member(member)
             evaluated.append(EvaluatedRun(run.recipe, run.load_models(), run.seeds))
-        names = folders.told_apart(self.folder.path, other.folder.path)
+        names = self.name, other.name
+        if self.name == other.name and self.folder.path != other.folder.path:
+            names = str(self.folder.path), str(other.folder.path)
         say = interrupts.checked(progress)
         return paired.paired(evaluated[0], evaluated[1], names, settings, member, say)
 
@@ -634,8 +563,8 @@ class Run:
 
         models, accepted, _ = self._examined(problems, interventions, members)
         return [
-            [self.layout.answer(problem, text) for problem, text in zip(accepted, own, strict=True)]
-            for own in question.write_under(models, accepted, interventions)
+            [self.layout.answer(*pair) for pair in zip(accepted, texts, strict=True)]
+            for texts in question.write_under(models, accepted, interventions)
         ]
 
     def _examined(

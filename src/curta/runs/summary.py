@@ -3,12 +3,12 @@
 import math
 from collections.abc import Sequence
 from operator import itemgetter
-from statistics import fmean, median
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from curta.config import typed
 from curta.config.recipe import Recipe, as_table
-from curta.evaluation.results import Grid, SliceResult, SliceSummary, SummaryStatistics
+from curta.evaluation.results import SliceResult, SliceSummary, SummaryStatistics
 from curta.evaluation.statistics import round_share
 from curta.runs.folders import Folder
 
@@ -49,31 +49,25 @@ def summary(folder: Folder, recipe: Recipe, layout: "Layout") -> dict[str, Any]:
 
     info, evaluation, rows = folder.read_info(), folder.read_evaluation(), folder.read_metrics()
     by_member = [[row for row in rows if row.member == m] for m in range(len(info.seeds))]
-    figures = {
-        figure: [_ends([(getattr(row, figure), row.step) for row in own]) for own in by_member]
-        for figure in ("loss", "exact_match", "validation_loss", "validation_exact_match")
+    results = evaluation and typed.as_json(evaluation) | {
+        "lengths": [typed.as_json(slice_summary(row)) for row in evaluation.lengths]
     }
-    steps = max((row.step for row in rows), default=0)
-    table = as_table(recipe)
     return {
         "run": typed.as_json(info.at_rest()),
+        "recipe": as_table(recipe),
         "layout": layout.name,
         "vocabulary": list(layout.vocabulary),
-        "tasks": table["task"] if isinstance(table["task"], list) else [table["task"]],
-        "problems_a_step": list(recipe.shares),
-        "hyperparameters": {
-            name: table[name] for name in ("positions", "model", "optimizer", "training")
-        },
         "shapes": {
             layer.name: list(layer.shape) for layer in layers(recipe, layout, 0) if layer.parameters
         },
-        "training": {"steps": steps, "problems": steps * recipe.training.batch} | figures,
-        "results": evaluation
-        and typed.as_json(evaluation)
-        | {
-            "lengths": [typed.as_json(slice_summary(row)) for row in evaluation.lengths],
-            "grids": [_grid(grid) for grid in evaluation.grids],
+        "training": {
+            figure: [
+                _ends([(getattr(row, figure), row.step) for row in rows_of_member])
+                for rows_of_member in by_member
+            ]
+            for figure in ("loss", "exact_match", "validation_loss", "validation_exact_match")
         },
+        "results": results,
     }
 
 
@@ -87,16 +81,4 @@ def _ends(points: Sequence[tuple[float | None, int]]) -> dict[str, tuple[float, 
         "last": finite[-1],
         "min": min(finite, key=value_of),
         "max": max(finite, key=value_of),
-    }
-
-
-def _grid(grid: Grid) -> dict[str, Any]:
-    """Return the mean and the lowest cell of every member's grid."""
-    cells = [[cell for row in member for cell in row] for member in grid.exact_match]
-    return {
-        "operator": grid.operator,
-        "max_digits": grid.max_digits,
-        "count": grid.count,
-        "mean": typed.as_json(summary_statistics([round_share(fmean(member)) for member in cells])),
-        "lowest_cell": typed.as_json(summary_statistics([min(member) for member in cells])),
     }

@@ -10,55 +10,28 @@ import re
 import sys
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
-from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 from curta.config.errors import UserError, notify, unknown
 from curta.config.registry import optional_module
-from curta.evaluation.results import (
-    Certificate,
-    Evaluation,
-    SummaryStatistics,
-    operator_and_curve,
-)
+from curta.evaluation.results import Certificate, Evaluation, operator_and_curve
 from curta.problems.operations import OPERATIONS
+from curta.runs.folders import Folder
 from curta.runs.info import AS_USUAL, Metric, Tracking
 from curta.runs.summary import summary_statistics
 
-
-@dataclass(frozen=True)
-class Tracked:
-    """A run for a tracker: `settings` is its recipe, `step` where it begins or resumes.
-
-    `created` distinguishes it from an earlier run of the same name.
-    """
-
-    name: str
-    created: str
-    path: Path
-    seeds: Sequence[int]
-    settings: dict[str, Any]
-    step: int
-    tracking: Tracking = Tracking()
-
-
-@dataclass(frozen=True)
-class Findings:
-    """Results of the members, by names such as `evaluation/addition/20/random`.
-
-    `figures` have a value for each member, `facts` one for all of them together.
-    """
-
-    figures: dict[str, SummaryStatistics]
-    facts: dict[str, str | int]
+Results = dict[str, float | str]
+"""Figures and facts, such as `evaluation/addition/20/random/seed-0` or `certificate/grade`."""
 
 
 class Tracker(ABC):
-    """A place besides the run's folder for its metrics and results."""
+    """A place besides the run's folder for its metrics and results.
+
+    It is opened at a step: 0, or the one at which training resumes, or that of the results.
+    """
 
     name: str
     """On the command line, and of the extra that brings the library."""
@@ -67,7 +40,7 @@ class Tracker(ABC):
     """The fields of `Tracking` that this tracker uses."""
 
     @abstractmethod
-    def __init__(self, run: Tracked) -> None:
+    def __init__(self, folder: Folder, step: int) -> None:
         """Begin to track a run, or go on with it."""
 
     @abstractmethod
@@ -75,7 +48,7 @@ class Tracker(ABC):
         """Add rows of some steps, of all members, in the order of the steps."""
 
     @abstractmethod
-    def conclude(self, findings: Findings) -> None:
+    def conclude(self, results: Results) -> None:
         """Add results of the step at which it was opened; the same may come again."""
 
     @abstractmethod
@@ -124,23 +97,7 @@ def by_step(rows: Sequence[Metric], seeds: Sequence[int]) -> Iterator[tuple[int,
         )
 
 
-def columns(figure: SummaryStatistics, seeds: Sequence[int]) -> dict[str, float]:
-    """Return each member's value, named such as `seed-0`, and `median`, `min` and `max` of them."""
-    members = {f"seed-{seed}": value for seed, value in zip(seeds, figure.members, strict=True)}
-    every = members | {"median": figure.median, "min": figure.min, "max": figure.max}
-    return {name: value for name, value in every.items() if value is not None}
-
-
-def flat(findings: Findings, seeds: Sequence[int]) -> dict[str, float | str]:
-    """Return all results, a figure's columns named such as `certificate/wrong/seed-0`."""
-    return findings.facts | {
-        f"{name}/{column}": value
-        for name, figure in findings.figures.items()
-        for column, value in columns(figure, seeds).items()
-    }
-
-
-def evaluation_findings(evaluation: Evaluation) -> Findings:
+def evaluation_results(evaluation: Evaluation, seeds: Sequence[int]) -> Results:
     """Return exact match by operator, size and slice, and gaps; the operators must be known."""
 
     def name(operator: str, size: str, slice_name: str) -> str:
@@ -148,32 +105,38 @@ def evaluation_findings(evaluation: Evaluation) -> Findings:
         return f"evaluation/{OPERATIONS[operator].name}/{cleaned(size)}/{cleaned(slice_name)}"
 
     figures = {
-        name(row.operator, row.size, row.slice_name): summary_statistics(row.exact_match)
-        for row in evaluation.lengths
+        name(row.operator, row.size, row.slice_name): row.exact_match for row in evaluation.lengths
     }
     for gap in evaluation.gaps:
-        for slice_name, shares in (
-            ("trained", gap.trained.exact_match),
-            ("held-out", gap.held_out.exact_match),
-            ("gap", gap.gap),
-        ):
-            figures[name(gap.operator, gap.problems, slice_name)] = summary_statistics(shares)
-    return Findings(figures, {})
+        figures[name(gap.operator, gap.problems, "trained")] = gap.trained.exact_match
+        figures[name(gap.operator, gap.problems, "held-out")] = gap.held_out.exact_match
+        figures[name(gap.operator, gap.problems, "gap")] = gap.gap
+    return _over_members(figures, seeds)
 
 
-def certificate_findings(certificate: Certificate) -> Findings:
+def certificate_results(certificate: Certificate, seeds: Sequence[int]) -> Results:
     """Return the grade, whether all is right, and each member's wrong windows and margin."""
     members = certificate.members
-    figures = {
-        "certificate/wrong": summary_statistics([member.wrong for member in members]),
-        "certificate/margin": summary_statistics([member.margin for member in members]),
+    figures: dict[str, list[float | None]] = {
+        "certificate/wrong": [member.wrong for member in members],
+        "certificate/margin": [member.margin for member in members],
     }
-    facts: dict[str, str | int] = {
+    return _over_members(figures, seeds) | {
         "certificate/grade": certificate.grade,
         "certificate/perfect": certificate.perfect,
         "certificate/windows": certificate.windows,
     }
-    return Findings(figures, facts)
+
+
+def _over_members(figures: Mapping[str, Sequence[float | None]], seeds: Sequence[int]) -> Results:
+    """Return each member's value, as `NAME/seed-0`, and `median`, `min` and `max` of them."""
+    results: Results = {}
+    for name, by_member in figures.items():
+        statistics = summary_statistics(by_member)
+        columns = {f"seed-{s}": v for s, v in zip(seeds, statistics.members, strict=True)}
+        columns |= {"median": statistics.median, "min": statistics.min, "max": statistics.max}
+        results |= {f"{name}/{key}": v for key, v in columns.items() if v is not None}
+    return results
 
 
 class TensorBoard(Tracker):
@@ -186,35 +149,36 @@ class TensorBoard(Tracker):
     name = "tensorboard"
     library = "tensorboardX"
 
-    def __init__(self, run: Tracked) -> None:
-        self.run = run
-        again = run.step + 1  # what a board shows from here on is of a run that was killed
-        names = [f"seed-{seed}" for seed in run.seeds]
+    def __init__(self, folder: Folder, step: int) -> None:
+        self.path, self.seeds, self.step = folder.path, folder.read_info().seeds, step
+        again = step + 1  # what a board shows from here on is of a run that was killed
+        names = [f"seed-{seed}" for seed in self.seeds]
         self.writers = {name: self._writer(name, purge_step=again) for name in names}
 
     def _writer(self, name: str, **settings: Any) -> Any:
         """Open a new file: the library's names have seconds only, and it replaces files."""
-        folder, suffix = self.run.path / self.name / name, f".{time.time_ns()}"
+        folder, suffix = self.path / self.name / name, f".{time.time_ns()}"
         writer = optional_module(self.library, self.name).SummaryWriter
         return writer(str(folder), filename_suffix=suffix, **settings)
 
     def add(self, rows: Sequence[Metric]) -> None:
         for row in rows:
             for name, value in values(row).items():
-                self.writers[f"seed-{self.run.seeds[row.member]}"].add_scalar(name, value, row.step)
+                self.writers[f"seed-{self.seeds[row.member]}"].add_scalar(name, value, row.step)
         for writer in self.writers.values():
             writer.flush()
 
-    def conclude(self, findings: Findings) -> None:
+    def conclude(self, results: Results) -> None:
+        """Write a member's figures to its own folder; all others, with facts, to `members`."""
         members = self.writers["members"] = self._writer("members")
-        for name, figure in findings.figures.items():
-            for column, value in columns(figure, self.run.seeds).items():
-                if column in self.writers:
-                    self.writers[column].add_scalar(name, value, self.run.step)
-                else:
-                    members.add_scalar(f"{name}/{column}", value, self.run.step)
-        for name, fact in findings.facts.items():
-            members.add_text(name, str(fact), self.run.step)
+        for name, value in results.items():
+            figure, _, column = name.rpartition("/")
+            if column in self.writers:
+                self.writers[column].add_scalar(figure, value, self.step)
+            elif column in ("median", "min", "max"):
+                members.add_scalar(name, value, self.step)
+            else:
+                members.add_text(name, str(value), self.step)
 
     def close(self) -> None:
         for writer in self.writers.values():
@@ -231,9 +195,9 @@ class WandB(Tracker):
     name = library = "wandb"
     takes = ("project", "tags", "online")
 
-    def __init__(self, run: Tracked) -> None:
-        self.seeds = run.seeds
-        wandb, settings = optional_module(self.library, self.name), run.tracking
+    def __init__(self, folder: Folder, step: int) -> None:
+        wandb, info = optional_module(self.library, self.name), folder.read_info()
+        self.seeds, settings = info.seeds, info.tracking
         project = settings.project or os.environ.get("WANDB_PROJECT") or "curta"
         team, _, project = project.rpartition("/")
         mode = "online" if settings.online else os.environ.get("WANDB_MODE", "offline")
@@ -243,11 +207,12 @@ class WandB(Tracker):
                 entity=team or None,
                 tags=settings.tags or None,
                 mode=mode,
-                name=run.name,
-                id=hashlib.sha256(f"{run.name} {run.created}".encode()).hexdigest()[:16],
+                name=folder.name,
+                # a later run of the same name is another one
+                id=hashlib.sha256(f"{folder.name} {info.created}".encode()).hexdigest()[:16],
                 resume="allow",
-                dir=str(run.path),
-                config=run.settings,
+                dir=str(folder.path),
+                config=folder.read_recipe_fields(),
                 settings={"silent": True, "console": "off"},
             )
         except wandb.Error as error:
@@ -257,8 +222,8 @@ class WandB(Tracker):
         for step, metrics in by_step(rows, self.seeds):
             self.run.log(metrics, step=step)
 
-    def conclude(self, findings: Findings) -> None:
-        self.run.summary.update(flat(findings, self.seeds))
+    def conclude(self, results: Results) -> None:
+        self.run.summary.update(results)
 
     def close(self) -> None:
         self.run.finish()
@@ -270,14 +235,15 @@ class Trackio(Tracker):
     name = library = "trackio"
     takes = ("project",)
 
-    def __init__(self, run: Tracked) -> None:
-        self.seeds, self.step = run.seeds, run.step
+    def __init__(self, folder: Folder, step: int) -> None:
+        info = folder.read_info()
+        self.seeds, self.step = info.seeds, step
         self.trackio = optional_module(self.library, self.name)
         with redirect_stdout(sys.stderr):  # it prints lines, and a command's output may be JSON
             self.run = self.trackio.init(
-                project=run.tracking.project or "curta",
-                name=run.name,
-                config=run.settings,
+                project=info.tracking.project or "curta",
+                name=folder.name,
+                config=folder.read_recipe_fields(),
                 resume="allow",
                 embed=False,
             )
@@ -286,8 +252,8 @@ class Trackio(Tracker):
         for step, metrics in by_step(rows, self.seeds):
             self.run.log(metrics, step=step)
 
-    def conclude(self, findings: Findings) -> None:
-        self.run.log(flat(findings, self.seeds), step=self.step)
+    def conclude(self, results: Results) -> None:
+        self.run.log(results, step=self.step)
 
     def close(self) -> None:
         with redirect_stdout(sys.stderr):
@@ -333,13 +299,12 @@ def installed(names: Sequence[str]) -> list[str]:
 
 
 @contextmanager
-def opened(names: Sequence[str], run: Tracked) -> Iterator[list[Tracker]]:
+def opened(names: Sequence[str], folder: Folder, step: int) -> Iterator[list[Tracker]]:
     """Open the trackers of a run, to be closed at the end whatever happens."""
     checked(names)
     with ExitStack() as stack:
-        trackers = list[Tracker]()
+        trackers: list[Tracker] = []
         for name in names:
-            tracker = TRACKERS[name](run)
-            stack.callback(tracker.close)
-            trackers.append(tracker)
+            trackers.append(TRACKERS[name](folder, step))
+            stack.callback(trackers[-1].close)
         yield trackers

@@ -19,6 +19,7 @@ from curta.frontends.cli.display import grid_map
 from curta.frontends.serve import cached_pages, live
 from curta.frontends.serve.server import APP
 from curta.runs.loop import Progress
+from curta.training import windows
 from tests import tiny
 from tests.export.html.tabs import expect_complaint, fits, screens
 
@@ -328,7 +329,9 @@ def test_a_run_is_ordered_trained_watched_and_asked(
     expect(tab.locator("#status")).to_have_text("finished", timeout=3 * PATIENCE)
     run = load("addition")
     bits = [row.windows_right for row in run.folder.read_metrics() if row.windows_right][-1]
-    sample, listed = run.windows.sample(), run.windows
+    listed = windows.read(run.folder.path)
+    assert listed is not None
+    sample = listed.sample()
     right = memo.calculate(run.load_models().stacked, listed.rows[sample], listed.targets[sample])
     assert base64.b64decode(bits) == np.packbits(right.margin[0] > 0).tobytes()
     groups = live.windows(run.folder.path)

@@ -1,6 +1,5 @@
 """How a run stands follows from its folder, its tries and the queue, and from nothing else."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -44,11 +43,6 @@ def test_what_had_no_turn_before_a_cancellation_is_cancelled_and_not_failed() ->
     assert states.decide(job(cancelled=True), False, False, failed, [0], {}) == "failed"
 
 
-def test_any_of_several_tasks_may_take_a_run() -> None:
-    found = states.decide(job(), False, False, Tries(), [0, 1], {1: "running"})
-    assert found == "pending"
-
-
 def test_a_run_is_at_work_as_long_as_its_task_or_its_own_process_is(tmp_path: Path) -> None:
     """The task is killed here, and the process that it has begun goes on."""
     folder = JobFolder(tmp_path)
@@ -77,20 +71,6 @@ def test_a_task_that_is_gone_has_the_last_word(tmp_path: Path) -> None:
         ("b", "failed", "oom_kill: 1"),
     ]
     assert states.is_over(found)
-
-
-def test_tries_are_counted_in_one_file_a_run(tmp_path: Path) -> None:
-    folder = JobFolder(tmp_path)
-    assert folder.read_tries("a") == Tries()
-    folder.update_tries("a", task=3)
-    assert folder.read_tries("a") == Tries(task=3)
-    folder.update_tries("a", task=None, requeued=1)
-    folder.update_tries("a", task=3)
-    folder.fail_try("a", "no")
-    assert folder.read_tries("a") == Tries(failures=1, failure="no", requeued=1)
-    assert json.loads((folder.folder / "runs" / "a.json").read_text())["format"] == 1
-    folder.forget_tries()
-    assert folder.read_tries("a") == Tries()
 
 
 def test_a_run_has_one_worker_and_a_task_one_process(tmp_path: Path) -> None:

@@ -66,19 +66,6 @@ def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
 
 
-def test_what_is_submitted_is_a_function_by_its_name_and_two_texts(tmp_path: Path) -> None:
-    helpers = pytest.importorskip("submitit.helpers")
-    path = tmp_path / "submitted.pkl"
-    helpers.DelayedSubmission(work, "/runs/mine", "3").dump(path)
-    content = path.read_bytes()
-    assert b"curta.frontends.cluster.task" in content
-    assert b"/runs/mine" in content
-    assert len(content) < 400
-    found = helpers.DelayedSubmission.load(path)
-    assert found.function is work
-    assert found._checkpoint_function().args == ("/runs/mine", "3")
-
-
 def test_tasks_that_live_are_not_submitted_again(tmp_path: Path) -> None:
     folder = JobFolder(tmp_path)
     folder.save(Job("local", Cluster(), (Task(("a",), "12"),), ("curta",), "now", "mill"))

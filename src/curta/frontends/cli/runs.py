@@ -218,14 +218,12 @@ def remove_runs(names: Sequence[str], yes: bool) -> int:
 
 def find_job(name: str) -> "tuple[JobFolder, str]":
     """Return the job that works on a run or comparison, and the row that `JOB/ROW` names."""
-    from curta.config import system
     from curta.runs import folders
     from curta.runs.cluster.job import JobFolder
 
     def at(name: str) -> JobFolder:
-        is_here = system.is_path(name) or JobFolder(Path(name)).exists
-        here = Path(name) if is_here else folders.root() / name
-        return JobFolder(folders.of_comparison(here, name).resolve())
+        place = Path(name) if JobFolder(Path(name)).exists else folders.root() / name
+        return JobFolder(place.resolve())
 
     job, (above, slash, row) = at(name), name.rpartition("/")
     if not job.exists and slash and at(above).exists:
