@@ -16,7 +16,6 @@ from curta.config import typed
 from curta.config.errors import UserError
 from curta.evaluation import results as evaluation
 from curta.evaluation.results import Certificate, Evaluation
-from curta.frontends.serve.live import News
 from curta.probes.results import ProbeTable
 from curta.runs import info
 from curta.runs import info as runs
@@ -29,7 +28,7 @@ def kinds() -> Iterator[type[Any]]:
         for kind in vars(module).values():
             if inspect.isclass(kind) and dataclasses.is_dataclass(kind):
                 yield kind
-    yield from (ProbeTable, News)
+    yield ProbeTable
 
 
 def made(hint: Any) -> Any:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from curta.config import cluster
 from curta.config.cluster import Cluster
@@ -146,6 +147,17 @@ def as_tables(command: Callable[..., Any]) -> Callable[..., Any]:
         )  # fmt: skip
         command = option(command)
     return command
+
+
+def on_command_line() -> list[str]:
+    """Return the options that this command was given, such as `--run`."""
+    context = click.get_current_context()
+    return [
+        param.opts[0]
+        for param in context.command.params
+        if isinstance(param, click.Option) and param.name is not None
+        and context.get_parameter_source(param.name) is ParameterSource.COMMANDLINE
+    ]  # fmt: skip
 
 
 # Settings: `model.width=64` among the words of a command.

@@ -1,4 +1,4 @@
-"""What lies in the runs folder, and in short what is known of each run."""
+"""The runs and comparisons in the runs folder, each in short."""
 
 import math
 import tomllib
@@ -56,15 +56,9 @@ class Row:
             for number, share in enumerate(self.curve)
         )
 
-    @property
-    def score(self) -> float:
-        """What a list is sorted by: of runs that are not evaluated, exact match in training."""
-        known = self.evaluated if self.evaluated is not None else self.learned
-        return -1.0 if known is None else known
-
 
 @dataclass(frozen=True)
-class Compared:
+class ComparisonListing:
     """One comparison in short, and its runs as far as they are begun."""
 
     name: Name
@@ -72,29 +66,30 @@ class Compared:
     entries: tuple[str, ...]
     """Folders of its runs; none where the comparison is damaged, which the title then says."""
     rows: tuple[Row, ...]
-
-    @property
-    def finished(self) -> int:
-        return sum(row.info is not None and row.info.over for row in self.rows)
+    finished: int
 
 
 def run_folders() -> dict[Name, Path]:
-    """The folder of every run, alone or in a comparison; all that may be asked for by name."""
-    alone = {(name,): folders.root() / name for name in folders.existing()}
-    inside = (
-        {(*name, path.parent.name): path.parent for path in sorted(folder.glob("[!.]*/run.json"))}
-        for name, folder in comparison_folders().items()
-    )
-    return alone | {name: path for entries in inside for name, path in entries.items()}
+    """Return the folder of every run, alone or in a comparison: all that an address may name."""
+    paths = {(name,): folders.root() / name for name in folders.existing()}
+    for name, folder in comparison_folders().items():
+        for path in sorted(folder.glob("[!.]*/run.json")):
+            paths[*name, path.parent.name] = path.parent
+    return paths
 
 
 def comparison_folders() -> dict[Name, Path]:
     return {(name,): folders.root() / name for name in folders.comparisons()}
 
 
+def _score(row: Row) -> float:
+    score = row.learned if row.evaluated is None else row.evaluated
+    return -1.0 if score is None else score
+
+
 ORDERS: dict[str, Callable[[Row], Any]] = {
     "newest first": lambda row: row.info.created if row.info else "",
-    "most exact first": lambda row: row.score,
+    "most exact first": _score,
     "longest first": lambda row: row.seconds or 0.0,
 }
 """How a list may be sorted, the largest first; always after those that run."""
@@ -105,106 +100,79 @@ def sorted_rows(words: str = "", order: str = "") -> list[Row]:
 
     Only those that hold each of the words in their name, recipe, summary or status.
     """
-    rows = [row(name, path) for name, path in run_folders().items() if len(name) == 1]
-
-    def matches(one: Row) -> bool:
-        about = [*one.name, one.summary, one.error]
-        about += [one.info.recipe, one.info.status] if one.info else []
-        text = " ".join(about).casefold()
-        return all(word in text for word in words.casefold().split())
-
+    rows = []
+    for name, path in run_folders().items():
+        listing = row(name, path)
+        info = listing.info
+        texts = [
+            *name,
+            listing.summary,
+            listing.error,
+            *([info.recipe, info.status] if info else []),
+        ]
+        if len(name) == 1 and all(
+            word in " ".join(texts).casefold() for word in words.casefold().split()
+        ):
+            rows.append(listing)
     newest = ORDERS["newest first"]
-    chosen = sorted(filter(matches, rows), key=newest, reverse=True)
-    chosen.sort(key=ORDERS.get(order, newest), reverse=True)
-    return sorted(chosen, key=lambda row: not row.running)
+    rows.sort(key=newest, reverse=True)
+    rows.sort(key=ORDERS.get(order, newest), reverse=True)
+    return sorted(rows, key=lambda row: not row.running)
 
 
-def comparisons() -> list[Compared]:
-    folders = run_folders()
-    return [
-        _compared(name, path, [row(own, at) for own, at in folders.items() if own[:-1] == name])
-        for name, path in comparison_folders().items()
-    ]
+def comparisons() -> list[ComparisonListing]:
+    listings, paths = [], run_folders()
+    for name, path in comparison_folders().items():
+        try:
+            spec = folders.read_comparison(path)
+            title, entries = spec.title, tuple(row.run for row in spec.rows)
+        except UserError as error:
+            title, entries = str(error), ()
+        begun = ((*name, entry) for entry in entries)
+        rows = tuple(row(run, paths[run]) for run in begun if run in paths)
+        finished = sum(row.info is not None and row.info.over for row in rows)
+        listings.append(ComparisonListing(name, title, entries, rows, finished))
+    return listings
 
 
 def row(name: Name, path: Path) -> Row:
-    """What the files of a run say by now; one line instead if they are damaged."""
+    """Return what the files of a run say by now; one line instead if they are damaged."""
+    versions = []
+    for file in ("run.json", "recipe.toml", "metrics.jsonl", "evaluation.json"):
+        about = (path / file).stat() if (path / file).exists() else None
+        versions.append(
+            about and (about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns)
+        )
+    return _read_row(name, path, tuple(versions))
+
+
+@lru_cache(4096)
+def _read_row(name: Name, path: Path, versions: tuple[object, ...]) -> Row:
+    """Read a run, once for each of the versions of its files."""
+    folder = Folder(path)
     try:
-        folder = Folder(path)
-        info = folder.read_info()
+        info, evaluation = folder.read_info(), folder.read_evaluation()
         last = metrics.read_last(folder.metrics, len(info.seeds))
-        found = _evaluated(*_version(folder.evaluation))
-        recipe = _recipe(*_version(folder.recipe))
+        curve = metrics.read_evenly(folder.metrics, POINTS)
+        rows = [median(row.exact_match) for row in evaluation.lengths] if evaluation else []
     except (UserError, ValueError) as error:  # a date that is none, or a row without members
         return Row(name, None, str(error))
+    try:
+        recipe = tomllib.loads(folder.read_recipe_text())
+    except (OSError, ValueError, RecursionError):
+        recipe = {}
+    match recipe:
+        case {"positions": {"name": str(positions)}}:
+            refusal = page_refusal(positions, info.parameters or 0)
+        case _:
+            refusal = "its recipe cannot be read"
+    shares = [line.exact_match for line in last]
+    learned = [share for share in shares if share is not None and math.isfinite(share)]
     return Row(
         name, info, "", str(recipe.get("summary", "")),
         max((line.step for line in last), default=0),
         max((line.seconds for line in last), default=None),
-        _median([line.exact_match for line in last]), min(found, default=None), len(found),
-        _curve(*_version(folder.metrics)),
-        bool(info.checkpoint) and _calculates(recipe, info.parameters or 0),
+        median(learned) if learned else None, min(rows, default=None), len(rows),
+        tuple(line.exact_match for line in curve if line.exact_match is not None),
+        bool(info.checkpoint) and refusal is None,
     )  # fmt: skip
-
-
-def _compared(name: Name, path: Path, rows: list[Row]) -> Compared:
-    title, entries = _entries(*_version(path / folders.COMPARISON))
-    begun = {row.name[-1]: row for row in rows}
-    return Compared(name, title, entries, tuple(begun[one] for one in entries if one in begun))
-
-
-Version = tuple[int, ...]
-
-
-def _version(path: Path) -> tuple[Path, Version]:
-    """A file, and what tells it from any other that ever has its name: read once, it holds."""
-    if not path.exists():
-        return path, ()
-    about = path.stat()
-    return path, (about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns)
-
-
-@lru_cache(4096)
-def _evaluated(path: Path, written: Version) -> tuple[float, ...]:
-    """Exact match in every row of the evaluation, median over members."""
-    found = Folder(path.parent).read_evaluation()
-    return tuple(median(row.exact_match) for row in found.lengths) if found else ()
-
-
-@lru_cache(4096)
-def _curve(path: Path, written: Version) -> tuple[float, ...]:
-    """Exact match on training problems, at moments spread evenly; of any member."""
-    rows = metrics.read_evenly(path, POINTS)
-    return tuple(row.exact_match for row in rows if row.exact_match is not None)
-
-
-@lru_cache(4096)
-def _recipe(path: Path, written: Version) -> dict[str, Any]:
-    """The fields of a recipe; none of one that is not there or cannot be read."""
-    try:
-        return tomllib.loads(Folder(path.parent).read_recipe_text())
-    except (OSError, ValueError, RecursionError):
-        return {}
-
-
-def _calculates(recipe: dict[str, Any], parameters: int) -> bool:
-    """Whether a page can calculate models of the recipe, of so many parameters."""
-    match recipe:
-        case {"positions": {"name": str(name)}}:
-            return page_refusal(name, parameters) is None
-    return False
-
-
-@lru_cache(4096)
-def _entries(path: Path, written: Version) -> tuple[str, tuple[str, ...]]:
-    """Title of a comparison, and the folders of its entries in their order."""
-    try:
-        found = folders.read_comparison(path.parent)
-    except UserError as error:
-        return str(error), ()
-    return found.title, tuple(row.run for row in found.rows)
-
-
-def _median(values: list[float | None]) -> float | None:
-    known = [value for value in values if value is not None and math.isfinite(value)]
-    return median(known) if known else None
