@@ -14,8 +14,8 @@ from curta.config import files
 from curta.config.errors import UserError, escape_unprintable, printable, quoted, unknown
 from curta.config.limits import INT32, ROWS
 from curta.config.table import Column, Table, counted
-from curta.frontends.cli import arguments
-from curta.frontends.cli.display import Status, console, next_steps, notice
+from curta.frontends.cli import arguments, display
+from curta.frontends.cli.display import Status, next_steps, notice
 from curta.problems.operations import OPERATIONS, operation_named
 from curta.problems.problem import parse
 
@@ -276,7 +276,7 @@ def check(program: str | None, new: str | None, as_json: bool) -> int:
     else:
         for verdict in verdicts:
             for line in check_lines(verdict, train):
-                console().print(line, soft_wrap=True)
+                display.console().print(line, soft_wrap=True)
     return 0 if all(verdict.learnable for verdict in verdicts) else 1
 
 

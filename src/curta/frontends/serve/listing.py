@@ -71,7 +71,7 @@ class ComparisonListing:
 
 def run_folders() -> dict[Name, Path]:
     """Return the folder of every run, alone or in a comparison: all that an address may name."""
-    paths = {(name,): folders.root() / name for name in folders.existing()}
+    paths: dict[Name, Path] = {(name,): folders.root() / name for name in folders.existing()}
     for name, folder in comparison_folders().items():
         for path in sorted(folder.glob("[!.]*/run.json")):
             paths[*name, path.parent.name] = path.parent
