@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curta.config import typed
+from curta.frontends import listing
 from curta.frontends.api import begin_comparison, compare
 from curta.frontends.serve import cached_pages as serving
-from curta.frontends.serve import listing, live
+from curta.frontends.serve import live
 from curta.runs import metrics
 from curta.runs.folders import Folder
 from curta.runs.info import Metric

@@ -2,12 +2,11 @@
 
 import json
 import re
-import statistics
 import time
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
@@ -22,6 +21,7 @@ from curta.frontends.cli import arguments, display
 from curta.frontends.cli.display import notice
 
 if TYPE_CHECKING:
+    from curta.frontends.listing import Row
     from curta.runs.cluster.job import JobFolder
     from curta.runs.cluster.states import RunState
 
@@ -83,21 +83,6 @@ def runs(
     return show_run(name, as_json)
 
 
-@dataclass(frozen=True)
-class RunListing:
-    """A run as `curta runs` lists it; of a damaged one the name, and the `problem`."""
-
-    name: str
-    recipe: str = ""
-    operators: tuple[str, ...] = ()
-    seeds: int = 0
-    status: str = "damaged"
-    created: str = ""
-    rows: int = 0
-    hardest: float | None = None
-    problem: str = ""
-
-
 def list_runs(patterns: Sequence[str], as_json: bool) -> int:
     """Print the runs whose names match, and the comparisons and jobs among them."""
     from curta.runs import folders
@@ -108,7 +93,20 @@ def list_runs(patterns: Sequence[str], as_json: bool) -> int:
     listings = [list_run(name) for name in folders.existing() if matches(name)]
     compared = [name for name in folders.comparisons() if matches(name)]
     if as_json:
-        print(json.dumps([vars(listing) for listing in listings]))
+        print(json.dumps([
+            {
+                "name": row.name[0],
+                "recipe": row.info.recipe if row.info else "",
+                "operators": row.info.operators if row.info else [],
+                "seeds": len(row.info.seeds) if row.info else 0,
+                "status": row.info.status if row.info else "damaged",
+                "created": row.info.created if row.info else "",
+                "rows": row.slices,
+                "hardest": row.evaluated,
+                "problem": row.error,
+            }
+            for row in listings
+        ]))  # fmt: skip
         return 0
     if not (listings or compared):
         where = repr(str(folders.root()))
@@ -123,35 +121,35 @@ def list_runs(patterns: Sequence[str], as_json: bool) -> int:
             Column("evaluation (median)", "hardest", text=_hardest, words=True),
         ]  # fmt: skip
         rows = [
-            [one.name, one.recipe, one.seeds, one.problem or one.status, (one.hardest, one.rows)]
-            for one in listings
+            [
+                row.name[0],
+                row.info.recipe,
+                len(row.info.seeds),
+                row.info.status,
+                (row.evaluated, row.slices),
+            ]
+            if row.info
+            else [row.name[0], "", 0, row.error, (None, 0)]
+            for row in listings
         ]
         notice(Table("", columns, rows))
     if compared:
         notice(f"comparisons: {', '.join(map(printable, compared))}")
-    for name in [*compared, *(listing.name for listing in listings)]:
+    for name in [*compared, *(row.name[0] for row in listings)]:
         if line := _job_line(name):
             notice(f"job {printable(name)}: {line}")
     return 0
 
 
-def list_run(name: str) -> RunListing:
+def list_run(name: str) -> "Row":
     """Return what the files of a run say; what is wrong with them if they cannot be read."""
-    from curta.runs import folders, metrics
+    from curta.frontends.listing import Row, row
+    from curta.runs import folders
 
     try:
-        folder = folders.find(name)
-        info = folder.read_info()
-        metrics.read_last(folder.metrics, len(info.seeds))
-        evaluation = folder.read_evaluation()
-        lengths = evaluation.lengths if evaluation else ()
-        medians = [statistics.median(row.exact_match) for row in lengths]
-    except (OSError, ValueError) as error:  # UserError among them
-        return RunListing(name, problem=str(error))
-    return RunListing(
-        name, info.recipe, tuple(info.operators), len(info.seeds), info.status, info.created,
-        len(medians), min(medians, default=None),
-    )  # fmt: skip
+        return row((name,), folders.find(name).path)
+    except UserError as error:
+        return Row((name,), None, str(error))
 
 
 def _hardest(share_and_rows: tuple[float | None, int]) -> str:

@@ -11,7 +11,7 @@ from curta.config.errors import UserError
 from curta.config.typed import as_json
 from curta.evaluation import exact_match
 from curta.evaluation.certificate import window_texts
-from curta.frontends.serve import listing
+from curta.frontends import listing
 from curta.layouts.program import ProgramLayout
 from curta.problems.problem import answer_text, parse
 from curta.programs.machine import store

@@ -18,7 +18,8 @@ from starlette.staticfiles import StaticFiles
 
 from curta.config.errors import UserError
 from curta.config.recipe import grouped
-from curta.frontends.serve import cached_pages, listing, live, playground
+from curta.frontends import listing
+from curta.frontends.serve import cached_pages, live, playground
 from curta.frontends.serve.trainings import Trainings
 from curta.report.rendering import render
 from curta.runs import folders

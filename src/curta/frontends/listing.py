@@ -10,7 +10,6 @@ from statistics import median
 from typing import Any
 
 from curta.config.errors import UserError
-from curta.export.html import page_refusal
 from curta.runs import folders, metrics
 from curta.runs.folders import Folder
 from curta.runs.info import STAGES, RunInfo
@@ -149,13 +148,15 @@ def row(name: Name, path: Path) -> Row:
 @lru_cache(4096)
 def _read_row(name: Name, path: Path, versions: tuple[object, ...]) -> Row:
     """Read a run, once for each of the versions of its files."""
+    from curta.export.html import page_refusal
+
     folder = Folder(path)
     try:
         info, evaluation = folder.read_info(), folder.read_evaluation()
         last = metrics.read_last(folder.metrics, len(info.seeds))
         curve = metrics.read_evenly(folder.metrics, POINTS)
         rows = [median(row.exact_match) for row in evaluation.lengths] if evaluation else []
-    except (UserError, ValueError) as error:  # a date that is none, or a row without members
+    except (OSError, ValueError) as error:  # UserError too, a date that is none, no members
         return Row(name, None, str(error))
     try:
         recipe = tomllib.loads(folder.read_recipe_text())
