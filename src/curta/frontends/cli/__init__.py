@@ -22,10 +22,7 @@ from curta.runs import interrupts
 COMMANDS = {
     "train": ("training", "Train a recipe, evaluate it and write a report."),
     "ask": ("ask", "Let a trained model calculate each PROBLEM, such as 12+34."),
-    "show": (
-        "results",
-        "List the recipes, or show how one writes a problem, its fields or layers.",
-    ),
+    "show": ("results", "List the recipes, or show how one writes a problem."),
     "check": ("results", "Check a program: its answers, its windows, its moves."),
     "evaluate": ("training", "Evaluate a trained run."),
     "certify": ("training", "List all windows of a program and evaluate every member on them."),
