@@ -15,7 +15,8 @@ import pytest
 from curta.config import recipe
 from curta.config.sections import EvaluationSettings
 from curta.frontends.cli import arguments, cli
-from curta.frontends.cli.training import ACTIVATIONS, evaluation_changes, probe_options
+from curta.frontends.cli.probe import ACTIVATIONS, probe_options
+from curta.frontends.cli.training import evaluation_changes
 from curta.model import recipes
 from curta.problems.operations import OPERATIONS
 from curta.programs import PROGRAMS

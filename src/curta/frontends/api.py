@@ -80,11 +80,9 @@ def begin(
     estimate.check(resolved, len(chosen))
     trainer.training_mesh(resolved, len(chosen))
     layout = layout_of(resolved)
-    if evaluate and preflight.is_other_model(overrides):
-        resolved = preflight.affordable(resolved, layout, len(chosen))
-    preflight.check_watched(resolved, layout)
     if evaluate:
-        preflight.check_evaluation(resolved, layout)
+        resolved = preflight.affordable(resolved, layout, len(chosen), overrides)
+    preflight.check_evaluation(resolved, layout, evaluate)
     wanted = life.after_training(resolved) if evaluate else ()
     path = None
     if processes.is_first():

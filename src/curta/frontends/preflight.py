@@ -1,13 +1,13 @@
 """What is refused before a run folder is made: what cannot be trained, or evaluated, here."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from curta.config.errors import UserError, notify
 from curta.config.positions import Window
 from curta.config.recipe import Recipe
-from curta.config.sections import SizesOfEach
+from curta.config.sections import EvaluationSettings
 from curta.config.table import sized
 from curta.evaluation import expected
 from curta.evaluation.evaluation_set import drawn, refusal, size_name
@@ -28,29 +28,63 @@ LONG = 60.0
 TRIED = 20
 """Problems of a size of which it is tried whether a user's program writes them."""
 
-Asked = tuple[str, str, int | str]
-"""A field of the evaluation, and an operator with a size that it asks for."""
 
+def check_evaluation(recipe: Recipe, layout: Layout, evaluate: bool) -> None:
+    """Raise UserError for problems that the recipe's models cannot be given.
 
-def check_evaluation(recipe: Recipe, layout: Layout) -> None:
-    """Raises UserError for an evaluation that models of a recipe cannot be put to."""
-    _check(recipe, layout, (*_sizes(recipe, "evaluation.digits", None), *_pairs(recipe)))
-    check_named(recipe, layout)
-
-
-def check_watched(recipe: Recipe, layout: Layout) -> None:
-    """The same for what is asked while they are trained."""
-    watched = recipe.training.evaluate_digits
-    if watched is not None:
-        _check(recipe, layout, _sizes(recipe, "training.evaluate_digits", watched))
-
-
-def _check(recipe: Recipe, layout: Layout, asked: Iterable[Asked]) -> None:
-    for field, operator, size in asked:
+    These are what is watched in training, and if it will `evaluate`, all of its evaluation.
+    """
+    sizes: list[SizeRequest] = []
+    if recipe.training.evaluate_digits is not None:
+        watched = replace(recipe.evaluation, digits=recipe.training.evaluate_digits)
+        sizes += _sizes(recipe, "training.evaluate_digits", watched)
+    if evaluate:
+        sizes += [*_sizes(recipe, "evaluation.digits", recipe.evaluation), *_pairs(recipe)]
+    for field, operator, size in sizes:
         layout.accept(operator, as_size(size, operator))
         reason = _refused(recipe, operator, size) or _unwritable(recipe, layout, operator, size)
         if reason is not None:
             raise UserError(f"{field}: no {operator} of {sized(size)}: {reason}")
+    if evaluate:
+        check_named(recipe, layout)
+
+
+def check_rows(recipes: list[Recipe], members: int) -> None:
+    """Raise UserError for runs of a comparison that do not fit the machine, or their grids."""
+    for recipe in recipes:
+        estimate.check(recipe, members)
+        for field, operator, size in _pairs(recipe):
+            if reason := _refused(recipe, operator, size):
+                raise UserError(f"{field}: no {operator} of {sized(size)}: {reason}")
+
+
+SizeRequest = tuple[str, str, int | str]
+"""A field of the recipe, and an operator with a size that it asks for."""
+
+
+def _sizes(recipe: Recipe, field: str, settings: EvaluationSettings) -> Iterator[SizeRequest]:
+    for task in recipe.tasks:
+        for size in settings.sizes(task.operator):
+            yield field, task.operator, size
+
+
+def _pairs(recipe: Recipe) -> Iterator[SizeRequest]:
+    """Yield the largest problems of each grid and of each table."""
+    settings = recipe.evaluation
+    for task in recipe.tasks:
+        operation = operation_named(task.operator)
+        if settings.grid and operation.least == 2:
+            yield "evaluation.grid", task.operator, settings.grid
+        if settings.table and operation.takes(2):
+            yield "evaluation.table", task.operator, f"2x{len(str(settings.table))}"
+
+
+def _refused(recipe: Recipe, operator: str, size: int | str) -> str | None:
+    """Return why there are no such problems, or no positions for them."""
+    operation, count = operation_named(operator), len(as_size(size, operator))
+    if not operation.takes(count):
+        return f"{operation.name} does not take {count} operands"
+    return refusal(recipe, operator, size)
 
 
 def _unwritable(recipe: Recipe, layout: Layout, operator: str, size: int | str) -> str | None:
@@ -71,69 +105,30 @@ def _unwritable(recipe: Recipe, layout: Layout, operator: str, size: int | str) 
     return None
 
 
-def is_other_model(overrides: Mapping[str, Any]) -> bool:
-    """Whether it is not the recipe's model that is evaluated, but on its sizes."""
-    changed = {path.partition(".")[0] for path in overrides} & {"positions", "model", "layout"}
-    return bool(changed) and "evaluation.digits" not in overrides
+def affordable(
+    recipe: Recipe, layout: Layout, members: int, overrides: Mapping[str, Any]
+) -> Recipe:
+    """Return the recipe without sizes whose evaluation takes longer than `LONG`.
 
-
-def affordable(recipe: Recipe, layout: Layout, members: int) -> Recipe:
-    """The recipe without sizes whose evaluation takes longer than `LONG`; a notice names them.
-
-    The first size of each operator stays.
+    That is for another model than the recipe's own, which is evaluated on the recipe's sizes. A
+    notice names what is left out; the first size of each operator stays.
     """
-    settings, left, out = recipe.evaluation, dict[str, Any](), list[expected.PartEstimate]()
-    known = {part.name: part for part in expected.parts(recipe, layout, settings, members)}
+    changed = {path.partition(".")[0] for path in overrides}
+    if "evaluation.digits" in overrides or not changed & {"positions", "model", "layout"}:
+        return recipe
+    settings, sizes, out = recipe.evaluation, dict[str, Any](), list[expected.PartEstimate]()
+    estimates = {part.name: part for part in expected.parts(recipe, layout, settings, members)}
     for task in recipe.tasks:
-        sizes = settings.sizes(task.operator)
-        parts = {size: known[size_name(task.operator, size)] for size in sizes}
-        kept = [size for size in sizes if parts[size].seconds <= LONG or size == sizes[0]]
-        left[task.operator] = tuple(kept)
-        out += [part for size, part in parts.items() if size not in kept]
+        by_size = {
+            size: estimates[size_name(task.operator, size)]
+            for size in settings.sizes(task.operator)
+        }
+        long = [size for size in list(by_size)[1:] if by_size[size].seconds > LONG]
+        sizes[task.operator] = tuple(size for size in by_size if size not in long)
+        out += [by_size[size] for size in long]
     if not out:
         return recipe
-    named = ", ".join(f"{part.name} (about {expected.duration(part.seconds)})" for part in out)
-    notify(f"left out of the evaluation: {named}; evaluation.digits asks for them")
-    return replace(recipe, evaluation=replace(settings, digits=_plainly(left)))
-
-
-def _plainly(sizes: dict[str, Any]) -> Any:
-    """The sizes of one operator alone as they are."""
-    return next(iter(sizes.values())) if len(sizes) == 1 else sizes
-
-
-def check_rows(recipes: list[Recipe], members: int) -> None:
-    """Raises UserError for runs of a comparison that do not fit the machine, or their grids."""
-    for recipe in recipes:
-        estimate.check(recipe, members)
-        for field, operator, size in _pairs(recipe):
-            reason = _refused(recipe, operator, size)
-            if reason is not None:
-                raise UserError(f"{field}: no {operator} of {sized(size)}: {reason}")
-
-
-def _sizes(recipe: Recipe, field: str, sizes: SizesOfEach | None) -> Iterator[Asked]:
-    """Those of a field, or the evaluation's."""
-    settings = replace(recipe.evaluation, digits=sizes or recipe.evaluation.digits)
-    for task in recipe.tasks:
-        for size in settings.sizes(task.operator):
-            yield field, task.operator, size
-
-
-def _pairs(recipe: Recipe) -> Iterator[Asked]:
-    """The largest problems of each grid and of each table."""
-    asked = recipe.evaluation
-    for task in recipe.tasks:
-        operation = operation_named(task.operator)
-        if asked.grid and operation.least == 2:
-            yield "evaluation.grid", task.operator, asked.grid
-        if asked.table and operation.takes(2):
-            yield "evaluation.table", task.operator, f"2x{len(str(asked.table))}"
-
-
-def _refused(recipe: Recipe, operator: str, size: int | str) -> str | None:
-    """Why there are no such problems, or models of the recipe have no positions for them."""
-    operation, count = operation_named(operator), len(as_size(size, operator))
-    if not operation.takes(count):
-        return f"{operation.name} does not take {count} operands"
-    return refusal(recipe, operator, size)
+    names = ", ".join(f"{part.name} (about {expected.duration(part.seconds)})" for part in out)
+    notify(f"left out of the evaluation: {names}; evaluation.digits asks for them")
+    digits = next(iter(sizes.values())) if len(sizes) == 1 else sizes
+    return replace(recipe, evaluation=replace(settings, digits=digits))

@@ -82,16 +82,6 @@ def test_ask_prints_one_answer_a_line_in_order(
     assert [line.split("\t")[1].partition("=")[0] for line in lines] == ["1+2", "03+4", "5+006"]
 
 
-def test_a_member_can_be_chosen_before_the_problem(
-    trained: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["ask", str(trained), "--member", "1", "1+2"]) == 0
-    assert (
-        "0 to 1"
-        in (capsys.readouterr(), refused(capsys, "ask", str(trained), "1+2", "--member", "2"))[1]
-    )
-
-
 def test_evaluate_prints_json_of_every_member_and_draws_problems_by_its_seed(
     trained: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -124,14 +114,6 @@ def test_probe_prints_json_that_its_file_and_the_report_hold(
     assert main(command) == 0
     text = capsys.readouterr().out
     assert all(word in text for word in ("entropy", "57+68", "75+86=521$", "Report:"))
-
-
-def test_a_place_that_cannot_be_written_is_one_line(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("CURTA_RUNS", str(tmp_path / "file" / "runs"))
-    assert "cannot write" in refused(capsys, "train", *SMALL)
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import tomli_w
 
-from curta.config.errors import escape_unprintable, printable
+from curta.config.errors import printable
 from curta.frontends.cli import display, main
 from tests.made_once import Shared
 from tests.runs.test_folders import change
@@ -77,14 +77,6 @@ def said(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:
     return plain(out) + plain(err)
 
 
-def test_printable_text_is_left_alone_and_long_text_is_cut() -> None:
-    assert printable("Zahlen — 数字 [bold]") == "Zahlen — 数字 [bold]"
-    assert printable(EVIL) == SHOWN
-    assert printable("a" * 10_000) == "a" * 148 + " ... " + "a" * 147
-    assert escape_unprintable("a\tb\n\x1b", "\t") == "a\tb\\n\\x1b"
-    assert printable("\udcff") == "\\udcff"
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_runs_shows_foreign_names_as_letters(
     copy: Copy, name: str, capsys: pytest.CaptureFixture[str]
@@ -148,61 +140,34 @@ def test_what_is_wrong_with_foreign_files_is_told_as_letters(
     assert "damaged" in said(capsys, "train", "--resume", "mine", code=2)
 
 
-def _pipe(path: Path) -> None:
-    os.mkfifo(path)
-
-
-def _link(path: Path) -> None:
-    path.symlink_to("/etc/passwd")
-
-
-def _loop(path: Path) -> None:
-    path.symlink_to(path.name)
-
-
 DAMAGES: dict[str, Callable[[Path], object]] = {
-    "pipe": _pipe,
-    "link": _link,
-    "loop": _loop,
+    "pipe": os.mkfifo,
+    "loop": lambda path: path.symlink_to(path.name),
     "folder": Path.mkdir,
-    "brackets": lambda path: path.write_text("[" * 10_000_000),
-    "deep": lambda path: path.write_text('{"format": 5, "x": ' + "[" * 900 + "]" * 900 + "}"),
-    "no text": lambda path: path.write_bytes(b"\xff\xfe{}"),
-    "empty": lambda path: path.write_bytes(b""),
-    "list": lambda path: path.write_text("[]"),
-    "nul": lambda path: path.write_bytes(b"\0" * 4096),
-    "long number": lambda path: path.write_text('{"format": ' + "9" * 10_000 + "}"),
+    "brackets": lambda path: path.write_text("[" * 10_000_000 + "\n"),
+    "a line": lambda path: path.write_text('{"step"\n'),
+    "no text": lambda path: path.write_bytes(b"\xff\xfe{}\n"),
+    "long number": lambda path: path.write_text('{"format": ' + "9" * 10_000 + "}\n"),
 }
 
 
-@pytest.mark.parametrize("damage", DAMAGES)
-@pytest.mark.parametrize("file", ["run.json", "evaluation.json"])
+@pytest.mark.parametrize("file", ["run.json", "evaluation.json", "metrics.jsonl"])
 def test_runs_lists_good_runs_beside_any_damage(
-    trained: Path, runs_folder: Path, file: str, damage: str, capsys: pytest.CaptureFixture[str]
+    trained: Path, runs_folder: Path, file: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shutil.copytree(trained, runs_folder / "good")
-    shutil.copytree(trained, bad := runs_folder / "bad")
-    (bad / file).unlink()
-    DAMAGES[damage](bad / file)
-    rows = {line.split()[0]: line for line in said(capsys, "runs").splitlines()}
+    for number, damage in enumerate(DAMAGES.values()):
+        shutil.copytree(trained, bad := runs_folder / f"bad-{number}")
+        (bad / file).unlink()
+        damage(bad / file)
+    lines = said(capsys, "runs").splitlines()
+    rows = {line.split()[0]: line for line in lines if line[:1] != " "}
     assert "finished" in rows["good"]
-    assert "damaged" in rows["bad"] or "was made by a newer version" in rows["bad"]
+    for number, name in enumerate(DAMAGES):
+        assert "damaged" in rows[f"bad-{number}"], name
 
 
-@pytest.mark.parametrize("damage", ["pipe", "link", "loop", "folder", "a line"])
-def test_runs_lists_good_runs_beside_damaged_metrics(
-    trained: Path, runs_folder: Path, damage: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    shutil.copytree(trained, runs_folder / "good")
-    shutil.copytree(trained, bad := runs_folder / "bad")
-    (bad / "metrics.jsonl").unlink()
-    DAMAGES.get(damage, lambda path: path.write_text('{"step"\n'))(bad / "metrics.jsonl")
-    rows = {line.split()[0]: line for line in said(capsys, "runs").splitlines()}
-    assert "finished" in rows["good"]
-    assert "damaged: metrics.jsonl" in rows["bad"]
-
-
-@pytest.mark.parametrize("content", [b'{"step"', b'{"step": 1, "member"', b"\xff\xff", b"[[["])
+@pytest.mark.parametrize("content", [b'{"step": 1, "member"', b"\xff\xff"])
 def test_a_torn_last_line_is_no_damage(
     trained: Path, runs_folder: Path, content: bytes, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,22 +1,13 @@
 """Help, and the line that refuses a mistyped name, are told at once: JAX is not imported."""
 
-import dataclasses
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from curta.probes import PROBES
-
-AT_ONCE = (
-    "import sys; from curta.frontends.cli import main; code = main(sys.argv[1:]);"
-    "assert not {'jax', 'equinox', 'optax', 'jinja2'} & set(sys.modules); sys.exit(code)"
-)
-"""As the command `curta`; fails where it has imported what takes long."""
 
 EACH = """
 import contextlib, io, json, sys
@@ -71,59 +62,37 @@ MISTAKES = [
 ]
 
 
-@dataclasses.dataclass(frozen=True)
-class Told:
-    """How a command ended, and what it said."""
-
-    code: object
-    out: str
-    err: str
-
-
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Callable[[list[str]], Told]:
-    """What each of the commands says beside a run called `mine`."""
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[object, str, str]]:
+    """Exit code, output and errors of each of the commands, beside a run called `mine`."""
     runs, lines = tmp_path_factory.mktemp("runs"), [*HELP, *(line for line, _ in MISTAKES)]
-    begin(runs)
-    done = subprocess.run(
-        [sys.executable, "-c", EACH],
-        input=json.dumps(lines),
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-        env=os.environ | {"CURTA_RUNS": str(runs)},
-    )
-    found = [Told(*one) for one in json.loads(done.stdout)]
-    return lambda line: found[lines.index(line)]
-
-
-def begin(runs: Path) -> None:
-    (runs / "mine").mkdir(parents=True)
+    (runs / "mine").mkdir()
     info = {"format": 2, "seeds": [0], "status": "training", "stopped": {}}
     (runs / "mine" / "run.json").write_text(json.dumps(info))
+    done = subprocess.run(
+        [sys.executable, "-c", EACH], input=json.dumps(lines), stdout=subprocess.PIPE, text=True,
+        check=True, env=os.environ | {"CURTA_RUNS": str(runs)},
+    )  # fmt: skip
+    return dict(zip(map(" ".join, lines), map(tuple, json.loads(done.stdout)), strict=True))
 
 
-@pytest.mark.parametrize("arguments", HELP, ids=" ".join)
-def test_help_needs_no_jax(arguments: list[str], told: Callable[[list[str]], Told]) -> None:
-    done = told(arguments)
-    assert (done.code, done.err) == (0, "")
-    assert done.out
+def test_help_needs_no_jax(outcomes: dict[str, tuple[object, str, str]]) -> None:
+    for line in map(" ".join, HELP):
+        code, out, err = outcomes[line]
+        assert (code, bool(out), err) == (0, True, ""), line
 
 
-@pytest.mark.parametrize(("arguments", "meant"), MISTAKES, ids=str)
 def test_a_mistyped_name_is_told_without_jax(
-    arguments: list[str], meant: str, told: Callable[[list[str]], Told]
+    outcomes: dict[str, tuple[object, str, str]],
 ) -> None:
-    done = told(arguments)
-    assert done.code == 2
-    assert done.err.count("\n") == 1
-    assert f"'{meant}'" in done.err
+    for words, meant in MISTAKES:
+        code, _, err = outcomes[" ".join(words)]
+        assert (code, err.count("\n"), f"'{meant}'" in err) == (2, 1, True), err
 
 
-@pytest.mark.parametrize("arguments", [HELP[-1], MISTAKES[2][0]], ids=" ".join)
-def test_it_is_told_at_once(arguments: list[str], runs_folder: Path) -> None:
-    """By a process of its own, which imports nothing that takes long."""
-    begin(runs_folder)
-    line = [sys.executable, "-c", AT_ONCE, *arguments]
-    done = subprocess.run(line, capture_output=True, text=True)
-    assert "Traceback" not in done.stderr, done.stderr
+def test_the_group_lists_commands_without_importing_them() -> None:
+    code = (
+        "import sys; from curta.frontends.cli import main; code = main(['--help']);"
+        "assert not {'jax', 'rich', 'pydantic'} & set(sys.modules); sys.exit(code)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0

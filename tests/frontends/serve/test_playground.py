@@ -83,11 +83,6 @@ def test_what_is_wrong_is_said_of_each_field_as_on_the_command_line() -> None:
     assert playground.errors(Order(recipe="addition", settings={"model.widht": "3"})).popitem()[1]
 
 
-def test_the_command_is_the_one_of_the_terminal() -> None:
-    order = Order(recipe="addition", settings={"model.width": "64"}, seeds="2")
-    assert order.words == ["train", "addition", "model.width=64", "--seeds", "2"]
-
-
 @pytest.mark.parametrize(
     ("headers", "status"),
     [({}, 200), ({"X-Curta-Token": ""}, 403), ({"X-Curta-Token": "é"}, 403),
@@ -101,15 +96,6 @@ def test_only_a_page_of_the_server_can_have_anything_done(
     assert send(trainings, "check", {"recipe": "addition"}, **encoded).status_code == status
     refused = send(trainings, "train", {"recipe": "nothing"}, **encoded)
     assert (refused.status_code, trainings.jobs) == (status, {})
-
-
-def test_a_token_is_of_one_server_and_stands_in_no_page_of_a_run(
-    trainings: Trainings, young: Any
-) -> None:
-    assert trainings.token != Trainings().token
-    assert trainings.token in client.get("/playground.html").text
-    assert trainings.token in client.get("/runs/young/live.html").text
-    assert trainings.token not in client.get("/runs/young/report.html").text
 
 
 @pytest.mark.parametrize(
@@ -152,6 +138,8 @@ def test_a_training_is_the_command_line_and_gets_a_name_of_its_own(
 ) -> None:
     begun: list[tuple[str, list[str]]] = []
     monkeypatch.setattr(trainings, "submit", lambda *job: begun.append(job))
+    assert trainings.token in client.get("/runs/young/live.html").text
+    assert trainings.token not in client.get("/runs/young/report.html").text
     order = {"recipe": "addition", "settings": {"training.steps": "20"}, "run": "young"}
     assert "exists already" in send(trainings, "train", order).json()["errors"]["run"]
     del order["run"]

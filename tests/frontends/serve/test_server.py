@@ -1,5 +1,6 @@
 """Who may ask, and for what: real requests to a real server."""
 
+import html
 import http.client
 import re
 import signal
@@ -26,27 +27,6 @@ def contents(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def raw(server: Served, sent: bytes) -> bytes:
-    """All that the server says to that, until it ends the connection."""
-    with socket.create_connection(("127.0.0.1", server.port), 20) as connection:
-        connection.sendall(sent)
-        return connection.makefile("rb").read()
-
-
-@pytest.mark.filterwarnings("ignore:a damaged entry of the cache")
-@pytest.mark.parametrize("damage", [b"", b"half", b"\xff\xfe"])
-def test_a_damaged_page_in_the_cache_is_made_anew(
-    ask: Asks, small: Path, damage: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A run's own files are as they were, and so is the page."""
-    monkeypatch.setenv("CURTA_CACHE", str(tmp_path / "cache"))
-    _, whole = ask("/runs/small/page-0.html")
-    (page,) = (tmp_path / "cache" / "pages").iterdir()
-    page.write_bytes(damage)
-    reply, again = ask("/runs/small/page-0.html")
-    assert (reply.status, again) == (200, whole)
-
-
 def test_only_this_machine_can_connect(server: Served) -> None:
     with listening(0) as opened:
         assert opened.getsockname()[0] == "127.0.0.1"
@@ -60,9 +40,11 @@ def test_every_answer_has_a_strict_policy(ask: Asks, small: Path, path: str) -> 
     assert reply.status == (404 if path == "/nothing" else 200)
     policy = reply.headers["Content-Security-Policy"]
     assert policy.startswith("default-src 'none'; ")
-    assert "unsafe" not in policy
     assert "frame-ancestors 'none'" in policy
-    assert ("sandbox" in policy) == bool(re.search(r"report|page-", path))
+    of_a_run = bool(re.search(r"report|page-", path))
+    assert ("sandbox" in policy, "unsafe" in policy) == (of_a_run, of_a_run)
+    assert "allow-same-origin" not in policy
+    assert not of_a_run or b"script-src 'sha256-" in html.unescape(body.decode()).encode()
     assert reply.headers["X-Content-Type-Options"] == "nosniff"
     assert reply.headers["Cross-Origin-Resource-Policy"] == "same-origin"
     assert reply.headers.get_all("Content-Length") == [str(len(body))]
@@ -70,9 +52,8 @@ def test_every_answer_has_a_strict_policy(ask: Asks, small: Path, path: str) -> 
 
 @pytest.mark.parametrize(
     "hosts",
-    [("evil.example",), ("evil.example:{port}",), ("",), (), ("www.localhost",), ("*",),
-     ("127.0.0.1.evil.example:{port}",), ("localhost.evil.example",), ("localhost@evil.example",),
-     ("127.0.0.1:{port}", "evil.example"), ("evil.example", "127.0.0.1:{port}")],
+    [("evil.example:{port}",), (), ("www.localhost",), ("127.0.0.1.evil.example:{port}",),
+     ("127.0.0.1:{port}", "evil.example")],
 )  # fmt: skip
 def test_another_host_than_this_machine_is_refused(
     ask: Asks, server: Served, small: Path, hosts: tuple[str, ...]
@@ -90,14 +71,7 @@ def test_the_names_of_this_machine_are_answered(ask: Asks, server: Served, host:
     assert ask("/", hosts=(host.format(port=server.port),))[0].status == 200
 
 
-def test_a_request_from_before_hosts_were_named_is_refused(server: Served) -> None:
-    reply = raw(server, b"GET / HTTP/1.0\r\n\r\n")
-    assert b" 400 " in reply.splitlines()[0]
-    assert reply.endswith(b"Invalid host header")
-    assert b"x-frame-options: DENY" in reply
-
-
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "WIPE"])
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "WIPE"])
 def test_there_is_only_reading(ask: Asks, small: Path, method: str) -> None:
     before = contents(small)
     reply, _ = ask("/runs/small/metrics.json", method, body=b"{}" if method == "PUT" else b"")
@@ -117,14 +91,11 @@ def test_head_tells_what_get_would(ask: Asks, small: Path, path: str) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["/../secret", "/runs/../secret", "/runs/small/../../secret", "//etc/passwd",
-     "/runs/..%2f..%2fsecret/report.html", "/runs/small/%2e%2e/%2e%2e/secret", "/runs//etc/passwd",
-     "/runs/%2e%2e/secret", "/runs/small/run.json", "/runs/small/recipe.toml", "/runs/small%00/",
-     "/runs/small/checkpoints/", "/runs/small/page--1.html", "/runs/small/page-0.html/",
-     "/runs/.././small/report.html", "/runs", "/static/site.css", "/%2e%2e/site.py",
-     "/server.py", "/..%5c..%5csecret", "/runs/small/page-00.html", "/x" * 2000,
-     "/runs/small/page-" + "9" * 5000 + ".html", "/%2e%2e/" * 9 + "etc/passwd",
-     "/runs/%ff/report.html", "/runs/secret/report.html", "http://127.0.0.1/../secret"],
+    ["/../secret", "/runs/small/../../secret", "//etc/passwd", "/runs/secret/report.html",
+     "/runs/..%2f..%2fsecret/report.html", "/runs/small/%2e%2e/%2e%2e/secret",
+     "/runs/small/run.json", "/runs/small%00/", "/runs/small/page--1.html", "/%2e%2e/site.py",
+     "/%2e%2e/" * 9 + "etc/passwd", "/runs/small/page-00.html", "/x" * 2000,
+     "/runs/small/page-" + "9" * 5000 + ".html", "/runs/%ff/report.html"],
     ids=lambda path: path[:40],
 )  # fmt: skip
 def test_nothing_else_can_be_reached(ask: Asks, small: Path, path: str) -> None:
@@ -135,17 +106,6 @@ def test_nothing_else_can_be_reached(ask: Asks, small: Path, path: str) -> None:
     assert reply.status == 404
     assert b"hidden" not in body
     assert b"root:" not in body
-
-
-@pytest.mark.parametrize(
-    "request_line",
-    [b"GET / HTTP/a.b", b"GET /", b"\x16\x03\x01", b"GET http://[/ HTTP/1.1"],
-)
-def test_what_is_no_http_is_refused(server: Served, request_line: bytes) -> None:
-    """In plain text that says nothing of the runs, so that it needs no policy."""
-    reply = raw(server, request_line + b"\r\n\r\n")
-    assert b" 400 " in reply.splitlines()[0]
-    assert reply.endswith((b"Invalid HTTP request received.", b"Invalid host header"))
 
 
 def test_a_defect_is_told_in_the_terminal_alone(
@@ -160,16 +120,6 @@ def test_a_defect_is_told_in_the_terminal_alone(
     assert reply.headers["X-Frame-Options"] == "DENY"
     assert ask("/")[0].status == 200
     assert "KeyError: 'secret'" in caplog.text
-
-
-def test_a_browser_that_goes_away_is_no_defect(
-    server: Served, ask: Asks, small: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    for _ in range(3):
-        with socket.create_connection(("127.0.0.1", server.port), 20) as gone:
-            gone.sendall(b"GET /runs/small/metrics.json HTTP/1.1\r\nHost: localhost\r\n\r\n")
-    assert ask("/")[0].status == 200
-    assert caplog.text == ""
 
 
 @pytest.mark.parametrize(
@@ -204,12 +154,6 @@ def test_without_its_libraries_it_says_what_to_install(
     assert main(["serve"]) == 2
     line = f"curta: {library} is not installed: pip install 'curta[serve]'\n"
     assert capsys.readouterr() == ("", line)
-
-
-@pytest.mark.parametrize("port", ["-1", "65536", "x"])
-def test_what_is_no_port_is_refused(capsys: pytest.CaptureFixture[str], port: str) -> None:
-    assert main(["serve", f"--port={port}"]) == 2
-    assert "--port" in capsys.readouterr().err
 
 
 SERVE = """

@@ -1,5 +1,6 @@
 """The command line: parse, call, print. Nothing heavy is imported before it is needed."""
 
+import errno
 import gc
 import io
 import os
@@ -19,12 +20,22 @@ from curta.config.errors import Notice, UserError, as_line, unknown
 from curta.runs import interrupts
 
 COMMANDS = {
-    "train": "training", "ask": "results", "show": "results", "check": "results",
-    "evaluate": "training", "certify": "training", "compare": "training", "probe": "training",
-    "report": "results", "page": "results", "export": "results", "data": "results",
-    "runs": "runs", "serve": "results",
-}  # fmt: skip
-"""Every command with the module of its function, in the order in which a user meets them."""
+    "train": ("training", "Train a recipe, evaluate it and write a report."),
+    "ask": ("ask", "Let a trained model calculate each PROBLEM, such as 12+34."),
+    "show": ("results", "List the recipes, or show how one writes a problem."),
+    "check": ("results", "Check a program: its answers, its windows, its moves."),
+    "evaluate": ("training", "Evaluate a trained run."),
+    "certify": ("training", "List all windows of a program and evaluate every member on them."),
+    "compare": ("training", "Train several recipes side by side, or one with several values."),
+    "probe": ("probe", "Look into what a trained run has learned."),
+    "report": ("results", "Write the report of a run, or of several; or print tables of one."),
+    "page": ("results", "Write a page in which a trained model calculates."),
+    "export": ("results", "Write a trained model for other programs."),
+    "data": ("results", "Write a recipe's problems as a data set."),
+    "runs": ("runs", "List the runs, or say how one of them stands."),
+    "serve": ("results", "Show the runs in a browser, training as it goes on."),
+}
+"""Every command, in the order in which a user meets them: its module, and what `--help` says."""
 
 NEW_NAMES = {
     "demo": "curta train",
@@ -44,7 +55,7 @@ NEW_NAMES = {
 
 
 class _Lazy(click.Group):
-    """A group that imports a command's module when the command is called, or all are listed."""
+    """A group that imports a command's module when the command is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -52,9 +63,13 @@ class _Lazy(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        command = getattr(import_module(f"curta.frontends.cli.{COMMANDS[name]}"), name)
+        command = getattr(import_module(f"curta.frontends.cli.{COMMANDS[name][0]}"), name)
         assert isinstance(command, click.Command)
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
 
 @click.group(
@@ -88,26 +103,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-class _Output(io.TextIOWrapper):
-    """Standard output or standard error, which remembers that it could not be written."""
-
-    failed = False
-
-    def write(self, text: str) -> int:
-        try:
-            return super().write(text)
-        except OSError:
-            self.failed = True
-            raise
-
-    def flush(self) -> None:
-        try:
-            super().flush()
-        except OSError:
-            self.failed = True
-            raise
-
-
 def _open_streams() -> None:
     """Let standard output and standard error take any character, whatever the terminal's encoding.
 
@@ -118,16 +113,11 @@ def _open_streams() -> None:
         stream = getattr(sys, name)
         if stream is None:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
-        elif isinstance(stream, io.TextIOWrapper):
-            lossy = stream.errors not in ("strict", "surrogateescape")
-            output = _Output(
-                stream.buffer,
-                stream.encoding,
-                errors=stream.errors if lossy else "backslashreplace",
-                line_buffering=stream.line_buffering,
-                write_through=stream.write_through,
-            )
-            setattr(sys, name, output)
+        elif isinstance(stream, io.TextIOWrapper) and stream.errors in (
+            "strict",
+            "surrogateescape",
+        ):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _run(words: Sequence[str], last: bool = False) -> int:
@@ -160,25 +150,30 @@ def _run(words: Sequence[str], last: bool = False) -> int:
     except KeyboardInterrupt as signal:
         return _ended("interrupted", getattr(signal, "code", 130))
     except OSError as error:
-        if not _broken_streams():
-            raise
         if isinstance(error, BrokenPipeError):
+            _discard_output()
             return 141
+        if error.errno not in UNWRITABLE or error.filename is not None:
+            raise
         return _ended(f"cannot write to the output: {error.strerror}", 1)
 
 
-def _broken_streams() -> bool:
-    """Return whether standard output or standard error could not be written.
+UNWRITABLE = (errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG)
+"""Errors of an output; those of files are named, and most are a user's mistake long before."""
 
-    What they still hold goes to the null device: Python would try once more at its end, and
-    complain.
+
+def _discard_output() -> None:
+    """Let what standard output and standard error still hold go nowhere, if it cannot be written.
+
+    Python would try once more at its end, and complain.
     """
-    broken = [stream for stream in (sys.stdout, sys.stderr) if getattr(stream, "failed", False)]
-    for stream in broken:
-        null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, stream.fileno())
-        os.close(null)
-    return bool(broken)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, stream.fileno())
+            os.close(null)
 
 
 def _unknown(error: click.NoSuchCommand | click.NoSuchOption, words: Sequence[str]) -> UserError:
@@ -237,5 +232,5 @@ def _notices() -> Iterator[None]:
 def _ended(line: str, code: int) -> int:
     with suppress(OSError):  # what cannot be said is still an exit code
         print(f"curta: {as_line(line)}", file=sys.stderr)
-    _broken_streams()
+    _discard_output()
     return code

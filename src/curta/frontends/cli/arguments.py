@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from curta.config import cluster
 from curta.config.cluster import Cluster
@@ -148,6 +149,17 @@ def as_tables(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def on_command_line() -> list[str]:
+    """Return the options that this command was given, such as `--run`."""
+    context = click.get_current_context()
+    return [
+        param.opts[0]
+        for param in context.command.params
+        if isinstance(param, click.Option) and param.name is not None
+        and context.get_parameter_source(param.name) is ParameterSource.COMMANDLINE
+    ]  # fmt: skip
+
+
 # Settings: `model.width=64` among the words of a command.
 
 SETTING = re.compile(r"([A-Za-z_][\w-]*(?:\.[^\s=:]+)*)=(.*)", re.DOTALL)
@@ -220,33 +232,27 @@ def values(settings: dict[str, str]) -> dict[str, Any]:
 def new_spelling(error: click.NoSuchOption, words: Sequence[str]) -> UserError | None:
     """Return the line for an option that is a setting today: `--model.width 64`."""
     from curta.config.recipe import field_paths
-    from curta.config.sections import EvaluationSettings
 
     assert error.ctx is not None
     if not any(param.name == "words" for param in error.ctx.command.params):
         return None
     command, name = error.ctx.info_name, error.option_name.removeprefix("--")
-    field, paths = name.replace("-", "_"), field_paths()
+    paths = field_paths()
     if command == "evaluate":
-        paths = list(EvaluationSettings.__dataclass_fields__)
+        paths = [path.removeprefix("evaluation.") for path in paths if "evaluation." in path]
     elif command == "probe":
         from curta.probes import PROBES
 
         paths = [option for probe in PROBES.values() for option in probe.__dataclass_fields__]
         paths += ["sites", *CHANGES, "seed"]
-    ending = [path for path in paths if path.rpartition(".")[2] == field]
-    if "." in name:
-        field = name
-    elif field in paths:
-        pass
-    elif ending and command in ("train", "compare", "data", "show"):
-        field = ending[0]
-    else:
+    leaf = name.replace("-", "_")
+    fields = [path for path in paths if path.rpartition(".")[2] == leaf]
+    if "." not in name and not fields:
         return None
     at = next(n for n, word in enumerate(words) if word.partition("=")[0] == error.option_name)
-    value = words[at].partition("=")[2] or " ".join(words[at + 1 : at + 2]) or "VALUE"
-    value = "true" if value.startswith("-") and field == "all_sizes" else value
-    setting = shlex.quote(f"{field}={value}")
+    value = words[at].partition("=")[2] or " ".join(words[at + 1 : at + 2])
+    value = "VALUE" if not value or value.startswith("--") else value
+    setting = shlex.quote(f"{name if '.' in name else fields[0]}={value}")
     return UserError(f"settings are plain arguments: {setting} in place of {error.option_name}")
 
 

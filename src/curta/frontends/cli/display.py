@@ -4,6 +4,7 @@ Names, summaries and texts of a run may be somebody else's. So strings are never
 and a character that has no glyph is escaped wherever it comes from. Styles are given by `Text`.
 """
 
+import json
 import re
 import shutil
 import statistics
@@ -78,16 +79,21 @@ def notice(content: RenderableType | Table) -> None:
             notice(renderable)
     elif not isinstance(content, Table):
         (console() if form() is None else Screen(stderr=True)).print(content)
-    elif write := {"csv": content.csv, "latex": content.latex, "json": content.json}.get(
-        form() or ""
-    ):
-        print(escape_unprintable(write(), "\n"), end="")
+    elif name := form():
+        print(escape_unprintable(getattr(content, name)(), "\n"), end="")
     else:
         if content.title:  # above a narrow table it would be broken into lines
             console().print(Text(content.title, "table.title"))
         print_whole(replace(content, title=""))
         for note in content.notes:
             console().print(Text(note))
+
+
+def print_json(result: Any) -> None:
+    """Print a result, a dataclass, as JSON on one line."""
+    from curta.config.typed import as_json
+
+    print(json.dumps(as_json(result)))
 
 
 def next_steps(*steps: tuple[str, str]) -> None:

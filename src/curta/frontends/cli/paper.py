@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich import box
-from rich.console import Console, ConsoleOptions, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from curta.config.table import Cells, Column, counted
 from curta.config.table import Table as Data
+from curta.frontends.cli import display
 from curta.problems.numerals import plain_answer
 from curta.programs.machine import drawing
 from curta.programs.machine.drawing import GAP, Cut, Mark, Sheet, Step
@@ -34,34 +35,22 @@ BLOCKS = 12
 """As many blocks, likewise."""
 
 
-class Paper:
-    """A sheet that fits the screen: as many columns as there is room for, from both ends."""
+def paper_view(
+    layout: "ProgramLayout",
+    tokens: Sequence[int],
+    styles: Mapping[int, str] = {},
+    cut: Cut = Cut(lines=LINES, blocks=BLOCKS),  # noqa: B008
+) -> RenderableType:
+    """Return a sheet with as many columns as the screen has room for, from both ends.
 
-    def __init__(
-        self,
-        layout: "ProgramLayout",
-        tokens: Sequence[int],
-        around: int | None = None,
-        styles: Mapping[int, str] | None = None,
-        most: Cut = Cut(lines=LINES, blocks=BLOCKS),  # noqa: B008
-    ) -> None:
-        self.machine, self.tokens = layout.machine, list(tokens)
-        self.cut = most._replace(around=around)
-        self.styles = styles or {}
-
-    def __rich_console__(
-        self, console: Console, options: ConsoleOptions
-    ) -> Iterator[RenderableType]:
-        symbols = [self.machine.tokens[token].symbol for token in self.tokens]
-        names = max(len(role.name) for role in self.machine.roles) + 12
-        wide = 3 + max(2, *map(len, symbols))
-        most = max(3, (options.max_width - names) // wide - 2)
-        yield self._drawn(self.cut._replace(columns=min(most, self.cut.columns)))
-
-    def _drawn(self, cut: Cut) -> RenderableType:
-        sheet = drawing.text(self.machine, self.tokens, cut)
-        colours = colours_of([role.name for role in self.machine.roles])
-        return sheet_view(sheet, colours, self.styles)
+    `styles` are of single tokens, by their time.
+    """
+    machine = layout.machine
+    names = max(len(role.name) for role in machine.roles) + 12
+    widest = 3 + max(2, *(len(machine.tokens[token].symbol) for token in tokens))
+    columns = min(max(3, (display.console().width - names) // widest - 2), cut.columns)
+    sheet = drawing.text(machine, list(tokens), cut._replace(columns=columns))
+    return sheet_view(sheet, colours_of([role.name for role in machine.roles]), styles)
 
 
 def problem_view(layout: "Layout", problem: "Problem") -> RenderableType:
@@ -73,7 +62,7 @@ def problem_view(layout: "Layout", problem: "Problem") -> RenderableType:
     tokens, prompt = layout.tokens_of(problem)
     about = f"{prompt:,} tokens are given, {len(tokens) - prompt:,} are written"
     answer = _answer(problem, layout.answer(problem, tokens[prompt:]))
-    return Group(f"{problem} = {answer}: {about}", Paper(layout, tokens))
+    return Group(f"{problem} = {answer}: {about}", paper_view(layout, tokens))
 
 
 def steps_table(layout: "ProgramLayout", problem: "Problem") -> Data:
@@ -117,12 +106,25 @@ def sheet_view(
         if block.name == GAP:
             views.append(Text(GAP))
             continue
-        view = _ruled(sheet, block.name)
+        view = Table(
+            title=Text(block.name) if block.name else None, title_justify="left", box=box.SQUARE,
+            padding=(0, 1), border_style="dim", header_style="dim",
+        )  # fmt: skip
+        for axis in sheet.axes[1::-1]:  # roles stand below the first axis, lines below the second
+            view.add_column(
+                axis, style="dim" if axis != sheet.axes[0] else "", justify="right", no_wrap=True
+            )
+        for column in sheet.columns:
+            view.add_column(column, justify="right", no_wrap=True)
         for line in block.lines:
             rows = drawing.ruled(line)
             for row, (role, marks) in enumerate(rows):
                 name = [line.name if row == 0 else ""] if len(sheet.axes) > 1 else []
-                cells = [_mark(mark, colours, styles) for mark in marks]
+                cells = [
+                    Text(mark.symbol, f"bold {styles.get(mark.time, colours[mark.role])}")
+                    if mark else Text()
+                    for mark in marks
+                ]  # fmt: skip
                 last = row == len(rows) - 1
                 view.add_row(*name, Text(role, colours[role]), *cells, end_section=last)
             if line.name == GAP:
@@ -136,26 +138,6 @@ def colours_of(roles: Sequence[str]) -> dict[str, str]:
     own = [role for role in roles if role not in ("equals", "end")]
     found = {role: COLOURS[number % len(COLOURS)] for number, role in enumerate(own)}
     return {role: found.get(role, "") for role in roles}
-
-
-def _ruled(sheet: Sheet, title: str) -> Table:
-    """An empty table with the places of the first axis above it."""
-    view = Table(
-        title=Text(title) if title else None, title_justify="left", box=box.SQUARE, padding=(0, 1),
-        border_style="dim", header_style="dim",
-    )  # fmt: skip
-    if len(sheet.axes) > 1:
-        view.add_column(sheet.axes[1], style="dim", justify="right", no_wrap=True)
-    view.add_column(sheet.axes[0], justify="right", no_wrap=True)
-    for column in sheet.columns:
-        view.add_column(column, justify="right", no_wrap=True)
-    return view
-
-
-def _mark(mark: Mark | None, colours: Mapping[str, str], styles: Mapping[int, str]) -> Text:
-    if mark is None:
-        return Text()
-    return Text(mark.symbol, f"bold {styles.get(mark.time, colours[mark.role])}")
 
 
 def _grid(sheet: Sheet, colours: Mapping[str, str]) -> RenderableType:
@@ -286,7 +268,7 @@ def _wrong_window(layout: "ProgramLayout", window: "WrongWindow") -> list[Render
     neighbours = drawing.neighbours_of(layout.machine, layout.windows, text, last)
     styles = dict.fromkeys(neighbours, "underline") | {last: "reverse red"}
     where = Text(f"  in {window.problem}, after token {last + 1:,}; what it sees is underlined")
-    return [caption, where, Paper(layout, text, last, styles, Cut(columns=9, lines=3))]
+    return [caption, where, paper_view(layout, text, styles, Cut(columns=9, lines=3, around=last))]
 
 
 # The verdict of `curta check`.

@@ -1,249 +1,29 @@
-"""Commands about what is there: `ask`, `show`, `check`, `report`, `export`, `runs`, ..."""
+"""Commands about recipes, programs and files: `show`, `check`, `report`, `page`, `export`, ..."""
 
 import json
 import keyword
 import re
 import shlex
-import sys
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from curta.config import files
-from curta.config.errors import (
-    UserError,
-    as_line,
-    escape_unprintable,
-    notify,
-    printable,
-    quoted,
-    unknown,
-)
-from curta.config.limits import INT32, ROWS, check_path
+from curta.config.errors import UserError, escape_unprintable, printable, quoted, unknown
+from curta.config.limits import INT32, ROWS
 from curta.config.table import Column, Table, counted
-from curta.frontends.cli import arguments
+from curta.frontends.cli import arguments, display
+from curta.frontends.cli.display import Status, next_steps, notice
+from curta.problems.operations import OPERATIONS, operation_named
+from curta.problems.problem import parse
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from curta.config.recipe import Recipe
-    from curta.layouts import Layout
-    from curta.problems.problem import Problem
-    from curta.runs.calculator import Calculator
     from curta.runs.folders import Folder
-
-
-# ask
-
-JOINED = 1000
-"""Problems of a file whose windows are joined to the run's list, if any is not in it."""
-
-NEGATIVE = re.compile(r"-\s*[0-9]+\s*[^0-9\s]")
-"""The start of a problem whose first operand is negative: a wrong problem, not an option."""
-
-
-class _Ask(click.Command):
-    """A command that takes `-3+5` for a problem, so that the complaint is about the operand."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if "--" not in args:
-            problems = [word for word in args if NEGATIVE.match(word)]
-            args = [word for word in args if not NEGATIVE.match(word)]
-            args += ["--", *problems] if problems else []
-        return super().parse_args(ctx, args)
-
-
-@click.command(cls=_Ask)
-@click.argument("words", nargs=-1, metavar="[RUN] [PROBLEM]...")
-@arguments.trust
-@click.option(
-    "--file", type=arguments.NAME, metavar="F", help="One problem a line; - reads standard input."
-)
-@click.option("--trace", is_flag=True, help="Show the model's own writing.")
-@arguments.member
-@arguments.recurrences
-def ask(
-    words: tuple[str, ...],
-    trust: bool,
-    file: str | None,
-    trace: bool,
-    member: int,
-    recurrences: int | None,
-) -> int:  # fmt: skip
-    """Let a trained model calculate each PROBLEM, such as 12+34.
-
-    Without RUN the newest trained run answers that knows the operator. Without a problem it
-    answers what you type, line by line.
-    """
-    from curta.runs import folders
-    from curta.runs.calculator import open_calculator
-
-    is_named = bool(words) and (not _is_problem(words[0]) or _is_run(words[0]))
-    run, problems = (words[0], list(words[1:])) if is_named else ("", list(words))
-    if problems and file is not None:
-        raise UserError("give problems, such as 12+34, or --file F, not both")
-    converses = not problems and file is None and sys.stdin.isatty()
-    if not problems and not converses:
-        file = file or "-"
-    lines = problems if file is None else _read_lines(file)
-    if not is_named:
-        run = newest_run(lines[0] if lines else "")
-    folder = folders.find(run)
-    if trust:
-        folder.trust()
-    calculator = None if recurrences else open_calculator(folder, member)
-    if calculator is not None:  # in NumPy, at once
-        texts: Calculator | Layout = calculator
-        accept, write, answers = calculator.accept, calculator.write, calculator.answers
-    else:
-        from curta.frontends.api import load
-
-        trained = load(run, recurrences)
-        texts, accept, answers = trained.layout, trained.accept, lambda text: None
-        write = lambda problems: trained.write(problems, member)
-
-    def say_run() -> None:
-        if not is_named:
-            print(f"run {printable(run)}", file=sys.stderr)
-
-    def answers_to(lines: Sequence[str]) -> list[str]:
-        problems = accept(lines)
-        pairs = zip(problems, write(problems), strict=True)
-        if calculator is not None:
-            calculator.join(problems)
-        return [escape_unprintable(_answer(texts, *pair, trace), "\t") for pair in pairs]
-
-    if converses:
-        _warn(folder, member)
-        return _converse(run, lambda line: answers_to([line])[0])
-    plain = None if trace else answers("\n".join(lines))
-    if plain is not None:
-        say_run()
-        print("\n".join(plain))
-        if calculator is not None:
-            calculator.join(accept(lines[:JOINED]))
-        _warn(folder, member)
-        return 0
-    try:
-        answered = answers_to(lines)
-        say_run()
-        print("\n".join(answered))
-        _warn(folder, member)
-    except UserError:
-        for number, line in enumerate(lines if file else (), 1):
-            try:
-                accept([line])
-            except UserError as error:
-                raise UserError(f"line {number} of {file!r}: {error}") from None
-        raise
-    return 0
-
-
-def _is_run(name: str) -> bool:
-    from curta.runs import folders
-
-    check_path(name)
-    return any(Path(place, name, "run.json").exists() for place in (".", folders.root()))
-
-
-def _is_problem(word: str) -> bool:
-    """Return whether a word is written as a problem: `12+34`, `-3+5`, `gcd 12,8`."""
-    return bool(re.match(r"[-\s]*[0-9]|[a-z]+ +[0-9]", word))
-
-
-def newest_run(problem: str) -> str:
-    """Return the newest trained run that can calculate a problem; of all runs without one."""
-    from curta.problems.problem import parse
-    from curta.programs.user import run_snapshot
-    from curta.runs import folders
-
-    trained = []
-    for name in folders.existing():
-        with suppress(OSError, ValueError):  # UserError, for damaged runs, among them
-            info = folders.find(name).read_info()
-            if info.checkpoint:
-                trained.append((info.created, name, info.operators))
-    if not trained:
-        raise UserError("no run is trained yet: `curta train` trains one")
-    refusal: UserError | None = None
-    known = dict.fromkeys(operator for _, _, operators in trained for operator in operators)
-    for _, name, operators in sorted(trained, reverse=True):
-        if not problem:
-            return name
-        try:
-            run_snapshot.make_known(folders.find(name).read_code())
-            if parse(problem, operators).operator in operators:
-                return name
-        except UserError as error:
-            refusal = refusal or error
-    if refusal is not None:
-        raise refusal
-    raise UserError(f"no run is trained on {quoted(problem)}: they know {' '.join(known)}")
-
-
-def _warn(folder: "Folder", member: int) -> None:
-    """Warn if the certificate of this member has wrong windows."""
-    with suppress(UserError):
-        certificate = folder.read_certificate()
-        members = certificate.members if certificate is not None else ()
-        wrong = {one.member: one.wrong for one in members}.get(member, 0)
-        if certificate is not None and wrong:
-            notify(
-                f"member {member} of run {folder.name!r} is wrong on {wrong:,} of"
-                f" {certificate.windows:,} windows, so some of its answers are wrong"
-            )
-
-
-def _converse(run: str, answer: Callable[[str], str]) -> int:
-    """Answer lines until the end of input; one that cannot be read costs a line."""
-    with suppress(ImportError):
-        import readline  # noqa: F401  (arrow keys and history, where the system has them)
-    print("Type a problem, such as 12+34; Ctrl-D ends.")
-    while True:
-        try:
-            line = input(f"{run}> ").strip()
-        except EOFError:
-            print()
-            return 0
-        if not line:
-            continue
-        try:
-            print(answer(line))
-        except UserError as error:
-            print(f"curta: {as_line(str(error))}", file=sys.stderr)
-
-
-def _read_lines(name: str) -> list[str]:
-    """Return the problems of a file, or of standard input for `-`; blank lines at its end go."""
-    if name == "-":
-        with files.reading("standard input"):
-            text = sys.stdin.buffer.read().decode("utf-8-sig")
-    else:
-        text = files.read_text(Path(name), repr(name))
-    lines = text.rstrip().splitlines()
-    if not lines:
-        raise UserError(f"{name!r} is empty: write one problem a line, such as 12+34")
-    return lines
-
-
-def _answer(
-    texts: "Calculator | Layout", problem: "Problem", written: list[int], trace: bool
-) -> str:
-    from curta.problems.problem import answer_text, malformed_text
-
-    value = texts.answer(problem, written)
-    if value is not None and not trace:
-        return answer_text(value, problem.answer_base)
-    text = texts.decode(written)
-    answer = malformed_text(text) if value is None else answer_text(value, problem.answer_base)
-    return f"{answer}\t{texts.prompt(problem)}{text}" if trace else answer
-
-
-# show
 
 
 @click.command()
@@ -255,16 +35,7 @@ def _answer(
 @click.option("--layers", is_flag=True, help="The model's layers, and their cost.")
 @click.option("--table", is_flag=True, help="What a certified run has learned, as Python.")
 @arguments.member
-def show(
-    words: tuple[str, ...],
-    trust: bool,
-    fields: bool,
-    steps: bool,
-    window: bool,
-    layers: bool,
-    table: bool,
-    member: int,
-) -> int:
+def show(words: tuple[str, ...], trust: bool, member: int, **views: bool) -> int:
     """List the recipes, or show how one writes a problem, its fields or its layers.
 
     RECIPE is a recipe's name or path, a run, or a program's file; PROBLEM is such as 123+45, by
@@ -272,50 +43,47 @@ def show(
     path, such as runs/addition.
     """
     names, settings = arguments.split(words)
-    views = [f"--{name}" for name, given in (
-        ("fields", fields), ("steps", steps), ("window", window), ("layers", layers),
-        ("table", table),
-    ) if given]  # fmt: skip
-    if len(views) > 1:
-        raise UserError(f"{views[0]} and {views[1]} are different views: choose one")
+    chosen = [f"--{name}" for name in SHOW_VIEWS if views[name]]
+    if len(chosen) > 1:
+        raise UserError(f"{chosen[0]} and {chosen[1]} are different views: choose one")
+    view = chosen[0] if chosen else ""
     if not names:
-        for given in (*views, *["--trust"] * trust, *settings):
-            raise UserError(f"{given} needs a recipe: curta show RECIPE")
+        for word in (*chosen, *["--trust"] * trust, *settings):
+            raise UserError(f"{word} needs a recipe: curta show RECIPE")
         return list_recipes()
-    name, text = names[0], names[1] if len(names) > 1 else None
-    arguments.at_most_one(names[1:], "problem")
-    if steps and text is None:
+    name, text = names[0], arguments.at_most_one(names[1:], "problem")
+    if view == "--steps" and text is None:
         raise UserError("--steps needs a problem, such as 12+34")
-    if (fields or window or table) and text is not None:
-        raise UserError(f"{views[0]} is of all problems: leave out the problem")
-    if table:
+    if view in ("--fields", "--window", "--table") and text is not None:
+        raise UserError(f"{view} is of all problems: leave out the problem")
+    if view == "--table":
         print(learned_algorithm(name, member), end="")
         return 0
-    recipe, folder = find_recipe(name, trust, arguments.values(settings), checked=not fields)
-    from curta.frontends.cli.display import notice
-
-    if fields:
+    recipe, folder = find_recipe(
+        name, trust, arguments.values(settings), checked=view != "--fields"
+    )
+    if view == "--fields":
         show_fields(recipe)
         return 0
-    from curta.problems.operations import operation_named
-    from curta.problems.problem import parse
-
-    if folder is None and not views and text is None:
+    if folder is None and not view and text is None:
         notice(f"{printable(name)}: {printable(recipe.summary)}")
         notice(
             f"Train it: curta train {shlex.quote(name)}. `curta show {shlex.quote(name)} --fields`"
             " lists its fields; --layers, --window"
         )
-    if not (text or layers or window):
+    if not text and view not in ("--layers", "--window"):
         text = operation_named(recipe.tasks[0].operator).example
     problem = None if text is None else parse(text)
     from curta.frontends.cli.paper import layers_view
 
-    if layers:
+    if view == "--layers":
         notice(layers_view(recipe, problem))
     else:
-        notice(_paper(recipe, folder, problem, steps, window))
+        notice(_paper(recipe, folder, problem, view))
     return 0
+
+
+SHOW_VIEWS = ("fields", "steps", "window", "layers", "table")
 
 
 def learned_algorithm(name: str, member: int = 0) -> str:
@@ -341,7 +109,7 @@ def learned_algorithm(name: str, member: int = 0) -> str:
 
 
 def _paper(
-    recipe: "Recipe", folder: "Folder | None", problem: Any, steps: bool, window: bool
+    recipe: "Recipe", folder: "Folder | None", problem: Any, view: str
 ) -> "RenderableType | Table":
     """Return what `show` prints of texts: the windows of a program, or a problem in writing."""
     from curta.frontends.cli.paper import problem_view, steps_table, windows_view
@@ -354,12 +122,13 @@ def _paper(
     if problem is not None:
         layout.accept(problem.operator, widths(problem), problem.base)
     if not isinstance(layout, ProgramLayout):
-        if window:
+        if view == "--window":
             raise UserError(f"--window is of programs, not of layout {layout.name!r}")
         return problem_view(layout, problem)
-    if window:
+    if view == "--window":
         return windows_view(layout)
-    return steps_table(layout, problem) if steps else problem_view(layout, problem)
+    draw = steps_table if view == "--steps" else problem_view
+    return draw(layout, problem)
 
 
 def list_recipes() -> int:
@@ -384,7 +153,6 @@ def show_fields(recipe: "Recipe") -> None:
     """Print every field of a recipe with its value and one line on what it is."""
     from curta.config.descriptions import format_value, help_lines
     from curta.config.recipe import as_table, field_paths, lookup
-    from curta.frontends.cli.display import notice
     from curta.model.positions import user
 
     encodings = tuple(user.all_settings())
@@ -461,8 +229,6 @@ def NAME(paper: Paper, n: list[int]) -> None:
 
 def write_program(name: str) -> int:
     """Write TEMPLATE to a file of that name; UserError if there is one, or the name is taken."""
-    from curta.frontends.cli.display import next_steps, notice
-    from curta.problems.operations import OPERATIONS
     from curta.programs.user import registry
 
     name = name.removesuffix(".py")
@@ -490,7 +256,6 @@ def check(program: str | None, new: str | None, as_json: bool) -> int:
 
     PROGRAM is a file with programs, such as gcd.py, or the name of a program, a recipe or a run.
     """
-    from curta.frontends.cli.display import console
     from curta.frontends.cli.paper import check_lines
     from curta.programs.user import registry, userfiles
 
@@ -511,7 +276,7 @@ def check(program: str | None, new: str | None, as_json: bool) -> int:
     else:
         for verdict in verdicts:
             for line in check_lines(verdict, train):
-                console().print(line, soft_wrap=True)
+                display.console().print(line, soft_wrap=True)
     return 0 if all(verdict.learnable for verdict in verdicts) else 1
 
 
@@ -566,7 +331,6 @@ def data(words: tuple[str, ...], rows: int, out: str, form: str, seed: int) -> i
     otherwise, as the recipe's [evaluation] says). No problem stands in two of them.
     """
     from curta.frontends.api import data as write
-    from curta.frontends.cli.display import Status, notice
 
     names, settings = arguments.split(words)
     recipe = arguments.at_most_one(names, "recipe")
@@ -612,7 +376,6 @@ def report(
     """
     from curta.frontends.api import report as write
     from curta.frontends.api import tables
-    from curta.frontends.cli.display import notice
 
     name, others = runs[0], runs[1:]
     if arguments.form() is None and (not others or all(map(_is_report, runs))):
@@ -628,10 +391,10 @@ def report(
             raise unknown("table", table, list(available), f"curta report {name} --csv")
     if out is not None:
         chosen = others or tuple(available)
-        suffix = {"latex": "tex"}.get(arguments.form() or "csv", arguments.form() or "csv")
+        form = arguments.form() or "csv"
+        suffix = "tex" if form == "latex" else form
         for table in chosen:
-            text = {"csv": available[table].csv, "tex": available[table].latex,
-                    "json": available[table].json}[suffix]()  # fmt: skip
+            text = getattr(available[table], form)()
             files.write(out / f"{table}.{suffix}", escape_unprintable(text, "\n"))
         notice(f"{counted(len(chosen), 'table')}: {out}")
         return 0
@@ -660,7 +423,6 @@ def _is_report(name: str) -> bool:
 def page(run: str, trust: bool, member: int, out: Path | None) -> int:  # fmt: skip
     """Write a page in which a trained model calculates."""
     from curta.export import html
-    from curta.frontends.cli.display import notice
     from curta.runs.folders import find
 
     folder = find(run)
@@ -683,7 +445,6 @@ def export(run: str, trust: bool, to: str, out: Path | None, member: int) -> int
     """Write a trained model for other programs."""
     from curta.export import EXPORTERS, write
     from curta.frontends.api import load
-    from curta.frontends.cli.display import notice
 
     EXPORTERS.check(to)
     trained = load(run, trust=trust)

@@ -2,25 +2,26 @@
 
 import json
 import re
-import statistics
 import time
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 import click
+from rich.console import Group
+from rich.text import Text
 
 from curta.config.errors import UserError, printable, unknown
-from curta.config.table import Column, Table, cell
-from curta.frontends.cli import arguments
+from curta.config.table import Column, Table, cell, counted
+from curta.frontends.cli import arguments, display
+from curta.frontends.cli.display import notice
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
+    from curta.frontends.listing import Row
     from curta.runs.cluster.job import JobFolder
     from curta.runs.cluster.states import RunState
 
@@ -82,24 +83,8 @@ def runs(
     return show_run(name, as_json)
 
 
-@dataclass(frozen=True)
-class RunListing:
-    """A run as `curta runs` lists it; of a damaged one the name, and the `problem`."""
-
-    name: str
-    recipe: str = ""
-    operators: tuple[str, ...] = ()
-    seeds: int = 0
-    status: str = "damaged"
-    created: str = ""
-    rows: int = 0
-    hardest: float | None = None
-    problem: str = ""
-
-
 def list_runs(patterns: Sequence[str], as_json: bool) -> int:
     """Print the runs whose names match, and the comparisons and jobs among them."""
-    from curta.frontends.cli.display import notice
     from curta.runs import folders
 
     def matches(name: str) -> bool:
@@ -108,7 +93,20 @@ def list_runs(patterns: Sequence[str], as_json: bool) -> int:
     listings = [list_run(name) for name in folders.existing() if matches(name)]
     compared = [name for name in folders.comparisons() if matches(name)]
     if as_json:
-        print(json.dumps([vars(listing) for listing in listings]))
+        print(json.dumps([
+            {
+                "name": row.name[0],
+                "recipe": row.info.recipe if row.info else "",
+                "operators": row.info.operators if row.info else [],
+                "seeds": len(row.info.seeds) if row.info else 0,
+                "status": row.info.status if row.info else "damaged",
+                "created": row.info.created if row.info else "",
+                "rows": row.slices,
+                "hardest": row.evaluated,
+                "problem": row.error,
+            }
+            for row in listings
+        ]))  # fmt: skip
         return 0
     if not (listings or compared):
         where = repr(str(folders.root()))
@@ -123,35 +121,35 @@ def list_runs(patterns: Sequence[str], as_json: bool) -> int:
             Column("evaluation (median)", "hardest", text=_hardest, words=True),
         ]  # fmt: skip
         rows = [
-            [one.name, one.recipe, one.seeds, one.problem or one.status, (one.hardest, one.rows)]
-            for one in listings
+            [
+                row.name[0],
+                row.info.recipe,
+                len(row.info.seeds),
+                row.info.status,
+                (row.evaluated, row.slices),
+            ]
+            if row.info
+            else [row.name[0], "", 0, row.error, (None, 0)]
+            for row in listings
         ]
         notice(Table("", columns, rows))
     if compared:
         notice(f"comparisons: {', '.join(map(printable, compared))}")
-    for name in [*compared, *(listing.name for listing in listings)]:
+    for name in [*compared, *(row.name[0] for row in listings)]:
         if line := _job_line(name):
             notice(f"job {printable(name)}: {line}")
     return 0
 
 
-def list_run(name: str) -> RunListing:
+def list_run(name: str) -> "Row":
     """Return what the files of a run say; what is wrong with them if they cannot be read."""
-    from curta.runs import folders, metrics
+    from curta.frontends.listing import Row, row
+    from curta.runs import folders
 
     try:
-        folder = folders.find(name)
-        info = folder.read_info()
-        metrics.read_last(folder.metrics, len(info.seeds))
-        evaluation = folder.read_evaluation()
-        lengths = evaluation.lengths if evaluation else ()
-        medians = [statistics.median(row.exact_match) for row in lengths]
-    except (OSError, ValueError) as error:  # UserError among them
-        return RunListing(name, problem=str(error))
-    return RunListing(
-        name, info.recipe, tuple(info.operators), len(info.seeds), info.status, info.created,
-        len(medians), min(medians, default=None),
-    )  # fmt: skip
+        return row((name,), folders.find(name).path)
+    except UserError as error:
+        return Row((name,), None, str(error))
 
 
 def _hardest(share_and_rows: tuple[float | None, int]) -> str:
@@ -162,10 +160,7 @@ def _hardest(share_and_rows: tuple[float | None, int]) -> str:
 
 def show_run(name: str, as_json: bool) -> int:
     """Print which files of a run or comparison are not whole, and how its job stands."""
-    from rich.text import Text
-
     from curta.frontends.api import verify
-    from curta.frontends.cli.display import console, notice
     from curta.runs.cluster import states
 
     parts = verify(name)
@@ -184,7 +179,7 @@ def show_run(name: str, as_json: bool) -> int:
         about = f": {printable(part.about)}" if part.about else ""
         style = PART_STYLES[part.state]
         line = Text.assemble((f"{part.state:8}", style), printable(part.name), about)
-        console().print(line, soft_wrap=True)
+        display.console().print(line, soft_wrap=True)
     whole = len(parts) - len(damaged)
     notice(f"{printable(name)}: {'all ' * (not damaged)}{whole} files are whole")
     if job is not None:
@@ -194,7 +189,6 @@ def show_run(name: str, as_json: bool) -> int:
 
 def remove_runs(names: Sequence[str], yes: bool) -> int:
     """Remove runs, or comparisons with all their runs; what a process works on stays."""
-    from curta.frontends.cli.display import notice
     from curta.runs import folders
 
     paths = [folders.removable(name) for name in dict.fromkeys(names)]
@@ -258,7 +252,6 @@ def follow(path: Path, as_json: bool = False) -> int:
     """
     from rich.live import Live
 
-    from curta.frontends.cli.display import console, notice
     from curta.frontends.cli.training import show_comparison
     from curta.runs.cluster import states
     from curta.runs.cluster.job import JobFolder
@@ -266,9 +259,9 @@ def follow(path: Path, as_json: bool = False) -> int:
     from curta.runs.folders import COMPARISON
     from curta.training import devices
 
-    folder, is_live = JobFolder(path), console().is_terminal and not as_json
+    folder, is_live = JobFolder(path), display.console().is_terminal and not as_json
     rows = states.read(folder)
-    with Live(console=console(), transient=True) if is_live else nullcontext() as screen:
+    with Live(console=display.console(), transient=True) if is_live else nullcontext() as screen:
         while not states.is_over(rows):
             if screen is not None:
                 screen.update(job_view(folder, rows), refresh=True)
@@ -290,47 +283,36 @@ def _has_failed(rows: "Sequence[RunState]") -> bool:
     return any(row.state in ("failed", "cancelled") for row in rows)
 
 
-def job_view(folder: "JobFolder", rows: "Sequence[RunState]") -> "RenderableType":
+def job_view(folder: "JobFolder", rows: "Sequence[RunState]") -> Group:
     """Return a line of counts and a line for each run, those that need attention first."""
-    from rich import box
-    from rich.console import Group
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
     from curta.evaluation.expected import duration
-    from curta.report.summary import counted
     from curta.runs.cluster.states import State
 
-    order = get_args(State)
-    counts = Counter(row.state for row in rows)
+    order, counts = get_args(State), Counter(row.state for row in rows)
     listed = ", ".join(f"{counts[state]} {state}" for state in order if counts[state])
     head = Text.assemble(
         (printable(folder.name), "bold"), f": {counted(len(rows), 'run')}: {listed}"
     )
-    view = RichTable(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
-    for heading in ("run", "state"):
-        view.add_column(heading, overflow="fold")
-    for heading in ("step", "left"):
-        view.add_column(heading, justify="right", no_wrap=True)
-    view.add_column("", overflow="fold")
+    table = []
     for row in sorted(rows, key=lambda row: order.index(row.state)):
         word = row.stage if row.state == "running" and row.stage else row.state
         times = f", try {row.failures + 1}" if row.failures and row.state != "failed" else ""
-        view.add_row(
-            printable(row.run),
-            Text(f"{word}{times}", STATE_STYLES.get(row.state, "")),
-            f"{row.step:,}/{row.steps:,}" if row.steps else "",
-            "" if row.seconds_left is None else duration(row.seconds_left),
-            Text(printable(row.line)),
-        )
-    return Group(head, view)
+        steps = f"{row.step:,}/{row.steps:,}" if row.steps else ""
+        left = "" if row.seconds_left is None else duration(row.seconds_left)
+        table.append([row.run, (row.state, f"{word}{times}"), steps, left, row.line])
+    columns = [
+        Column("run", text=printable, words=True, fold=True),
+        Column("state", text=lambda state: str(state[1]), words=True, fold=True,
+               style=lambda state, row: STATE_STYLES.get(state[0], "")),
+        Column("step"),
+        Column("left"),
+        Column("", "line", printable, words=True, fold=True),
+    ]  # fmt: skip
+    return Group(head, Table("", columns, table))
 
 
 def print_logs(folder: "JobFolder", row: str) -> int:
     """Print the log of a row; of all rows, also what its tasks have printed that is of no row."""
-    from rich.text import Text
-
-    from curta.frontends.cli.display import notice
     from curta.runs.cluster import states
 
     job = folder.read()

@@ -1,7 +1,6 @@
-"""Commands that train, evaluate, certify and examine: `train`, `compare`, `evaluate`, ..."""
+"""Commands that train and evaluate: `train`, `compare`, `evaluate`, `certify`."""
 
 import functools
-import json
 import os
 import shlex
 import sys
@@ -13,14 +12,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from curta.config import limits, system
-from curta.config.errors import Notice, UserError, printable, quoted, unknown
-from curta.config.table import Column, Table, counted
-from curta.frontends.cli import arguments
+from curta.config.errors import Notice, UserError, printable, quoted
+from curta.config.table import counted
+from curta.frontends.cli import arguments, display
 from curta.frontends.cli.arguments import Destination, destination, destination_options
+from curta.problems.operations import operation_named
+from curta.problems.problem import parse
+from curta.runs import interrupts
 
 if TYPE_CHECKING:
     from curta.evaluation.results import Evaluation
-    from curta.probes.inside.interventions import Intervention
     from curta.runs.cluster.job import System
     from curta.runs.comparison import Comparison
     from curta.runs.comparison_spec import Row
@@ -74,6 +75,9 @@ def on_first_process(command: Callable[..., int]) -> Callable[..., int]:
 
     return on_process
 
+
+RESUMED = ("--resume", "--trust", "--on", "--cluster", "--wait")
+"""Options that a resumed training takes."""
 
 DEMO = {"evaluation.digits": (20, 1000), "evaluation.count": 20}
 """An evaluation that takes a second, for `curta train` without a word."""
@@ -131,11 +135,9 @@ def train(
     place = destination(on, cluster, wait, settings)
     recipe = arguments.at_most_one(names, "recipe")
     if resumed is not None:
-        options = {"--run": run, "--seeds": seeds, "--track": track, "--project": project,
-                   "--tags": tags, "--online": online,
-                   "--no-evaluation": no_evaluation}  # fmt: skip
-        other = [quoted(recipe)] if recipe else [name for name, given in options.items() if given]
+        other = [quoted(recipe)] if recipe else arguments.on_command_line()
         other += [field for field in settings if field != "training.steps"]
+        other = [word for word in other if word not in RESUMED]
         if other:
             raise UserError(f"--resume goes on with a run as it was begun: leave out {other[0]}")
         return resume(resumed, trust, arguments.values(settings).get("training.steps"), place)
@@ -187,16 +189,13 @@ def complete(
     """
     if place is not None:
         return hand_over(place, run.folder.path, [run.name])
-    from curta.frontends.cli.display import notice, opening
-    from curta.runs import interrupts
-
-    notice(opening(run))
+    display.notice(display.opening(run))
     codes: list[int] = []
     try:
         run.run_stages(lambda stage: codes.append(run_stage(run, stage)))
         interrupts.check()
     except interrupts.Interrupted as signal:
-        notice(f"Interrupted; saved. Go on with: curta train --resume {run.folder.address}")
+        display.notice(f"Interrupted; saved. Go on with: curta train --resume {run.folder.address}")
         return signal.code
     certificate = run.folder.read_certificate()
     if certificate is None or not certificate.wrong_seeds:
@@ -206,7 +205,7 @@ def complete(
             show_next(run)
         return max(codes, default=0)
     seeds, members = certificate.wrong_seeds, certificate.members
-    notice(
+    display.notice(
         f"WRONG: seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))} on"
         f" {'up to ' * (len(seeds) > 1)}{max(member.wrong for member in members):,} of"
         f" {certificate.windows:,} windows, after"
@@ -218,16 +217,13 @@ def complete(
 
 def learn(run: "Run") -> None:
     """Train a run, with its progress on the screen."""
-    from curta.frontends.cli.display import Learning
-
-    with Learning(run) as learning:
+    with display.Learning(run) as learning:
         run.train(learning.show)
 
 
 def run_stage(run: "Run", stage: "Stage") -> int:
     """Carry out a stage of a run's life and print its results; the exit code."""
     from curta.evaluation.results import agrees
-    from curta.frontends.cli.display import Status, notice
     from curta.frontends.cli.paper import certificate_view
 
     if stage == "training":
@@ -235,44 +231,40 @@ def run_stage(run: "Run", stage: "Stage") -> int:
         show_generalisation(run)
         info = run.folder.read_info()
         for member, step in info.stopped.items():
-            notice(f"seed {run.seeds[member]} stopped: its loss was not finite at step {step}")
+            display.notice(
+                f"seed {run.seeds[member]} stopped: its loss was not finite at step {step}"
+            )
         if info.status == "stopped":
             raise UserError(
                 f"no member of run {run.name!r} is left: try a lower optimizer.learning_rate"
             )
     elif stage == "evaluating":
-        with Status() as status:
+        with display.Status() as status:
             evaluation = run.evaluate(status.say, show_grid=status.show_grid, report=False)
         show_evaluation(evaluation, run.seeds)
         return 0 if agrees(evaluation.lengths) else 1
     elif stage == "certifying":
-        with Status() as status:
+        with display.Status() as status:
             certificate = run.certify(status.say, report=False)
-        notice(certificate_view(certificate, run.program))
+        display.notice(certificate_view(certificate, run.program))
     else:
-        notice(f"Report: {run.write_report()}")
+        display.notice(f"Report: {run.write_report()}")
     return 0
 
 
 def show_sums(run: "Run") -> None:
     """Let the model add a few numbers, the first of a thousand digits."""
-    from curta.frontends.cli.display import answer_line, console
-    from curta.problems.problem import parse
-
     for text, tokens in zip(SUMS, run.write(SUMS), strict=True):
         problem = parse(text)
-        console().print(answer_line(problem, run.layout.answer(problem, tokens)))
+        display.console().print(display.answer_line(problem, run.layout.answer(problem, tokens)))
 
 
 def show_next(run: "Run") -> None:
     """Say what can be done with a trained run."""
-    from curta.frontends.cli.display import next_steps
-    from curta.problems.operations import operation_named
-
     name = shlex.quote(run.folder.address)
     example = shlex.quote(operation_named(run.recipe.tasks[0].operator).example)
     evaluated = run.folder.evaluation.exists()
-    next_steps(
+    display.next_steps(
         *[(f"evaluate {name}", "ask it problems of many sizes")] * (not evaluated),
         (f"ask {name} {example}", "let it calculate"),
         (f"page {name}", "watch it write, in a browser"),
@@ -283,27 +275,25 @@ def show_next(run: "Run") -> None:
 
 def show_generalisation(run: "Run") -> None:
     """Print for each seed from which step on it was right, where that was watched."""
-    from curta.frontends.cli.display import notice
     from curta.report.run_folder import read_run
     from curta.report.watched import generalisation
 
     for line in generalisation(read_run(run.folder.path)):
-        notice(line)
+        display.notice(line)
 
 
 def show_evaluation(evaluation: "Evaluation", seeds: list[int]) -> None:
     """Print an evaluation: as CSV or LaTeX its main table alone."""
-    from curta.frontends.cli.display import evaluation_lines, notice
     from curta.report.tables import exact_match_table, gap_table, named_table
 
     for_screen = arguments.form() is None
-    notice(exact_match_table(evaluation, seeds, collapsed=for_screen))
+    display.notice(exact_match_table(evaluation, seeds, collapsed=for_screen))
     if evaluation.gaps and for_screen:
-        notice(gap_table(evaluation.gaps, seeds))
-    for line in evaluation_lines(evaluation):
-        notice(line)
+        display.notice(gap_table(evaluation.gaps, seeds))
+    for line in display.evaluation_lines(evaluation):
+        display.notice(line)
     if evaluation.named and for_screen:
-        notice(named_table(evaluation.named, seeds))
+        display.notice(named_table(evaluation.named, seeds))
 
 
 # Several runs side by side.
@@ -338,8 +328,7 @@ def compare(
 
     entries, settings = arguments.split(words)
     if not entries:
-        options = {"--run": run, "--seeds": seeds, "--json": as_json, "--on": on}
-        for name in (*settings, *(name for name, given in options.items() if given)):
+        for name in (*settings, *arguments.on_command_line()):
             raise UserError(f"{name} needs a comparison, or recipes, to be about")
         for name in comparison_spec.names():
             print(f"{name:20} {comparison_spec.read(name).title}")
@@ -353,9 +342,6 @@ def compare(
 
 def run_comparison(comparison: "Comparison", as_json: bool, place: Destination | None) -> int:
     """Train and evaluate what is not finished, here or elsewhere, and print the results."""
-    from curta.frontends.cli.display import Status, entry_line, notice
-    from curta.runs import interrupts
-
     if place is not None:
         comparison.save()
         folders = [row.folder for row in comparison.spec.rows]
@@ -365,11 +351,11 @@ def run_comparison(comparison: "Comparison", as_json: bool, place: Destination |
     def train(row: "Row", run: "Run") -> None:
         if arguments.form():
             return run.train()
-        notice(entry_line(row, pace.at(row.name)))
+        display.notice(display.entry_line(row, pace.at(row.name)))
         return learn(run)
 
     try:
-        with Status() as status:
+        with display.Status() as status:
             comparison.run_comparison(train, status.say)
         interrupts.check()
     except interrupts.Interrupted as signal:
@@ -382,19 +368,17 @@ def run_comparison(comparison: "Comparison", as_json: bool, place: Destination |
 
 def show_comparison(comparison: "Comparison", as_json: bool) -> None:
     """Print what a comparison found, and where its report is; as JSON the results alone."""
-    from curta.config.typed import as_json as to_json
-    from curta.frontends.cli.display import next_steps, notice
     from curta.report.tables import comparison_table
 
     if as_json:
-        print(json.dumps(to_json(comparison.read_results())))
+        display.print_json(comparison.read_results())
         return
-    notice(comparison_table(comparison.read_results()))
-    notice(f"Report: {comparison.report}")
+    display.notice(comparison_table(comparison.read_results()))
+    display.notice(f"Report: {comparison.report}")
     first, *others = (row.folder for row in comparison.spec.rows)
     name = shlex.quote(comparison.name)
     both = [shlex.quote(f"{comparison.name}/{folder}") for folder in (first, *others[:1])]
-    next_steps(
+    display.next_steps(
         (f"report {name} --csv", "its tables"),
         *[(f"evaluate {' --against '.join(both)}", "test a difference")] * bool(others),
         (f"page {both[0]}", "watch one write, in a browser"),
@@ -403,16 +387,14 @@ def show_comparison(comparison: "Comparison", as_json: bool) -> None:
 
 def hand_over(place: Destination, path: Path, runs: Sequence[str], as_json: bool = False) -> int:
     """Submit runs, by the names of their folders in `path`."""
-    from curta.frontends.cli.display import notice
     from curta.frontends.cli.runs import follow
     from curta.frontends.cluster.task import work
-    from curta.report.summary import counted
     from curta.runs.cluster import submission
 
     job = submission.submit(path, runs, place.system, place.cluster, work)
     if not as_json:
         name, tasks = printable(path.name), counted(len(job.tasks), "task")
-        notice(f"{name}: {counted(len(job.runs), 'run')} in {tasks}; curta runs {name}")
+        display.notice(f"{name}: {counted(len(job.runs), 'run')} in {tasks}; curta runs {name}")
     return follow(path, as_json) if place.wait else 0
 
 
@@ -455,10 +437,8 @@ def evaluate(
     FIELD=VALUE changes the recipe's [evaluation]: digits=20,100 count=500 grid=40 table=999
     all_sizes=true. The result is then kept beside the run's own evaluation.
     """
-    from curta.config import typed
     from curta.evaluation.results import agrees
     from curta.frontends.api import load
-    from curta.frontends.cli.display import Status, notice
     from curta.runs.folders import evaluation_name
 
     names, settings = arguments.split(words)
@@ -467,25 +447,27 @@ def evaluate(
         raise UserError("which run? curta evaluate RUN; `curta runs` lists all")
     changes = evaluation_changes(settings)
     if against is not None:
-        for option, given in {"--step": step, "--recurrences": recurrences}.items():
-            if given is not None:
+        for option in arguments.on_command_line():
+            if option in ("--step", "--recurrences"):
                 raise UserError(f"{option} is for one run: leave it out with --against")
         return paired([name, against], trust, member, changes, as_json)
     run = load(name, recurrences, trust)
-    with Status() as status:
+    with display.Status() as status:
         evaluation = run.evaluate(status.say, member, step, status.show_grid, **changes)
     code = 0 if agrees(evaluation.lengths) else 1
     if as_json:
-        print(json.dumps(typed.as_json(evaluation)))
+        display.print_json(evaluation)
         return code
     show_evaluation(evaluation, run.seeds if member is None else [run.seeds[member]])
     show_generalisation(run)
     if not run.code_known:
-        notice("These are problems that the run has kept: its program's code was not run (--trust)")
+        display.notice(
+            "These are problems that the run has kept: its program's code was not run (--trust)"
+        )
     if evaluation.changes:
-        notice(f"Kept beside the recipe's own: {evaluation_name(evaluation.changes)}")
+        display.notice(f"Kept beside the recipe's own: {evaluation_name(evaluation.changes)}")
     if member is None:
-        notice(f"Report: {run.folder.report}")
+        display.notice(f"Report: {run.folder.report}")
     return code
 
 
@@ -510,21 +492,19 @@ def paired(
     With several seeds their means are compared; with one seed each, or a `member`, problem by
     problem (McNemar's exact test).
     """
-    from curta.config import typed
     from curta.frontends.api import load
-    from curta.frontends.cli.display import Status, notice
     from curta.report.tables import paired_table
     from curta.runs import folders
 
     for name in names:
         folders.find(name)
     first, second = (load(name, trust=trust) for name in names)
-    with Status() as status:
+    with display.Status() as status:
         comparison = first.paired(second, member, status.say, **changes)
     if as_json:
-        print(typed.text(comparison), end="")
+        display.print_json(comparison)
     else:
-        notice(paired_table(comparison))
+        display.notice(paired_table(comparison))
     return 0
 
 
@@ -551,9 +531,7 @@ def certify(run: str, trust: bool, as_json: bool, check: bool) -> int:
             print(f"refused: {reason}", file=sys.stderr)
             return 1
         return 0
-    from curta.config.typed import as_json as to_json
     from curta.frontends.api import load
-    from curta.frontends.cli.display import Status, notice
     from curta.frontends.cli.paper import certificate_view
     from curta.programs.user.run_snapshot import refusal
 
@@ -562,216 +540,11 @@ def certify(run: str, trust: bool, as_json: bool, check: bool) -> int:
         raise refusal(trained.folder.read_code())
     if not trained.certifiable:
         raise UserError(f"run {trained.name!r} is of no program under a window: nothing to certify")
-    with Status() as status:
+    with display.Status() as status:
         certificate = trained.certify(status.say)
     if as_json:
-        print(json.dumps(to_json(certificate)))
+        display.print_json(certificate)
     else:
-        notice(certificate_view(certificate, trained.program))
-        notice(f"Report: {trained.folder.report}")
+        display.notice(certificate_view(certificate, trained.program))
+        display.notice(f"Report: {trained.folder.report}")
     return int(not certificate.perfect)
-
-
-ACTIVATIONS = "activations"
-
-
-class _Probe(click.Command):
-    """The command `probe`, whose help for one probe lists the options of that probe."""
-
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        names, _ = arguments.split(ctx.meta.get("curta.words", [])[1:])
-        name = names[1] if len(names) > 1 else ""
-        if not name or name.startswith("-") or name == ACTIVATIONS:
-            return
-        rows = [(f"{option}={default}", text) for option, text, _, default in probe_options(name)]
-        if rows:
-            with formatter.section(f"Options of {name}"):
-                formatter.write_dl(rows)
-
-
-def probe_options(name: str) -> list[tuple[str, str, type, Any]]:
-    """Return name, text, type and default of a probe's options; UserError for an unknown one."""
-    from curta.probes import PROBES, options
-
-    if not name.endswith(".py"):
-        PROBES.check(name)
-    return options(name)
-
-
-@click.command(cls=_Probe)
-@arguments.words("RUN [PROBE] [PROBLEM]... [OPTION=VALUE]...")
-@arguments.trust
-@click.option("--member", type=arguments.MEMBER, metavar="M", help="One member only (all).")
-@arguments.recurrences
-@click.option("--out", type=arguments.PATH, metavar="FILE", help="Of activations: write an .npz.")
-@arguments.as_json
-def probe(
-    words: tuple[str, ...],
-    trust: bool,
-    member: int | None,
-    recurrences: int | None,
-    out: Path | None,
-    as_json: bool,
-) -> int:
-    """Look into what a trained run has learned.
-
-    PROBE is one of Curta's, or a file with one; without it, they are listed. `curta probe RUN
-    PROBE --help` lists its options, which are given as count=500.
-
-    \b
-    The probe `activations` records what members calculate for each PROBLEM:
-      sites=layer.0.*       which values, by name or pattern
-      zero=SITE             and what the answers are with zeros in their place,
-      mean=SITE             the mean over all tokens of the same role,
-      resample=SITE         the values in another of the problems (seed=S),
-      patch=SITE=PROBLEM    or those in a problem of your choice
-    A SITE may select, and several are separated by semicolons:
-      zero='layer.0.attention.heads:head=2,role=sum;final'
-    """
-    names, texts = arguments.split(words)
-    if not names:
-        raise UserError("which run? curta probe RUN [PROBE]; `curta runs` lists all")
-    name, problems = names[0], names[2:]
-    if len(names) == 1:
-        return list_probes(name, trust, as_json or member is not None or bool(texts))
-    if names[1] == ACTIVATIONS:
-        return activations(name, problems, texts, trust, member, recurrences, out, as_json)
-    if problems:
-        raise UserError(f"probe {names[1]!r} draws its problems itself: leave out {problems[0]!r}")
-    if out is not None or recurrences is not None:
-        raise UserError("--out and --recurrences are for the probe 'activations'")
-    options = {option: kind for option, _, kind, _ in probe_options(names[1])}
-    values: dict[str, Any] = {}
-    for option, text in texts.items():
-        if option not in options:
-            raise unknown(f"option of probe {names[1]!r}", option, options)
-        kind = options[option]
-        try:
-            convert = arguments.SIGNED if kind is int else kind
-            values[option] = convert(text)
-        except click.BadParameter as error:
-            raise UserError(f"{option} {error.message}") from None
-        except ValueError:
-            raise UserError(f"{option} must be a {kind.__name__} (got {quoted(text)})") from None
-    from curta.config.typed import as_json as to_json
-    from curta.frontends.api import examine, load
-    from curta.frontends.cli.display import Status, notice
-    from curta.report.tables import probe_table
-
-    run = load(name, trust=trust)
-    with Status() as status:
-        status.say(names[1])
-        table = examine(run, names[1], None if member is None else [member], **values)
-    if as_json:
-        print(json.dumps(to_json(table)))
-        return 0
-    notice(probe_table(table))
-    notice(f"Report: {run.folder.report}")
-    return 0
-
-
-def list_probes(name: str, trust: bool, has_options: bool) -> int:
-    """Print every probe in a line, with the operations of the run that it applies to."""
-    if has_options:
-        raise UserError("--member, --json and options need a probe: leave them out for a list")
-    from curta.frontends.cli.display import notice
-    from curta.probes import PROBES, tasks_for
-    from curta.runs.folders import find
-
-    folder = find(name)
-    if trust:
-        folder.trust()
-    recipe, rows = folder.state_recipe(), []
-    for name, probe in PROBES.items():
-        operators = " ".join(task.operator for task in tasks_for(probe, recipe))
-        rows.append([name, operators or "nothing here", probe.summary])
-    rows.append([ACTIVATIONS, "all", "what members calculate on the way, and with changes of it"])
-    heads = (("probe", False), ("applies to", False), ("what it examines", True))
-    notice(Table("", [Column(name, words=True, fold=fold) for name, fold in heads], rows))
-    return 0
-
-
-def activations(
-    name: str,
-    problems: list[str],
-    texts: dict[str, str],
-    trust: bool,
-    member: int | None,
-    recurrences: int | None,
-    out: Path | None,
-    as_json: bool,
-) -> int:
-    """Record what members calculate over the true texts of problems, and with other values."""
-    if not problems:
-        raise UserError("activations of which problem? curta probe RUN activations 12+34")
-    texts = dict(texts)
-    sites, seed = texts.pop("sites", "*"), arguments.values({"seed": texts.pop("seed", "0")})
-    interventions = read_interventions(texts, seed["seed"])
-    from curta.config.typed import as_json as to_json
-    from curta.frontends.api import load
-    from curta.frontends.cli.display import notice
-    from curta.problems.problem import answer_text, parse
-
-    run = load(name, recurrences, trust)
-    members = None if member is None else [member]
-    recorded = run.activations(problems, sites.split(","), interventions, members)
-    answers: list[dict[str, Any]] = []
-    if interventions:
-        changed = run.intervene(problems, interventions, recorded.about.members)
-        for number, problem in enumerate(map(parse, problems)):
-            for place, who in enumerate(recorded.about.members):
-                pair = run.ask(problem, who), changed[place][number]
-                before, after = (
-                    None if answer is None else answer_text(answer, problem.answer_base)
-                    for answer in pair
-                )
-                answers.append({
-                    "problem": str(problem), "member": who, "answer": before, "changed": after,
-                    "right": pair[1] == problem.truth,
-                })  # fmt: skip
-    path = None if out is None else recorded.save(out)
-    if as_json:
-        shapes = {site: list(recorded[site].shape) for site in recorded}
-        about = to_json(recorded.about)
-        print(json.dumps({"about": about, "shapes": shapes, "answers": answers}))
-        return 0
-    rows = []
-    for site, axes in recorded.about.axes.items():
-        sizes = zip(axes, recorded[site].shape, strict=True)
-        rows.append([site, ", ".join(f"{axis} {size:,}" for axis, size in sizes)])
-    notice(Table("", [Column("site", words=True), Column("axes", words=True)], rows))
-    if answers:
-        columns = [
-            Column("problem", words=True), Column("member"),
-            Column("answer", text=lambda answer: answer or "invalid"),
-            Column("with changes", text=lambda answer: answer or "invalid"),
-            Column("", "right", lambda right: "right" if right else "WRONG", words=True,
-                   style=lambda right, row: "green" if right else "bold red"),
-        ]  # fmt: skip
-        notice("")
-        notice(Table("", columns, [list(row.values()) for row in answers]))
-    if path is not None:
-        notice(f"Arrays: {path}")
-    return 0
-
-
-def read_interventions(texts: dict[str, str], seed: Any) -> "list[Intervention]":
-    """Return the changes that settings such as `zero=final` ask for, in order of kind."""
-    from curta.probes.inside.interventions import parsed
-
-    if not isinstance(seed, int) or not 0 <= seed <= limits.INT32:
-        raise UserError(f"seed must be 0 to {limits.INT32:,} (got {quoted(seed)})")
-    for field in texts:
-        if field not in arguments.CHANGES:
-            raise unknown("option of activations", field, ["sites", "seed", *arguments.CHANGES])
-    interventions = []
-    for kind in arguments.CHANGES:
-        for text in filter(None, texts.get(kind, "").split(";")):
-            if kind != "patch":
-                interventions.append(parsed(text, kind, seed=seed))
-                continue
-            site, equals, problem = text.rpartition("=")
-            if not (site and equals and problem):
-                raise UserError(f"patch={quoted(text)}: write SITE=PROBLEM, such as final=12+35")
-            interventions.append(parsed(site, "patch", problem))
-    return interventions

@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterator
 
 import uvicorn
 from starlette.applications import Starlette
+from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from curta.config.errors import UserError
 from curta.frontends.serve import site
-from curta.frontends.serve.policy import StrictHeaders
 from curta.frontends.serve.trainings import Trainings
 from curta.runs import folders
 
@@ -25,6 +26,24 @@ NAMES = [HERE, "localhost"]
 
 BACKLOG = 1024
 """Connections that may wait to be answered."""
+
+
+class StrictHeaders:
+    """Middleware: an answer that says nothing else of a header has that of `site.HEADERS`."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_strict(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in site.HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        await self.app(scope, receive, send_strict)
+
 
 APP = Starlette(
     routes=site.ROUTES,
@@ -54,7 +73,11 @@ def running(opened: socket.socket) -> Iterator[threading.Thread]:
 
     Threads of a daemon are daemons: they end with the program.
     """
-    server = _uvicorn()
+    # h11 and asyncio are what every machine has
+    server = uvicorn.Server(uvicorn.Config(
+        APP, http="h11", loop="asyncio", ws="none", lifespan="off", proxy_headers=False,
+        server_header=False, log_config=None, log_level="error",
+    ))  # fmt: skip
     thread = threading.Thread(target=_run, args=(server, opened), daemon=True)
     thread.start()
     try:
@@ -97,12 +120,3 @@ def _is_error(record: logging.LogRecord) -> bool:
 
 
 logging.getLogger("uvicorn.error").addFilter(_is_error)
-
-
-def _uvicorn() -> uvicorn.Server:
-    """Set to what every machine has; it says only what goes wrong."""
-    config = uvicorn.Config(
-        APP, http="h11", loop="asyncio", ws="none", lifespan="off", proxy_headers=False,
-        server_header=False, log_config=None, log_level="error",
-    )  # fmt: skip
-    return uvicorn.Server(config)

@@ -10,7 +10,6 @@ from urllib.parse import quote
 
 import pydantic
 from starlette.concurrency import run_in_threadpool
-from starlette.convertors import IntegerConvertor, StringConvertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
@@ -19,8 +18,8 @@ from starlette.staticfiles import StaticFiles
 
 from curta.config.errors import UserError
 from curta.config.recipe import grouped
-from curta.config.typed import as_json
-from curta.frontends.serve import cached_pages, listing, live, playground, policy
+from curta.frontends import listing
+from curta.frontends.serve import cached_pages, live, playground
 from curta.frontends.serve.trainings import Trainings
 from curta.report.rendering import render
 from curta.runs import folders
@@ -30,20 +29,30 @@ _HERE = Path(__file__).parent
 mimetypes.add_type("text/javascript", ".js")  # Windows may know another, and no browser runs that
 
 
-class _Member(IntegerConvertor):
-    """A member's number, in the one way to write it."""
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+        "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+"""For the pages of the server itself: files of its own, and nothing written into a page."""
 
-    regex = "0|[1-9][0-9]{0,5}"
+ISOLATED = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+        "sandbox allow-scripts allow-forms allow-downloads"
+    )
+}
+"""For reports and pages of runs, which may come from anyone: they reach nothing of the server.
 
-
-class _Action(StringConvertor):
-    """What a page may have done."""
-
-    regex = "check|train|stop|resume"
-
-
-register_url_convertor("member", _Member())
-register_url_convertor("action", _Action())
+Each names its scripts by their hashes in a policy of its own, which holds as well.
+"""
 
 MOST_SENT = 1 << 16
 """Bytes of what a page sends."""
@@ -84,7 +93,7 @@ def overlay(request: Request) -> Response:
 def together(request: Request) -> Response:
     """The report of several runs side by side."""
     every = listing.run_folders()
-    return _isolated(cached_pages.together([every[name] for name in _chosen(request)]))
+    return _isolated(cached_pages.report(*(every[name] for name in _chosen(request))))
 
 
 def _chosen(request: Request) -> list[listing.Name]:
@@ -116,13 +125,14 @@ def watched(request: Request) -> Response:
 
 def report(request: Request) -> Response:
     compared = listing.comparison_folders().get(_name(request))
-    return _isolated(
-        cached_pages.compared(compared) if compared else cached_pages.report(_folder(request))
-    )
+    return _isolated(cached_pages.report(compared or _folder(request)))
 
 
 def page(request: Request) -> Response:
-    return _isolated(cached_pages.page(_folder(request), request.path_params["member"]))
+    member = request.path_params["member"]
+    if not re.fullmatch("0|[1-9][0-9]{0,5}", member):
+        raise HTTPException(404)
+    return _isolated(cached_pages.page(_folder(request), int(member)))
 
 
 def metrics(request: Request) -> Response:
@@ -132,7 +142,7 @@ def metrics(request: Request) -> Response:
     if _name(request) not in listing.run_folders() and name in trainings.jobs:
         return JSONResponse(job | {"error": trainings.jobs[name].error})
     news = live.since(_folder(request), request.query_params.get("after", ""))
-    return JSONResponse(as_json(news) | job)
+    return JSONResponse(news | job)
 
 
 def windows(request: Request) -> Response:
@@ -154,9 +164,10 @@ async def act(request: Request) -> Response:
         body += chunk
         if len(body) > MOST_SENT:
             return JSONResponse({"error": "that is too long"}, 413)
-    action = {"check": _check, "train": _train, "stop": _stop, "resume": _resume}[
-        request.path_params["action"]
-    ]
+    actions = {"check": _check, "train": _train, "stop": _stop, "resume": _resume}
+    action = actions.get(request.path_params["action"])
+    if action is None:
+        raise HTTPException(405)
     try:
         return JSONResponse(await run_in_threadpool(action, trainings, body))
     except (UserError, pydantic.ValidationError) as error:
@@ -223,7 +234,7 @@ def only_read(request: Request, error: Exception) -> Response:
 
 def defect(request: Request, error: Exception) -> Response:
     """What Starlette sends past all middleware: it has its headers from here."""
-    return HTMLResponse(_refusal("A defect", "The terminal says more."), 500, policy.HEADERS)
+    return HTMLResponse(_refusal("A defect", "The terminal says more."), 500, HEADERS)
 
 
 def _refusal(title: str, reason: str) -> str:
@@ -256,7 +267,7 @@ def _isolated(content: bytes) -> Response:
     """A page from a run's folder, with links to the other pages that the file itself lacks."""
     back = '<p class="row"><a href="/">All runs</a> <a href="/playground.html">New run</a></p>'
     page = re.sub("<body[^>]*>", lambda body: body[0] + back, content.decode(), count=1)
-    return HTMLResponse(page, headers=policy.isolated(page))
+    return HTMLResponse(page, headers=ISOLATED)
 
 
 ROUTES = [
@@ -264,7 +275,7 @@ ROUTES = [
     Route("/playground.html", new_run),
     Route("/overlay.html", overlay),
     Route("/together.html", together),
-    Route("/trainings/{action:action}", act, methods=["POST"]),
+    Route("/trainings/{action}", act, methods=["POST"]),
     Route("/style.css", report_style),
     *(
         Route(f"/runs/{name}/{leaf}", endpoint)
@@ -275,7 +286,7 @@ ROUTES = [
             "report.html": report,
             "metrics.json": metrics,
             "windows.json": windows,
-            "page-{member:member}.html": page,
+            "page-{member}.html": page,
         }.items()
     ),
     Mount("/", StaticFiles(directory=_HERE / "static")),

@@ -283,7 +283,9 @@ class PromptLanguage:
             edges[here] += edges[begin]
         return _determined(edges, "blank")
 
-    def with_lines(self, papers: Words, paper: ColumnPaper, fresh: Sequence[tuple[str, int]]) -> Words:
+    def with_lines(
+        self, papers: Words, paper: ColumnPaper, fresh: Sequence[tuple[str, int]]
+    ) -> Words:
         """Return papers with operands and signs on lines so far from the pen's."""
         for kind, moved in fresh:
             if kind == "sign":

@@ -1,0 +1,225 @@
+"""The command `ask`: a trained run calculates. It needs neither JAX nor rich for most runs."""
+
+import re
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from curta.config import files
+from curta.config.errors import UserError, as_line, escape_unprintable, notify, printable, quoted
+from curta.config.limits import check_path
+from curta.frontends.cli import arguments
+
+if TYPE_CHECKING:
+    from curta.layouts import Layout
+    from curta.problems.problem import Problem
+    from curta.runs.calculator import Calculator
+    from curta.runs.folders import Folder
+
+
+JOINED = 1000
+"""Problems of a file whose windows are joined to the run's list, if any is not in it."""
+
+NEGATIVE = re.compile(r"-\s*[0-9]+\s*[^0-9\s]")
+"""The start of a problem whose first operand is negative: a wrong problem, not an option."""
+
+
+class _Ask(click.Command):
+    """A command that takes `-3+5` for a problem, so that the complaint is about the operand."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if "--" not in args:
+            problems = [word for word in args if NEGATIVE.match(word)]
+            args = [word for word in args if not NEGATIVE.match(word)]
+            args += ["--", *problems] if problems else []
+        return super().parse_args(ctx, args)
+
+
+@click.command(cls=_Ask)
+@click.argument("words", nargs=-1, metavar="[RUN] [PROBLEM]...")
+@arguments.trust
+@click.option(
+    "--file", type=arguments.NAME, metavar="F", help="One problem a line; - reads standard input."
+)
+@click.option("--trace", is_flag=True, help="Show the model's own writing.")
+@arguments.member
+@arguments.recurrences
+def ask(
+    words: tuple[str, ...],
+    trust: bool,
+    file: str | None,
+    trace: bool,
+    member: int,
+    recurrences: int | None,
+) -> int:  # fmt: skip
+    """Let a trained model calculate each PROBLEM, such as 12+34.
+
+    Without RUN the newest trained run answers that knows the operator. Without a problem it
+    answers what you type, line by line.
+    """
+    from curta.runs import folders
+    from curta.runs.calculator import open_calculator
+
+    is_named = bool(words) and (not _is_problem(words[0]) or _is_run(words[0]))
+    run, problems = (words[0], list(words[1:])) if is_named else ("", list(words))
+    if problems and file is not None:
+        raise UserError("give problems, such as 12+34, or --file F, not both")
+    converses = not problems and file is None and sys.stdin.isatty()
+    if not problems and not converses:
+        file = file or "-"
+    lines = problems if file is None else _read_lines(file)
+    if not is_named:
+        run = newest_run(lines[0] if lines else "")
+    folder = folders.find(run)
+    if trust:
+        folder.trust()
+    calculator = None if recurrences else open_calculator(folder, member)
+    if calculator is not None:  # in NumPy, at once
+        texts: Calculator | Layout = calculator
+        accept, write, answers = calculator.accept, calculator.write, calculator.answers
+    else:
+        from curta.frontends.api import load
+
+        trained = load(run, recurrences)
+        texts, accept, answers = trained.layout, trained.accept, lambda text: None
+        write = lambda problems: trained.write(problems, member)
+
+    def say_run() -> None:
+        if not is_named:
+            print(f"run {printable(run)}", file=sys.stderr)
+
+    def answers_to(lines: Sequence[str]) -> list[str]:
+        problems = accept(lines)
+        pairs = zip(problems, write(problems), strict=True)
+        if calculator is not None:
+            calculator.join(problems)
+        return [escape_unprintable(_answer(texts, *pair, trace), "\t") for pair in pairs]
+
+    if converses:
+        _warn(folder, member)
+        return _converse(run, lambda line: answers_to([line])[0])
+    plain = None if trace else answers("\n".join(lines))
+    if plain is not None:
+        say_run()
+        print("\n".join(plain))
+        if calculator is not None:
+            calculator.join(accept(lines[:JOINED]))
+        _warn(folder, member)
+        return 0
+    try:
+        answered = answers_to(lines)
+        say_run()
+        print("\n".join(answered))
+        _warn(folder, member)
+    except UserError:
+        for number, line in enumerate(lines if file else (), 1):
+            try:
+                accept([line])
+            except UserError as error:
+                raise UserError(f"line {number} of {file!r}: {error}") from None
+        raise
+    return 0
+
+
+def _is_run(name: str) -> bool:
+    from curta.runs import folders
+
+    check_path(name)
+    return any(Path(place, name, "run.json").exists() for place in (".", folders.root()))
+
+
+def _is_problem(word: str) -> bool:
+    """Return whether a word is written as a problem: `12+34`, `-3+5`, `gcd 12,8`."""
+    return bool(re.match(r"[-\s]*[0-9]|[a-z]+ +[0-9]", word))
+
+
+def newest_run(problem: str) -> str:
+    """Return the newest trained run that can calculate a problem; of all runs without one."""
+    from curta.problems.problem import parse
+    from curta.programs.user import run_snapshot
+    from curta.runs import folders
+
+    trained = []
+    for name in folders.existing():
+        with suppress(OSError, ValueError):  # UserError, for damaged runs, among them
+            info = folders.find(name).read_info()
+            if info.checkpoint:
+                trained.append((info.created, name, info.operators))
+    if not trained:
+        raise UserError("no run is trained yet: `curta train` trains one")
+    refusal: UserError | None = None
+    known = dict.fromkeys(operator for _, _, operators in trained for operator in operators)
+    for _, name, operators in sorted(trained, reverse=True):
+        if not problem:
+            return name
+        try:
+            run_snapshot.make_known(folders.find(name).read_code())
+            if parse(problem, operators).operator in operators:
+                return name
+        except UserError as error:
+            refusal = refusal or error
+    if refusal is not None:
+        raise refusal
+    raise UserError(f"no run is trained on {quoted(problem)}: they know {' '.join(known)}")
+
+
+def _warn(folder: "Folder", member: int) -> None:
+    """Warn if the certificate of this member has wrong windows."""
+    with suppress(UserError):
+        certificate = folder.read_certificate()
+        members = certificate.members if certificate is not None else ()
+        wrong = {one.member: one.wrong for one in members}.get(member, 0)
+        if certificate is not None and wrong:
+            notify(
+                f"member {member} of run {folder.name!r} is wrong on {wrong:,} of"
+                f" {certificate.windows:,} windows, so some of its answers are wrong"
+            )
+
+
+def _converse(run: str, answer: Callable[[str], str]) -> int:
+    """Answer lines until the end of input; one that cannot be read costs a line."""
+    with suppress(ImportError):
+        import readline  # noqa: F401  (arrow keys and history, where the system has them)
+    print("Type a problem, such as 12+34; Ctrl-D ends.")
+    while True:
+        try:
+            line = input(f"{run}> ").strip()
+        except EOFError:
+            print()
+            return 0
+        if not line:
+            continue
+        try:
+            print(answer(line))
+        except UserError as error:
+            print(f"curta: {as_line(str(error))}", file=sys.stderr)
+
+
+def _read_lines(name: str) -> list[str]:
+    """Return the problems of a file, or of standard input for `-`; blank lines at its end go."""
+    if name == "-":
+        with files.reading("standard input"):
+            text = sys.stdin.buffer.read().decode("utf-8-sig")
+    else:
+        text = files.read_text(Path(name), repr(name))
+    lines = text.rstrip().splitlines()
+    if not lines:
+        raise UserError(f"{name!r} is empty: write one problem a line, such as 12+34")
+    return lines
+
+
+def _answer(
+    texts: "Calculator | Layout", problem: "Problem", written: list[int], trace: bool
+) -> str:
+    from curta.problems.problem import answer_text, malformed_text
+
+    value = texts.answer(problem, written)
+    if value is not None and not trace:
+        return answer_text(value, problem.answer_base)
+    text = texts.decode(written)
+    answer = malformed_text(text) if value is None else answer_text(value, problem.answer_base)
+    return f"{answer}\t{texts.prompt(problem)}{text}" if trace else answer

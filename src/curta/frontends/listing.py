@@ -1,0 +1,179 @@
+"""The runs and comparisons in the runs folder, each in short."""
+
+import math
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from curta.config.errors import UserError
+from curta.runs import folders, metrics
+from curta.runs.folders import Folder
+from curta.runs.info import STAGES, RunInfo
+
+POINTS = 40
+"""Points of a sparkline, at most."""
+
+Name = tuple[str, ...]
+"""A run's name, or a comparison's and that of a run within it."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One run in short; without `info` there is an `error` instead."""
+
+    name: Name
+    info: RunInfo | None
+    error: str = ""
+    summary: str = ""
+    step: int = 0
+    seconds: float | None = None
+    learned: float | None = None
+    """Exact match on the newest training problems, median over members."""
+    evaluated: float | None = None
+    """Exact match in the hardest row of the evaluation, median over members."""
+    slices: int = 0
+    curve: tuple[float, ...] = ()
+    """Exact match on training problems, at moments spread evenly over its training."""
+    calculates: bool = False
+    """Whether there can be a page in which a member calculates."""
+
+    @property
+    def running(self) -> bool:
+        """Whether its training is still to come, or it is being worked on."""
+        return self.info is not None and self.info.status in ("created", *STAGES)
+
+    @property
+    def sparkline(self) -> str:
+        """The points of its curve in a box of 100 x 24."""
+        last = max(1, len(self.curve) - 1)
+        return " ".join(
+            f"{100 * number / last:.1f},{22 - 20 * share:.1f}"
+            for number, share in enumerate(self.curve)
+        )
+
+
+@dataclass(frozen=True)
+class ComparisonListing:
+    """One comparison in short, and its runs as far as they are begun."""
+
+    name: Name
+    title: str
+    entries: tuple[str, ...]
+    """Folders of its runs; none where the comparison is damaged, which the title then says."""
+    rows: tuple[Row, ...]
+    finished: int
+
+
+def run_folders() -> dict[Name, Path]:
+    """Return the folder of every run, alone or in a comparison: all that an address may name."""
+    paths: dict[Name, Path] = {(name,): folders.root() / name for name in folders.existing()}
+    for name, folder in comparison_folders().items():
+        for path in sorted(folder.glob("[!.]*/run.json")):
+            paths[*name, path.parent.name] = path.parent
+    return paths
+
+
+def comparison_folders() -> dict[Name, Path]:
+    return {(name,): folders.root() / name for name in folders.comparisons()}
+
+
+def _score(row: Row) -> float:
+    score = row.learned if row.evaluated is None else row.evaluated
+    return -1.0 if score is None else score
+
+
+ORDERS: dict[str, Callable[[Row], Any]] = {
+    "newest first": lambda row: row.info.created if row.info else "",
+    "most exact first": _score,
+    "longest first": lambda row: row.seconds or 0.0,
+}
+"""How a list may be sorted, the largest first; always after those that run."""
+
+
+def sorted_rows(words: str = "", order: str = "") -> list[Row]:
+    """Return the runs of no comparison: those that run first, then by an order of ORDERS.
+
+    Only those that hold each of the words in their name, recipe, summary or status.
+    """
+    rows = []
+    for name, path in run_folders().items():
+        listing = row(name, path)
+        info = listing.info
+        texts = [
+            *name,
+            listing.summary,
+            listing.error,
+            *([info.recipe, info.status] if info else []),
+        ]
+        if len(name) == 1 and all(
+            word in " ".join(texts).casefold() for word in words.casefold().split()
+        ):
+            rows.append(listing)
+    newest = ORDERS["newest first"]
+    rows.sort(key=newest, reverse=True)
+    rows.sort(key=ORDERS.get(order, newest), reverse=True)
+    return sorted(rows, key=lambda row: not row.running)
+
+
+def comparisons() -> list[ComparisonListing]:
+    listings, paths = [], run_folders()
+    for name, path in comparison_folders().items():
+        try:
+            spec = folders.read_comparison(path)
+            title, entries = spec.title, tuple(row.run for row in spec.rows)
+        except UserError as error:
+            title, entries = str(error), ()
+        begun = ((*name, entry) for entry in entries)
+        rows = tuple(row(run, paths[run]) for run in begun if run in paths)
+        finished = sum(row.info is not None and row.info.over for row in rows)
+        listings.append(ComparisonListing(name, title, entries, rows, finished))
+    return listings
+
+
+def row(name: Name, path: Path) -> Row:
+    """Return what the files of a run say by now; one line instead if they are damaged."""
+    versions = []
+    for file in ("run.json", "recipe.toml", "metrics.jsonl", "evaluation.json"):
+        about = (path / file).stat() if (path / file).exists() else None
+        versions.append(
+            about and (about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns)
+        )
+    return _read_row(name, path, tuple(versions))
+
+
+@lru_cache(4096)
+def _read_row(name: Name, path: Path, versions: tuple[object, ...]) -> Row:
+    """Read a run, once for each of the versions of its files."""
+    from curta.export.html import page_refusal
+
+    folder = Folder(path)
+    try:
+        info, evaluation = folder.read_info(), folder.read_evaluation()
+        last = metrics.read_last(folder.metrics, len(info.seeds))
+        curve = metrics.read_evenly(folder.metrics, POINTS)
+        rows = [median(row.exact_match) for row in evaluation.lengths] if evaluation else []
+    except (OSError, ValueError) as error:  # UserError too, a date that is none, no members
+        return Row(name, None, str(error))
+    try:
+        recipe = tomllib.loads(folder.read_recipe_text())
+    except (OSError, ValueError, RecursionError):
+        recipe = {}
+    match recipe:
+        case {"positions": {"name": str(positions)}}:
+            refusal = page_refusal(positions, info.parameters or 0)
+        case _:
+            refusal = "its recipe cannot be read"
+    shares = [line.exact_match for line in last]
+    learned = [share for share in shares if share is not None and math.isfinite(share)]
+    return Row(
+        name, info, "", str(recipe.get("summary", "")),
+        max((line.step for line in last), default=0),
+        max((line.seconds for line in last), default=None),
+        median(learned) if learned else None, min(rows, default=None), len(rows),
+        tuple(line.exact_match for line in curve if line.exact_match is not None),
+        bool(info.checkpoint) and refusal is None,
+    )  # fmt: skip
