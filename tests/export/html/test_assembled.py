@@ -33,7 +33,7 @@ def test_a_model_that_is_too_large_is_refused_in_one_line(monkeypatch: pytest.Mo
     assert PARAMETERS == 500_000
 
 
-def test_positions_of_a_users_own_are_refused_in_one_line() -> None:
+def test_positions_of_a_users_own_are_refused() -> None:
     own_positions = replace(tiny.dense(), positions=UserEncoding(file="decay.py#0"))
     with pytest.raises(UserError, match="its positions come from a file of code"):
         render_page(made.carried(own_positions, drawn(tiny.dense())), 0)
