@@ -11,7 +11,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import pytest
 
 from curta.export.base import machine_data
@@ -69,76 +68,50 @@ def member(run: Run) -> Transformer:
     return jax.tree.map(jnp.asarray, run.model(1))
 
 
-def opened(graph: Path) -> Any:
-    import onnxruntime
-
-    return onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"])
-
-
 def writing(graph: Path) -> Any:
     from docs.examples.onnx_writer import Writer
 
     return Writer(str(graph))
 
 
-def asked(session: Any, row: list[int], first: int | None = None) -> np.ndarray:
-    """Logits of the graph for what follows each token of a text, which may come in two calls."""
-    sizes = {"batch": 1, "past": 0}
-    past = {
-        each.name: np.zeros(
-            [sizes.get(size, size) for size in each.shape],
-            np.int32 if "int32" in each.type else np.float32,
-        )
-        for each in session.get_inputs()
-        if each.name.startswith("past_")
-    }
-    logits, names = [], ["logits", *(name.replace("past", "present") for name in past)]
-    for piece in (row[:first], row[first:] if first else []):
-        if piece:
-            tokens = {"tokens": np.array([piece], np.int32)}
-            found, *present = session.run(names, past | tokens)
-            past = dict(zip(past, present, strict=True))
-            logits.append(found)
-    return np.concatenate(logits, axis=1)
-
-
 @pytest.mark.parametrize("token", [-1, 999])
 def test_an_unknown_token_is_refused(graphs: dict[str, tuple[Run, Path]], token: int) -> None:
     for name in ("axes", "encoder", "recurrences"):
         with pytest.raises(Exception, match="refuses a token that is none of the"):
-            asked(opened(graphs[name][1]), [1, token, 2])
+            next(writing(graphs[name][1]).write([1, token, 2], -1, 1))
 
 
 def test_a_text_that_is_too_long_is_refused(graphs: dict[str, tuple[Run, Path]]) -> None:
-    session = opened(graphs["learned"][1])
-    assert session.get_modelmeta().custom_metadata_map["longest_text"] == "24"
-    assert asked(session, [1] * 24).shape[1] == 24
-    with pytest.raises(Exception, match="refuses a text of more than 24 tokens"):
-        asked(session, [1] * 25, first=20)
+    """In one call or in several."""
+    writer = writing(graphs["learned"][1])
+    assert writer.about["longest_text"] == "24"
+    assert len(list(writer.write([1] * 20, -1, 4))) == 4
+    for begun_with in (20, 25):
+        with pytest.raises(Exception, match="refuses a text of more than 24 tokens"):
+            list(writer.write([1] * begun_with, -1, 6))
 
 
 def test_a_coordinate_that_is_too_high_is_refused(graphs: dict[str, tuple[Run, Path]]) -> None:
     run, graph = graphs["recurrences"]
-    session = opened(graph)
-    most = int(session.get_modelmeta().custom_metadata_map["highest_coordinate"])
-    digit = run.layout.characters.index("1")
-    assert asked(session, [digit] * most).shape[1] == most
+    writer, digit = writing(graph), run.layout.characters.index("1")
+    most = int(writer.about["highest_coordinate"])
+    assert next(writer.write([digit] * most, -1, 1)) >= 0
     with pytest.raises(Exception, match=f"refuses a coordinate above {most}"):
-        asked(session, [digit] * (most + 10))
+        next(writer.write([digit] * (most + 10), -1, 1))
 
 
 def test_a_graph_says_what_it_is_and_writes_as_the_model(
     graphs: dict[str, tuple[Run, Path]],
 ) -> None:
     run, graph = graphs["axes"]
-    layout, session = run.layout, opened(graph)
-    about = session.get_modelmeta().custom_metadata_map
+    layout, writer = run.layout, writing(graph)
+    about = writer.about
     assert (about["run"], about["seed"], about["layout"]) == ("axes", "1", "program")
     assert recipes.parse(tomllib.loads(about["recipe"]), where="the graph") == run.recipe
     machine = json.loads(about["machine"])
     held = rooms(run.recipe, member(run))
     assert machine == json.loads(json.dumps(machine_data(layout, held)))
-    look, writer = run.load_models().memo.look(1), writing(graph)
+    look = run.load_models().memo.look(1)
     for problem in problems("*"):
         given = prompt(machine, "*", problem.operands)
         written = write(layout.machine, layout.windows, look, [given], 9)[0]

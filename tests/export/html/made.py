@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from curta.config.recipe import Recipe, with_overrides
+from curta.config.recipe import Recipe
 from curta.config.task import Task
 from curta.export.base import weights_of
 from curta.export.html.page import Carried, render_page
 from curta.layouts import layout_named
 from curta.layouts.program import ProgramLayout
-from curta.model import recipes
 from curta.model.transformer import Transformer
 from curta.problems.problem import parse
+from curta.programs import PROGRAMS
 from curta.programs.machine import Answer, Given, Paper, Program, Sign, program
 from curta.programs.machine.writing import write
 from tests import tiny
@@ -92,23 +92,11 @@ def layout(name: str) -> ProgramLayout:
     return surveyed(OWN[name]) if name in OWN else small_program(name)
 
 
-def recipe(name: str, **changes: Any) -> Recipe:
-    """A small recipe for a machine, with `section__field=value` laid on top."""
-    small = {
-        "model.width": 16,
-        "model.heads": 2,
-        "model.mlp_ratio": 2,
-        "model.role_embeddings": True,
-    }
-    given = {path.replace("__", "."): value for path, value in changes.items()}
-    fields = recipes.read("addition" if name == "own" else name)
-    made = recipes.parse(with_overrides(fields, small | given), where=name)
-    tasks = tuple(Task(p.operator, digits=(1, 3)) for p in OWN.get(name, []))
-    return replace(made, task=tasks) if tasks else made
-
-
 def shipped(name: str, **changes: Any) -> tuple[Recipe, Transformer]:
-    of = recipe(name, **changes)
+    """A small recipe for a machine, and a model of it."""
+    programs = OWN[name] if name in OWN else [PROGRAMS[name]]
+    tasks = tuple(Task(program.operator, digits=(1, 3)) for program in programs)
+    of = replace(tiny.recipe(**changes), task=tasks)
     return of, drawn(of, layout=layout(name))
 
 

@@ -288,22 +288,6 @@ def test_a_reload_shows_the_same_and_says_what_is_changed(either: Page) -> None:
     expect(either.locator("#places [aria-pressed=true]")).to_have_count(0)
 
 
-def test_an_address_without_a_problem_shows_the_field_alone(opened: Page) -> None:
-    calculate(opened, "12+34")
-    part(opened, "head 1 of layer 0").click()
-    put_in(opened)
-    opened.evaluate("location.hash = ''")
-    expect(opened.locator("#work")).to_be_hidden()
-    opened.get_by_label("Speed").select_option("slow")
-    opened.get_by_role("textbox", name="Problem", exact=True).fill("12+34")
-    opened.keyboard.press("Enter")
-    opened.evaluate("location.hash = ''")
-    expect(opened.locator("#work")).to_be_hidden()
-    calculate(opened, "12+34")
-    expect(opened.locator("#parts [aria-pressed=true]")).to_have_count(0)
-    expect(opened.locator("#changes")).to_have_text(re.compile("^Nothing is changed"))
-
-
 def test_a_model_ends_where_it_has_no_position_any_more(tab: Page, tmp_path: Path) -> None:
     show(tab, tmp_path, positions__name="learned", positions__length=16, task__digits=[1, 3])
     tab.evaluate("curta.design.layout.end = 99")
@@ -318,22 +302,6 @@ def test_a_model_ends_where_it_has_no_position_any_more(tab: Page, tmp_path: Pat
     tab.get_by_role("textbox", name="Other problem").fill("123456789+123456789")
     tab.keyboard.press("Enter")
     expect(tab.locator("#unread")).to_have_text(said_of_it)
-
-
-@pytest.mark.parametrize("tab", screens(390, 1100), indirect=True)
-def test_a_long_sum_ends_with_its_low_digits_in_view(tab: Page, paper: Page) -> None:
-    paper.evaluate("curta.design.tokens = 302")
-    paper.evaluate(
-        "void (curta.model.logits = () => Float32Array.from(curta.design.machine.tokens, (token) =>"
-        "Number(token.role === 'sum' && token.offset[0] === 1 && !token.home[0])))"
-    )
-    enter(paper, f"{'1' * 100}+{'2' * 100}")
-    longer(paper, 300)
-    expect(paper.locator("#pause")).to_be_disabled()
-    expect(paper.locator("#status")).to_have_text(re.compile("^Stopped after 302 tokens without"))
-    paper.locator("#board").scroll_into_view_if_needed()
-    first = text(paper).get_by_role("listitem").first  # the lowest digit stands first
-    expect(first).to_be_in_viewport(ratio=0.99)
 
 
 def test_every_control_has_a_name_and_the_result_is_a_live_region(either: Page) -> None:
@@ -351,15 +319,6 @@ def test_nothing_is_wider_than_the_screen(tab: Page, either: Page) -> None:
     calculate(either, "12+123456789012")
     put_in(either)
     assert fits(either)
-
-
-def test_on_paper_there_is_the_calculation_without_the_controls(either: Page) -> None:
-    calculate(either, "12+34")
-    put_in(either)
-    either.emulate_media(media="print")
-    for hidden in ("#form", "#patch", "#parts", "#places"):
-        expect(either.locator(hidden)).to_be_hidden()
-    expect(text(either)).to_be_visible()
 
 
 def test_the_policy_allows_the_pages_own_script_alone(opened: Page, complaints: list[str]) -> None:

@@ -187,7 +187,6 @@ def test_the_card_says_what_was_found(tmp_path: Path) -> None:
     assert result.dataset_name == "addition (+), 3 digits, carry, 8 problems"
     assert "model.prompt('+', 12, 34)" in card
     assert "2 a home\n1 a +1\n+ operator home-1\n4 b home\n3 b +1\n= equals home-1\n" in card
-    assert "0 steps of 8 windows, of those in 100 problems" in card
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

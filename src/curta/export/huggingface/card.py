@@ -48,27 +48,6 @@ def card(
                 "metrics": [{"type": "exact_match", "name": "exact match", "value": share}],
             }
             results.append(json.dumps(result))
-    examples = []  # how a published layout writes problems
-    for task in recipe.tasks if not program else ():
-        problem = _example(task, layout)
-        prompt = layout.prompt(problem)
-        examples.append(
-            {
-                "problem": problem,
-                "answer": answer_text(problem.truth),
-                "prompt": prompt,
-                "completion": layout.write(problem).removeprefix(prompt),
-            }
-        )
-    trained = [
-        {
-            "name": OPERATIONS[task.operator].name,
-            "operator": task.operator,
-            "counts": task_sizes.counts(task),
-            "digits": task_sizes.span(task),
-        }
-        for task in recipe.tasks
-    ]
     return render_text(
         "export/model.md",
         member=member,
@@ -79,19 +58,22 @@ def card(
         own=bool(model_class.code()),
         parameters=parameters(member.model),
         version=versions()["curta"],
-        operators=[task.operator for task in recipe.tasks],
         asked=example,
         right=_right(example),
         tokens="".join(texts(layout)[token] for token in layout.prompt_tokens(example))
         if program
         else "",
-        examples=examples,
+        examples=[] if program else [_example(task, layout) for task in recipe.tasks],
+        answer_text=answer_text,
         license=LICENSE,
         index=results,
         structure=structure(recipe),
         windows=isinstance(recipe.positions, Window),
         steps=member.steps,
-        trained=trained,
+        tasks=recipe.tasks,
+        operations=OPERATIONS,
+        counts=task_sizes.counts,
+        span=task_sizes.span,
         rows=rows,
         constants=not all(each.weights for each in tensors),
     )

@@ -15,6 +15,7 @@ from curta.export.huggingface.model_class import (
     first,
     lacking_in_library,
     layer_tensors,
+    or_constant,
     tied_scale,
 )
 from curta.model.transformer import Transformer
@@ -70,13 +71,11 @@ class GPT2(ModelClass):
         ]
         if model.head is not None:
             tensors.append(FileTensor("lm_head.weight", ("head",), transposed=True))
-        last = {"ln_f.weight": ("gain", scale), "ln_f.bias": ("gain_bias", 0.0)}
-        for name, (weight, value) in last.items():
-            sources = (weight,) if weight in weights else ()
-            shape = (width,)
-            tensors.append(
-                FileTensor(f"transformer.{name}", sources, factor=scale, shape=shape, value=value)
-            )
+        norm = [
+            FileTensor("transformer.ln_f.weight", ("gain",), None, False, scale, (width,), scale),
+            FileTensor("transformer.ln_f.bias", ("gain_bias",), None, False, scale, (width,)),
+        ]
+        tensors += [or_constant(row, weights) for row in norm]
         projections = ("attention.query", "attention.key", "attention.value")
         biases = tuple(f"{name}_bias" for name in projections)
         rows: list[tuple[str, tuple[str, ...], tuple[int, ...], float]] = [

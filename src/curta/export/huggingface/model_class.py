@@ -78,16 +78,21 @@ class FileTensor:
         return weight if self.block is None else weight[self.block]
 
 
+def or_constant(row: FileTensor, weights: Tensors) -> FileTensor:
+    """Return the tensor, as a constant if one of its weights is missing."""
+    return row if all(name in weights for name in row.weights) else replace(row, weights=())
+
+
 def layer_tensors(model: Transformer, prefix: str, rows: Iterable[FileTensor]) -> list[FileTensor]:
     """Return these tensors of every layer, as constants where a layer lacks their weights."""
     tensors, weights = [], weights_of(model)
     for block in range(model.config.num_layers):
-        lacking = "attention." if block >= model.config.num_attention_layers else "none"
-        for row in rows:
-            name = f"{prefix}.{block}.{row.name}"
-            whole = all(w in weights and not w.startswith(lacking) for w in row.weights)
-            sources = row.weights if whole else ()
-            tensors.append(replace(row, name=name, weights=sources, block=block))
+        if block == model.config.num_attention_layers:
+            weights = {name: w for name, w in weights.items() if name.startswith("mlp.")}
+        tensors += [
+            replace(or_constant(row, weights), name=f"{prefix}.{block}.{row.name}", block=block)
+            for row in rows
+        ]
     return tensors
 
 

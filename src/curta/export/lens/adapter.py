@@ -103,7 +103,9 @@ class CurtaAdapter(ArchitectureAdapter):
         }
         if inner.roles is not None:
             components["role_embed"] = EmbeddingBridge(name="model.roles")
-        adds = type(inner.positions).embed is not Positions.embed  # vectors to those of the tokens
+        adds = (
+            type(inner.positions).forward is not Positions.forward
+        )  # vectors to those of the tokens
         if isinstance(inner.positions, AbacusPositions):
             adds = inner.positions.settings["inject"] == "embedding"
         if adds:
