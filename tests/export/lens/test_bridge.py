@@ -39,8 +39,8 @@ SITES = {
 """Hooks of a block, and which sites of a layer they are."""
 
 CHANGED = (
-    "gpt2", "llama", "rope over heads", "sinusoidal, norms after alone", "randomised",
-    "coupled, looped", "position coupling", "t5", "window", "window, two axes",
+    "gpt2", "llama", "rope over heads", "sinusoidal, norms after alone", "coupled, looped", "t5",
+    "window, two axes",
 )  # fmt: skip
 SILENT = r"attn\.hook_hidden_states|pos_embed\.hook_in|hook_mlp_in"
 """Hooks that TransformerLens makes and the model has nothing for, or are off unless switched on."""

@@ -114,10 +114,10 @@ def _published(tasks: tuple[Task, ...], layout: Any) -> dict[str, Any]:
             "prompt": layout.prompt_format(task.operator)._asdict(),
             "answer": layout.answer_pattern(task.operator)._asdict(),
         }
-        given = {"kind": "given", "base": 10, "many": None, "follows": False}
-        parts = [given] * operation.least
+        operand = {"kind": "given", "base": 10, "many": None, "follows": False}
+        parts = [operand] * operation.least
         if min(operation.most or OPERANDS, layout.most or OPERANDS) > operation.least:
-            parts[-1] = given | {"many": "operands"}
+            parts[-1] = operand | {"many": "operands"}
         formats[task.operator] = {"parts": parts, "answer": {"base": 10}}
     return {
         "layout": layout_table(layout)
