@@ -11,14 +11,16 @@ import numpy as np
 from curta.config.recipe import Recipe
 from curta.config.task import Task
 from curta.frontends import api
-from curta.layouts import ShapeBounds, Text, TokenPositions
+from curta.layouts import Layout, ShapeBounds, Text, TokenPositions
 from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
 from curta.model.inspection import all_logits, record_activations
 from curta.model.transformer import Transformer
 from curta.problems import task_sizes
 from curta.problems.problem import Problem
+from curta.problems.sizes import Sizes
 from curta.programs import PROGRAMS
+from curta.programs.machine import Program
 from curta.programs.machine.machine import Machine, Role
 from curta.programs.machine.paper import HOME, Token
 from curta.programs.machine.survey import survey
@@ -31,14 +33,11 @@ PRODUCTS = {"program": "multiplication", "task__operator": "*", "task__digits": 
 """The tiny recipe with two axes, and roles that are found from everywhere on one."""
 
 
-def drawn(of: Recipe, seed: int = 0) -> Transformer:
+def drawn(of: Recipe, seed: int = 0, layout: Layout | None = None) -> Transformer:
     """A model whose gains are not ones, and whose biases are not zeros, as after training."""
-    model = tiny.drawn(of, layout_of(of), seed)
-    leaves, tree = jax.tree.flatten(model)
-    keys = jax.random.split(jax.random.key(7), len(leaves))
-    noise = [
-        0.2 * jax.random.normal(key, leaf.shape) for key, leaf in zip(keys, leaves, strict=True)
-    ]
+    leaves, tree = jax.tree.flatten(tiny.drawn(of, layout or layout_of(of), seed))
+    rng = np.random.default_rng(7)
+    noise = [0.2 * rng.standard_normal(leaf.shape, np.float32) for leaf in leaves]
     changed = [
         jnp.where(leaf == 0, more, leaf * (1 + more))
         for leaf, more in zip(leaves, noise, strict=True)
@@ -112,9 +111,15 @@ def _where(model: Transformer, tokens: jax.Array, lengths: jax.Array) -> TokenPo
 @lru_cache
 def program(name: str) -> ProgramLayout:
     """A program's machine, of a small survey."""
-    one = PROGRAMS[name]
-    sizes = task_sizes.sizes(Task(one.operator, digits=(1, 3)))
-    found = survey([one], {one.operator: sizes})
+    return surveyed([PROGRAMS[name]])
+
+
+def surveyed(programs: Sequence[Program]) -> ProgramLayout:
+    """The machine of several programs, of a small survey."""
+    counts = {one.operator: task_sizes.counts(Task(one.operator)) for one in programs}
+    counts |= {"sort": (1, 3)} if "sort" in counts else {}
+    sizes = {operator: Sizes((1, 3), (1, 3), count) for operator, count in counts.items()}
+    found = survey(programs, sizes)
     return ProgramLayout(found.machine, found.windows, found.recorder)
 
 

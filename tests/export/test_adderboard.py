@@ -19,8 +19,7 @@ from curta.model.transformer import Transformer, parameters
 from curta.programs.machine.writing import write
 from tests import adder, tiny
 
-from .made import asked as problems
-from .made import drawn, logits, rows
+from .made import drawn, logits
 
 ONLY_NUMPY = """
 import importlib.util, json, sys
@@ -56,19 +55,6 @@ def told(file: Path, texts: list[list[int]], pairs: list[tuple[int, ...]]) -> di
 def exported(of: Recipe, model: Transformer, folder: Path) -> Path:
     AdderBoard().write(Exported("mine", 3, of, model), folder / "adder.py")
     return folder / "adder.py"
-
-
-def same(model: Transformer, file: Path) -> dict[str, Any]:
-    """What the file says of some sums, and of tokens of any kind, once it is what JAX says."""
-    rng = np.random.default_rng(0)
-    tokens = rng.integers(0, len(model.layout.characters), (4, 30)).tolist()
-    prompt = model.layout.tokens_of(tiny.random_sums(1, 3)[0])[0][:8]
-    anything = [*tokens, *(prompt + one for one in tokens)]  # now and then twice on a square
-    texts = [*rows(model, problems()), *anything]
-    found = told(file, texts, [(0, 9_999_999_999)])
-    for ours, theirs in zip(logits(model, texts), found["logits"], strict=True):
-        np.testing.assert_allclose(np.array(theirs), ours, atol=1e-4, rtol=0)
-    return found["metadata"]
 
 
 def test_sums_are_what_the_model_writes(tmp_path: Path) -> None:

@@ -41,11 +41,6 @@ def test_prompts_and_answers_are_those_of_the_machine(name: str) -> None:
         assert answer(machine, one.operator, text[:-1], start) is None
 
 
-def test_another_operator_is_told() -> None:
-    with pytest.raises(ValueError, match=r"'-' is none of \+"):
-        prompt(machine_data(program("addition")), "-", (3, 2))
-
-
 @pytest.mark.parametrize(
     ("name", "operands", "says"),
     [
@@ -80,6 +75,8 @@ def test_a_token_that_the_model_never_met_is_named() -> None:
     machine["tokens"] = [token for token in machine["tokens"] if token["value"] != 7]
     with pytest.raises(ValueError, match="7 as a is no token of this model"):
         prompt(machine, "+", (17, 2))
+    with pytest.raises(ValueError, match=r"'-' is none of \+"):
+        prompt(machine, "-", (3, 2))
 
 
 @settings(max_examples=50)

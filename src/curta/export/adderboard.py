@@ -66,14 +66,6 @@ TENSORS = {
 }
 """Names in the file, and the paths of their weights; each weight of a model appears once."""
 
-SHARED = {
-    "key-query": "keys' matrix is that of queries, turned by one angle",
-    "value-key": "values' matrix is that of keys",
-    "out-query": "what leaves attention goes through the queries' matrix, transposed",
-    "out-value": "what leaves attention goes through the values' matrix, transposed and negative",
-}
-"""Descriptions of `model.weight_sharing` in the file."""
-
 
 class AdderBoard(Exporter):
     name = "adderboard"
@@ -180,7 +172,7 @@ def _metadata(member: Exported) -> dict[str, Any]:
             tricks.append("digits on an arc: radius, start and step")
         if model.head is None:
             tricks.append("head tied to the embedding")
-        tricks += [SHARED[name] for name in config.weight_sharing]
+        tricks += [f"weights shared: {name}" for name in config.weight_sharing]
     else:
         tricks = [
             "a token says where it stands: a digit, the part it plays and the move of a pen",

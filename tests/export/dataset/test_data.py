@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from curta.config.errors import UserError
 from curta.config.recipe import Recipe
 from curta.config.task import Task
 from curta.export import dataset
@@ -93,16 +92,6 @@ def test_an_overlap_would_be_counted_and_nothing_be_left(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_is_interrupted_leaves_nothing(tmp_path: Path) -> None:
-    def interrupt(split: str, share: float) -> None:
-        if split == "train":
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        dataset.write(written(), ROWS, tmp_path / "set", show=interrupt)
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_tasks_are_mixed_in_files_of_limited_size(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -119,12 +108,6 @@ def test_tasks_are_mixed_in_files_of_limited_size(
     for start in range(0, ROWS, 100):
         assert operators[start : start + 100].count("-") == 25
     assert "-" in operators[:50]
-
-
-def test_a_folder_that_exists_is_not_touched(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="exists already"):
-        dataset.write(written(), ROWS, tmp_path)
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(("base", "whole"), [(2, True), (16, False)])

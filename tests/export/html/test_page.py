@@ -91,12 +91,6 @@ def test_a_page_opens_on_a_sum_with_a_carry_that_it_writes_at_once(either: Page)
     expect(problem).to_have_value("1+2")
 
 
-def test_where_motion_is_not_wanted_the_sum_is_there_at_once(tab: Page, tmp_path: Path) -> None:
-    tab.emulate_media(reduced_motion="reduce")
-    show(tab, tmp_path)
-    expect(tab.get_by_label("Speed")).to_have_value("0")
-
-
 def test_the_tour_shows_five_things_and_can_be_left_at_once(either: Page) -> None:
     tour = either.get_by_role("complementary", name="Tour")
     either.get_by_role("button", name="Tour in five steps").click()
@@ -119,16 +113,6 @@ def test_the_tour_shows_five_things_and_can_be_left_at_once(either: Page) -> Non
     expect(either.locator(".pointed")).to_have_count(0)
 
 
-def test_a_problem_is_typed_and_written_token_by_token(either: Page) -> None:
-    expect(either.get_by_role("textbox", name="Problem", exact=True)).to_be_focused()
-    enter(either, "12+34", "slow")
-    longer(either, 6)
-    first = either.evaluate("curta.design.layout.characters[curta.write('12+34', 1)[0]]")
-    written = text(either).text_content() or ""
-    assert written.startswith("21+43=" + first)
-    assert len(written) < 40  # slowly
-
-
 def part(tab: Page, name: str) -> Locator:
     return tab.get_by_role("button", name=f"Take away {name}")
 
@@ -139,48 +123,6 @@ def answers(tab: Page) -> dict[str, str]:
         row.locator("th").text_content() or "": row.locator("td").first.text_content() or ""
         for row in rows
     }
-
-
-def test_what_is_right_is_said_and_stands_beside_it(either: Page) -> None:
-    calculate(either, "12+34")
-    expect(either.locator("#status")).to_have_text(re.compile(r"Right is 46\.|without an end"))
-    assert answers(either)["right is"] == "46"
-    assert list(answers(either)) == ["right is", "it wrote"]
-
-
-def test_a_sum_longer_than_those_of_training_is_said_to_be_so(opened: Page) -> None:
-    always_ends(opened)
-    calculate(opened, "123456+1")
-    said = (
-        "What it wrote is no answer. Right is 123457. It was trained on numbers of 1 to 4 digits."
-    )
-    expect(opened.locator("#status")).to_have_text(said)
-
-
-def test_modulo_a_number_no_operand_is_too_long(tab: Page, tmp_path: Path) -> None:
-    task = [{"operator": "+ mod 97", "digits": [1, 2]}]
-    show(tab, tmp_path, layout="residues-97", task=task, positions__name="learned")
-    calculate(tab, "200+5 mod 97")
-    expect(tab.locator("#status")).to_have_text(re.compile(r"Right is 11\.\s*$"))
-
-
-def test_digits_are_counted_in_the_base_of_the_operands(tab: Page, tmp_path: Path) -> None:
-    of, model = shipped("own", model__norm="none")  # its differences are in base 16
-    tab.goto(page(tmp_path, of, model).as_uri())
-    always_ends(tab)
-    calculate(tab, "0xfff-0x1")  # 4095
-    expect(tab.locator("#status")).to_have_text(re.compile(r"Right is 0xffe\.$"))
-    calculate(tab, "0x1000-0x1")
-    said = re.compile(r"Right is 0xfff\. It was trained on numbers of 1 to 3 digits\.$")
-    expect(tab.locator("#status")).to_have_text(said)
-
-
-def always_ends(tab: Page) -> None:
-    """The end sign is the likeliest token everywhere."""
-    tab.evaluate(
-        "void (curta.model.logits = ((old) => (...given) => old(...given).map((one, token) =>"
-        "token === curta.design.layout.end ? 1e3 : one))(curta.model.logits.bind(curta.model)))"
-    )
 
 
 def shares(tab: Page) -> Locator:
@@ -217,18 +159,6 @@ def test_a_changed_token_is_gone_on_from_and_an_end_sign_ends(paper: Page) -> No
     expect(paper.locator("#pause")).to_be_disabled()
 
 
-def test_an_operator_of_ones_own_has_no_verdict(paper: Page) -> None:
-    paper.evaluate("curta.design.operations['+'].known = false")
-    enter(paper, "12+34", "slow")
-    longer(paper, 7)
-    write_instead(paper, "7", "sum")
-    paper.get_by_role("button", name="Pause").click()
-    text(paper).get_by_role("button").last.focus()
-    paper.keyboard.press("$")
-    said = r"^(It wrote \d+|What it wrote is no answer)\. What is right is not known here\."
-    expect(paper.locator("#status")).to_have_text(re.compile(said))
-
-
 def test_the_likeliest_alternative_is_what_is_written_and_any_can_be_chosen(paper: Page) -> None:
     paused(paper)
     expect(shares(paper)).to_have_count(8)
@@ -241,45 +171,8 @@ def test_the_likeliest_alternative_is_what_is_written_and_any_can_be_chosen(pape
     expect(text(paper)).to_have_text(re.compile(f"^{re.escape(before[:-1] + str(last))}"))
 
 
-def test_tokens_are_chosen_and_changed_by_keys(opened: Page) -> None:
-    calculate(opened, "12+34")
-    text(opened).get_by_role("button").first.focus()
-    opened.keyboard.press("ArrowRight")
-    expect(opened.locator("#which")).to_have_text("Token 2 of what it wrote")
-    opened.keyboard.press("Home")
-    opened.keyboard.press("7")
-    over(opened)
-    expect(text(opened)).to_have_text(re.compile(r"^21\+43=7"))
-    expect(opened.locator("#text button").first).to_have_accessible_name(re.compile("your change"))
-    expect(opened.locator("#shares button").first).to_have_accessible_name(re.compile("^Write "))
-
-
-def test_the_paper_can_be_left_for_a_line_of_tokens(paper: Page) -> None:
-    paused(paper)
-    ruler, roles = paper.locator("#ruler"), paper.locator("#roles")
-    expect(ruler).to_be_visible()
-    expect(roles).to_be_hidden()
-    paper.get_by_label("on squared paper").uncheck()
-    expect(ruler).to_be_hidden()
-    expect(roles).to_be_visible()
-
-
-def test_heads_add_up_and_one_of_them_can_be_chosen(paper: Page) -> None:
-    paused(paper)
-    looks = paper.evaluate(
-        "[...document.querySelectorAll('#looks tr > :nth-child(2)')]"
-        ".map((cell) => Number(cell.style.getPropertyValue('--look')))"
-    )
-    assert sum(looks) == pytest.approx(1)
-    paper.get_by_label("Looking:").select_option("layer 0, head 0")
-    blue = paper.evaluate(
-        "[...document.querySelectorAll('#text .token, #grid .empty')]"
-        ".map((token) => Number(token.style.getPropertyValue('--look')))"
-    )
-    assert 0 < sum(blue) <= 1 + 1e-6  # what stands on no line is not drawn
-
-
-def test_every_head_shows_where_it_looked(opened: Page) -> None:
+def test_every_head_of_every_recurrence_shows_where_it_looked(tab: Page, tmp_path: Path) -> None:
+    opened = show(tab, tmp_path, model__num_recurrences=2)
     calculate(opened, "12+34")
     text(opened).get_by_role("button").nth(2).click()
     rows = opened.locator("#looks tr")
@@ -290,15 +183,9 @@ def test_every_head_shows_where_it_looked(opened: Page) -> None:
         ".reduce((sum, cell) => sum + Number(cell.style.getPropertyValue('--look')), 0))"
     )
     assert shares == pytest.approx([1] * 4)
-
-
-def test_a_looped_model_shows_each_recurrence(tab: Page, tmp_path: Path) -> None:
-    show(tab, tmp_path, model__num_recurrences=2)
-    calculate(tab, "12+34")
-    rows = tab.locator("#looks")
-    last = rows.inner_text()
-    tab.get_by_label("Recurrence").select_option("0")
-    assert rows.inner_text() != last
+    last = opened.locator("#looks").inner_text()
+    opened.get_by_label("Recurrence").select_option("0")
+    assert opened.locator("#looks").inner_text() != last
 
 
 def test_an_encoder_shows_all_at_once_and_where_it_looked(tab: Page, tmp_path: Path) -> None:
@@ -342,19 +229,6 @@ def shown(tab: Page, changes: object) -> str:
     return "no answer" if found is None else str(found)
 
 
-def test_an_mlp_is_taken_away_and_all_is_given_back_at_once(opened: Page) -> None:
-    calculate(opened, "12+34")
-    part(opened, "MLP of layer 1").click()
-    part(opened, "head 0 of layer 1").click()
-    over(opened)
-    said = "Changed: without the MLP of layer 1 and head 0 of layer 1."
-    expect(opened.locator("#changes")).to_have_text(said)
-    opened.get_by_role("button", name="As trained").click()
-    over(opened)
-    expect(opened.locator("#parts [aria-pressed=true]")).to_have_count(0)
-    expect(opened.get_by_role("button", name="As trained")).to_be_hidden()
-
-
 def put_in(tab: Page) -> None:
     tab.get_by_role("textbox", name="Other problem").fill("9+75")
     tab.keyboard.press("Enter")
@@ -382,18 +256,6 @@ def test_a_state_of_another_problem_is_put_in(either: Page) -> None:
     )
 
 
-def test_a_problem_that_is_none_is_announced_beside_its_field(opened: Page) -> None:
-    calculate(opened, "12+34")
-    opened.get_by_role("textbox", name="Other problem").fill("9+")
-    opened.keyboard.press("Enter")
-    expect(opened.locator("#unread")).to_contain_text("(one is missing); write 12+34.")
-    expect(opened.locator("#places")).to_be_hidden()
-    opened.get_by_role("textbox", name="Problem", exact=True).fill("7*8")
-    opened.keyboard.press("Enter")
-    expect(opened.locator("#mistake")).to_have_text("This model has no *: it was trained on +.")
-    expect(opened.locator("#work")).to_be_hidden()
-
-
 def test_a_mistake_is_announced_and_the_field_keeps_the_focus(either: Page) -> None:
     field = either.get_by_role("textbox", name="Problem", exact=True)
     field.fill("12+")
@@ -405,11 +267,13 @@ def test_a_mistake_is_announced_and_the_field_keeps_the_focus(either: Page) -> N
 
 
 def test_a_reload_shows_the_same_and_says_what_is_changed(either: Page) -> None:
+    """What is typed is not in the address before it is calculated."""
     calculate(either, "12+34")
+    either.get_by_role("textbox", name="Problem", exact=True).fill("1+1")
     part(either, "head 1 of layer 0").click()
     put_in(either)
     fragment = unquote(either.url.partition("#")[2])
-    assert "zero=layer.0.attention.heads:head=1" in fragment
+    assert fragment.startswith("problem=12+34&zero=layer.0.attention.heads:head=1&")
     assert "patch=layer.0.after:position=3=9+75" in fragment
     said = either.locator("#changes").text_content() or ""
     either.reload()
@@ -418,43 +282,10 @@ def test_a_reload_shows_the_same_and_says_what_is_changed(either: Page) -> None:
     expect(either.locator("#changes")).to_have_text(said)
     expect(either.locator("#parts [aria-pressed=true]")).to_have_count(1)
     expect(either.locator("#places [aria-pressed=true]")).to_have_count(1)
-
-
-def test_what_is_typed_is_not_asked_before_it_is_calculated(opened: Page) -> None:
-    calculate(opened, "57+68")
-    opened.get_by_role("textbox", name="Problem", exact=True).fill("1+1")
-    part(opened, "head 1 of layer 0").click()
-    over(opened)
-    assert unquote(opened.url.partition("#")[2]).startswith("problem=57+68&")
-    expect(opened.locator("#command")).to_have_text(
-        re.compile(r"^curta probe made activations '57\+68' ")
-    )
-
-
-def test_an_address_without_a_problem_shows_the_field_alone(opened: Page) -> None:
-    calculate(opened, "12+34")
-    part(opened, "head 1 of layer 0").click()
-    put_in(opened)
-    opened.evaluate("location.hash = ''")
-    expect(opened.locator("#work")).to_be_hidden()
-    opened.get_by_label("Speed").select_option("slow")
-    opened.get_by_role("textbox", name="Problem", exact=True).fill("12+34")
-    opened.keyboard.press("Enter")
-    opened.evaluate("location.hash = ''")
-    expect(opened.locator("#work")).to_be_hidden()
-    calculate(opened, "12+34")
-    expect(opened.locator("#parts [aria-pressed=true]")).to_have_count(0)
-    expect(opened.locator("#changes")).to_have_text(re.compile("^Nothing is changed"))
-
-
-def test_an_address_that_names_what_there_is_not_changes_nothing(opened: Page) -> None:
-    address = (
-        opened.url.partition("#")[0]
-        + "#problem=12%2B34&zero=layer.9.mlp.output&patch=alert(1):position=0=1%2B1"
-    )
-    opened.goto("about:blank")
-    opened.goto(address)
-    expect(opened.locator("#changes")).to_have_text(re.compile("^Nothing is changed"))
+    either.get_by_role("button", name="As trained").click()
+    over(either)
+    expect(either.locator("#parts [aria-pressed=true]")).to_have_count(0)
+    expect(either.locator("#places [aria-pressed=true]")).to_have_count(0)
 
 
 def test_a_model_ends_where_it_has_no_position_any_more(tab: Page, tmp_path: Path) -> None:
@@ -471,22 +302,6 @@ def test_a_model_ends_where_it_has_no_position_any_more(tab: Page, tmp_path: Pat
     tab.get_by_role("textbox", name="Other problem").fill("123456789+123456789")
     tab.keyboard.press("Enter")
     expect(tab.locator("#unread")).to_have_text(said_of_it)
-
-
-@pytest.mark.parametrize("tab", screens(390, 1100), indirect=True)
-def test_a_long_sum_ends_with_its_low_digits_in_view(tab: Page, paper: Page) -> None:
-    paper.evaluate("curta.design.tokens = 302")
-    paper.evaluate(
-        "void (curta.model.logits = () => Float32Array.from(curta.design.machine.tokens, (token) =>"
-        "Number(token.role === 'sum' && token.offset[0] === 1 && !token.home[0])))"
-    )
-    enter(paper, f"{'1' * 100}+{'2' * 100}")
-    longer(paper, 300)
-    expect(paper.locator("#pause")).to_be_disabled()
-    expect(paper.locator("#status")).to_have_text(re.compile("^Stopped after 302 tokens without"))
-    paper.locator("#board").scroll_into_view_if_needed()
-    first = text(paper).get_by_role("listitem").first  # the lowest digit stands first
-    expect(first).to_be_in_viewport(ratio=0.99)
 
 
 def test_every_control_has_a_name_and_the_result_is_a_live_region(either: Page) -> None:
@@ -506,15 +321,6 @@ def test_nothing_is_wider_than_the_screen(tab: Page, either: Page) -> None:
     assert fits(either)
 
 
-def test_on_paper_there_is_the_calculation_without_the_controls(either: Page) -> None:
-    calculate(either, "12+34")
-    put_in(either)
-    either.emulate_media(media="print")
-    for hidden in ("#form", "#patch", "#parts", "#places"):
-        expect(either.locator(hidden)).to_be_hidden()
-    expect(text(either)).to_be_visible()
-
-
 def test_the_policy_allows_the_pages_own_script_alone(opened: Page, complaints: list[str]) -> None:
     policy = opened.locator("meta[http-equiv]").get_attribute("content") or ""
     assert re.match(r"default-src 'none'; script-src 'sha256-[^']+'; style-src 'sha256-", policy)
@@ -522,23 +328,6 @@ def test_the_policy_allows_the_pages_own_script_alone(opened: Page, complaints: 
                     "{ textContent: 'globalThis.alien = 1' }))")  # fmt: skip
     assert opened.evaluate("globalThis.alien ?? null") is None
     expect_complaint(opened, complaints, "Content Security Policy")
-
-
-LARGE = {
-    "model__width": 96, "model__heads": 6, "model__num_layers": 4, "model__num_attention_layers": 4,
-    "model__mlp_ratio": 4,
-}  # fmt: skip
-"""450,000 parameters, close to the most that a page carries."""
-
-
-def test_a_sum_of_ten_digits_is_written_in_seconds(tab: Page, tmp_path: Path) -> None:
-    tab.goto(Made(tiny.dense(**LARGE)).page(tmp_path).as_uri())
-    assert 400_000 < tab.evaluate("curta.design.parameters") < 500_000
-    seconds = tab.evaluate(
-        "(() => { const begun = performance.now(); curta.write('9876543210+1234567890', 12);"
-        "return (performance.now() - begun) / 1000; })()"
-    )
-    assert seconds < 10  # under one where nothing else runs
 
 
 @pytest.fixture(scope="module", params=["window", "learned"])

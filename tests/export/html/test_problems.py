@@ -63,43 +63,28 @@ TAKES = f"+ takes 2 whole numbers from 0 up, of at most {DIGITS} digits "
 
 MISTAKES = {
     "": "Write a problem, such as 12+34",
-    "12": "An operator is missing",
+    "12": "12 is no problem of this model; write 12+34.",
     "12+": TAKES + "(one is missing); write 12+34.",
-    "1.5+2": "This model has whole numbers only, as in 12+34.",
-    "1,000+2": "Write numbers without commas, as in 12+34.",
-    "(1+2)": "Write one operation without brackets, as in 12+34.",
-    "1+2=3": "Write the problem without its answer, as in 12+34.",
-    "12+x": "x is neither a digit nor an operator; write 12+34.",
-    "-3+4": TAKES + "(got -3)",
+    "1.5+2": "1.5+2 is no problem of this model",
+    "12+x": "12+x is no problem of this model",
+    "1+2-3": "1+2-3 is no problem of this model",
+    "what is 2+2?": "what is 2+2? is no problem of this model",
+    "<img src=x>": "is no problem of this model",
     "7*8": "This model has no *: it was trained on +.",
-    "7\N{MULTIPLICATION SIGN}8": "This model has no *: it was trained on +.",
     "12\N{MINUS SIGN}5": "This model has no -: it was trained on +.",
-    "what is 2+2?": "Write the problem alone, such as 12+34.",
-    "1+2-3": "+ and - together: one operation at a time",
-    "1<2": "This model has no <: it was trained on +",
-    "sort 3,1": "This model has no sort",
     "sort(3,1)": "This model has no sort",
     "constructor 3": "This model has no constructor",
-    "größe 3,1": "This model has no größe",
     "1+2+3": TAKES + "(got 3 numbers); write 12+34.",
-    "1 2+3": "Two numbers have no operator between them",
+    "1 2+3": TAKES + "(got 1 2)",
     "0b12+1": TAKES + "(got 0b12)",
     "1#0+1": TAKES + "(got 1#0)",
     "1" * (DIGITS + 1) + "+2": TAKES + "(got a longer one)",
     "1" * (TOKENS + 1): f"at most {TOKENS} characters",
-    "<img src=x>": "is neither a digit",
 }
-
-
 POINTS = {
-    "3+12.5": "Every part of a number is written, as in 3.0+12.5.",
-    "3+12": "Every part of a number is written, as in 3.0+12.0.",
-    ".5 + 7.": "Every part of a number is written, as in 0.5+7.0.",
-    "3.5": "3.5 is no problem of this model; write 12.5+3.75.",
-    "1.5-0.5": "write 12.5+3.75",
-    "1.5+0.5+1.5": "write 12.5+3.75",
+    "3+12.5": "3+12.5 is no problem of this model; write 12.5+3.75.",
+    "1.5-0.5": "1.5-0.5 is no problem of this model",
     "1.5+" + "1" * (DIGITS + 1) + ".5": f"at most {DIGITS} digits",
-    "": "Write a problem, such as 12.5+3.75.",
 }
 
 
@@ -108,54 +93,31 @@ def mistake(tab: Page, text: str) -> str:
     return str(numbers(tab, f"{asked} catch (mistake) {{ return mistake.message; }} }})()"))
 
 
-def test_what_cannot_be_calculated_is_one_clear_line(tab: Page, tmp_path: Path) -> None:
-    tab.goto(page(tmp_path, *shipped("addition")).as_uri())
-    for text, words in MISTAKES.items():
+@pytest.mark.parametrize(("name", "mistakes"), [("addition", MISTAKES), ("fractions", POINTS)])
+def test_what_cannot_be_calculated_is_one_clear_line(
+    name: str, mistakes: dict[str, str], tab: Page, tmp_path: Path
+) -> None:
+    tab.goto(page(tmp_path, *shipped(name)).as_uri())
+    for text, words in mistakes.items():
         line = mistake(tab, text)
         assert words in line, text
         assert "\n" not in line
         assert len(line) < 120
 
 
-def test_numbers_with_a_point_are_read_whole_or_completed_in_the_complaint(
-    tab: Page, tmp_path: Path
-) -> None:
-    tab.goto(page(tmp_path, *shipped("fractions")).as_uri())
-    for text, words in POINTS.items():
-        assert words in mistake(tab, text), text
-    same = ["3.75+12.5", " 03.750 + 12.50 = "]
-    first, second = numbers(tab, f"{json.dumps(same)}.map(curta.prompt)")
-    assert first == second
-    assert numbers(tab, "curta.truth('0.75+99.25')") == "100.0"
-
-
-def test_a_text_of_many_digits_is_refused_at_once(tab: Page, tmp_path: Path) -> None:
-    tab.goto(page(tmp_path, *shipped("fractions")).as_uri())
-    many = "1" * 1_500
-    for text in (many, f"{many}+{many}", f"{many}+{many}x", f"{many}.{many}+{many}.{many}-"):
-        tab.evaluate("performance.mark('begun')")
-        assert mistake(tab, text)
-        assert tab.evaluate("performance.measure('', 'begun').duration") < 1_000
-
-
-def test_numbers_are_read_in_any_base_and_answered_in_the_models(tab: Page, tmp_path: Path) -> None:
+def test_a_problem_may_be_written_in_several_ways(tab: Page, tmp_path: Path) -> None:
     tab.goto(page(tmp_path, *shipped("addition")).as_uri())
-    asked = "['0xff+0x1', '0b11111111+0b1', '16#ff+1', '255 + 001 ='].map(curta.truth)"
-    assert numbers(tab, asked) == ["256"] * 4
-    tab.goto(page(tmp_path, *shipped("own")).as_uri())
-    assert numbers(tab, "curta.truth('0xc-0xff')") == "-" + format_number(243, 16)
-    assert mistake(tab, "12-3") == (
-        f"- takes 2 whole numbers from 0 up, of at most {DIGITS} digits in base 16 (got 12);"
-        " write 0x12-0x34."
-    )
-
-
-def test_calls_blanks_and_leading_zeros_are_allowed(tab: Page, tmp_path: Path) -> None:
+    typed = "['0xff+0x1', '0b11111111+0b1', '16#ff+1', '255 + 001 ='].map(curta.truth)"
+    assert numbers(tab, typed) == ["256"] * 4
+    tab.goto(page(tmp_path, *shipped("fractions")).as_uri())
+    assert numbers(tab, "curta.truth(' 03.750 + 12.50 = ')") == "16.25"
     tab.goto(page(tmp_path, *shipped("own")).as_uri())
     texts = ["sort 7,1,12", "sort(7, 1, 12)", " SORT 007 1 12 = ", "sort( 7 1 12 )"]
-    found = numbers(tab, f"{json.dumps(texts)}.map(curta.prompt)")
-    assert all(one == found[0] for one in found)
-    assert "digits (one is missing); write" in mistake(tab, "sort 1,,2")
+    first, *others = numbers(tab, f"{json.dumps(texts)}.map(curta.prompt)")
+    assert others == [first] * 3
+    assert numbers(tab, "curta.truth('0xc-0xff')") == "-" + format_number(243, 16)
+    assert mistake(tab, "12-3").endswith(f"of at most {DIGITS} digits in base 16 (got 12);"
+                                         " write 0xc-0x22.")  # fmt: skip
 
 
 def test_other_operations_have_truths(tab: Page, tmp_path: Path) -> None:

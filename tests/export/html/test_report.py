@@ -6,25 +6,20 @@ from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
-from typing import Any
 
-import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
 from curta.export.html import at_work
-from curta.frontends.api import report, train
+from curta.frontends.api import train
 from curta.frontends.cli import main
 from curta.problems.problem import parse
-from curta.report.page import write_report
 from curta.report.rendering import document
-from curta.runs import embedding_history
 from curta.runs.run import Run
 from tests import tiny
-from tests.report import sample
 
 from .made import carried, shipped
-from .tabs import fits, numbers, screens
+from .tabs import numbers
 
 pytestmark = pytest.mark.slow
 
@@ -101,30 +96,6 @@ def test_play_moves_the_marks_from_start_to_end_and_can_be_paused(opened: Page) 
     assert marks(opened) == [path[-1] for path in paths]
 
 
-def test_where_motion_is_not_wanted_nothing_moves_by_itself(
-    runs: tuple[Run, Run], tab: Page
-) -> None:
-    tab.emulate_media(reduced_motion="reduce")
-    tab.goto(runs[0].folder.report.as_uri())
-    for moment in (0, 1):
-        tab.get_by_role("button", name="A tenth on").click()
-        assert marks(tab) == [path[moment] for path in ways(tab)]
-    tab.wait_for_timeout(200)
-    assert marks(tab) == [path[1] for path in ways(tab)]
-
-
-def test_both_members_write_what_python_writes(runs: tuple[Run, Run], opened: Page) -> None:
-    problems = ["1+2", "99+1", "12+34"]
-    for member in (0, 1):
-        opened.get_by_label("Model", exact=True).select_option(str(member))
-        for problem, text in zip(problems, runs[0].write(problems, member), strict=True):
-            assert opened.evaluate(f"curta.write('{problem}', {len(text)})") == text
-
-
-def rows_of(run: Run) -> list[dict[str, Any]]:
-    return json.loads(run.folder.evaluation.read_text("utf-8"))["lengths"]
-
-
 def test_the_marked_token_is_the_first_that_python_writes_wrong(
     runs: tuple[Run, Run], opened: Page
 ) -> None:
@@ -136,7 +107,8 @@ def test_the_marked_token_is_the_first_that_python_writes_wrong(
         "return [button.dataset.problem, Number(button.dataset.member), button.hidden,"
         "code.querySelector('mark').textContent]; })",
     )
-    assert len(shown) == len([row for row in rows_of(run) if row["errors"]]) > 0
+    evaluation = run.folder.read_evaluation()
+    assert len(shown) == len([row for row in evaluation.lengths if row.errors]) > 0
     for problem, member, hidden, mark in shown:
         (text,) = run.write([problem], member)
         right, prompt = layout.tokens_of(parse(problem))
@@ -144,21 +116,11 @@ def test_the_marked_token_is_the_first_that_python_writes_wrong(
         at = next(number for number, (wrote, wanted) in enumerate(pairs) if wrote != wanted)
         assert not hidden
         assert mark == layout.characters[text[at]]
-
-
-def test_a_wrong_problem_can_be_watched(runs: tuple[Run, Run], opened: Page) -> None:
     opened.get_by_label("Speed").select_option("at once")
-    watch = opened.locator("#part-errors").get_by_role("button", name="Watch").first
-    problem, member = (watch.get_attribute(f"data-{name}") or "" for name in ("problem", "member"))
-    watch.click()
-    expect(opened.locator("#pause")).to_be_disabled()
-    expect(opened.get_by_role("textbox", name="Problem", exact=True)).to_have_value(problem)
-    expect(opened.get_by_label("Model", exact=True)).to_have_value(member)
+    opened.locator("#part-errors").get_by_role("button", name="Watch").first.click()
+    expect(opened.get_by_role("textbox", name="Problem", exact=True)).to_have_value(shown[0][0])
+    expect(opened.get_by_label("Model", exact=True)).to_have_value(str(shown[0][1]))
     expect(opened.locator("#work")).to_have_attribute("data-right", "false")
-    written = opened.locator("#text").get_by_role("button").all_text_contents()
-    (text,) = runs[0].write([problem], int(member))
-    most = min(len(text), len(written))
-    assert written[:most] == [runs[0].layout.characters[token] for token in text[:most]]
 
 
 def test_an_address_of_a_report_names_the_problem_and_the_model(opened: Page) -> None:
@@ -178,24 +140,7 @@ def test_an_address_of_a_report_names_the_problem_and_the_model(opened: Page) ->
     expect(opened.locator("#work")).to_be_visible()
 
 
-def test_the_window_of_the_asked_token_is_shaded(opened: Page) -> None:
-    opened.get_by_label("Speed").select_option("at once")
-    opened.get_by_role("textbox", name="Problem", exact=True).fill("12+34")
-    opened.get_by_role("button", name="Calculate").click()
-    expect(opened.locator("#pause")).to_be_disabled()
-    for head in ("layer 0, head 0", "layer 0, head 1"):
-        opened.get_by_label("Looking:").select_option(head)
-        looks = opened.evaluate(
-            "[...document.querySelectorAll('#text .seen, #grid .empty')].map((token) => "
-            "Number(token.style.getPropertyValue('--look')))"
-        )
-        assert 0 < sum(looks) <= 1 + 1e-6  # what stands on no line is not drawn
-    expect(opened.locator("#text .asked.seen")).to_have_count(1)
-    expect(opened.locator("#grid .pen")).to_have_count(1)
-    assert {"a", "b", "sum"} <= set(opened.locator("#roles li").all_text_contents())
-
-
-def test_the_map_tells_each_cell_by_pointer_and_by_key(runs: tuple[Run, Run], opened: Page) -> None:
+def test_the_map_tells_each_cell_of_all_members_or_one(runs: tuple[Run, Run], opened: Page) -> None:
     (grid,) = runs[0].folder.read_evaluation().grids
     exact = grid.exact_match
     told = opened.locator(".heat .told")
@@ -208,41 +153,17 @@ def test_the_map_tells_each_cell_by_pointer_and_by_key(runs: tuple[Run, Run], op
     size = (cells.bounding_box() or {})["width"]
     cells.hover(position={"x": size / 8, "y": size * 7 / 8})
     expect(told).to_have_text(re.compile("^1 by 1 digits: median "))
-
-
-def test_the_map_shows_any_member(runs: tuple[Run, Run], opened: Page) -> None:
-    (grid,) = runs[0].folder.read_evaluation().grids
     opened.locator(".heat select").select_option("1")
-    cells = opened.evaluate(
+    expect(told).to_have_text(re.compile(": member 1 .*, median of all "))
+    squares = opened.evaluate(
         "[...document.querySelectorAll('.cells rect:not(.cursor)')].map((rect) =>"
         "[Number(rect.getAttribute('x')), Number(rect.getAttribute('y')), rect.className.baseVal])"
     )
     edges = [0, 0.25, 0.5, 0.75, 0.9, 1]
-    for second, line, band in cells:
-        share = grid.exact_match[1][3 - line][second]
+    for second, line, band in squares:
+        share = exact[1][3 - line][second]
         assert band == f"band-{max(i for i, edge in enumerate(edges) if share >= edge)}"
-    assert len(cells) == 16
-
-
-def test_the_cell_is_told_anew_of_the_member_that_is_chosen(opened: Page) -> None:
-    field = opened.get_by_role("application", name="Heat map of exact match")
-    field.press("ArrowLeft")
-    opened.locator(".heat select").select_option("1")
-    expect(opened.locator(".heat .told")).to_have_text(re.compile(": member 1 .*, median of all "))
-
-
-@pytest.mark.parametrize("tab", screens(390), indirect=True)
-def test_a_phone_needs_no_sideways_scrolling(opened: Page) -> None:
-    assert opened.evaluate("innerWidth") == 390
-    assert fits(opened)
-
-
-def test_on_paper_there_are_no_controls(opened: Page) -> None:
-    opened.emulate_media(media="print")
-    for name in (".contents", ".controls", "#part-errors .watch"):
-        expect(opened.locator(name).first).to_be_hidden()
-    for name in (".heat svg", ".ways svg", "#part-errors table"):
-        expect(opened.locator(name).first).to_be_visible()
+    assert len(squares) == 16
 
 
 def test_every_control_has_a_name_and_every_link_leads_somewhere(opened: Page) -> None:
@@ -287,21 +208,6 @@ def test_several_runs_stand_side_by_side_in_one_page(
         assert (tmp_path / f"{name}.svg").exists()
 
 
-def test_a_report_of_one_run_is_written_anew(runs: tuple[Run, Run], tmp_path: Path) -> None:
-    path = report(str(runs[0].folder.path), tmp_path)
-    assert path == tmp_path / "report.html"
-    assert path.read_bytes() == runs[0].folder.report.read_bytes()
-    assert (tmp_path / "trails.svg").exists()
-
-
-def test_a_run_named_twice_is_refused(
-    runs: tuple[Run, Run], capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = str(runs[0].folder.path)
-    assert main(["report", path, path]) == 2
-    assert "two of the runs are called 'first'" in capsys.readouterr().err
-
-
 def test_a_refusal_of_one_model_does_not_stay_under_the_next(tab: Page, tmp_path: Path) -> None:
     body = at_work([carried(*shipped(name), name) for name in ("addition", "multiplication")])
     (tmp_path / "two.html").write_text(document("two", [body]), encoding="utf-8")
@@ -332,27 +238,3 @@ def test_members_beyond_the_budget_stay_out_but_for_the_first_of_each_run(
         names = re.findall(r'"names":\[(.*?)\]', body)
         assert [len(one.split('","')) for one in names] == kept
         assert f"weights of {'all 6' if kept == [3, 3] else f'{sum(kept)} of 6'} members" in body
-
-
-@pytest.fixture(scope="module")
-def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The report of eight members: a grid of 40 by 40, a long history, all weights."""
-    folder = tmp_path_factory.mktemp("large")
-    sample.write_run(folder, members=8, size=40, steps=10_000)
-    (folder / "recipe.toml").write_text('layout = "coupled"\n' + sample.RECIPE, encoding="utf-8")
-    rng, vectors = np.random.default_rng(0), np.zeros((8, 13, 32), np.float32)
-    for step in range(0, 10_001, 50):
-        vectors = vectors + rng.normal(0, 1, vectors.shape).astype(np.float32)
-        embedding_history.save(folder / "history", step, vectors)
-    run = carried(*shipped("addition", **LARGE), folder.name, 8)
-    return write_report(folder, at_work([run]))
-
-
-def test_eight_members_fit_into_three_megabytes_and_open_at_once(large: Path, tab: Page) -> None:
-    assert 1_000_000 < large.stat().st_size < 3_000_000
-    tab.goto(large.as_uri())
-    expect(tab.locator("#model option")).to_have_count(8)
-    # of each member ten digits and two signs, in two planes
-    expect(tab.locator(".way")).to_have_count(8 * 2 * 12)
-    timing = "performance.getEntriesByType('navigation')[0].loadEventEnd"
-    assert 0 < tab.evaluate(timing) < 10_000  # a loose bound: other programs run as well

@@ -55,15 +55,3 @@ def test_roles_never_stand_upon_each_other(name: str, tab: Page, tmp_path: Path)
     for text in squares:
         assert len({square for square, _ in text}) == len({place for _, place in text})
         assert len({tuple(pair) for pair in text}) == len({place for _, place in text})
-
-
-@pytest.mark.parametrize("problem", ["12*34", "9*7654321"])
-def test_on_the_sheet_tokens_do_not_overlap(problem: str, tab: Page, tmp_path: Path) -> None:
-    tab.goto(page(tmp_path, *shipped("multiplication")).as_uri())
-    boxes = {tuple(round(edge) for edge in item[1:]) for item in calculated(tab, problem)}
-    for left, top, right, bottom in boxes:
-        others = boxes - {(left, top, right, bottom)}
-        assert not any(
-            left < r - 2 and le < right - 2 and top < b - 2 and t < bottom - 2
-            for le, t, r, b in others
-        )

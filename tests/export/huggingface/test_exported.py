@@ -1,5 +1,6 @@
 """The folder and its way back: what is refused, what the card says, the same bits again."""
 
+import functools
 import json
 import subprocess
 import sys
@@ -14,18 +15,16 @@ import pytest
 from curta.config.errors import UserError
 from curta.evaluation.results import Evaluation, Generated, SliceResult
 from curta.export import import_run
-from curta.export.huggingface import CLASSES, HuggingFace
+from curta.export.huggingface import HuggingFace
 from curta.export.room import SPARE, longest
 from curta.frontends import api
 from curta.frontends.cli import main
-from curta.model import recipes
 from curta.model.transformer import Transformer
 from curta.problems.sizes import Sizes
 from curta.programs import PROGRAMS
 from curta.programs.machine import sampling
 from curta.programs.machine.paper import Vocabulary
 from curta.programs.machine.survey import Recorder
-from curta.runs.run import Run
 from tests import tiny
 from tests.designs import DESIGNS
 
@@ -80,6 +79,12 @@ def test_what_the_library_saves_comes_back(tmp_path: Path, changes: dict[str, An
     theirs.to(torch.bfloat16).save_pretrained(tmp_path / "changed")
     found = back(tmp_path / "changed")
     np.testing.assert_allclose(found.gain, 2 * np.asarray(model.gain), rtol=2**-7)
+    if "transformer.h.0.attn.c_attn.bias" in theirs.config.curta["fixed"]:
+        with torch.no_grad():
+            theirs.transformer.h[0].attn.c_attn.bias += 1
+        theirs.save_pretrained(tmp_path / "more")
+        with pytest.raises(UserError, match=r"h\.0\.attn\.c_attn\.bias is not 0 everywhere"):
+            back(tmp_path / "more")
     assert {np.asarray(leaf).dtype for leaf in jax.tree.leaves(found)} == {np.dtype(np.float32)}
 
 
@@ -104,13 +109,6 @@ def test_a_run_goes_out_and_comes_back(tmp_path: Path, capsys: pytest.CaptureFix
         import_run("huggingface", out, "again")
 
 
-def test_the_best_model_of_a_run_comes_back(tmp_path: Path) -> None:
-    of = tiny.recipe(training__keep="best", training__validate_every=10)
-    model = drawn(of)
-    run = Run(import_run("huggingface", folder(tmp_path / "own", of, model)))
-    assert tiny.same(run.model(), model)
-
-
 def test_nothing_but_the_base_is_needed(tmp_path: Path) -> None:
     begun(**SMALL)
     refuse = f"import sys\nfor name in {LIBRARIES}: sys.modules[name] = None\n"
@@ -126,32 +124,11 @@ sys.exit(code)
     assert done.returncode == 0, done.stderr
 
 
-def test_weights_that_curta_has_not_are_named(tmp_path: Path) -> None:
-    import torch
-
-    of = tiny.recipe(**GPT2)
-    model = opened(folder(tmp_path / "own", of))
-    with torch.no_grad():
-        model.transformer.h[0].attn.c_attn.bias += 1
-    model.save_pretrained(tmp_path / "changed")
-    with pytest.raises(UserError, match=r"h\.0\.attn\.c_attn\.bias is not 0 everywhere"):
-        back(tmp_path / "changed")
-
-
-def set_field(config: Any, path: str, value: Any) -> None:
-    *holders, name = path.split(".")
-    for holder in holders:
-        config = config[holder]
-    if value is None:
-        del config[name]
-    else:
-        config[name] = value
-
-
 @pytest.mark.parametrize(
     ("path", "value", "says"),
     [
         ("curta", None, "was not exported by Curta"),
+        ("weights", None, "cannot read"),
         ("curta.format", 99, "newer version"),
         ("curta.recipe.model.width", 32, "has shape"),
         ("curta.seed", None, "curta.seed is missing"),
@@ -164,46 +141,19 @@ def set_field(config: Any, path: str, value: Any) -> None:
     ],
 )
 def test_what_is_no_export_is_one_line(
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    path: str,
-    value: Any,
-    says: str,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, value: Any, says: str
 ) -> None:
     """No code that a folder names is run."""
     at = folder(tmp_path / "own", tiny.recipe())
     monkeypatch.chdir(at)
     (at / "code.py").write_text("raise SystemExit('executed')")
     config = json.loads((at / "config.json").read_text())
-    set_field(config, path, value)
+    *holders, name = path.split(".")
+    holder = functools.reduce(dict.__getitem__, holders, config)
+    holder[name] = value
     (at / "config.json").write_text(json.dumps(config))
-    refused(at, says, capsys)
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "says"),
-    [
-        ("model.safetensors", None, "cannot read"),
-        ("model.safetensors", b"12345678", "cannot read"),
-        ("config.json", None, "is incomplete: config.json is missing"),
-    ],
-)
-def test_a_damaged_file_is_one_line(
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    name: str,
-    content: bytes | None,
-    says: str,
-) -> None:
-    at = folder(tmp_path / "own", tiny.recipe())
-    (at / name).unlink()
-    if content:
-        (at / name).write_bytes(content)
-    refused(at, says, capsys)
-
-
-def refused(at: Path, says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    if path == "weights":
+        (at / "model.safetensors").write_bytes(b"12345678")
     with pytest.raises(UserError) as error:
         import_run("huggingface", at)
     assert says in str(error.value)
@@ -237,37 +187,6 @@ def test_the_card_says_what_was_found(tmp_path: Path) -> None:
     assert result.dataset_name == "addition (+), 3 digits, carry, 8 problems"
     assert "model.prompt('+', 12, 34)" in card
     assert "2 a home\n1 a +1\n+ operator home-1\n4 b home\n3 b +1\n= equals home-1\n" in card
-    assert "0 steps of 8 windows, of those in 100 problems" in card
-
-
-KINDS = {
-    "addition": "curta",
-    "addition-plain": "curta",  # learned positions, but RMS norms
-    "addition-reversed": "llama",
-    "sources/five-operations": None,  # no end sign
-    "sources/ladder-1-sgd": "curta",  # layer norms, but no positions
-    "sources/ladder-3-rope": "curta",  # rotary, but norms without gains
-    "sources/looped-abacus": "curta",
-    "sources/spaced-addition": "gpt2",
-    "adderboard": None,
-    "sources/digit-encoder": None,
-    "sources/digit-encoder-sorting": None,
-}
-
-
-def test_the_class_of_each_shipped_recipe() -> None:
-    for name, kind in KINDS.items():
-        recipe = recipes.load(name)
-        able = [each for each, each_class in CLASSES.items() if each_class.lacks(recipe) is None]
-        assert (able[0] if able else None) == kind
-        assert bool(HuggingFace().refuse(recipe)) == (kind is None)
-
-
-def lengths(at: Path) -> tuple[int, int | None]:
-    """How many tokens are written at most, and how many a text may have."""
-    generation = json.loads((at / "generation_config.json").read_text())
-    reads = json.loads((at / "tokenizer_config.json").read_text())
-    return generation["max_new_tokens"], reads.get("model_max_length")
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -10,6 +10,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -202,23 +203,25 @@ def write(
                     for problems in beyond(task, layout, recipe.evaluation)
                 )
                 groups = itertools.chain(larger, groups)
-            remembered_keys: set[str] = set()
             summary.count(split, [], {})
-            for number, file_groups in enumerate(_by_file(groups)):
-                path = folder / "data" / f"{split}-{number:05}.{kind.suffix}"
-                with row_writer(kind, path, columns.types) as append:
-                    for group in file_groups:
-                        append([columns.row(problem, by) for problem, by in group])
-                        keys = [key(problem) for problem, _ in group]
-                        summary.count(split, keys, held)
-                        if summary.overlap and together:
-                            ((split_name, other), count), *_ = summary.overlaps.most_common()
-                            raise RuntimeError(
-                                f"{count} problems of {split_name} are in {other} too"
-                            )
-                        remembered_keys.update(keys if split != TRAIN else ())
-                        show(split, min(1.0, summary.rows[split] / max(expected, 1)))
-            held |= {split: remembered_keys} if remembered_keys else {}
+            split_keys, numbers, rows_in_file = set[str](), itertools.count(), PART
+            with ExitStack() as file:
+                for group in groups:
+                    if rows_in_file >= PART:
+                        file.close()
+                        path = folder / "data" / f"{split}-{next(numbers):05}.{kind.suffix}"
+                        append = file.enter_context(row_writer(kind, path, columns.types))
+                        rows_in_file = 0
+                    append([columns.row(problem, by) for problem, by in group])
+                    rows_in_file += len(group)
+                    keys = [key(problem) for problem, _ in group]
+                    summary.count(split, keys, held)
+                    if summary.overlap and together:
+                        ((split_name, other), count), *_ = summary.overlaps.most_common()
+                        raise RuntimeError(f"{count} problems of {split_name} are in {other} too")
+                    split_keys.update(keys if split != TRAIN else ())
+                    show(split, min(1.0, summary.rows[split] / max(expected, 1)))
+            held |= {split: split_keys} if split_keys else {}
         files.write(folder / "recipe.toml", dump(recipe))
         if columns.program is not None:
             machine = store.dump(columns.program.machine, columns.program.windows)
@@ -267,17 +270,3 @@ def mixed(of: list[Source]) -> Iterator[WrittenProblems]:
             order = np.random.default_rng(number).permutation(len(group))
             group = [group[place] for place in order]
         yield group
-
-
-def _by_file(groups: Iterator[WrittenProblems]) -> Iterator[Iterator[WrittenProblems]]:
-    """Yield the groups of each file, of PART rows or slightly more."""
-    for first in groups:
-
-        def of_file(first: WrittenProblems = first) -> Iterator[WrittenProblems]:
-            count = len(first)
-            yield first
-            while count < PART and (group := next(groups, None)) is not None:
-                count += len(group)
-                yield group
-
-        yield of_file()

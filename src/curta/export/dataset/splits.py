@@ -175,23 +175,18 @@ def larger_than_trained(task: Task, problem: Problem) -> bool:
 def _source(
     task: Task, layout: Layout, split: str, rows: int, seed: int, held: tuple[int, int]
 ) -> Source:
+    """Return a split's source; from a table, with places that no other split has."""
     layout.accept(task.operator, task_sizes.widest(task))
     if not task.values:
         return Source(task, layout, split, rows, seed)
-    places = _places(task, split, rows, held)
-    return Source(task, layout, split, len(places), seed, places)
-
-
-def _places(task: Task, split: str, rows: int, held: tuple[int, int]) -> range:
-    """Return the places of a split's problems in the table, without overlap."""
     if split == TRAIN:
-        most = len(tasks.trained(task))
-        if rows > most:
+        places = tasks.trained(task)
+        if rows > len(places):
             raise UserError(
-                f"the table of {task.operator} has {most:,} problems to train on,"
+                f"the table of {task.operator} has {len(places):,} problems to train on,"
                 f" not {rows:,}: ask for fewer --rows"
             )
-        return tasks.trained(task)[:rows]
+        return Source(task, layout, split, rows, seed, places[:rows])
     if task.held_out < sum(held):
         raise UserError(
             f"task.held_out {task.held_out:,} of {task.operator}: validation and test take"
@@ -199,7 +194,7 @@ def _places(task: Task, split: str, rows: int, held: tuple[int, int]) -> range:
         )
     table, places = tasks.table(task), range(0)
     for name, count in ((VALIDATION, held[0]), (TEST_ID, held[1]), (TEST_OOD, rows)):
-        places = table.held_range(places.stop, count)
+        places = table.held_range(places.stop, count)  # which begins where no pair is parted
         if name == split:
             break
-    return places
+    return Source(task, layout, split, len(places), seed, places)

@@ -2,10 +2,10 @@
 // taken away and values of another problem put in; then it is written anew.
 
 import {
-  addressOf, addressed, changeWords, command, counterparts, sitesOf, tapOf,
+  addressOf, addressed, changeWords, command, counterparts, patchable, sitesOf, spokenOf, tapOf,
 } from "./changes.js";
 import {
-  alternatives, answerRows, lookTable, meaningOf, partsTable, placeButtons, recordedButtons, rolesOf, siteOptions,
+  alternatives, answerRows, lookTable, meaningOf, partsTable, placeButtons, recordedButtons, rolesOf,
   symbolOf, tokenOf,
 } from "./drawing.js";
 import { Pace, at, make, onButtons } from "./elements.js";
@@ -68,7 +68,7 @@ function take(number) {
     ? `The certificate lists ${uncarried} windows, more than a page carries: what is right is known of the recorded problems alone.`
     : certified ? `A crossed-out token differs from the one that the run's certificate has after its window, one of ${certified.targets.size}.` : "";
   at("parts").replaceChildren(...partsTable(config));
-  at("site").replaceChildren(...siteOptions(config));
+  at("site").replaceChildren(...patchable(config).map((site) => make("option", `${spokenOf(site)} (${site})`, { value: site })));
   const numbered = (count) => Array.from({ length: count }, (_, n) => n);
   at("recurrence").replaceChildren(...numbered(config.num_recurrences).map((n) => make("option", String(n), { value: n })));
   at("recurrence").value = config.num_recurrences - 1;

@@ -11,16 +11,6 @@ export function below(tap, prefix) {
   return (site, value, index) => tap(prefix + site, value, index);
 }
 
-/** The same tap at one token. */
-export function atToken(tap, index) {
-  return (site, value) => tap(site, value, index);
-}
-
-/** One tap after the other; each is given what the one before it returns. */
-export function inTurn(...taps) {
-  return (site, value, index) => taps.reduce((now, tap) => tap(site, now, index), value);
-}
-
 /** Every value of the forward pass over these tokens, by site and index. */
 export function sitesOf(model, tokens) {
   const sites = {};
@@ -31,11 +21,6 @@ export function sitesOf(model, tokens) {
   return sites;
 }
 
-/** A name without its recurrence: what is changed is changed in all of them. */
-function withoutRecurrence(site) {
-  return site.startsWith("recurrence.") ? site.replace(/^recurrence\.\d+\./, "") : site;
-}
-
 /**
  * One tap for all changes: what `zeroed` names is zero at every token, and at the positions of
  * `patch` its site has the values of `source`, another problem.
@@ -43,7 +28,7 @@ function withoutRecurrence(site) {
 export function tapOf({ zeroed, patch, source }, width) {
   const parts = [...zeroed].map((name) => name.split(":head="));
   return (site, value, index) => {
-    const name = withoutRecurrence(site);
+    const name = site.replace(/^recurrence\.\d+\./, ""); // changed in all recurrences
     if (patch && source && patch.site === name && patch.positions.has(index) && source.places.has(index)) {
       value = source.sites[site][source.places.get(index)];
     }

@@ -11,20 +11,14 @@ export function isCompound({ parts }) {
 
 /** The digits of each operand; null if the text is no such problem. */
 export function compoundOf(form, operator, text) {
-  return matched(form, operator, text, (piece) => (piece.sign ? literal(piece) : "([0-9]+)"));
-}
-
-/**
- * The problem that a text is where 0 stands for parts that are missing; null if it is none. Every
- * number must have a digit, and one of them a sign within, unless `plain` ones are meant too.
- */
-export function completed(form, operator, text, plain) {
-  const numbers = numbersOf(form), found = matched(form, operator, text, perhaps);
-  const within = numbers.filter(({ length }) => length > 1).flat().filter(({ sign }) => sign);
-  if (!found || !(plain || within.some(({ sign }) => text.includes(sign)))) return null;
-  const places = numbers.map((pieces) => pieces.filter(({ sign }) => !sign).map(({ place }) => place));
-  if (places.some((mine) => mine.length && !mine.some((place) => found[place]))) return null;
-  return compoundText(form, operator, found.map((digits) => digits || "0"));
+  const pattern = (piece) => (piece.sign ? piece.sign.replace(/[.*+?^${}()|[\]\\]/g, "\\$&") : "([0-9]+)");
+  const numbers = numbersOf(form), groups = numbers.map((pieces) => pieces.map(pattern).join(""));
+  const called = text.replace(/^(\p{L}+)\s*\((.*)\)$/u, "$1 $2");
+  const match = called.match(new RegExp(`^${wordOf(operator)}${groups.join("\\s*")}$`)), digits = [];
+  if (!match) return null;
+  const operands = numbers.flat().filter(({ sign }) => !sign);
+  operands.forEach((piece, n) => (digits[piece.place] = turned(match[n + 1], piece)));
+  return digits;
 }
 
 /** The problem of operands with these digits. */
@@ -55,32 +49,8 @@ function together(parts) {
   return found;
 }
 
-/** What a pattern for each piece finds of the operands, in the order of the prompt. */
-function matched(form, operator, text, pattern) {
-  const numbers = numbersOf(form), groups = numbers.map((pieces) => pieces.map(pattern).join(""));
-  const called = text.replace(/^(\p{L}+)\s*\((.*)\)$/u, "$1 $2");
-  const match = called.match(new RegExp(`^${wordOf(operator)}${groups.join("\\s*")}$`)), found = [];
-  if (!match) return null;
-  const operands = numbers.flat().filter(({ sign }) => !sign);
-  operands.forEach((piece, n) => (found[piece.place] = turned(match[n + 1], piece)));
-  return found;
-}
-
-/**
- * A piece of a number that may be missing; a sign between numbers may not. Digits that stand
- * together are one piece: of many a browser would try every way to part them, for minutes.
- */
-function perhaps(piece, at) {
-  if (!piece.sign) return "([0-9]*)(?![0-9])";
-  return at ? `(?:${literal(piece)})?` : literal(piece);
-}
-
 function turned(digits, { turned: other }) {
   return other ? [...digits].reverse().join("") : digits;
-}
-
-function literal({ sign }) {
-  return sign.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }
 
 /** An operator that is a word stands before the problem. */

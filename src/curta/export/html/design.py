@@ -8,14 +8,12 @@ import numpy as np
 
 from curta.config.task import Task
 from curta.evaluation.results import read_windows
-from curta.problems.numerals import DIGITS as SYMBOLS
-from curta.problems.numerals import format_number
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem, answer_text
 from curta.problems.task_sizes import span
 from curta.programs import PROGRAMS
-from curta.programs.declared import compound_text
-from curta.programs.machine import Given, Sign, store
+from curta.programs.declared import Declared
+from curta.programs.machine import store
 from curta.programs.machine.machine import Machine
 from curta.programs.user.run_snapshot import stored
 from curta.runs import folders
@@ -78,34 +76,17 @@ def table(run: "Carried") -> dict[str, Any]:
 
 def _operation(machine: Machine, task: Task) -> dict[str, Any]:
     """Describe a task: an example, the trained sizes, and whether Curta knows the truth."""
-    known = OPERATIONS.get(task.operator)
-    form = machine.formats[task.operator]
-    givens = [part for part in form.parts if isinstance(part, Given)]
-    plain = known is not None and (known.base is not None or {p.base for p in givens} == {10})
-    if known and plain:
-        example = known.example
-    else:  # nothing but its prompt is known: `12@34`, `gcd(12, 34)`; `0x12` or `3#12` in its base
-        count = len(givens) + (givens[-1].many is not None)
-        bases = [part.base for part in [*givens, givens[-1]][:count]]
-        values = [
-            format_number(
-                (2 * n + 1) * base + (2 * n + 2) % base,
-                base if base <= len(SYMBOLS) else 10,
-            )
-            for n, base in enumerate(bases)
-        ]
-        signed = any(isinstance(part, Sign) for part in form.parts)
-        if form.compound:
-            example = compound_text(form, task.operator, values)
-        elif task.operator.isalpha() or count == 1 or not signed:
-            example = f"{task.operator}({', '.join(values)})"
-        else:
-            example = task.operator.join(values)
+    operation, form = OPERATIONS.get(task.operator), machine.formats[task.operator]
+    decimal = all(part.base == 10 for part in form.givens)
+    if operation and (decimal or operation.base is not None):
+        example = operation.example
+    else:  # `12@34`, `gcd 12,34`, `0xc-0x22`
+        example = Declared(task.operator, form, None, lambda operands: operands).example
     return {
-        "name": known.name if known else task.operator,
+        "name": operation.name if operation else task.operator,
         "example": example,
         "trained": span(task),
-        "known": known is not None,
+        "known": operation is not None,
     }
 
 
@@ -133,10 +114,10 @@ def _published(tasks: tuple[Task, ...], layout: Any) -> dict[str, Any]:
             "prompt": layout.prompt_format(task.operator)._asdict(),
             "answer": layout.answer_pattern(task.operator)._asdict(),
         }
-        given = {"kind": "given", "base": 10, "many": None, "follows": False}
-        parts = [given] * operation.least
+        operand = {"kind": "given", "base": 10, "many": None, "follows": False}
+        parts = [operand] * operation.least
         if min(operation.most or OPERANDS, layout.most or OPERANDS) > operation.least:
-            parts[-1] = given | {"many": "operands"}
+            parts[-1] = operand | {"many": "operands"}
         formats[task.operator] = {"parts": parts, "answer": {"base": 10}}
     return {
         "layout": layout_table(layout)

@@ -1,12 +1,13 @@
 // What is drawn of a writing: its tokens, what each might have been, what was looked at, answers,
 // and the controls by which it is changed.
 
-import { ablatable, patchable, spokenOf } from "./changes.js";
-import { coloured, make, percent, shown } from "./elements.js";
+import { ablatable, spokenOf } from "./changes.js";
+import { coloured, make, percent } from "./elements.js";
 import { softmax } from "./layers.js";
 
+/** A symbol as it is drawn and read out. */
 export function symbolOf({ characters }, token) {
-  return shown(characters[token]);
+  return characters[token] === " " ? "␣" : characters[token];
 }
 
 /** `sum, place 2, row 0`: the role of a token, and where it stands. */
@@ -133,11 +134,6 @@ export function partsTable(config) {
     }));
     return make("tr", [make("th", `layer ${layer}`, { scope: "row" }), make("td", make("div", buttons, { class: "row" }))]);
   });
-}
-
-/** Options of a select: the sites whose values may be put in. */
-export function siteOptions(config) {
-  return patchable(config).map((site) => make("option", `${spokenOf(site)} (${site})`, { value: site }));
 }
 
 /** A button for each token of the prompt; without a counterpart in the other text it does nothing. */

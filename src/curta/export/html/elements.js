@@ -19,11 +19,6 @@ export function percent(share) {
   return `${(100 * share).toFixed(share === 1 ? 0 : 1)} %`;
 }
 
-/** A symbol as it is shown and read out. */
-export function shown(symbol) {
-  return symbol === " " ? "␣" : symbol;
-}
-
 /** The class that gives a role its colour. */
 export function coloured(role) {
   return `role-${role % COLOURS}`;

@@ -1,7 +1,7 @@
 // Problems as people write them, as the model is given them, and their answers: by a machine's
 // prompt and answer formats, which are data.
 
-import { completed, compoundOf, compoundText, isCompound, wordOf } from "./compound.js";
+import { compoundOf, compoundText, isCompound, wordOf } from "./compound.js";
 import { keyOf } from "./machine.js";
 
 /** What a person wrote cannot be calculated; the message says why, in one line. */
@@ -23,19 +23,10 @@ class Decimal {
 const NUMBER = /0[xbo][0-9a-z]+|[0-9]+#[0-9a-z]+|[0-9]+/gi;
 const PREFIXES = { 2: "0b", 8: "0o", 16: "0x" };
 const DIGITS = 36; // signs for digits: bases beyond have none
-const SIGNS = "+-*/%<>^&|";
+const SIGNS = /^[-+*/%<>^&|]+$/; // of operators that this model may not have
 
 /** Signs as they stand in print, and as they are typed. */
 const TYPED = { "×": "*", "·": "*", "÷": "/", "−": "-", "–": "-" };
-
-/** What is meant by characters that stand in no problem. */
-const HINTS = {
-  "=": "Write the problem without its answer",
-  ".": "This model has whole numbers only",
-  ",": "Write numbers without commas",
-  "(": "Write one operation without brackets",
-  ")": "Write one operation without brackets",
-};
 
 const ascending = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
 
@@ -187,24 +178,18 @@ function called(text, design) {
   const inner = (match[2] ?? "").trim();
   const operator = Object.hasOwn(operations, match[1]) ? match[1] : match[1].toLowerCase();
   if (!Object.hasOwn(operations, operator) && /[^\w\s,#]/.test(inner)) {
-    throw new Mistake(`Write the problem alone, such as ${exampleOf(design)}.`);
+    throw unread(text, design);
   }
   return { operator, numbers: inner.split(inner.includes(",") ? /\s*,\s*/ : /\s+/) };
 }
 
 /** A problem whose numbers are several operands, as before and after a point; null if it is none. */
-function compound(text, { operations, machine }) {
-  const alone = Object.keys(operations).length === 1;
-  for (const [operator, { example }] of Object.entries(operations)) {
-    const form = machine.formats[operator];
-    if (!isCompound(form)) continue;
-    const numbers = compoundOf(form, operator, text);
+function compound(text, design) {
+  const operators = Object.keys(design.operations);
+  for (const operator of operators) {
+    const form = design.machine.formats[operator], numbers = isCompound(form) ? compoundOf(form, operator, text) : null;
     if (numbers) return { operator, numbers };
-    const nearest = completed(form, operator, text, alone);
-    if (nearest) throw new Mistake(`Every part of a number is written, as in ${nearest}.`);
-    if (alone || text.split(" ")[0] === operator) {
-      throw new Mistake(`${shortened(text)} is no problem of this model; write ${example}.`);
-    }
+    if (isCompound(form) && (operators.length === 1 || text.split(" ")[0] === operator)) throw unread(text, design);
   }
   return null;
 }
@@ -218,29 +203,13 @@ function modular(text, design) {
 }
 
 function infix(text, design) {
-  const operators = Object.keys(design.operations), known = [...operators, SIGNS].join("");
-  const parts = text.split(NUMBER).map((part) => part.trim());
-  const strange = [...parts.join("")].find((one) => !known.includes(one.trim()));
-  const signs = [...new Set(parts.filter(Boolean))], [operator, other] = signs;
-  const write = `; write ${exampleOf(design)}.`;
-  if (strange in HINTS) throw new Mistake(`${HINTS[strange]}, as in ${exampleOf(design)}.`);
-  if (strange) throw new Mistake(`${strange} is neither a digit nor an operator${write}`);
-  if (negative(text, operators)) {
-    throw operators.length === 1 ? refusal(operators[0], `got -${negative(text, operators)}`, design)
-      : new Mistake(`Numbers are whole and from 0 up here${write}`);
-  }
-  if (parts.slice(1, -1).includes("")) {
-    throw new Mistake(`Two numbers have no operator between them${write}`);
-  }
-  if (!operator) throw new Mistake(`An operator is missing${write}`);
-  if (other) throw new Mistake(`${operator} and ${other} together: one operation at a time.`);
+  const signs = new Set(text.split(NUMBER).map((part) => part.trim()).filter(Boolean)), [operator] = signs;
+  if (signs.size !== 1 || !(Object.hasOwn(design.operations, operator) || SIGNS.test(operator))) throw unread(text, design);
   return { operator, numbers: text.split(operator).map((part) => part.trim()) };
 }
 
-/** The digits of a number with a minus sign of its own; nothing if there is none. */
-function negative(text, operators) {
-  const own = operators.some((operator) => operator.length > 1 && operator.endsWith("-"));
-  return own ? undefined : text.match(/(?:^|[^\w\s]\s*)-\s*(\d{1,20})/)?.[1];
+function unread(text, design) {
+  return new Mistake(`${shortened(text)} is no problem of this model; write ${exampleOf(design)}.`);
 }
 
 function check(operator, numbers, design) {

@@ -6,8 +6,6 @@
 // everywhere on another axis has a block of its own, above those of that axis.
 
 const EVERYWHERE = "*";
-const LEAST = 8; // columns
-const SPARE = 2; // columns beyond the prompt's that are there from the start
 
 /**
  * `{cells, blocks, low, high, margin}`: of each token `[block, track, line, column]`, and blocks
@@ -80,11 +78,6 @@ function compared(first, second) {
 function named(at, [, ...axes]) {
   const parts = axes.map((axis, i) => (at[i] === EVERYWHERE ? "" : `${axis} ${at[i]}`));
   return parts.filter(Boolean).join(", ");
-}
-
-/** Columns that a sheet has from the start on, for the prompt and some more. */
-export function widthOf({ low, high }) {
-  return Math.max(LEAST, high - low + 1 + SPARE);
 }
 
 /**

@@ -1,10 +1,12 @@
 // The sheet on the screen: graph paper behind the tokens, their roles beside them, and the pen.
 
 import { coloured, make } from "./elements.js";
-import { leftwards, sheetOf, squareOf, widthOf } from "./sheet.js";
+import { leftwards, sheetOf, squareOf } from "./sheet.js";
 
 const WIDE = 24; // columns from which on squares are small
 const RULED = 5; // columns between two numbers of a small ruler
+const LEAST = 8; // columns
+const SPARE = 2; // columns beyond the prompt's that are there from the start
 
 /** Draws a text on squared paper, and again whenever it has grown. */
 export class Sheet {
@@ -16,7 +18,8 @@ export class Sheet {
     this.layout = layout;
     this.left = leftwards(format, layout.axes);
     this.alone = new Set();
-    this.columns = widthOf(sheetOf(tokens, layout, this.alone));
+    const { low, high } = sheetOf(tokens, layout, this.alone);
+    this.columns = Math.max(LEAST, high - low + 1 + SPARE);
     this.placed = [];
     this.drawn = "";
   }

@@ -1,7 +1,7 @@
 // The forward pass of every model, token by token with a cache. See `model/transformer.py` and
 // `model/blocks.py`; sites are named as in `model/inspection.py`.
 
-import { atToken, below, untouched } from "./changes.js";
+import { below, untouched } from "./changes.js";
 import { ENCODINGS } from "./encodings.js";
 import { added, feedforward, layerOf, linear, normed, rowOf } from "./layers.js";
 
@@ -62,7 +62,7 @@ export class Transformer {
    * theirs, `entries` their embedded input, which some models add to the state again.
    */
   block({ attention, mlp }, layer, states, entries, tokens, cache, slots, tap) {
-    const { config } = this, injection = config.input_injection, taps = tokens.map(({ index }) => atToken(tap, index));
+    const { config } = this, injection = config.input_injection, taps = tokens.map(({ index }) => (site, value) => tap(site, value, index));
     const first = layer === 0 && injection === "recurrence" || ["block", "sublayer"].includes(injection);
     let x = states.map((state, i) => taps[i]("before", first ? added(state, entries[i]) : state));
     if (attention) {

@@ -1,6 +1,6 @@
 // A text while a model writes it: a decoder token by token, an encoder over its prompt.
 
-import { inTurn, untouched } from "./changes.js";
+import { untouched } from "./changes.js";
 import { argmax } from "./layers.js";
 import { Follower } from "./machine.js";
 
@@ -25,11 +25,12 @@ export class Writing {
   }
 
   calculate(tokens) {
-    const keep = (site, value, index) => {
-      if (site.endsWith("attention.weights")) (this.weights[site] ??= [])[index] = value;
-      return value;
+    const tap = (site, value, index) => {
+      const tapped = this.tap(site, value, index);
+      if (site.endsWith("attention.weights")) (this.weights[site] ??= [])[index] = tapped;
+      return tapped;
     };
-    this.logits.push(...this.model.read(this.cache, tokens, inTurn(this.tap, keep)));
+    this.logits.push(...this.model.read(this.cache, tokens, tap));
   }
 
   /** Reads one token under a window, or takes over what the model said of the same window. */

@@ -6,31 +6,43 @@ config.json, where it survives fine-tuning, so the folder can be imported as a r
 """
 
 from pathlib import Path
+from typing import Any
 
+import jax
+import jax.numpy as jnp
+import numpy as np
+import safetensors.flax
 import safetensors.numpy
 
 from curta.config import files
+from curta.config.errors import UserError
 from curta.config.recipe import Recipe, as_table, dump
-from curta.export.base import Exported, Exporter, machine_data
+from curta.export.base import Exported, Exporter, machine_data, weights_of
 from curta.export.huggingface import tokenizer
 from curta.export.huggingface.card import card
 from curta.export.huggingface.curta_class import CurtaClass
 from curta.export.huggingface.gpt2 import GPT2
-from curta.export.huggingface.importing import FORMAT, read_folder
 from curta.export.huggingface.llama import Llama
-from curta.export.huggingface.model_class import (
-    ConstantTensor,
-    ModelClass,
-    former_weights,
-    write_tensors,
-)
+from curta.export.huggingface.model_class import ModelClass, read_tensors
 from curta.export.onnx.graph import limits
 from curta.export.room import prompt_rules, rooms
+from curta.layouts import layout_named
+from curta.layouts.texts import layout_of_machine
+from curta.model import recipes
+from curta.programs.machine import store
+from curta.programs.user.run_snapshot import formats_known
+from curta.training import trainer
 
 CLASSES: dict[str, ModelClass] = {
     model_class.kind: model_class for model_class in (GPT2(), Llama(), CurtaClass())
 }
 """By `model_type`; the first class that supports the recipe is used."""
+
+FORMAT = 1
+"""Version of Curta's entry in config.json; newer versions are refused."""
+
+TIED = ("lm_head.weight", "head.weight")
+"""Names of a second copy of the embedding where the head is tied."""
 
 
 class HuggingFace(Exporter):
@@ -47,17 +59,68 @@ class HuggingFace(Exporter):
         write_as(model_class, member, out)
 
     def read(self, folder: Path) -> Exported:
-        """Return the member in an exported folder; UserError if none fits its recipe."""
-        return read_folder(folder, CLASSES)
+        """Return the member in an exported folder, possibly fine-tuned and saved again.
+
+        Raises UserError for a folder that Curta did not write, and if no model of its recipe is
+        there.
+        """
+        place = repr(str(folder))
+        # the cache of the Hugging Face Hub has links to its files
+        config = files.read_json((folder / "config.json").resolve(), f"folder {place}")
+        origin, kind = config.get("curta"), str(config.get("model_type"))
+        if not isinstance(origin, dict):
+            raise UserError(f"{place} was not exported by Curta: config.json says no recipe")
+        if kind not in CLASSES:
+            raise UserError(f"model_type {kind!r} is none that Curta writes: {', '.join(CLASSES)}")
+        fields = {"format": int, "run": str, "seed": int, "recipe": dict, "former": dict}
+        for name, expected in fields.items():
+            if not isinstance(origin.get(name), expected):
+                raise UserError(f"config.json in {place} is damaged: curta.{name} is missing")
+        if origin["format"] > FORMAT:
+            raise UserError(
+                f"{place} was made by a newer version (format {origin['format']}): update curta"
+            )
+
+        # The recipe, and its layout: a program's comes from the exported machine.
+        where, machine = f"config.json in {place}", origin.get("machine")
+        if isinstance(machine, dict):
+            formats_known(store.load(machine, where)[0])
+        recipes.check_kept(origin["recipe"], f"the recipe in {place}")
+        recipe = recipes.parse(origin["recipe"], f"the recipe in {place}")
+        if recipe.layout is not None:
+            layout = layout_named(recipe.layout)
+        elif isinstance(machine, dict):
+            layout = layout_of_machine(recipe, *store.load(machine, where), where)
+        else:
+            raise UserError(f"{where} is damaged: curta.machine is missing")
+
+        state = jax.eval_shape(lambda: trainer.init(recipe, layout, jnp.zeros(1, jnp.int32)))
+        blank = jax.tree.map(lambda leaf: np.zeros(leaf.shape[1:], np.float32), state.model)
+        tensors, path = CLASSES[kind].tensors(blank), folder / "model.safetensors"
+        try:  # NumPy's reader knows no bfloat16
+            values = {
+                name: np.asarray(tensor, np.float32)
+                for name, tensor in safetensors.flax.load_file(path).items()
+                if not (blank.config.tie_embeddings and name in TIED)
+            }
+        except (OSError, safetensors.SafetensorError) as error:
+            raise UserError(f"cannot read {str(path)!r}: {error}") from None
+        try:
+            if further := sorted(set(values) - {tensor.name for tensor in tensors}):
+                raise UserError(f"it has {further[0]} besides")
+            model = read_tensors(tensors, values, blank, origin["former"])
+        except UserError as error:
+            raise UserError(f"{place} is no model of its recipe: {error}") from None
+        return Exported(origin["run"], origin["seed"], recipe, model)
 
 
 def write_as(model_class: ModelClass, member: Exported, out: Path) -> None:
     """Write the folder with this class, which must support the recipe."""
     recipe, model = member.recipe, member.model
-    layout, tensors, code = model.layout, model_class.tensors(model), model_class.code()
-    held = rooms(recipe, model)
+    layout, tensors, weights = model.layout, model_class.tensors(model), weights_of(model)
+    room_of = rooms(recipe, model)
     ends = {"bos_token_id": None, "eos_token_id": layout.end, "pad_token_id": layout.end}
-    config = {
+    config: dict[str, Any] = {
         "model_type": model_class.kind,
         "architectures": [model_class.architecture],
         "dtype": "float32",
@@ -70,15 +133,19 @@ def write_as(model_class: ModelClass, member: Exported, out: Path) -> None:
             "run": member.run,
             "seed": member.seed,
             "recipe": as_table(recipe),
-            "fixed": [each.name for each in tensors if isinstance(each, ConstantTensor)],
-            "former": former_weights(tensors, model),
-            "machine": machine_data(layout, held),
+            "fixed": [each.name for each in tensors if not each.weights],
+            "former": {  # the weights before multiplication, where that rounds
+                each.name: np.concatenate([weights[name].ravel() for name in each.weights]).tolist()
+                for each in tensors
+                if each.weights and each.rounds
+            },
+            "machine": machine_data(layout, room_of),
         },
     }
-    longest = max(room.tokens for room in held.values())
-    weights = write_tensors(tensors, model)
+    longest = max(room.tokens for room in room_of.values())
+    values = {each.name: each.write(weights) for each in tensors}
     contents: dict[str, bytes | str] = {
-        "model.safetensors": safetensors.numpy.save(weights, metadata={"format": "pt"}),
+        "model.safetensors": safetensors.numpy.save(values, metadata={"format": "pt"}),
         "config.json": files.json_text(config),
         "generation_config.json": files.json_text(
             ends | {"do_sample": False, "max_new_tokens": longest}
@@ -86,12 +153,9 @@ def write_as(model_class: ModelClass, member: Exported, out: Path) -> None:
         "recipe.toml": dump(recipe),
         "README.md": card(member, model_class, tensors, config),
         **tokenizer.tokenizer_files(
-            layout,
-            limits(model).get("longest_text"),
-            prompt_rules(layout, held),
-            with_code=bool(code),
+            layout, limits(model).get("longest_text"), prompt_rules(layout, room_of)
         ),
-        **code,
+        **model_class.code(),
     }
     with files.new_folder(out) as folder:
         for name, content in contents.items():

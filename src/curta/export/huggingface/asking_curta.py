@@ -78,50 +78,35 @@ def takes(operator: str, bases: Sequence[int], most: int | None, digits: int | N
 
 def answer(machine: dict[str, Any], operator: str, text: Sequence[int], start: int) -> Any:
     """Return the answer in a text that was written from token `start` on; None if there is none."""
-    form, places = machine["formats"][operator]["answer"], list(_written(machine, text))[start:]
+    form, places = machine["formats"][operator]["answer"], list(_squares(machine, text))[start:]
     if not places or places[-1][0]["role"] != "end":
         return None
-    if form["fraction"]:
-        return _fraction(form, [token for token, _ in places])
-    lines: dict[int, list[int]] = {}
+    base, role, point_role = form["base"], form["role"], form["fraction"]
+    digits_of: dict[tuple[str, int], list[int]] = {}  # by role and by line
     for token, position in places:
-        if token["role"] == form["role"] and token["value"] is not None:
+        if token["role"] in (role, point_role) and token["value"] is not None:
             line = position[machine["axes"].index(form["many"])] if form["many"] else 0
-            lines.setdefault(line, []).append(token["value"])
-    order = -1 if form["high_first"] else 1
-    if any(digit >= form["base"] for digits in lines.values() for digit in digits):
+            digits_of.setdefault((token["role"], line), []).append(token["value"])
+    if any(digit >= base for digits in digits_of.values() for digit in digits):
         return None
-    numbers = [_value(digits[::order], form["base"]) for digits in lines.values()]
+    minus = any(t["role"] == form["sign"] and t["symbol"] == "-" for t, _ in places)
+    if point_role:
+        below, above = digits_of.get((point_role, 0)), digits_of.get((role, 0))
+        if not below or not above:
+            return None
+        digits = (above + below)[::-1] if form["high_first"] else below + above
+        value = Fraction(_value(digits, base), base ** len(below))
+        return -value if minus else value
+    order = -1 if form["high_first"] else 1
+    numbers = [_value(digits[::order], base) for digits in digits_of.values()]
     if form["many"]:
         return tuple(numbers)
     if not numbers or form["truth"]:
         return bool(numbers[0]) if numbers and numbers[0] in (0, 1) else None
-    return -numbers[0] if _minus(form, [token for token, _ in places]) else numbers[0]
+    return -numbers[0] if minus else numbers[0]
 
 
-def _fraction(form: dict[str, Any], written: Sequence[dict[str, Any]]) -> Fraction | None:
-    """Return the number with digits on both sides of a point; None if a side has none."""
-    below, above = (
-        [
-            token["value"]
-            for token in written
-            if token["role"] == role and token["value"] is not None
-        ]
-        for role in (form["fraction"], form["role"])
-    )
-    if not below or not above or max(below + above) >= form["base"]:
-        return None
-    digits = (above + below)[::-1] if form["high_first"] else below + above
-    value = Fraction(_value(digits, form["base"]), form["base"] ** len(below))
-    return -value if _minus(form, written) else value
-
-
-def _minus(form: dict[str, Any], written: Sequence[dict[str, Any]]) -> bool:
-    """Return whether a minus sign was written."""
-    return any(t["role"] == form["sign"] and t["symbol"] == "-" for t in written)
-
-
-def _written(
+def _squares(
     machine: dict[str, Any], text: Sequence[int]
 ) -> Iterator[tuple[dict[str, Any], list[int]]]:
     """Yield each token and its square, up to the end sign."""

@@ -1,7 +1,7 @@
 """The model's card: what it is, how to use it, its results and its limits."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -10,14 +10,15 @@ from curta.config.errors import UserError
 from curta.config.positions import Window
 from curta.config.task import Task
 from curta.export.base import Exported
-from curta.export.huggingface.model_class import ConstantTensor, FileTensors, ModelClass
+from curta.export.dataset.splits import larger_than_trained
+from curta.export.huggingface.model_class import FileTensor, ModelClass
 from curta.export.huggingface.tokenizer import texts
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
 from curta.model.transformer import parameters
 from curta.problems import task_sizes
 from curta.problems.operations import OPERATIONS
-from curta.problems.problem import Problem, answer_text, parse, widths
+from curta.problems.problem import Problem, answer_text, parse
 from curta.report.rendering import render_text
 from curta.runs.folders import structure
 from curta.runs.provenance import versions
@@ -27,7 +28,10 @@ LICENSE = "apache-2.0"
 
 
 def card(
-    member: Exported, model_class: ModelClass, tensors: FileTensors, config: Mapping[str, Any]
+    member: Exported,
+    model_class: ModelClass,
+    tensors: Sequence[FileTensor],
+    config: Mapping[str, Any],
 ) -> str:
     """Return README.md: a header for the Hub, then text."""
     recipe, layout, rows = member.recipe, member.model.layout, member.rows
@@ -44,27 +48,6 @@ def card(
                 "metrics": [{"type": "exact_match", "name": "exact match", "value": share}],
             }
             results.append(json.dumps(result))
-    examples = []  # how a published layout writes problems
-    for task in recipe.tasks if not program else ():
-        problem = _example(task, layout)
-        prompt = layout.prompt(problem)
-        examples.append(
-            {
-                "problem": problem,
-                "answer": answer_text(problem.truth),
-                "prompt": prompt,
-                "completion": layout.write(problem).removeprefix(prompt),
-            }
-        )
-    trained = [
-        {
-            "name": OPERATIONS[task.operator].name,
-            "operator": task.operator,
-            "counts": task_sizes.counts(task),
-            "digits": task_sizes.span(task),
-        }
-        for task in recipe.tasks
-    ]
     return render_text(
         "export/model.md",
         member=member,
@@ -75,51 +58,40 @@ def card(
         own=bool(model_class.code()),
         parameters=parameters(member.model),
         version=versions()["curta"],
-        operators=[task.operator for task in recipe.tasks],
         asked=example,
         right=_right(example),
         tokens="".join(texts(layout)[token] for token in layout.prompt_tokens(example))
         if program
         else "",
-        examples=examples,
+        examples=[] if program else [_example(task, layout) for task in recipe.tasks],
+        answer_text=answer_text,
         license=LICENSE,
         index=results,
         structure=structure(recipe),
         windows=isinstance(recipe.positions, Window),
         steps=member.steps,
-        trained=trained,
+        tasks=recipe.tasks,
+        operations=OPERATIONS,
+        counts=task_sizes.counts,
+        span=task_sizes.span,
         rows=rows,
-        constants=any(isinstance(each, ConstantTensor) for each in tensors),
+        constants=not all(each.weights for each in tensors),
     )
 
 
 def _example(task: Task, layout: Layout) -> Problem:
-    """Return the operation's example if training covers it, else a problem that it covers.
-
-    The latter has operands of the least length that the task has, or of two digits if allowed.
-    """
-    base, (few, many) = layout.base(task.operator), task_sizes.counts(task)
+    """Return the operation's example; smaller numbers, of two digits if possible, if too large."""
+    base, count = layout.base(task.operator), task_sizes.counts(task)[0]
     example = replace(parse(OPERATIONS[task.operator].example), base=base)
-    if few <= len(example.operands) <= many:
-        if task.values:
-            low, high = task.values
-            trained = all(low <= value <= high for value in example.operands)
-        else:
-            spans = map(task_sizes.sizes(task).digits, range(len(example.operands)))
-            trained = all(
-                low <= width <= high
-                for width, (low, high) in zip(widths(example), spans, strict=True)
-            )
-        if trained:
-            return example
+    if not larger_than_trained(task, example) and len(example.operands) >= count:
+        return example
+    if task.values:
+        return Problem(task.operator, (sum(task.values) // 2,) * count, base)
     operands = []
-    for place in range(few):
-        number = sum(task.values) // 2 if task.values else 0
-        if not task.values:
-            low, high = task_sizes.sizes(task).digits(place)
-            for digit in range(min(max(low, 2), high)):
-                number = number * base + 1 + (digit + 2 * place) % (base - 1)
-        operands.append(number)
+    for place in range(count):  # 12, 34, 56
+        low, high = task_sizes.sizes(task).digits(place)
+        digits = [1 + (n + 2 * place) % (base - 1) for n in range(min(max(low, 2), high))]
+        operands.append(sum(digit * base**n for n, digit in enumerate(reversed(digits))))
     return Problem(task.operator, tuple(operands), base)
 
 

@@ -14,9 +14,8 @@ import numpy as np
 from curta.config.recipe import Recipe
 from curta.export.base import layout_table, part_indices, weights_of
 from curta.export.huggingface.model_class import (
-    FileTensors,
+    FileTensor,
     ModelClass,
-    WeightTensor,
     first,
     lacking_everywhere,
 )
@@ -26,7 +25,7 @@ from curta.model.transformer import Transformer
 
 MODULE = "modeling_curta"
 
-CODE = ("modeling", "reading", "positions", "asking", "tokenization")
+CODE = ("modeling", "reading", "positions", "asking")
 """The files `..._curta.py` that travel with a model."""
 
 POSITIONS: dict[str, Callable[[Any], dict[str, Any]]] = {
@@ -56,7 +55,6 @@ class CurtaClass(ModelClass):
         name, config = recipe.positions.name, recipe.model
         return first(
             {
-                "model.causal False (all of an answer is written at once)": not config.causal,
                 f"positions.name {name!r}": name not in POSITIONS,
                 **lacking_everywhere(recipe),
                 "model.compositional_embeddings with model.tie_embeddings": (
@@ -80,13 +78,13 @@ class CurtaClass(ModelClass):
             "parts": part_indices(model.layout) if config.compositional_embeddings else None,
         }
 
-    def tensors(self, model: Transformer) -> FileTensors:
+    def tensors(self, model: Transformer) -> list[FileTensor]:
         """Return weights unchanged, except that torch transposes matrices.
 
         A bias is named after its weight: `gain_bias` is the norm's bias.
         """
         config, names = model.config, {"gain": "norm", "after": "after"}
-        tensors = [WeightTensor("model.tokens.weight", ("tokens",))]
+        tensors = [FileTensor("model.tokens.weight", ("tokens",))]
         for weight in weights_of(model):
             holder, _, leaf = weight.rpartition(".")
             of, _, bias = leaf.partition("_")
@@ -95,9 +93,9 @@ class CurtaClass(ModelClass):
                 for block in range(config.num_attention_layers if attention else config.num_layers):
                     name = f"model.blocks.{block}.{holder}.{names.get(of, of)}.{bias or 'weight'}"
                     transposed = not bias and of not in names
-                    tensors.append(WeightTensor(name, (weight,), block, transposed))
+                    tensors.append(FileTensor(name, (weight,), block, transposed))
             elif weight.startswith("positions."):
-                tensors.append(WeightTensor(f"model.positions.{leaf}", (weight,)))
+                tensors.append(FileTensor(f"model.positions.{leaf}", (weight,)))
         ends = {
             "roles": "model.roles.weight",
             "gain": "model.norm.weight",
@@ -107,7 +105,7 @@ class CurtaClass(ModelClass):
         }
         for weight, name in ends.items():
             if weight in weights_of(model):
-                tensors.append(WeightTensor(name, (weight,), transposed=weight == "head"))
+                tensors.append(FileTensor(name, (weight,), transposed=weight == "head"))
         return tensors
 
     def code(self) -> dict[str, str]:

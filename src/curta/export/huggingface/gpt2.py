@@ -8,14 +8,14 @@ from typing import Any
 
 from curta.config.positions import Learned, Randomised
 from curta.config.recipe import Recipe
-from curta.export.base import weights_of
+from curta.export.base import Tensors, weights_of
 from curta.export.huggingface.model_class import (
-    ConstantTensor,
-    FileTensors,
+    FileTensor,
     ModelClass,
-    WeightTensor,
     first,
     lacking_in_library,
+    layer_tensors,
+    or_constant,
     tied_scale,
 )
 from curta.model.transformer import Transformer
@@ -62,37 +62,23 @@ class GPT2(ModelClass):
             "attn_pdrop": dropout.get("attention", 0.0),
         }
 
-    def tensors(self, model: Transformer) -> FileTensors:
-        config, weights = model.config, weights_of(model)
+    def tensors(self, model: Transformer) -> list[FileTensor]:
+        config, weights, scale = model.config, weights_of(model), tied_scale(model)
         width, wide = config.width, config.mlp_width
-        tensors: list[WeightTensor | ConstantTensor] = [
-            WeightTensor("transformer.wte.weight", ("tokens",)),
-            WeightTensor("transformer.wpe.weight", (_position_table(weights),)),
+        tensors = [
+            FileTensor("transformer.wte.weight", ("tokens",)),
+            FileTensor("transformer.wpe.weight", (_position_table(weights),)),
         ]
         if model.head is not None:
-            tensors.append(WeightTensor("lm_head.weight", ("head",), transposed=True))
-
-        def add(
-            name: str,
-            sources: tuple[str, ...],
-            shape: tuple[int, ...],
-            value: float = 0.0,
-            block: int | None = None,
-            factor: float = 1.0,
-            exists: bool = True,
-        ) -> None:
-            """Add a tensor of these weights, or of one number if the model or layer lacks them."""
-            if exists and all(source in weights for source in sources):
-                tensors.append(WeightTensor(name, sources, block, factor=factor))
-            else:
-                tensors.append(ConstantTensor(name, shape, value))
-
-        scale = tied_scale(model)
-        add("transformer.ln_f.weight", ("gain",), (width,), scale, factor=scale)
-        add("transformer.ln_f.bias", ("gain_bias",), (width,), factor=scale)
+            tensors.append(FileTensor("lm_head.weight", ("head",), transposed=True))
+        norm = [
+            FileTensor("transformer.ln_f.weight", ("gain",), None, False, scale, (width,), scale),
+            FileTensor("transformer.ln_f.bias", ("gain_bias",), None, False, scale, (width,)),
+        ]
+        tensors += [or_constant(row, weights) for row in norm]
         projections = ("attention.query", "attention.key", "attention.value")
         biases = tuple(f"{name}_bias" for name in projections)
-        layer_tensors: list[tuple[str, tuple[str, ...], tuple[int, ...], float]] = [
+        rows: list[tuple[str, tuple[str, ...], tuple[int, ...], float]] = [
             ("ln_1.weight", ("attention.gain",), (width,), 1.0),
             ("ln_1.bias", ("attention.gain_bias",), (width,), 0.0),
             ("attn.c_attn.weight", projections, (width, 3 * width), 0.0),
@@ -106,13 +92,13 @@ class GPT2(ModelClass):
             ("mlp.c_proj.weight", ("mlp.down",), (wide, width), 0.0),
             ("mlp.c_proj.bias", ("mlp.down_bias",), (width,), 0.0),
         ]
-        for block in range(config.num_layers):
-            for name, sources, shape, value in layer_tensors:
-                attends = block < config.num_attention_layers or sources[0].startswith("mlp.")
-                add(f"transformer.h.{block}.{name}", sources, shape, value, block, exists=attends)
-        return tensors
+        layers = [
+            FileTensor(name, sources, shape=shape, value=value)
+            for name, sources, shape, value in rows
+        ]
+        return tensors + layer_tensors(model, "transformer.h", layers)
 
 
-def _position_table(weights: dict[str, Any]) -> str:
+def _position_table(weights: Tensors) -> str:
     """Return the weight that holds the vectors of positions."""
     return next(name for name in weights if name.startswith("positions."))

@@ -11,12 +11,11 @@ from typing import Any
 from curta.config.positions import RoPE
 from curta.config.recipe import Recipe
 from curta.export.huggingface.model_class import (
-    ConstantTensor,
-    FileTensors,
+    FileTensor,
     ModelClass,
-    WeightTensor,
     first,
     lacking_in_library,
+    layer_tensors,
     tied_scale,
 )
 from curta.model.positions.rope import RoPEEncoding
@@ -62,50 +61,39 @@ class Llama(ModelClass):
             "rope_parameters": {"rope_type": "default", "rope_theta": positions.base},
         }
 
-    def tensors(self, model: Transformer) -> FileTensors:
+    def tensors(self, model: Transformer) -> list[FileTensor]:
         config = model.config
         width, wide, kv_width = config.width, config.mlp_width, config.kv_heads * config.head_dim
-        tensors: list[WeightTensor | ConstantTensor] = [
-            WeightTensor("model.embed_tokens.weight", ("tokens",)),
-            WeightTensor("model.norm.weight", ("gain",), factor=tied_scale(model)),
+        tensors = [
+            FileTensor("model.embed_tokens.weight", ("tokens",)),
+            FileTensor("model.norm.weight", ("gain",), factor=tied_scale(model)),
         ]
         if model.head is not None:
-            tensors.append(WeightTensor("lm_head.weight", ("head",), transposed=True))
+            tensors.append(FileTensor("lm_head.weight", ("head",), transposed=True))
         scale = 1.0 if config.attention_scale else config.head_dim**0.5
-        projections = {  # the weight, its factor, and its outputs
-            "q": ("attention.query", scale, width),
-            "k": ("attention.key", 1.0, kv_width),
-            "v": ("attention.value", 1.0, kv_width),
-            "o": ("attention.out", 1.0, width),
+        matrices = {  # the weight, its factor, and its shape where a layer lacks it
+            "self_attn.q_proj": ("attention.query", scale, (width, width)),
+            "self_attn.k_proj": ("attention.key", 1.0, (kv_width, width)),
+            "self_attn.v_proj": ("attention.value", 1.0, (kv_width, width)),
+            "self_attn.o_proj": ("attention.out", 1.0, (width, width)),
+            "mlp.gate_proj": ("mlp.gate" if config.gated else "mlp.up", 1.0, ()),
+            "mlp.down_proj": ("mlp.down", 1.0, ()),
         }
-        for block in range(config.num_layers):
-            layer, mlp = f"model.layers.{block}", f"model.layers.{block}.mlp"
-            attends, gain = block < config.num_attention_layers, f"{layer}.input_layernorm.weight"
-            if attends:
-                tensors.append(WeightTensor(gain, ("attention.gain",), block))
-            else:
-                tensors.append(ConstantTensor(gain, (width,), 1.0))
-            for letter, (weight, factor, outputs) in projections.items():
-                name = f"{layer}.self_attn.{letter}_proj.weight"
-                if attends:
-                    tensors.append(WeightTensor(name, (weight,), block, True, factor))
-                else:
-                    tensors.append(ConstantTensor(name, (outputs, width)))
-            tensors += [
-                WeightTensor(f"{layer}.post_attention_layernorm.weight", ("mlp.gain",), block),
-                WeightTensor(f"{mlp}.down_proj.weight", ("mlp.down",), block, True),
+        if config.gated:
+            matrices["mlp.up_proj"] = ("mlp.up", 1.0, ())
+        layers = [
+            FileTensor("input_layernorm.weight", ("attention.gain",), shape=(width,), value=1.0),
+            FileTensor("post_attention_layernorm.weight", ("mlp.gain",)),
+        ]
+        for name, (weight, factor, shape) in matrices.items():
+            layers.append(
+                FileTensor(f"{name}.weight", (weight,), transposed=True, factor=factor, shape=shape)
+            )
+        if not config.gated:  # the other factor is 1: weights of zero, a bias of one
+            layers += [
+                FileTensor("mlp.gate_proj.bias", (), shape=(wide,)),
+                FileTensor("mlp.up_proj.weight", (), shape=(wide, width)),
+                FileTensor("mlp.up_proj.bias", (), shape=(wide,), value=1.0),
+                FileTensor("mlp.down_proj.bias", (), shape=(width,)),
             ]
-            if config.gated:
-                tensors += [
-                    WeightTensor(f"{mlp}.gate_proj.weight", ("mlp.gate",), block, True),
-                    WeightTensor(f"{mlp}.up_proj.weight", ("mlp.up",), block, True),
-                ]
-            else:  # the other factor is 1: weights of zero, a bias of one
-                tensors += [
-                    WeightTensor(f"{mlp}.gate_proj.weight", ("mlp.up",), block, True),
-                    ConstantTensor(f"{mlp}.gate_proj.bias", (wide,)),
-                    ConstantTensor(f"{mlp}.up_proj.weight", (wide, width)),
-                    ConstantTensor(f"{mlp}.up_proj.bias", (wide,), 1.0),
-                    ConstantTensor(f"{mlp}.down_proj.bias", (width,)),
-                ]
-        return tensors
+        return tensors + layer_tensors(model, "model.layers", layers)

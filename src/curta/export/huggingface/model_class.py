@@ -1,13 +1,13 @@
 """The contract of a class of the transformers library: which recipes it supports, and how.
 
-A class declares once which tensor of its file is which weight of a model (`FileTensors`); the file
-is written and read by that table.
+A class declares once which tensor of its file is which weight of a model; the file is written and
+read by that table.
 """
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -21,10 +21,11 @@ from curta.model.transformer import Transformer
 
 
 @dataclass(frozen=True)
-class WeightTensor:
+class FileTensor:
     """A tensor made of weights: joined side by side, transposed, and multiplied.
 
-    With a `block` it has that block's share of each weight.
+    With a `block` it has that block's share of each weight. Without weights it is `value`
+    everywhere: the other class has such a tensor and the model lacks it.
     """
 
     name: str
@@ -32,6 +33,8 @@ class WeightTensor:
     block: int | None = None
     transposed: bool = False
     factor: float = 1.0
+    shape: tuple[int, ...] = ()
+    value: float = 0.0
 
     @property
     def rounds(self) -> bool:
@@ -39,6 +42,8 @@ class WeightTensor:
         return math.frexp(self.factor)[0] != 0.5
 
     def write(self, weights: Tensors) -> np.ndarray:
+        if not self.weights:
+            return np.full(self.shape, self.value, np.float32)
         joined = np.concatenate([self._share(weights[name]) for name in self.weights], axis=-1)
         tensor = joined * np.float32(self.factor)
         return np.ascontiguousarray(tensor.T if self.transposed else tensor)
@@ -47,17 +52,22 @@ class WeightTensor:
         """Put the tensor's numbers into their places in `weights`.
 
         `former` are the weights before multiplication: they are used where the tensor is still
-        their product. Raises UserError for another shape.
+        their product. Raises UserError for another shape, or for another constant.
         """
-        if tensor.shape != (expected := self.write(weights).shape):
-            raise UserError(f"{self.name} has shape {tensor.shape}, not {expected}")
+        expected = self.write(weights)
+        if tensor.shape != expected.shape:
+            raise UserError(f"{self.name} has shape {tensor.shape}, not {expected.shape}")
+        if not self.weights:
+            if not np.array_equal(tensor, expected):
+                raise UserError(
+                    f"{self.name} is not {self.value:g} everywhere any more, and Curta's models"
+                    " have no such weight: train without it (see the folder's README.md)"
+                )
+            return
         product = tensor.T if self.transposed else tensor
         joined = product / np.float32(self.factor)
         if former is not None:
-            try:
-                unscaled = np.array(former, np.float32).reshape(joined.shape)
-            except (TypeError, ValueError):
-                raise UserError(f"curta.former of {self.name} is damaged") from None
+            unscaled = np.array(former, np.float32).reshape(joined.shape)
             joined = np.where(unscaled * np.float32(self.factor) == product, unscaled, joined)
         widths = [self._share(weights[name]).shape[-1] for name in self.weights]
         shares = np.split(joined, np.cumsum(widths)[:-1], axis=-1)
@@ -68,61 +78,34 @@ class WeightTensor:
         return weight if self.block is None else weight[self.block]
 
 
-@dataclass(frozen=True)
-class ConstantTensor:
-    """A tensor of one number that the other class has and Curta's models lack."""
-
-    name: str
-    shape: tuple[int, ...]
-    value: float = 0.0
-
-    def write(self) -> np.ndarray:
-        return np.full(self.shape, self.value, np.float32)
-
-    def check(self, tensor: np.ndarray) -> None:
-        """Raise UserError if the tensor has changed."""
-        if not np.array_equal(tensor, self.write()):
-            raise UserError(
-                f"{self.name} is not {self.value:g} everywhere any more, and Curta's models have"
-                " no such weight: train without it (see the folder's README.md)"
-            )
+def or_constant(row: FileTensor, weights: Tensors) -> FileTensor:
+    """Return the tensor, as a constant if one of its weights is missing."""
+    return row if all(name in weights for name in row.weights) else replace(row, weights=())
 
 
-FileTensors = Sequence[WeightTensor | ConstantTensor]
-
-
-def write_tensors(tensors: FileTensors, model: Transformer) -> Tensors:
-    """Return the tensors of a file."""
-    weights = weights_of(model)
-    return {
-        each.name: each.write() if isinstance(each, ConstantTensor) else each.write(weights)
-        for each in tensors
-    }
+def layer_tensors(model: Transformer, prefix: str, rows: Iterable[FileTensor]) -> list[FileTensor]:
+    """Return these tensors of every layer, as constants where a layer lacks their weights."""
+    tensors, weights = [], weights_of(model)
+    for block in range(model.config.num_layers):
+        if block == model.config.num_attention_layers:
+            weights = {name: w for name, w in weights.items() if name.startswith("mlp.")}
+        tensors += [
+            replace(or_constant(row, weights), name=f"{prefix}.{block}.{row.name}", block=block)
+            for row in rows
+        ]
+    return tensors
 
 
 def read_tensors(
-    tensors: FileTensors, values: Tensors, blank: Transformer, former: Mapping[str, Any]
+    tensors: Sequence[FileTensor], values: Tensors, blank: Transformer, former: Mapping[str, Any]
 ) -> Transformer:
     """Return the model of these tensors, structured as `blank`; UserError if they do not fit."""
     weights = {name: np.zeros_like(weight) for name, weight in weights_of(blank).items()}
     for each in tensors:
         if each.name not in values:
             raise UserError(f"{each.name} is missing")
-        if isinstance(each, ConstantTensor):
-            each.check(values[each.name])
-        else:
-            each.read(values[each.name], weights, former.get(each.name))
+        each.read(values[each.name], weights, former.get(each.name))
     return jax.tree.unflatten(jax.tree.structure(blank), list(weights.values()))
-
-
-def former_weights(tensors: FileTensors, model: Transformer) -> dict[str, list[float]]:
-    """Return the weights before multiplication, for each tensor whose factor rounds."""
-    weights = weights_of(model)
-    return {
-        each.name: np.concatenate([weights[name].ravel() for name in each.weights]).tolist()
-        for each in tensors
-        if isinstance(each, WeightTensor) and each.rounds
-    }
 
 
 class ModelClass(ABC):
@@ -142,7 +125,7 @@ class ModelClass(ABC):
         """Return the model's entries in config.json; `n_positions` if texts are limited."""
 
     @abstractmethod
-    def tensors(self, model: Transformer) -> FileTensors:
+    def tensors(self, model: Transformer) -> list[FileTensor]:
         """Return every tensor of the file, with each weight in exactly one of them."""
 
     def code(self) -> dict[str, str]:

@@ -19,9 +19,6 @@ class Positions(Constants):
 
     def forward(self, context: Context) -> Tensor | float:
         """Return what is added to the vectors of the tokens."""
-        return self.embed(context)
-
-    def embed(self, context: Context) -> Tensor | float:
         return 0.0
 
     def rotated(self, query: Tensor, key: Tensor, context: Context) -> tuple[Tensor, Tensor]:
@@ -59,12 +56,12 @@ class Positions(Constants):
 
 
 class LearnedPositions(Positions):
-    def embed(self, context: Context) -> Tensor:
+    def forward(self, context: Context) -> Tensor:
         return self.rows_of(self.table, context.index)
 
 
 class SinusoidalPositions(Positions):
-    def embed(self, context: Context) -> Tensor:
+    def forward(self, context: Context) -> Tensor:
         half = self.settings["width"] // 2
         angles = angles_of(context.index, self.settings["base"], half)
         return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
@@ -81,9 +78,10 @@ class RoPEPositions(Positions):
 class ALiBiPositions(Positions):
     def bias(self, block: int, context: Context) -> Tensor:
         fixed = self.settings.get("slopes")
-        slopes = (
-            self.slopes[block] if fixed is None else context.index.new_tensor(fixed, dtype=FLOAT)
-        )
+        if fixed is None:
+            slopes = self.slopes[block]
+        else:
+            slopes = context.index.new_tensor(fixed, dtype=torch.float32)
         return -slopes[:, None, None] * distances(context).abs().float()[:, None]
 
 
@@ -114,7 +112,7 @@ class AbacusPositions(Positions):
     def constants(self, config: PretrainedConfig) -> dict[str, Tensor]:
         return {"digits": torch.tensor([role["digit"] for role in config.layout["roles"]])}
 
-    def embed(self, context: Context) -> Tensor | float:
+    def forward(self, context: Context) -> Tensor | float:
         return self.vectors(context) if self.settings["inject"] == "embedding" else 0.0
 
     def rotate(self, heads: Tensor, context: Context) -> Tensor:
@@ -133,7 +131,7 @@ class AbacusPositions(Positions):
 class CoupledPositions(Positions):
     """A table for each axis; a coordinate's row is one more, padding has row 0."""
 
-    def embed(self, context: Context) -> Tensor:
+    def forward(self, context: Context) -> Tensor:
         rows = torch.where(context.role[..., None] >= 0, context.coordinates + 1, 0)
         return sum(self.rows_of(table, rows[..., axis]) for axis, table in enumerate(self.tables))
 
@@ -181,7 +179,6 @@ def window_heads(context: Context, heads: Tensor) -> Tensor:
     return heads[rows, :, context.keys].masked_fill(~context.visible[..., None, None], 0.0)
 
 
-FLOAT = torch.float32
 POSITIONS: dict[str, type[Positions]] = {
     "learned": LearnedPositions,
     "nope": Positions,
@@ -198,8 +195,8 @@ POSITIONS: dict[str, type[Positions]] = {
 
 def angles_of(index: Tensor, base: float, half: int) -> Tensor:
     """Return the angles of each index, one for each pair of features."""
-    powers = -torch.arange(half, dtype=FLOAT, device=index.device) / half
-    return index[..., None].to(FLOAT) * base**powers
+    powers = -torch.arange(half, dtype=torch.float32, device=index.device) / half
+    return index[..., None].to(torch.float32) * base**powers
 
 
 def distances(context: Context) -> Tensor:

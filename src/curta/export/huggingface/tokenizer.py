@@ -6,8 +6,7 @@ its move. The end sign ends a text and pads batches.
 
 Text outside the vocabulary is an error, not a token. None of the library's errors quotes the text
 that it cannot read. The error of byte pair encoding quotes the name of the unknown token, so the
-name says what the model accepts; no pairs are ever merged. `tokenization_curta.py` names the
-unknown text itself.
+name says what the model accepts; no pairs are ever merged.
 
 A problem that is not a prompt of the layout, such as one too long for the model's positions, is
 normalised to a character that no vocabulary has, which raises the same error.
@@ -35,13 +34,10 @@ def tokenizer_files(
     layout: Layout,
     length: int | None = None,
     prompts: Mapping[str, str] = MappingProxyType({}),
-    *,
-    with_code: bool = False,
 ) -> dict[str, str]:
     """Return the tokenizer's files; `length` is the most tokens of a text, None for any number.
 
-    `prompts` are the rules of `prompt_rules`. With `own` its class is `tokenization_curta.py`,
-    which names unknown text.
+    `prompts` are the rules of `prompt_rules`.
     """
     tokens, program = texts(layout), isinstance(layout, ProgramLayout)
     token, end = LINE if program else CHARACTER, tokens[layout.end]
@@ -101,9 +97,6 @@ def tokenizer_files(
         "model_input_names": ["input_ids", "attention_mask"],
         "clean_up_tokenization_spaces": False,
     }
-    if with_code:
-        settings["auto_map"] = {"AutoTokenizer": [None, "tokenization_curta.CurtaTokenizer"]}
-        settings["taken"] = taken
     return {
         "tokenizer.json": files.json_text(model),
         "tokenizer_config.json": files.json_text(settings),

@@ -34,8 +34,9 @@ def bridge(member: Exported) -> Any:
     if reason:
         raise UserError(f"TransformerLens cannot open run {member.run!r}: {reason}")
     sources = optional_module("transformer_lens.model_bridge.sources", "lens")
+    from transformers import AutoTokenizer
+
     from curta.export.huggingface.modeling_curta import CurtaForCausalLM
-    from curta.export.huggingface.tokenization_curta import CurtaTokenizer
     from curta.export.lens import adapter
 
     adapter.register()
@@ -43,7 +44,7 @@ def bridge(member: Exported) -> Any:
         folder = Path(place) / "model"
         write_as(CurtaClass(), member, folder)
         model = CurtaForCausalLM.from_pretrained(folder).eval()
-        tokenizer = CurtaTokenizer.from_pretrained(folder)
+        tokenizer = AutoTokenizer.from_pretrained(folder)
     bridged = sources.build_bridge_from_module(
         model, CurtaClass.architecture, hf_config=model.config, model_name=member.run
     )
