@@ -13,12 +13,7 @@ import pytest
 
 from curta.config.errors import UserError
 from curta.report.compared import read_comparison
-from curta.report.comparison import (
-    draw_comparison,
-    render_comparison,
-    write_comparison,
-    write_together,
-)
+from curta.report.comparison import write_comparison, write_together
 from curta.report.rendering import PagePart
 
 from . import sample
@@ -27,9 +22,8 @@ from .parsed import Page, blank, visible
 
 def page_of(folder: Path) -> Page:
     """The page with empty pictures: to draw them takes nearly all of its time."""
-    compared = read_comparison(folder)
     with patch("curta.report.comparison.svg_element", blank):
-        return Page(render_comparison(compared, draw_comparison(compared), {}, PagePart()))
+        return Page(write_comparison(folder).read_text("utf-8"))
 
 
 @pytest.fixture(scope="module")
@@ -86,8 +80,8 @@ def test_an_entry_that_waits_is_shown_as_such(tmp_path: Path) -> None:
     content["rows"][2] = {key: value for key, value in last.items() if key not in known}
     sample.write_json(tmp_path / "comparison.json", content)
     page = page_of(tmp_path)
-    assert line(page, "window")[1:] == ["—"] * 4 + ["not trained yet"] * 3
-    assert "window: not trained yet." in visible(page)
+    assert line(page, "window")[1:] == ["—"] * 4 + ["waiting"] * 3
+    assert "window: waiting." in visible(page)
 
 
 def test_a_page_that_cannot_be_written_leaves_the_last_one(

@@ -48,6 +48,6 @@ def test_of_a_long_text_what_stands_around_is_kept() -> None:
     assert found.written == written[500 - AROUND : 500 + AROUND]
     assert found.written[500 - found.start] == "x"
     place = sections.place_of(found)
-    assert place.before == f"…{right[500 - sections.AROUND : 500]}"
-    assert place.wrote == "x"
-    assert place.after == f"{right[501 : 501 + sections.AROUND]}…"
+    assert place["before"] == f"…{right[500 - sections.AROUND : 500]}"
+    assert place["wrote"] == "x"
+    assert place["after"] == f"{right[501 : 501 + sections.AROUND]}…"

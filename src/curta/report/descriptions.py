@@ -51,13 +51,17 @@ DESCRIPTIONS = {
     "answers": "Histogram of the answers, a line for each part of the problems.",
     "grid": "Heat map of the median exact match for every pair of operand lengths.",
     "certificate": "Distinct windows found against recorded tokens, on a logarithmic axis.",
+}
+"""What each figure of a run shows, for readers who cannot see it."""
+
+COMPARISON_FIGURES = {
     "map": "Heat map of the median exact match out-of-distribution by two things that were varied; "
     "the number in a cell is how many members are right throughout.",
     "by": "Loss at the end of training and exact match, in-distribution and out-of-distribution, "
     "of every member, with their median as a line and their range as a band.",
-    "compared lengths": "Exact match in the hardest slice against operand length: a panel for each "
+    "lengths": "Exact match in the hardest slice against operand length: a panel for each "
     "entry, the median over members as a line and their range as a band.",
-    "compared learning": "Loss and exact match on training problems against training step: a row "
+    "learning": "Loss and exact match on training problems against training step: a row "
     "of panels for each entry, the median over members as a line and their range as a band.",
 }
-"""What each figure shows, for readers who cannot see it; the last ones belong to comparisons."""
+"""The same for each kind of figure of a comparison."""

@@ -2,7 +2,9 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
+from itertools import groupby
 from statistics import median
 from typing import NamedTuple
 
@@ -112,6 +114,20 @@ def by_size(rows: Iterable[SliceResult]) -> dict[str, list[SliceResult]]:
     for row in rows:
         groups.setdefault(size_name(row), []).append(row)
     return groups
+
+
+def collapse(rows: Sequence[SliceResult]) -> list[SliceResult]:
+    """Merge the slices of a size into one row where all of them are right."""
+    collapsed = list[SliceResult]()
+    for _, group in groupby(rows, key=lambda row: (row.operator, row.size)):
+        slices = list(group)
+        if len(slices) > 1 and all(min(r.exact_match) == 1 and r.generated.agrees for r in slices):
+            pace = round(median(row.generated.tokens_per_second for row in slices))
+            generated = replace(slices[0].generated, tokens_per_second=pace)
+            count, name = sum(row.count for row in slices), f"all {len(slices)}"
+            slices = [replace(slices[0], slice_name=name, count=count, generated=generated)]
+        collapsed += slices
+    return collapsed
 
 
 def size_name(row: SliceResult) -> str:

@@ -13,13 +13,11 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from curta.probes.inside.interventions import ITSELF
+from curta.programs.machine.drawing import NONE
 from curta.programs.machine.machine import neighbour_name
 
 if TYPE_CHECKING:
     from curta.layouts.program import ProgramLayout
-
-ABSENT = "none"
-"""The symbol of an empty cell."""
 
 Codes = Int[np.ndarray, " windows"]
 NeuronValues = Float[np.ndarray, " windows"]
@@ -111,7 +109,7 @@ def cell_factors(
     """
     names = [neighbour_name(layout.axes, near) for near in layout.windows.get(role, ())]
     values = [layout.value(token) for token in range(len(layout.characters))]
-    symbols, factors = [*layout.characters, ABSENT], list[WindowFactor]()
+    symbols, factors = [*layout.characters, NONE], list[WindowFactor]()
 
     def order(token: int) -> tuple[int, int, int]:
         if token == len(values):
