@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -57,8 +56,3 @@ def test_the_inputs_decide_the_carry(a: int, b: int, place: int) -> None:
     assert carry_into(Problem("+", (a, b)), place + 1, 10) == int(x + y + carry >= 10)
     x, y, borrow = inputs(Problem("-", (a, b)), place, 10)
     assert carry_into(Problem("-", (a, b)), place + 1, 10) == int(x < y + borrow)
-
-
-def drawn(seed: int, examples: int, features: int) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    return rng.normal(size=(examples, features)), rng.random(examples) < 0.4

@@ -14,6 +14,7 @@ import pytest
 from curta.config.errors import UserError
 from curta.report.compared import read_comparison
 from curta.report.comparison import write_comparison, write_together
+from curta.report.comparison_figures import draw_all
 from curta.report.rendering import PagePart
 
 from . import sample
@@ -70,6 +71,19 @@ def test_names_are_escaped(page: Page) -> None:
     assert "Three <entries>" in visible(page)
     assert "<entries>" not in page.source
     assert "<as it is>" not in page.source
+
+
+def test_every_entry_has_its_panels(folder: Path) -> None:
+    """Loss and exact match by step of each, and a panel of lengths; two in a row, none empty."""
+    figures = draw_all(read_comparison(folder))
+    learning, lengths = (figures[name] for name in ("learning", "lengths"))
+    assert [axes.get_title("left") for axes in learning.axes] == [
+        title for name in sample.ENTRIES for title in (name, "")
+    ]
+    assert [axes.get_title("left") for axes in lengths.axes] == [*sample.ENTRIES]
+    first, second, third = (axes.get_position() for axes in lengths.axes)
+    assert first.x0 == third.x0 < second.x0
+    assert first.y0 == second.y0 > third.y0
 
 
 def test_an_entry_that_waits_is_shown_as_such(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from curta.problems.arithmetic import ARITHMETIC
 from curta.problems.operations import OPERATIONS
 from curta.report.descriptions import DESCRIPTIONS, SLICES
 from curta.report.page import write_report
-from curta.runs.info import RunInfo
 
 from . import sample
 from .parsed import Page, report, told, visible, written
@@ -142,13 +140,6 @@ def test_a_copied_run_is_called_as_its_folder(
     assert {attrs["data-run"] for attrs in page.all("button")} == {"copied"}
 
 
-def test_torn_last_line_is_ignored(tmp_path: Path) -> None:
-    whole = told(sample.write_young_run(tmp_path)).source
-    with (tmp_path / "metrics.jsonl").open("a", encoding="utf-8") as file:
-        file.write('{"step": 210, "member": 0, "lo')
-    assert told(tmp_path).source == whole
-
-
 def test_run_without_evaluation_has_learning_curves_only_and_says_so(tmp_path: Path) -> None:
     page = written(sample.write_young_run(tmp_path, status="created"))
     assert "no evaluation yet: only its learning curves are shown" in visible(page)
@@ -164,29 +155,6 @@ def test_folder_that_is_no_run_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"run\.json is missing"):
         write_report(tmp_path)
     assert not files(tmp_path)
-
-
-def test_unknown_format_is_refused(tmp_path: Path) -> None:
-    sample.write_young_run(tmp_path, format=RunInfo.FORMAT + 1)
-    with pytest.raises(UserError, match="made by a newer version"):
-        write_report(tmp_path)
-
-
-def test_failed_replace_leaves_the_old_report(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    old = write_report(sample.write_young_run(tmp_path)).read_bytes()
-    before = files(tmp_path)
-    sample.write_young_run(tmp_path, recipe="changed")
-
-    def refuse(source: Path, target: Path) -> None:
-        raise OSError("disk full")
-
-    monkeypatch.setattr(os, "replace", refuse)
-    with pytest.raises(UserError, match="disk full"):
-        write_report(tmp_path)
-    assert (tmp_path / "report.html").read_bytes() == old
-    assert files(tmp_path) == before
 
 
 def test_report_that_cannot_be_rendered_touches_nothing(
