@@ -18,8 +18,7 @@ from curta.report.compared import (
     read_comparison,
 )
 from curta.report.comparison_figures import draw_all
-from curta.report.descriptions import COMPARISON_FIGURES
-from curta.report.figures import svg_element
+from curta.report.figures import COMPARISON_FIGURES, svg_element
 from curta.report.page import RunReport, page_scripts, report_run, write_page
 from curta.report.rendering import PagePart, document, render
 from curta.report.summary import MISSING, Range, cell, listed, range_of

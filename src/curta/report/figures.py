@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from itertools import cycle, groupby
 from operator import attrgetter
+from pathlib import Path
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
@@ -76,27 +77,35 @@ Members = dict[int, Curve]
 Bars = Mapping[str, Sequence[float]]
 """Exact match of every member, by the group of its bar."""
 
-STYLE: dict[Any, Any] = {
-    "font.size": 9.5,
-    "text.color": INK,
-    "axes.labelcolor": INK,
-    "axes.edgecolor": MUTED,
-    "axes.titlesize": 9.5,
-    "axes.titlelocation": "left",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": MUTED,
-    "grid.alpha": 0.25,
-    "grid.linewidth": 0.6,
-    "xtick.color": MUTED,
-    "ytick.color": MUTED,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
-    "legend.frameon": False,
-    "legend.fontsize": 9.5,
+DESCRIPTIONS = {
+    "learning": "Loss on a logarithmic axis and exact match against training step: "
+    "one thin line per member and the median as a thick line; validation dashed.",
+    "learning-linear": "The same with the loss on a linear axis.",
+    "watched": "Exact match against training step, one panel per operator: on problems of "
+    "training, on held-out ones, dashed, and by size; one thin line per member, the median thick.",
+    "watched-log": "The same against the logarithm of the step.",
+    "lengths": "Exact match against operand length on a logarithmic axis, one panel per "
+    "operator: every member in its hardest slice and the median over members. "
+    "The table above holds the values of every slice.",
+    "held-out": "Exact match of held-out problems by how they are written: a bar up to the median "
+    "of the members, a dot for each.",
+    "answers": "Histogram of the answers, a line for each part of the problems.",
+    "grid": "Heat map of the median exact match for every pair of operand lengths.",
+    "certificate": "Distinct windows found against recorded tokens, on a logarithmic axis.",
 }
+"""What each figure of a run shows, for readers who cannot see it."""
+
+COMPARISON_FIGURES = {
+    "map": "Heat map of the median exact match out-of-distribution by two things that were varied; "
+    "the number in a cell is how many members are right throughout.",
+    "by": "Loss at the end of training and exact match, in-distribution and out-of-distribution, "
+    "of every member, with their median as a line and their range as a band.",
+    "lengths": "Exact match in the hardest slice against operand length: a panel for each "
+    "entry, the median over members as a line and their range as a band.",
+    "learning": "Loss and exact match on training problems against training step: a row "
+    "of panels for each entry, the median over members as a line and their range as a band.",
+}
+"""The same for each kind of figure of a comparison."""
 
 
 def learning_curves(
@@ -274,10 +283,10 @@ def bar_chart(runs: Mapping[str, Bars], title: str) -> Figure:
 
 
 def style() -> AbstractContextManager[None]:
-    """Return the context in which figures are drawn."""
+    """Return the context in which figures are drawn and saved."""
     import matplotlib
 
-    return matplotlib.rc_context(STYLE)
+    return matplotlib.rc_context(fname=Path(__file__).with_name("figures.mplstyle"))
 
 
 def column(count: int, height: float) -> tuple[Figure, list[Axes]]:
@@ -421,13 +430,6 @@ def median_cells(exact_match: Sequence[Sequence[Sequence[float]]]) -> list[list[
 
 # SVG: an element of a page, and the same element as a file.
 
-SAVING: dict[Any, Any] = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "curta",
-    "axes.formatter.min_exponent": 3,
-}
-"""Matplotlib's settings: the same bytes each time, and text kept as text."""
-
 
 def svg_element(figure: Figure, name: str, label: str) -> Markup:
     """Draw a figure as an `svg` element that fits a page with a strict security policy.
@@ -436,10 +438,8 @@ def svg_element(figure: Figure, name: str, label: str) -> Markup:
     stylesheet may override. Ids get the prefix `name`, since two figures have the same ids. `label`
     describes the figure.
     """
-    import matplotlib
-
     buffer, ids = io.BytesIO(), set[str]()
-    with matplotlib.rc_context(SAVING):
+    with style():
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     root = ElementTree.fromstring(buffer.getvalue())
     for node in list(root.iter()):

@@ -17,8 +17,7 @@ from curta.report.certificate import (
     headline,
     read_certified,
 )
-from curta.report.descriptions import DESCRIPTIONS
-from curta.report.figures import svg_element, svg_file
+from curta.report.figures import DESCRIPTIONS, svg_element, svg_file
 from curta.report.rendering import PagePart, document, package_text, render
 from curta.report.run_folder import RunData, read_run
 from curta.report.tables import gap_rows

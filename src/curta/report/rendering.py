@@ -22,8 +22,7 @@ from curta.config import table
 from curta.probes.tokens import PLANES
 from curta.programs.machine import drawing
 from curta.report import summary
-from curta.report.descriptions import DESCRIPTIONS, SLICES
-from curta.report.figures import BANDS
+from curta.report.figures import BANDS, DESCRIPTIONS
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -83,7 +82,6 @@ def environment() -> Environment:
         "MISSING": summary.MISSING,
         "NONE": drawing.NONE,
         "PLANES": PLANES,
-        "SLICES": SLICES,
     }
     return jinja
 
