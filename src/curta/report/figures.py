@@ -192,7 +192,9 @@ def exact_match_by_length(rows: Sequence[SliceResult], trained: Mapping[str, Tra
             draw_members(axes, members, "median" if len(members) > 1 else "exact match")
             percent_axis(axes)
             for digits, group in groups.items():
-                names = dict.fromkeys(size_name(row) for row in group if not row.size.isdecimal())
+                names = dict.fromkeys(
+                    size_name(row.size) for row in group if not row.size.isdecimal()
+                )
                 place: Any = {"transform": axes.get_xaxis_transform(), "ha": "center"}
                 axes.text(digits, 0.04, ", ".join(names), fontsize=8, parse_math=False, **place)
             shade(axes, spans.get(operator))

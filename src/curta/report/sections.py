@@ -218,7 +218,7 @@ def errors(rows: Sequence[SliceResult]) -> dict[str, list[dict[str, Any]]] | Non
                 error = min(row.errors, key=lambda error: exact[error.member])
                 by_name.setdefault(operator, []).append(
                     {
-                        "size": size_name(row),
+                        "size": size_name(row.size),
                         "slice_name": row.slice_name,
                         "wrong": 1 - median(exact),
                         "members": len(row.errors),

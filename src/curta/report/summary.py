@@ -112,7 +112,7 @@ def by_size(rows: Iterable[SliceResult]) -> dict[str, list[SliceResult]]:
     """Return the rows of one operator by the name of their size."""
     groups: dict[str, list[SliceResult]] = {}
     for row in rows:
-        groups.setdefault(size_name(row), []).append(row)
+        groups.setdefault(size_name(row.size), []).append(row)
     return groups
 
 
@@ -130,9 +130,9 @@ def collapse(rows: Sequence[SliceResult]) -> list[SliceResult]:
     return collapsed
 
 
-def size_name(row: SliceResult) -> str:
+def size_name(size: str) -> str:
     """Return `1,000` for 1000; `50/25` and `20x5` stay."""
-    return f"{row.digits:,}" if row.size.isdecimal() else row.size
+    return f"{int(size):,}" if size.isdecimal() else size
 
 
 def trained_on(trained: Trained) -> str:

@@ -32,7 +32,7 @@ from curta.evaluation.statistics import (
 from curta.probes import results as probes
 from curta.probes.results import ProbeTable
 from curta.report.compared import evaluated_sizes, exact_match_at
-from curta.report.summary import Range, collapse, counted, listed, perplexity, range_of
+from curta.report.summary import Range, collapse, counted, listed, perplexity, range_of, size_name
 from curta.runs.folders import Folder, read_comparison
 from curta.runs.info import ComparisonResults
 
@@ -43,8 +43,6 @@ RED = "bold red"
 
 NOT_EVALUATED = "not evaluated"
 """Stands for the slices of a size that was left out."""
-
-INVALID = "invalid: "
 
 WILSON = "Single seed: 95 % Wilson interval of its share."
 BOOTSTRAP = (
@@ -111,16 +109,11 @@ def statistics_tables(by_entry: Statistics) -> dict[str, Table]:
 # Exact match of an evaluation.
 
 
-def size(text: str) -> str:
-    """`1,000` for 1000; `50/25` and `20x5` stay."""
-    return f"{int(text):,}" if text.isdecimal() else text
-
-
 def slice_columns() -> list[Column]:
     """Return the columns that name a slice: operator, size, slice and number of problems."""
     return [
         Column("op", "operator", printable, words=True, once=True),
-        Column("digits", "size", size, once=True),
+        Column("digits", "size", size_name, once=True),
         Column("slice", text=printable, words=True, fold=True),
         Column("count"),
     ]
@@ -179,7 +172,7 @@ def left_out(results: Evaluation) -> list[str]:
     """Return a sentence per operator and reason: which sizes were not evaluated, and why."""
     reasons = dict[tuple[str, str], list[str]]()
     for missing in results.unevaluated:
-        reasons.setdefault((missing.operator, missing.reason), []).append(size(missing.size))
+        reasons.setdefault((missing.operator, missing.reason), []).append(size_name(missing.size))
     return [
         f"Not evaluated: {printable(operator)} at {'; '.join(sizes)} digits, since {reason}."
         " Set all_sizes=true (evaluation.all_sizes) to evaluate them too."
@@ -220,21 +213,14 @@ def named_table(problems: Sequence[NamedProblem], seeds: Sequence[int]) -> Table
 
     def answer(written: Written) -> str:
         """The answer; where there is none, all that was written."""
-        return INVALID + written.text if written.answer is None else written.answer
-
-    def shortened(answer: str) -> str:
-        if not answer.startswith(INVALID):
-            return short(answer)
-        return answer if len(answer) <= len(INVALID) + 40 else f"{answer[: len(INVALID) + 39]}…"
+        return f"invalid: {written.text}" if written.answer is None else written.answer
 
     def verdict(right: int) -> str:
         return f"{right} of {len(seeds)}" if several else "right" if right else "WRONG"
 
     columns = [
-        *(Column(name, text=short, words=True, fold=True) for name in ("problem", "truth")),
-        *(Column(name, text=shortened, words=True, fold=True,
-                 style=lambda text, row: "red" if text.startswith(INVALID) else "")
-          for name in ("before", "after")),
+        *(Column(name, text=short, words=True, fold=True)
+          for name in ("problem", "truth", "before", "after")),
         Column("right of all" if several else "", "right", verdict, words=True,
                style=lambda right, row: "green" if right == len(seeds) else RED),
     ]  # fmt: skip
@@ -246,11 +232,12 @@ def named_table(problems: Sequence[NamedProblem], seeds: Sequence[int]) -> Table
     return Table("named problems" + f", answers of seed {seeds[0]}" * several, columns, rows)
 
 
-def short(digits: str) -> str:
-    """Return the first and the last digits of a long number."""
-    if len(digits) <= 40:
-        return digits
-    return f"{digits[:12]}...{digits[-12:]} ({len(digits):,} digits)"
+def short(text: str) -> str:
+    """Return the first and the last characters of a long text or number."""
+    if len(text) <= 40:
+        return text
+    count = f" ({len(text):,} digits)" if text.isdecimal() else ""
+    return f"{text[:12]}...{text[-12:]}{count}"
 
 
 class GapRow(NamedTuple):
