@@ -77,7 +77,7 @@ class SingleDigits(TaskProbe):
     def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
         sample = answerable(task, product(TEN, TEN))
         correct = subject.exact_match(sample)
-        row = {"problems": len(sample)}
+        row: Row = {"problems": len(sample)}
         row |= summary_statistics(correct.mean(axis=1))
         row["missed"] = [str(sample[at]) for at in np.flatnonzero(~correct.all(axis=0))]
         shares = dict(zip((p.operands for p in sample), correct.mean(axis=0).tolist(), strict=True))

@@ -162,18 +162,19 @@ def functions(x: WindowFactor, y: WindowFactor, carry: WindowFactor | None) -> l
     if carry is None:
         less = WindowFactor.of("x < y", (minus < 0).astype(int))
         return [WindowFactor.of("x + y", plus), WindowFactor.of("x - y", minus), less]
-    if carry.name == "carry":
-        base, total = 1 + int(max(x.digits.max(), y.digits.max())), plus + carry.digits
-        over = WindowFactor.of(f"x + y + carry >= {base}", (total >= base).astype(int))
-        return [
-            WindowFactor.of("x + y", plus),
-            carry,
-            WindowFactor.of("x + y + carry", total),
-            over,
-        ]
-    total = minus - carry.digits
-    under = WindowFactor.of("x - y - borrow < 0", (total < 0).astype(int))
-    return [WindowFactor.of("x - y", minus), carry, WindowFactor.of("x - y - borrow", total), under]
+    base = 1 + int(max(x.digits.max(), y.digits.max()))
+    sign, result, total, over, limit = (
+        ("+", plus, plus + carry.digits, plus + carry.digits >= base, f">= {base}")
+        if carry.name == "carry"
+        else ("-", minus, minus - carry.digits, minus - carry.digits < 0, "< 0")
+    )
+    whole = f"x {sign} y {sign} {carry.name}"
+    return [
+        WindowFactor.of(f"x {sign} y", result),
+        carry,
+        WindowFactor.of(whole, total),
+        WindowFactor.of(f"{whole} {limit}", over.astype(int)),
+    ]
 
 
 def table_of_means(

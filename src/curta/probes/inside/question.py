@@ -21,8 +21,17 @@ from curta.model.transformer import Transformer
 from curta.probes.base import Row, summary_statistics
 from curta.probes.inside import texts
 from curta.probes.inside.interventions import Intervention, matching
-from curta.probes.inside.replacing import Donors, Scene, changes, neighbours, sees, selected
-from curta.probes.inside.texts import Texts, WrittenText, model_input
+from curta.probes.inside.texts import (
+    Donors,
+    Scene,
+    Texts,
+    WrittenText,
+    changes,
+    model_input,
+    neighbours,
+    sees,
+    selected,
+)  # fmt: skip
 from curta.problems.problem import Problem, parse
 from curta.training.records import padded_texts
 
