@@ -125,7 +125,7 @@ def report_run(folder: Path, evaluation: str = "", prefix: str = "") -> RunRepor
         "splits": (results.splits, answers) if results.splits else None,
         "further": run.further or None,
         "grid": grids or None,
-        "errors": sections.errors(results.lengths),
+        "errors": results.lengths or None,
         "tables": results.tables or None,
         "named": results.named or None,
         "watched": (drawn["watched"], drawn["watched-log"]) if "watched" in drawn else None,

@@ -13,7 +13,14 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from curta.config.table import sized
-from curta.evaluation.results import HELD_OUT, TRAINED, Example, FirstError, SliceResult
+from curta.evaluation.results import (
+    HELD_OUT,
+    TRAINED,
+    Example,
+    FirstError,
+    SliceResult,
+    WrongAnswer,
+)  # fmt: skip
 from curta.evaluation.statistics import of_slice, wilson
 from curta.programs.machine.paper import CARRIES
 from curta.report.figures import Members, curves, watched
@@ -25,7 +32,6 @@ from curta.report.summary import (
     collapse,
     hardest,
     percent,
-    size_name,
     trained_on,
 )
 from curta.report.tables import seeds_table
@@ -206,28 +212,9 @@ def results(
 # Errors: for every size and slice a problem, and the first wrong token in it.
 
 
-def errors(rows: Sequence[SliceResult]) -> dict[str, list[dict[str, Any]]] | None:
-    """Return by operator a wrong answer for each size and slice, that of the weakest member."""
-    if not rows:
-        return None
-    by_name = dict[str, list[dict[str, Any]]]()
-    for operator, mine in by_operator(rows).items():
-        for row in mine:
-            if row.errors:
-                exact = row.exact_match
-                error = min(row.errors, key=lambda error: exact[error.member])
-                by_name.setdefault(operator, []).append(
-                    {
-                        "size": size_name(row.size),
-                        "slice_name": row.slice_name,
-                        "wrong": 1 - median(exact),
-                        "members": len(row.errors),
-                        "of": len(exact),
-                        "error": error,
-                        "place": place_of(error.first_error),
-                    }
-                )
-    return by_name
+def weakest_error(row: SliceResult) -> WrongAnswer:
+    """Return the wrong answer of the member with the lowest exact match."""
+    return min(row.errors, key=lambda error: row.exact_match[error.member])
 
 
 def place_of(first_error: FirstError) -> dict[str, Any]:
