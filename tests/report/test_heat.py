@@ -8,7 +8,7 @@ from statistics import median
 from curta.report import figures
 
 from . import sample
-from .parsed import told
+from .parsed import page_without_figures
 
 RECTS = re.compile(
     r'<rect class="band-(\d)" fill="#\w+" x="(\d+)" y="(\d+)" width="(\d+)" height="1">'
@@ -28,7 +28,7 @@ def test_cells_have_the_colour_of_their_median_and_the_counts_of_every_member(
 ) -> None:
     sample.write_run(tmp_path)
     sample.write_json(tmp_path / "evaluation.json", sample.evaluation(3, 5) | {"grids": [GRID]})
-    source = told(tmp_path).source
+    source = page_without_figures(tmp_path).source
     drawn = {
         (11 - int(y), second): int(level)
         for level, x, y, width in RECTS.findall(source)

@@ -17,7 +17,7 @@ from curta.report.page import write_report
 from curta.report.rendering import environment
 
 from . import sample
-from .parsed import Page, report, told, visible, written
+from .parsed import Page, page_without_figures, report, saved_page, visible
 
 NAMES = ("learning", "learning-linear", "lengths", "grid")
 PICTURES = {f"{name}.svg" for name in NAMES}
@@ -123,7 +123,7 @@ def test_whatever_a_file_says_is_shown_as_text(tmp_path: Path) -> None:
     data["examples"] = [{"problem": EVIL, "truth": EVIL, "answer": EVIL[:30]}]
     data["examples"][0] |= {"text": EVIL, "member": 0, "first_error": None}
     sample.write_json(tmp_path / "evaluation.json", data)
-    page = told(tmp_path)
+    page = page_without_figures(tmp_path)
     assert not page.all("img")
     assert {script["type"] for script in page.all("script")} == {"module", "application/json"}
     assert not any(name.startswith("on") for _, attrs in page.elements for name in attrs)
@@ -136,14 +136,14 @@ def test_a_copied_run_is_called_as_its_folder(
     """Its page finds the weights by that name, `curta train --resume` the run by its address."""
     monkeypatch.setenv("CURTA_RUNS", str(tmp_path))
     copied = sample.write_run(tmp_path / "pair" / "copied", name="first", status="interrupted")
-    page = told(copied)
+    page = page_without_figures(copied)
     assert visible(page).startswith("copied: training report")
     assert "`curta train --resume pair/copied` continues it" in visible(page)
     assert {attrs["data-run"] for attrs in page.all("button")} == {"copied"}
 
 
 def test_run_without_evaluation_has_learning_curves_only_and_says_so(tmp_path: Path) -> None:
-    page = written(sample.write_young_run(tmp_path, status="created"))
+    page = saved_page(sample.write_young_run(tmp_path, status="created"))
     assert "no evaluation yet: only its learning curves are shown" in visible(page)
     assert "Training had not finished" in visible(page)
     curves = ("learning", "learning-linear")

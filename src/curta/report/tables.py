@@ -211,9 +211,9 @@ def named_table(problems: Sequence[NamedProblem], seeds: Sequence[int]) -> Table
     """The named problems: what the first seed wrote, and how many seeds are right."""
     several = len(seeds) > 1
 
-    def answer(written: Written) -> str:
-        """The answer; where there is none, all that was written."""
-        return f"invalid: {written.text}" if written.answer is None else written.answer
+    def answer(output: Written) -> str:
+        """The answer; where there is none, the whole text."""
+        return f"invalid: {output.text}" if output.answer is None else output.answer
 
     def verdict(right: int) -> str:
         return f"{right} of {len(seeds)}" if several else "right" if right else "WRONG"
@@ -226,7 +226,7 @@ def named_table(problems: Sequence[NamedProblem], seeds: Sequence[int]) -> Table
     ]  # fmt: skip
     rows = [
         [named.problem, named.truth, answer(named.before[0]), answer(named.after[0]),
-         sum(written.answer == named.truth for written in named.after)]
+         sum(output.answer == named.truth for output in named.after)]
         for named in problems
     ]  # fmt: skip
     return Table("named problems" + f", answers of seed {seeds[0]}" * several, columns, rows)
