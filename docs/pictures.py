@@ -17,7 +17,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-import matplotlib
 from matplotlib.figure import Figure
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
@@ -30,7 +29,7 @@ from curta.probes import results as probes
 from curta.probes.pictures import Heat
 from curta.report import charts
 from curta.report.comparison_figures import PhaseMap, draw_map
-from curta.report.figures import SAVING
+from curta.report.figures import style
 from curta.runs import folders
 from docs import announced, ladder, plots, profiling
 from docs.evidence import RESULTS, ROOT
@@ -104,7 +103,7 @@ def drawn(of: curta.Run, name: str) -> bytes | None:
 def png(figure: Figure, dpi: int = 200) -> bytes:
     """A figure on white, sharp enough for a printed page."""
     buffer = io.BytesIO()
-    with matplotlib.rc_context(SAVING):
+    with style():
         figure.savefig(buffer, format="png", dpi=dpi)
     return buffer.getvalue()
 

@@ -16,7 +16,6 @@ from curta.probes import attention
 from curta.probes.attention import SOURCES
 from curta.probes.counterfactual import carry_changes, implied_next, random_changes
 from curta.probes.logits import Top
-from curta.probes.tokens import trace_paths
 from curta.problems.problem import parse
 from curta.runs.run import Run
 from tests import tiny
@@ -164,19 +163,6 @@ def test_a_model_that_adds_follows_what_is_implied(windowed: Run) -> None:
             assert after[member, number] == (follows == change.implied)
             plain = likeliest(model, line)[change.slot]
             assert before[member, number] == (plain == line[change.slot + 1])
-
-
-# Token vectors.
-
-
-def test_a_plane_holds_what_the_largest_directions_hold() -> None:
-    """Against the eigenvectors of the covariance."""
-    table = np.random.default_rng(0).normal(size=(10, 6)) * [5, 3, 1, 0.5, 0.1, 0.1]
-    traced = trace_paths(table[None].astype(np.float32), "principal")
-    values, directions = np.linalg.eigh(np.cov(table.T))
-    expected = (table - table.mean(0)) @ directions[:, [-1, -2]]
-    np.testing.assert_allclose(np.abs(traced.paths[:, 0]), np.abs(expected), atol=1e-4)
-    assert traced.share == pytest.approx(values[-2:].sum() / values.sum(), abs=1e-5)
 
 
 @pytest.mark.slow

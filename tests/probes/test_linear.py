@@ -2,13 +2,11 @@
 
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from curta.config.task import Task
-from curta.probes.inside.question import Question
 from curta.probes.linear import (
     Linear,
     carry_into,
@@ -18,7 +16,7 @@ from curta.problems.problem import Problem
 from tests import tiny
 
 from . import by_hand
-from .helpers import ModelSubject, alone, rows_of
+from .helpers import alone, rows_of
 
 SUMS = Task("+", digits=(1, 4))
 
@@ -58,25 +56,3 @@ def test_the_inputs_decide_the_carry(a: int, b: int, place: int) -> None:
     assert carry_into(Problem("+", (a, b)), place + 1, 10) == int(x + y + carry >= 10)
     x, y, borrow = inputs(Problem("-", (a, b)), place, 10)
     assert carry_into(Problem("-", (a, b)), place + 1, 10) == int(x < y + borrow)
-
-
-def test_control_tasks_are_functions_of_the_inputs() -> None:
-    models, probe = by_hand.adder(), Linear(count=400)
-    sample = probe.sample(ModelSubject(models), SUMS)
-    asked = Question(models, sample)
-    digits = asked.digits
-    for one in probe.readings(sample, asked, digits.number, 10):
-        for labels in one.labels:
-            known: dict[tuple[int, int, int], bool] = {}
-            for row, label in zip(digits.problem[one.digits], labels, strict=True):
-                key = inputs(sample[row], one.place - 1, 10)
-                assert known.setdefault(key, bool(label)) == bool(label)
-        assert len({labels.tobytes() for labels in one.labels}) == len(one.labels)
-        assert not set(digits.problem[one.digits][one.fit]) & set(
-            digits.problem[one.digits][~one.fit]
-        )
-
-
-def drawn(seed: int, examples: int, features: int) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    return rng.normal(size=(examples, features)), rng.random(examples) < 0.4

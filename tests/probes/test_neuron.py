@@ -131,4 +131,4 @@ def test_windows_are_those_of_the_certificate(windowed: Run) -> None:
     most = np.bincount(mine).max()
     assert f"in {most:,} windows of role sum" in finding.notes[0]
     panels = finding.picture["panels"]
-    assert panels[0]["rows"][-1] == "none"
+    assert panels[0]["rows"][-1] == "∅"

@@ -55,7 +55,7 @@ def blank(figure: object, name: str, label: str) -> Markup:
     return Markup(f'<svg role="img" aria-label="{escape(label)}"></svg>')
 
 
-def told(folder: Path) -> Page:
+def page_without_figures(folder: Path) -> Page:
     """The page with empty pictures."""
     with patch("curta.report.page.svg_element", blank):
         return report(folder)
@@ -66,7 +66,7 @@ def report(folder: Path) -> Page:
     return Page(render_report(report_run(folder), PagePart()))
 
 
-def written(folder: Path) -> Page:
+def saved_page(folder: Path) -> Page:
     """The page as it is written beside its figures."""
     return Page(write_report(folder).read_text(encoding="utf-8"))
 

@@ -3,6 +3,7 @@
 import json
 import math
 import random
+from itertools import product
 from pathlib import Path
 from statistics import median
 from typing import Any, TypeVar
@@ -76,25 +77,16 @@ def write_metrics(folder: Path, lines: list[dict[str, Any]]) -> None:
 
 def metrics(members: int, steps: int, stopped: dict[int, int] | None = None) -> list[Any]:
     """Losses that fall, each member at its own pace; null once a member stopped."""
-    return [
-        _line(step, member, math.inf if stopped is None else stopped.get(member, math.inf))
-        for step in range(10, steps + 1, 10)
-        for member in range(members)
-    ]
-
-
-def _line(step: int, member: int, stop: float) -> dict[str, Any]:
-    noise = random.Random(f"{step} {member}").gauss(0, 0.12)
-    loss = 2.3 * math.exp(-step / (90 + 25 * member) + noise) + 3e-4 * math.exp(noise)
-    exact = 1 / (1 + math.exp((0.08 - loss) * -60))
-    stopped = step >= stop
-    return {
-        "step": step,
-        "member": member,
-        "loss": None if stopped else loss,
-        "exact_match": 0.0 if stopped else exact,
-        "seconds": 0.0024 * step,
-    }
+    lines = list[Any]()
+    for step, member in product(range(10, steps + 1, 10), range(members)):
+        noise = random.Random(f"{step} {member}").gauss(0, 0.12)
+        loss = 2.3 * math.exp(-step / (90 + 25 * member) + noise) + 3e-4 * math.exp(noise)
+        exact = 1 / (1 + math.exp((0.08 - loss) * -60))
+        if step >= (stopped or {}).get(member, math.inf):
+            loss, exact = None, 0.0
+        line = {"step": step, "member": member, "loss": loss, "exact_match": exact}
+        lines.append(line | {"seconds": 0.0024 * step})
+    return lines
 
 
 SIZES: dict[str, tuple[str, ...]] = {"+": ("10", "20", "100"), "//": ("6/3", "50/25")}
@@ -103,31 +95,29 @@ SLICES = {"+": ("random", "unequal", "carry"), "//": ("random", "exact")}
 
 def evaluation(members: int, size: int, sizes: dict[str, tuple[str, ...]] = SIZES) -> Any:
     """Exact match that is full nearly everywhere, with a few misses far out."""
-    return {
-        "format": 3,
-        "seed": 1,
-        "lengths": [
-            length(operator, digits, name, members)
-            for operator, all_digits in sizes.items()
-            for digits in all_digits
-            for name in SLICES[operator]
-        ],
-        "grids": [grid(members, size)],
-        "examples": EXAMPLES,
-    }
+    lengths = [
+        length(operator, digits, name, members)
+        for operator, all_digits in sizes.items()
+        for digits in all_digits
+        for name in SLICES[operator]
+    ]
+    grids = [grid(members, size)]
+    return {"format": 3, "seed": 1, "lengths": lengths, "grids": grids, "examples": EXAMPLES}
 
 
 def grid(members: int, size: int) -> dict[str, Any]:
-    """Exact match by the digits of both operands of a sum."""
+    """Exact match of a sum: full, except where one operand is much longer than the other."""
+
+    def cell(member: int, first: int, second: int) -> float:
+        return round(1 - 0.05 * min(max(abs(first - second) - 10 + member, 0), 8), 2)
+
+    digits = range(1, size + 1)
     return {
         "operator": "+",
         "max_digits": size,
-        "digits": list(range(1, size + 1)),
+        "digits": list(digits),
         "count": 20,
-        "exact_match": [
-            [[_cell(member, a, b) for b in range(1, size + 1)] for a in range(1, size + 1)]
-            for member in range(members)
-        ],
+        "exact_match": [[[cell(m, a, b) for b in digits] for a in digits] for m in range(members)],
     }
 
 
@@ -159,33 +149,15 @@ def length(operator: str, size: str, name: str, members: int) -> dict[str, Any]:
     }
 
 
-def _cell(member: int, first: int, second: int) -> float:
-    """Full, except where one operand is much longer than the other."""
-    excess = abs(first - second) - 8 + (member - 2)
-    return round(1 - 0.05 * min(max(excess, 0), 8), 2)
-
-
 EXAMPLES: list[dict[str, Any]] = [
-    {
-        "problem": "12+34",
-        "truth": "46",
-        "answer": "46",
-        "text": "a",
-        "member": 0,
-        "first_error": None,
-    },
-    {
-        "problem": "9" * 60 + "+1",
-        "truth": "1" + "0" * 60,
-        "answer": "1" + "0" * 58 + "10",
-        "text": "b",
-        "member": 2,
-        "first_error": None,
-    },
-    {"problem": "95+17", "truth": "112", "answer": "102", "text": "21a=201$", "member": 2,
-     "first_error": None},
-    {"problem": "5+5", "truth": "10", "answer": None, "text": "01==$", "member": 1,
-     "first_error": None},
+    {"problem": problem, "truth": truth, "answer": answer, "text": text, "member": member,
+     "first_error": None}
+    for problem, truth, answer, text, member in (
+        ("12+34", "46", "46", "a", 0),
+        ("9" * 60 + "+1", "1" + "0" * 60, "1" + "0" * 58 + "10", "b", 2),
+        ("95+17", "112", "102", "21a=201$", 2),
+        ("5+5", "10", None, "01==$", 1),
+    )
 ]  # fmt: skip
 
 

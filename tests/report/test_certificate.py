@@ -5,7 +5,6 @@ import json
 import re
 import zlib
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,34 +18,11 @@ from curta.evaluation.results import (
     MemberWindows,
     Rounding,
 )
-from curta.report import certificate
-from curta.report.certificate import headline, plain_words
+from curta.report.certificate import DRAWN, headline, plain_words
 from curta.report.page import write_report
+from tests.made_once import Shared
 
-from .certified import write_certified
-from .parsed import Page, visible, written
-
-WRONG = ((0, 50), (2, 700), (2, 900))
-
-
-@pytest.fixture(scope="module")
-def right(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("right")
-    write_certified(folder, "addition")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def wrong(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wrong")
-    write_certified(folder, "multiplication", members=3, wrong=WRONG)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def page(wrong: Path) -> Page:
-    return written(wrong)
-
+from .parsed import Page, visible
 
 MEMBER = MemberWindows(
     member=0, seed=0, shown=5, correct=1000, wrong=0, held_out=995, held_out_correct=995,
@@ -127,46 +103,49 @@ def test_a_line_for_everybody_stands_below_the_sentence(changes: dict[str, Any],
     assert says in plain_words(content(**changes))
 
 
-@pytest.mark.parametrize(("form", "says"), [(2, "certify it anew"), (4, "update curta")])
-def test_a_certificate_of_another_version_is_refused(tmp_path: Path, form: int, says: str) -> None:
-    write_certified(tmp_path, "addition", problems=5, format=form)
-    with pytest.raises(UserError, match=f"certificate of run .* .format {form}.: {says}"):
-        write_report(tmp_path)
+@pytest.fixture
+def page(shared_runs: Shared) -> Page:
+    """The report of two members of a program that are barely trained."""
+    return Page((shared_runs.finished().folder.path / "report.html").read_text("utf-8"))
 
 
-def test_wrong_windows_are_drawn_in_their_problems(page: Page, wrong: Path) -> None:
-    found = json.loads((wrong / "certificate.json").read_text("utf-8"))["wrong"]
-    assert page.source.count('class="query"') == len(found) == 3
-    for one in found:
-        assert f"In {one['problem']}, token {one['at'] + 1:,}." in visible(page)
-        own = one["window"][0].split()[0]
-        assert f'<td class="query">{own}</td>' in page.source
-    seen = [cell.split(": ")[1] for one in found for cell in one["window"][1:]]
-    assert page.source.count('class="seen"') == len([cell for cell in seen if cell != "none"])
+@pytest.mark.parametrize(("version", "says"), [(2, "certify it anew"), (4, "update curta")])
+def test_a_certificate_of_another_version_is_refused(
+    shared_runs: Shared, version: int, says: str
+) -> None:
+    path = shared_runs.finished().folder.path
+    content = json.loads((path / "certificate.json").read_text("utf-8")) | {"format": version}
+    (path / "certificate.json").write_text(json.dumps(content), "utf-8")
+    with pytest.raises(UserError, match=f"certificate of run .* .format {version}.: {says}"):
+        write_report(path)
 
 
-def held(page: Page) -> list[dict[str, Any]]:
-    """The data of all maps."""
-    found = re.findall(r'<script type="application/json">(.*?)</script>', page.source)
-    return [value for text in found if "packed" in (value := json.loads(text))]
+def test_wrong_windows_are_drawn_in_their_problems(shared_runs: Shared, page: Page) -> None:
+    certificate = shared_runs.finished("other").folder.read_certificate()
+    assert certificate is not None
+    drawn = certificate.wrong[:DRAWN]
+    assert page.source.count('class="query"') == len(drawn) == DRAWN
+    for wrong in drawn:
+        assert f"In {wrong.problem}, token {wrong.at + 1:,}." in visible(page)
+        assert f'<td class="query">{wrong.window[0].split()[0]}</td>' in page.source
+    symbols = [cell.split(": ")[1] for wrong in drawn for cell in wrong.window[1:]]
+    assert page.source.count('class="seen"') == len(symbols) - symbols.count("nothing")
 
 
-def unpacked(one: dict[str, Any]) -> np.ndarray:
-    planes = np.frombuffer(zlib.decompress(base64.b64decode(one["packed"])), np.uint8)
-    return planes.reshape(4, -1).T.copy().view("<i4").reshape(-1, one["rows"])
-
-
-def test_maps_hold_every_window_once(page: Page, wrong: Path) -> None:
-    table = certificate.read_certified(wrong)
-    assert table is not None
-    assert table.windows is not None
-    counts = {one.role: one.windows for one in table.content.roles}
-    told = [one for one in certificate.role_tables(table, table.windows) if one.across is not None]
-    maps = held(page)
-    assert len(maps) == len(told) > 3
-    for one, data in zip(told, maps, strict=True):
-        columns = unpacked(data)
-        assert columns[len(data["cells"]) + 1].sum() == counts[one.role]
-        assert data["members"] == 3
-    wrong_ones = sum(int(unpacked(data)[-1].sum()) for data in maps)
-    assert wrong_ones == len(WRONG)
+def test_maps_hold_every_window_once(shared_runs: Shared, page: Page) -> None:
+    certificate = shared_runs.finished("other").folder.read_certificate()
+    assert certificate is not None
+    windows = {role.role: role.windows for role in certificate.roles}
+    scripts = re.findall(r'<script type="application/json">(.*?)</script>', page.source)
+    maps = [data for text in scripts if "packed" in (data := json.loads(text))]
+    wrong = 0
+    for data in maps:
+        planes = np.frombuffer(zlib.decompress(base64.b64decode(data["packed"])), np.uint8)
+        columns = planes.reshape(4, -1).T.copy().view("<i4").reshape(-1, data["rows"])
+        role = data["cells"][0][0]
+        counted = columns[len(data["cells"]) + 1].sum()
+        assert counted == windows.get(role, counted)
+        assert data["members"] == 2
+        wrong += int(columns[-1].sum())
+    assert sum(member.wrong for member in certificate.members) >= wrong > 0
+    assert any(data["cells"][0][0] in windows for data in maps)

@@ -13,12 +13,8 @@ import pytest
 
 from curta.config.errors import UserError
 from curta.report.compared import read_comparison
-from curta.report.comparison import (
-    draw_comparison,
-    render_comparison,
-    write_comparison,
-    write_together,
-)
+from curta.report.comparison import write_comparison, write_together
+from curta.report.comparison_figures import draw_all
 from curta.report.rendering import PagePart
 
 from . import sample
@@ -27,9 +23,8 @@ from .parsed import Page, blank, visible
 
 def page_of(folder: Path) -> Page:
     """The page with empty pictures: to draw them takes nearly all of its time."""
-    compared = read_comparison(folder)
     with patch("curta.report.comparison.svg_element", blank):
-        return Page(render_comparison(compared, draw_comparison(compared), {}, PagePart()))
+        return Page(write_comparison(folder).read_text("utf-8"))
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +73,19 @@ def test_names_are_escaped(page: Page) -> None:
     assert "<as it is>" not in page.source
 
 
+def test_every_entry_has_its_panels(folder: Path) -> None:
+    """Loss and exact match by step of each, and a panel of lengths; two in a row, none empty."""
+    figures = draw_all(read_comparison(folder))
+    learning, lengths = (figures[name] for name in ("learning", "lengths"))
+    assert [axes.get_title("left") for axes in learning.axes] == [
+        title for name in sample.ENTRIES for title in (name, "")
+    ]
+    assert [axes.get_title("left") for axes in lengths.axes] == [*sample.ENTRIES]
+    first, second, third = (axes.get_position() for axes in lengths.axes)
+    assert first.x0 == third.x0 < second.x0
+    assert first.y0 == second.y0 > third.y0
+
+
 def test_an_entry_that_waits_is_shown_as_such(tmp_path: Path) -> None:
     sample.write_comparison(tmp_path)
     known = ("steps", "parameters", "training_seconds", "loss", "exact_match", "stopped")
@@ -86,8 +94,8 @@ def test_an_entry_that_waits_is_shown_as_such(tmp_path: Path) -> None:
     content["rows"][2] = {key: value for key, value in last.items() if key not in known}
     sample.write_json(tmp_path / "comparison.json", content)
     page = page_of(tmp_path)
-    assert line(page, "window")[1:] == ["—"] * 4 + ["not trained yet"] * 3
-    assert "window: not trained yet." in visible(page)
+    assert line(page, "window")[1:] == ["—"] * 4 + ["waiting"] * 3
+    assert "window: waiting." in visible(page)
 
 
 def test_a_page_that_cannot_be_written_leaves_the_last_one(

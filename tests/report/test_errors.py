@@ -1,18 +1,14 @@
 """Errors in a report: one for each size and slice, with the first wrong token marked."""
 
-from typing import Any
+from dataclasses import replace
 
 import pytest
 
-from curta.config.typed import as_json
-from curta.evaluation.results import FirstError
+from curta.evaluation.results import FirstError, WrongAnswer
 from curta.evaluation.writing import AROUND, first_error
 from curta.report import sections
 
-
-def error(problem: str, written: str, right: str, member: int = 0) -> dict[str, Any]:
-    told = {"problem": problem, "truth": "112", "answer": None, "member": member}
-    return told | {"first_error": as_json(of(written, right))}
+from . import sample
 
 
 def of(written: str, right: str) -> FirstError | None:
@@ -48,6 +44,15 @@ def test_of_a_long_text_what_stands_around_is_kept() -> None:
     assert found.written == written[500 - AROUND : 500 + AROUND]
     assert found.written[500 - found.start] == "x"
     place = sections.place_of(found)
-    assert place.before == f"…{right[500 - sections.AROUND : 500]}"
-    assert place.wrote == "x"
-    assert place.after == f"{right[501 : 501 + sections.AROUND]}…"
+    assert place["before"] == f"…{right[500 - sections.AROUND : 500]}"
+    assert place["wrote"] == "x"
+    assert place["after"] == f"{right[501 : 501 + sections.AROUND]}…"
+
+
+def test_the_error_of_a_row_is_that_of_its_weakest_member() -> None:
+    (row, *_) = sample.rows_of(sample.evaluation(3, 2))
+    error = of("211$", "201$")
+    assert error is not None
+    errors = [WrongAnswer("95+17", "112", None, member, error) for member in range(3)]
+    row = replace(row, exact_match=[0.9, 0.2, 0.5], errors=errors)
+    assert sections.weakest_error(row).member == 1

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from . import sample
-from .parsed import Page, told
+from .parsed import Page, page_without_figures
 
 GAP: dict[str, Any] = {
     "operator": "+",
@@ -22,7 +22,7 @@ def page(folder: Path, **gap: Any) -> Page:
     sample.write_run(folder, 2)
     data = sample.evaluation(2, 5) | {"gaps": [GAP | gap]}
     sample.write_json(folder / "evaluation.json", data)
-    return told(folder)
+    return page_without_figures(folder)
 
 
 @pytest.mark.parametrize("more", [{}, TWINS], ids=["together", "apart"])

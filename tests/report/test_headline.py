@@ -1,5 +1,6 @@
 """Exact match in-distribution and out-of-distribution, as a report says it first."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,21 @@ def test_each_side_is_its_largest_size_in_the_hardest_slice(tmp_path: Path) -> N
     assert one.outside is not None
     assert (one.inside.members, one.inside.of) == ([0.8, 1.0], "10 digits, the hardest of 2 slices")
     assert (one.outside.members, one.outside.of) == ([0.2, 1.0], "100 digits")
+
+
+def test_the_lengths_of_training_are_those_of_all_operands() -> None:
+    assert Trained((2, 5), (1, 8), None).lengths == (1, 8)
+    assert Trained((2, 9), (3, 8), None).lengths == (2, 9)
+
+
+@pytest.mark.parametrize(("operator", "inside"), [("+", False), ("of a user", True)])
+def test_a_size_that_names_no_count_has_the_usual_number_of_operands(
+    operator: str, inside: bool
+) -> None:
+    """Two numbers in a sum; for an operation that is not known here, as many as in training."""
+    (one,) = sample.rows_of(sample.evaluation(1, 5) | {"lengths": [row("5", 5)]})
+    one = replace(one, operator=operator)
+    assert Trained((2, 5), (2, 5), (3, 4)).covers(one) == inside
 
 
 @pytest.mark.parametrize(

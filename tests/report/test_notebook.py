@@ -1,15 +1,11 @@
 """Pictures and tables as a notebook draws them."""
 
-import shutil
 from html.parser import HTMLParser
-from pathlib import Path
 
 import pytest
 
 import curta
-from curta.frontends import api
 from curta.report.notebook import Rows
-from tests import tiny
 from tests.made_once import Shared
 
 
@@ -61,16 +57,3 @@ def test_a_run_shows_its_evaluation_its_pictures_and_its_probes(shared_runs: Sha
     assert svg == (run.folder.path / "probes" / "top-k.svg").read_text("utf-8")
     with pytest.raises(curta.UserError, match="did you mean 'top-k'"):
         curta.probe(run, "tpo-k")
-
-
-@pytest.mark.parametrize("file", ["run.json", "evaluation.json"])
-def test_a_run_says_what_it_is_in_a_line_whatever_lies_in_its_folder(
-    runs_folder: Path, monkeypatch: pytest.MonkeyPatch, file: str
-) -> None:
-    run = api.begin("addition", 2, "mine", tiny.overrides())
-    monkeypatch.setattr(run, "load_models", None)
-    assert repr(run) == "<Run mine: created, 2 seeds, addition of 1 to 4 digits>"
-    (run.folder.path / file).write_text("no JSON")
-    assert repr(run) == "<Run mine: damaged>"
-    shutil.rmtree(run.folder.path)
-    assert repr(run) == "<Run mine: damaged>"

@@ -8,7 +8,7 @@ import pytest
 from curta.probes.pictures import Heat, Lines, Picture
 
 from . import sample
-from .parsed import Page, visible, written
+from .parsed import Page, saved_page, visible
 
 HEAT: Heat = {
     "form": "heat", "title": "+", "across": "second", "down": "first",
@@ -44,7 +44,7 @@ def page(tmp_path: Path) -> Page:
     sample.write_json(tmp_path / "probes" / "longer.json", FOUND)
     tables = FOUND | {"probe": "tables", "picture": picture(HEAT, HEAT, HEAT)}
     sample.write_json(tmp_path / "probes" / "tables.json", tables)
-    return written(tmp_path)
+    return saved_page(tmp_path)
 
 
 def test_a_report_shows_what_every_probe_found(page: Page, tmp_path: Path) -> None:

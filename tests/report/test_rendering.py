@@ -4,10 +4,10 @@ import json
 from typing import Any
 
 import pytest
-from jinja2 import UndefinedError
+from jinja2 import DictLoader, UndefinedError
 from markupsafe import Markup
 
-from curta.report.rendering import environment, render
+from curta.report.rendering import environment, render, render_text
 
 from .parsed import Page
 
@@ -20,6 +20,13 @@ def test_text_is_escaped_and_what_is_rendered_is_not() -> None:
         assert isinstance(found, Markup)
         assert f"<p>{shown}" in found
     assert environment().autoescape is True
+
+
+def test_a_text_is_neither_escaped_nor_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model card or a dataset's README, which ends with a line break."""
+    loader = DictLoader({"card.md": "{{ name }}\n"})
+    monkeypatch.setattr(environment(), "loader", loader)
+    assert render_text("card.md", name=EVIL) == f"{EVIL}\n"
 
 
 def test_a_name_that_a_template_does_not_know_is_an_error() -> None:

@@ -1,18 +1,13 @@
 """`curta show` of programs, and a certificate, as they are printed."""
 
 import io
-from pathlib import Path
 
 import pytest
 from rich.console import Console, RenderableType
 
-from curta.evaluation.results import Certificate
 from curta.frontends.cli import main
 from curta.frontends.cli.paper import certificate_view
-
-from . import sample
-from .certified import certificate as certified
-from .certified import layout_named, write_certified
+from tests.made_once import Shared
 
 
 def printed(view: RenderableType, width: int = 80) -> str:
@@ -41,18 +36,20 @@ def test_a_text_is_drawn_on_squared_paper(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_a_run_is_shown_by_its_own_machine(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    shared_runs: Shared, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write_certified(tmp_path / "mine", "addition", problems=5)
-    assert ["sum", "4", "6"] in rows(shown(capsys, str(tmp_path / "mine"), "12+34"))
+    path = shared_runs.finished().folder.path
+    assert ["sum", "4", "6"] in rows(shown(capsys, str(path), "12+34"))
 
 
-def test_wrong_windows_are_printed_on_squared_paper() -> None:
-    layout = layout_named("multiplication")
-    content, _ = certified(layout, members=1, problems=50, wrong=((0, 300), (0, 500)))
-    text = printed(certificate_view(sample.of(Certificate, content), layout, drawn=1))
-    one = content["wrong"][0]
-    assert f"writes {one['written']} where {one['expected']} is right" in " ".join(text.split())
-    assert f"in {one['problem']}, after token {one['at'] + 1}" in text
+def test_wrong_windows_are_printed_on_squared_paper(shared_runs: Shared) -> None:
+    run = shared_runs.finished()
+    content = run.folder.read_certificate()
+    assert content is not None
+    text = printed(certificate_view(content, run.program, drawn=1))
+    wrong = content.wrong[0]
+    assert f"writes {wrong.written} where {wrong.expected} is right" in " ".join(text.split())
+    assert f"in {wrong.problem}, after token {wrong.at + 1}" in text
     assert "┌" in text
-    assert "and 1 more" in text
+    total = sum(member.wrong for member in content.members)
+    assert f"and {total - 1:,} more" in text

@@ -11,8 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
 from curta.config.errors import unknown
 from curta.probes.base import (
     STATISTICS,
@@ -21,7 +19,6 @@ from curta.probes.base import (
     TaskProbe,
     option,
     seed_option,
-    summary_statistics,
 )
 from curta.probes.inside.interventions import Intervention
 from curta.probes.pictures import by_digit
@@ -39,7 +36,7 @@ NOTHING = "nothing"
 class Ablation(TaskProbe):
     name: ClassVar[str] = "ablation"
     summary: ClassVar[str] = "the digits of the answer without each head, MLP and neighbour"
-    columns: ClassVar = ("operator", "without", "digit", "asked", *STATISTICS)
+    columns: ClassVar = ("without", "digit", "asked", *STATISTICS)
     shows: ClassVar = (
         "Right digits of the answer, in the order in which they are written, without one part"
         " of the model: median of the members."
@@ -59,13 +56,11 @@ class Ablation(TaskProbe):
         sample = subject.sample(task, self.count, self.seed)
         removals = self.removals(subject.question(sample))
         question = subject.question(sample, list(removals.values()))
-        whole, digits, rows = question.whole, question.digits, list[Row]()
+        digits, rows = question.digits, list[Row]()
         for part, group in zip((NOTHING, *removals), ([], *question.groups), strict=True):
-            logits = np.asarray(question.values(whole, ["logits"], group)["logits"])
-            correct = digits.at(logits.argmax(axis=-1)) == digits.token
-            for number, count, share in digits.means(correct):
-                row: Row = {"operator": task.operator, "without": part, "digit": number}
-                rows.append(row | {"asked": count} | summary_statistics(share))
+            logits = question.digit_values(["logits"], group)["logits"]
+            correct = logits.argmax(axis=-1) == digits.token
+            rows += [{"without": part} | row for row in digits.rows(correct)]
         return TaskFinding(rows, [by_digit(f"{task.operator}: right digits", "without", rows)])
 
     def removals(self, question: Question) -> dict[str, Intervention]:

@@ -183,7 +183,7 @@ def queries(
     """
     digit, everywhere = role_masks(layout)
     placed = (digit[roles] | (places >= 0)) & ~everywhere[roles]
-    return [written - 1 for written in range(prompt, len(roles)) if placed[written]]
+    return [token - 1 for token in range(prompt, len(roles)) if placed[token]]
 
 
 def sources(

@@ -10,10 +10,13 @@ that its table states. Modules of probes do not import JAX, so that listing them
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from statistics import median
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
 
 from curta.config.errors import UserError
 from curta.config.limits import INT32, PROBLEMS
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     from curta.config.recipe import Recipe
     from curta.config.task import Task
     from curta.probes.subject import Subject
+
+Shares = Float[np.ndarray, " members"]
 
 Row = dict[str, Any]
 """A value for each column of a probe's table."""
@@ -92,7 +97,7 @@ class Probe(ABC):
 
 
 class TaskFinding(NamedTuple):
-    """The finding for one task."""
+    """The finding for one task; its rows need no operator."""
 
     rows: list[Row]
     panels: list[Panel]
@@ -103,6 +108,7 @@ class TaskProbe(Probe):
     """A probe that examines one task after the other, with the same columns."""
 
     columns: ClassVar[tuple[str, ...]]
+    """After the first column, `operator`."""
     shows: ClassVar[str]
     """The caption of its picture."""
 
@@ -112,13 +118,19 @@ class TaskProbe(Probe):
 
     def examine(self, subject: Subject) -> Finding:
         by_task = [self.examine_task(subject, task) for task in subject.tasks]
-        rows = [row for finding in by_task for row in finding.rows]
+        rows = [
+            {"operator": task.operator} | row
+            for task, finding in zip(subject.tasks, by_task, strict=True)
+            for row in finding.rows
+        ]
         panels = [panel for finding in by_task for panel in finding.panels]
         notes = dict.fromkeys(note for finding in by_task for note in finding.notes)
-        return Finding(self.columns, rows, {"shows": self.shows, "panels": panels}, tuple(notes))
+        return Finding(
+            ("operator", *self.columns), rows, {"shows": self.shows, "panels": panels}, tuple(notes)
+        )
 
 
-def summary_statistics(values: Iterable[float] | None) -> Row:
+def summary_statistics(values: Sequence[float] | Shares | None) -> Row:
     """Return median, minimum and maximum over the members, and each member's value.
 
     All are None if the model has no positions for the problems.

@@ -67,7 +67,7 @@ class SingleDigits(TaskProbe):
     name: ClassVar[str] = "single-digits"
     summary: ClassVar[str] = "all problems of two single digits"
     scope: ClassVar[str] = "operations of two numbers in base ten"
-    columns: ClassVar = ("operator", "problems", *STATISTICS, "missed")
+    columns: ClassVar = ("problems", *STATISTICS, "missed")
     shows: ClassVar = "Share of the members that are right on each problem of two digits."
 
     @classmethod
@@ -77,7 +77,7 @@ class SingleDigits(TaskProbe):
     def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
         sample = answerable(task, product(TEN, TEN))
         correct = subject.exact_match(sample)
-        row = {"operator": task.operator, "problems": len(sample)}
+        row: Row = {"problems": len(sample)}
         row |= summary_statistics(correct.mean(axis=1))
         row["missed"] = [str(sample[at]) for at in np.flatnonzero(~correct.all(axis=0))]
         shares = dict(zip((p.operands for p in sample), correct.mean(axis=0).tolist(), strict=True))
@@ -97,7 +97,7 @@ class Commutativity(TaskProbe):
     name: ClassVar[str] = "commutativity"
     summary: ClassVar[str] = "the same answer whichever operand stands first"
     scope: ClassVar[str] = "operations of two numbers whose order makes no difference"
-    columns: ClassVar = ("operator", "digits", "pairs", "answers", *STATISTICS)
+    columns: ClassVar = ("digits", "pairs", "answers", *STATISTICS)
     shows: ClassVar = "Share of pairs of mirrored problems whose answers are the same, and right."
 
     count: int = option(50, "pairs of each size")
@@ -125,9 +125,9 @@ class Commutativity(TaskProbe):
                 shares["same"] = [fmean(a is not None for a in member) for member in agreed]
                 shares["right"] = [fmean(map(eq, member, truths)) for member in agreed]
             for name, share in shares.items():
-                row = {"operator": task.operator, "digits": digits, "pairs": len(sample)}
+                row = {"digits": digits, "pairs": len(sample)}
                 rows.append(row | {"answers": name} | summary_statistics(share))
-        names = [f"{row['operator']} {row['digits']} digits: {row['answers']}" for row in rows]
+        names = [f"{row['digits']} digits: {row['answers']}" for row in rows]
         panel = by_member(f"{task.operator}: share of pairs", names, rows, subject.members)
         return TaskFinding(rows, [panel])
 
@@ -142,7 +142,7 @@ class Patterns(TaskProbe):
     name: ClassVar[str] = "patterns"
     summary: ClassVar[str] = "named problems, each a special case"
     scope: ClassVar[str] = "operations that name such problems"
-    columns: ClassVar = ("operator", "pattern", "problem", "truth", "right", "answers")
+    columns: ClassVar = ("pattern", "problem", "truth", "right", "answers")
     shows: ClassVar = "Each member's answer to each named problem: right, wrong, or no room for it."
 
     @classmethod
@@ -159,7 +159,7 @@ class Patterns(TaskProbe):
         sample = [problem for problem in patterns.values() if subject.fits([problem])]
         by_problem = dict(zip(sample, zip(*subject.answers(sample), strict=True), strict=True))
         for name, problem in patterns.items():
-            row: Row = {"operator": task.operator, "pattern": name, "problem": str(problem)}
+            row: Row = {"pattern": name, "problem": str(problem)}
             row |= {"truth": answer_text(problem.truth), "right": None, "answers": None}
             answers = by_problem.get(problem)
             if answers is None:
@@ -172,9 +172,8 @@ class Patterns(TaskProbe):
         words = {None: "no room", 1.0: "right", 0.0: "wrong"}
         panel = heat(
             f"{task.operator}: answers", "member", "",
-            [str(member) for member in subject.members],
-            [f"{row['operator']} {row['pattern']}" for row in rows],
-            values, [[words[value] for value in row] for row in values], exact_match=True,
+            [str(member) for member in subject.members], list(patterns), values,
+            [[words[value] for value in row] for row in values], exact_match=True,
         )  # fmt: skip
         return TaskFinding(rows, [panel])
 
@@ -205,7 +204,7 @@ class CarryChains(TaskProbe):
     name: ClassVar[str] = "carry-chains"
     summary: ClassVar[str] = "exact match by the longest chain of carries or borrows"
     scope: ClassVar[str] = "sums and differences of two numbers in base ten"
-    columns: ClassVar = ("operator", "digits", "chain", "problems", *STATISTICS)
+    columns: ClassVar = ("digits", "chain", "problems", *STATISTICS)
     shows: ClassVar = (
         "Exact match by the number of consecutive places that carry (or borrow), with operands"
         " as long as the longest in training, and twice as long."
@@ -226,7 +225,7 @@ class CarryChains(TaskProbe):
             chains = np.linspace(0, most, min(LENGTHS, most + 1)).round().astype(int).tolist()
             groups: list[ProblemGroup] = [
                 (
-                    {"operator": task.operator, "digits": digits, "chain": chain},
+                    {"digits": digits, "chain": chain},
                     chained(task.operator, digits, chain, self.count, self.seed),
                 )
                 for chain in chains
@@ -285,7 +284,7 @@ class OperandRange(TaskProbe):
     name: ClassVar[str] = "operand-range"
     summary: ClassVar[str] = "exact match by the values of operands beyond training"
     scope: ClassVar[str] = "operations of two numbers in base ten, and not modulo a number"
-    columns: ClassVar = ("operator", "range", "beyond", "problems", *STATISTICS)
+    columns: ClassVar = ("range", "beyond", "problems", *STATISTICS)
     shows: ClassVar = (
         "Exact match where one operand, or both, lie in a range beyond L, which stands for the"
         " first number that this operand did not have in training."
@@ -312,7 +311,7 @@ class OperandRange(TaskProbe):
             for beyond in ("one", "both"):
                 samples[name, beyond] = self.draw(task, limits, (low, high), beyond)
         groups: list[ProblemGroup] = [
-            ({"operator": task.operator, "range": name, "beyond": beyond}, sample)
+            ({"range": name, "beyond": beyond}, sample)
             for (name, beyond), sample in samples.items()
         ]
         rows = exact_match_rows(subject, groups)
@@ -321,17 +320,11 @@ class OperandRange(TaskProbe):
         panel = by_member(title, names, rows, subject.members)
         panel["exact_match"] = True
 
-        texts = [to_text(limit) for limit in dict.fromkeys(limits)]
         values = [
-            f"{int(text):,}" if len(text) <= 15 else f"10^{len(text) - 1} or more" for text in texts
+            f"{limit:,}" if limit < 10**15 else f"10^{len(to_text(limit)) - 1} or more"
+            for limit in dict.fromkeys(limits)
         ]
-        sums = "L with 1 ... 6 with L"
-        if max(map(len, texts)) <= 5:
-            sums = ", ".join(map(str, samples["at L", "one"]))
-        trained = f"the largest operand of training has {sized(task_sizes.widest(task)[0])}"
-        if task.values:
-            trained = f"training had operands of {task.values[0]} to {task.values[1]}"
-        note = f"{task.operator}: L is {', then '.join(values)}; {trained}. At L: {sums}."
+        note = f"{task.operator}: L is {', then '.join(values)}; at L: L with 1 ... 6 with L"
         return TaskFinding(rows, [panel], (note,))
 
     def draw(self, task: Task, limits: Pair, span: Pair, beyond: str) -> list[Problem]:
@@ -370,7 +363,7 @@ class Longer(TaskProbe):
     name: ClassVar[str] = "longer"
     summary: ClassVar[str] = "exact match at each digit count beyond training"
     scope: ClassVar[str] = "operations that are not modulo a number"
-    columns: ClassVar = ("operator", "digits", "others", "problems", *STATISTICS)
+    columns: ClassVar = ("digits", "others", "problems", *STATISTICS)
     shows: ClassVar = (
         "Exact match on random problems by the digits of the first operand, from the longest in"
         " training (shaded) to twice that, and three times that; the other operands grow in"
@@ -389,7 +382,7 @@ class Longer(TaskProbe):
         for digits in (*range(longest, 2 * longest + 1), 3 * longest):
             first, *others = in_proportion(task, digits)
             sample = subject.sample(task, self.count, self.seed, (first, *others))
-            groups.append(({"operator": task.operator, "digits": first, "others": others}, sample))
+            groups.append(({"digits": first, "others": others}, sample))
         rows = exact_match_rows(subject, groups)
         title = f"{task.operator} (trained on up to {sized(longest)})"
         members = len(subject.members)
@@ -427,7 +420,7 @@ class Recurrences(TaskProbe):
     summary: ClassVar[str] = "exact match and perplexity by the number of recurrences"
     scope: ClassVar[str] = "looped models"
     columns: ClassVar = (
-        "operator", "digits", "recurrences", "problems", *STATISTICS, "perplexity",
+        "digits", "recurrences", "problems", *STATISTICS, "perplexity",
     )  # fmt: skip
     shows: ClassVar = (
         "Exact match on random problems by the number of recurrences at test time, at the"
@@ -448,7 +441,7 @@ class Recurrences(TaskProbe):
         for digits in sizes:
             sample = subject.sample(task, self.count, self.seed, in_proportion(task, digits))
             for num_recurrences in (2**power for power in range(self.most.bit_length())):
-                row = {"operator": task.operator, "digits": digits, "recurrences": num_recurrences}
+                row = {"digits": digits, "recurrences": num_recurrences}
                 row |= {"problems": len(sample), "perplexity": None} | summary_statistics(None)
                 if subject.fits(sample):
                     scores = subject.scores(sample, num_recurrences)

@@ -47,6 +47,9 @@ if TYPE_CHECKING:
 FARTHEST = 12
 """Effects at more tokens or places than this are left out of the table."""
 
+NOWHERE = FARTHEST + 1
+"""The distance of tokens that do not count."""
+
 IMPLIED = {
     "another digit": "digits changed so that they imply another digit next",
     "the same digit": "digits changed so that they still imply the same digit next",
@@ -69,27 +72,13 @@ class TokenChange(NamedTuple):
         return [*tokens[: self.slot], self.token, *tokens[self.slot + 1 :]], prompt
 
 
-class Effects(NamedTuple):
-    """For each change, and each token of its text, whether the prediction changes.
-
-    `moved` is the distance from the changed token in tokens, `places` the distance along the
-    layout's first axis; `counts` and `placed` say where these distances are defined.
-    """
-
-    changed: Bool[np.ndarray, "members changes time"]
-    moved: Int[np.ndarray, "changes time"]
-    counts: Bool[np.ndarray, "changes time"]
-    places: Int[np.ndarray, "changes time"]
-    placed: Bool[np.ndarray, "changes time"]
-
-
 @dataclass(frozen=True)
 class Counterfactual(TaskProbe):
     name: ClassVar[str] = "counterfactual"
     summary: ClassVar[str] = "whether later tokens follow a digit that is changed"
     scope: ClassVar[str] = "models that write token by token"
     token_by_token: ClassVar[bool] = True
-    columns: ClassVar = ("operator", "effect", "at", "asked", *STATISTICS)
+    columns: ClassVar = ("effect", "at", "asked", *STATISTICS)
     shows: ClassVar = (
         "How often another token becomes the likeliest when a digit before it is changed, by"
         " how many tokens, and by how many places, it stands from that digit."
@@ -113,21 +102,19 @@ class Counterfactual(TaskProbe):
         rows, panels, notes = list[Row](), list[Panel](), list[str]()
 
         def add(effect: str, at: int | str, cases: Bool[np.ndarray, "members asked"]) -> None:
-            row: Row = {"operator": task.operator, "effect": effect, "at": at}
+            row: Row = {"effect": effect, "at": at}
             row["asked"] = cases.shape[1]
             rows.append(row | summary_statistics(cases.mean(axis=1)))
 
         sample, rng = subject.sample(task, self.count, self.seed), Random(self.seed)
         changes = [change for p in sample for change in random_changes(p, layout, rng)]
         if changes:
-            outcome = effects(subject.question(sample), changes)
+            changed, moved, places = effects(subject.question(sample), changes)
             title = f"{task.operator}: predictions that change"
-            for effect, distances, counts in (
-                ("tokens", outcome.moved, outcome.counts), (axis, outcome.places, outcome.placed)
-            ):  # fmt: skip
+            for effect, distances in (("tokens", moved), (axis, places)):
                 before = len(rows)
                 for distance in range(-FARTHEST, FARTHEST + 1):
-                    cases = outcome.changed[:, counts & (distances == distance)]
+                    cases = changed[:, distances == distance]
                     if cases.size:
                         add(effect, distance, cases)
                 if mine := rows[before:]:
@@ -184,8 +171,18 @@ def carry_changes(problem: Problem, layout: Layout) -> Iterator[TokenChange]:
             yield TokenChange(problem, slot, token, follows)
 
 
-def effects(question: Question, changes: Sequence[TokenChange]) -> Effects:
-    """Return the effect of each change on the tokens after it."""
+def effects(
+    question: Question, changes: Sequence[TokenChange]
+) -> tuple[
+    Bool[np.ndarray, "members changes time"],
+    Int[np.ndarray, "changes time"],
+    Int[np.ndarray, "changes time"],
+]:
+    """Return for each change whether the prediction of each token changes, and its distances.
+
+    They are counted from the changed token, in tokens and along the layout's first axis; `NOWHERE`
+    is the distance of tokens before it or behind the end, and of those without a place.
+    """
     layout, true_texts = question.layout, question.true_texts
     row_of = {problem: number for number, problem in enumerate(question.problems)}
     rows = np.array([row_of[change.problem] for change in changes])
@@ -197,15 +194,13 @@ def effects(question: Question, changes: Sequence[TokenChange]) -> Effects:
     token = np.arange(1, question.bounds.total)  # after token i - 1 the model predicts token i
     moved = token - slots[:, None]
     counts = (moved > 0) & (token < lengths)
-    places = texts.coordinates[..., 0]
+    places = texts.coordinates[rows, 1:, 0] - texts.coordinates[rows, slots, 0][:, None]
     digit = [role.digit and layout.axes[0] not in role.broadcast for role in layout.roles]
     placed = np.array(digit)[texts.roles] & (texts.roles >= 0)
-    return Effects(
+    return (
         (before != after)[..., :-1],
-        moved,
-        counts,
-        places[rows, 1:] - places[rows, slots][:, None],
-        counts & placed[rows, 1:],
+        np.where(counts, moved, NOWHERE),
+        np.where(counts & placed[rows, 1:], places, NOWHERE),
     )
 
 

@@ -35,14 +35,10 @@ from curta.problems.problem import Problem
 
 if TYPE_CHECKING:
     from curta.config.task import Task
-    from curta.probes.inside.question import Question
     from curta.probes.subject import Subject
 
 ENOUGH = 0.85
 """Share of a neuron's variance that assigns it to one frequency, as in the source."""
-
-TOGETHER = 1024
-"""Problems whose values are held at all positions at once."""
 
 TINY = 1e-12
 """Least divisor of a sum of squares: where nothing varies, all shares are zero."""
@@ -203,25 +199,15 @@ def of_problems(subject: Subject, task: Task) -> list[Spectrum]:
     every = [Problem(task.operator, (a, b)) for a in range(count) for b in range(count)]
     question = subject.question(every)
     inner = question.sites("mlp.inner")
-    values = before_answers(question, [*inner, "logits"])
+    values = question.digit_values([*inner, "logits"])  # the only digit of each answer
 
     def spectrum(name: str, site: str) -> Spectrum:
         shares = of_logits if site == "logits" else of_neurons
-        by_member = [shares(member.reshape(count, count, -1)) for member in values[site]]
+        by_member = [
+            shares(member.astype(np.float64).reshape(count, count, -1)) for member in values[site]
+        ]
         return Spectrum(name, subject.run.step, [Waves(None, None, s) for s in by_member])
 
     values["logits"] = values["logits"][..., subject.layout.digits]
     spectra = [spectrum(part_name(site), site) for site in inner]
     return [*spectra, spectrum(f"logits of {task.operator}", "logits")]
-
-
-def before_answers(
-    question: Question, sites: Sequence[str]
-) -> dict[str, Float[np.ndarray, "members problems each"]]:
-    """Return the values of sites where answers are predicted: a decoder's at the prompt's end."""
-    (last,), pieces = set(question.digits.query.tolist()), list[dict[str, np.ndarray]]()
-    for start in range(0, len(question.problems), TOGETHER):
-        rows = np.arange(start, min(start + TOGETHER, len(question.problems)))
-        values = question.values(question.whole.rows(rows), sites)
-        pieces.append({site: values[site][:, :, last].astype(np.float64) for site in sites})
-    return {site: np.concatenate([piece[site] for piece in pieces], axis=1) for site in sites}

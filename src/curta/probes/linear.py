@@ -17,9 +17,8 @@ label could be read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -48,14 +47,8 @@ if TYPE_CHECKING:
 CONTROLS = 5
 """Control tasks, whose accuracies are averaged, since that of one depends on the draw."""
 
-TOGETHER = 128
-"""Problems whose states are held at all positions at once."""
-
 PENALTY = 1.0
 """Half of it times the squared weights is added to the loss: C = 1 in scikit-learn's terms."""
-
-STEPS = 50
-"""Most steps of Newton's method; three to ten are enough."""
 
 CLOSE = 1e-6
 """Largest slope, per example, at which the weights are final."""
@@ -71,7 +64,7 @@ class Linear(TaskProbe):
     summary: ClassVar[str] = "from which state the carry can be read, by linear probes"
     scope: ClassVar[str] = "sums and differences of two numbers"
     columns: ClassVar = (
-        "operator", "state", "into", "asked", "majority", *STATISTICS, "control", "selectivity",
+        "state", "into", "asked", "majority", *STATISTICS, "control", "selectivity",
     )  # fmt: skip
     shows: ClassVar = (
         "The carry into each digit, read by a linear probe from the state where the digit is"
@@ -102,81 +95,64 @@ class Linear(TaskProbe):
         """Return a row for each state and each digit that a carry may enter."""
         from curta.probes.inside.question import STATES, part_name
 
-        sample = self.sample(subject, task)
+        # distinct problems of two operands of the greatest size in training
+        size = task_sizes.widest(task)[:2]
+        sample = list(dict.fromkeys(subject.sample(task, self.count, self.seed, size)))
         question, base = subject.question(sample), subject.layout.base(task.operator)
-        sites, rows = question.sites(*STATES), list[Row]()
-        states = states_at(question, sites)
-        readings = list(self.readings(sample, question, digit_positions(question, base), base))
-        for site in sites:
-            for reading in readings:
-                row: Row = {"operator": task.operator, "state": part_name(site)}
-                rows.append(row | reading.row(states[site]))
+        problem, places, rows = (
+            question.digits.problem,
+            digit_positions(question, base),
+            list[Row](),
+        )
+        states = question.digit_values(question.sites(*STATES))
+        for place in range(1, int(places.max(initial=0)) + 1):
+            digits = np.flatnonzero(places == place)
+            fit = problem[digits] < len(sample) // 2
+            below = np.array([inputs(sample[row], place - 1, base) for row in problem[digits]])
+            carry = np.array([carry_into(sample[row], place, base) for row in problem[digits]]) == 1
+            share = carry[fit].mean() if fit.any() and not fit.all() else 0
+            if not 0 < share < 1:
+                continue
+            rng = np.random.default_rng([self.seed, place])
+            controls = rng.random((CONTROLS, base, base, 2)) < share
+            labels = np.stack([carry, *controls[:, *below.T]])
+            common = float(carry[~fit].mean())
+            for site, values in states.items():
+                table = np.array([accuracies(member, fit, labels) for member in values[:, digits]])
+                right, control = table[:, 0], table[:, 1:].mean(axis=1)
+                rows.append({
+                    "state": part_name(site),
+                    "into": place,
+                    "asked": int((~fit).sum()),
+                    "majority": round(max(common, 1 - common), 6),
+                    **summary_statistics(right),
+                    "control": round(float(np.median(control)), 6),
+                    "selectivity": round(float(np.median(right - control)), 6),
+                })  # fmt: skip
+        names = [part_name(site) for site in states]
+        rows.sort(key=lambda row: names.index(row["state"]))
         title = f"{task.operator}: the {CARRIES[task.operator]} into a digit"
-        label, panels = "digit, 0 the least significant", list[Panel]()
-        for column, measure in (("median", "accuracy"), ("selectivity", "selectivity")):
-            if rows:
-                name = f"{title}, {measure}"
-                panels.append(by_two(name, rows, "state", "into", column, label))
+        label = "digit, 0 the least significant"
+        panels: list[Panel] = [
+            by_two(f"{title}, {measure}", rows, "state", "into", column, label)
+            for column, measure in (("median", "accuracy"), ("selectivity", "selectivity"))
+            if rows
+        ]
         return TaskFinding(rows, panels)
 
-    def sample(self, subject: Subject, task: Task) -> list[Problem]:
-        """Return distinct problems of two operands of the greatest size in training."""
-        size = task_sizes.widest(task)[:2]
-        return list(dict.fromkeys(subject.sample(task, self.count, self.seed, size)))
 
-    def readings(
-        self,
-        sample: Sequence[Problem],
-        question: Question,
-        places: Int[np.ndarray, " digits"],
-        base: int,
-    ) -> Iterator[CarryReading]:
-        """Yield the labels to read at each digit position, except where they never vary."""
-        problem = question.digits.problem
-        for place in range(1, int(places.max(initial=0)) + 1):
-            mine = np.flatnonzero(places == place)
-            fit = problem[mine] < len(sample) // 2
-            below = np.array([inputs(sample[row], place - 1, base) for row in problem[mine]])
-            carry = np.array([carry_into(sample[row], place, base) for row in problem[mine]])
-            share = carry[fit].mean() if fit.any() and not fit.all() else 0
-            if 0 < share < 1:
-                rng = np.random.default_rng([self.seed, place])
-                controls = rng.random((CONTROLS, base, base, 2)) < share
-                labels = np.stack([carry == 1, *controls[:, *below.T]])
-                yield CarryReading(place, mine, fit, labels)
-
-
-class CarryReading(NamedTuple):
-    """The labels to read at one digit position: the carry first, then the control tasks."""
-
-    place: int
-    digits: Int[np.ndarray, " examples"]
-    """The indices of these digits among all digits."""
-    fit: Bool[np.ndarray, " examples"]
-    labels: Bool[np.ndarray, "tasks examples"]
-
-    def row(self, states: Float[np.ndarray, "members digits width"]) -> Row:
-        """Return the accuracies on problems that were not fitted."""
-        table = np.array([self.accuracies(member) for member in states[:, self.digits]])
-        carry, control = table[:, 0], table[:, 1:].mean(axis=1)
-        share = float(self.labels[0, ~self.fit].mean())
-        return {
-            "into": self.place,
-            "asked": int((~self.fit).sum()),
-            "majority": round(max(share, 1 - share), 6),
-            **summary_statistics(carry.tolist()),
-            "control": round(float(np.median(control)), 6),
-            "selectivity": round(float(np.median(carry - control)), 6),
-        }
-
-    def accuracies(self, states: Float[np.ndarray, "examples width"]) -> list[float]:
-        """Return a member's accuracy in each task."""
-        features = standardised(states, self.fit)
-        return [
-            float(((features[~self.fit] @ weights > 0) == task_labels[~self.fit]).mean())
-            for task_labels in self.labels
-            for weights in [fit_weights(features[self.fit], task_labels[self.fit])]
-        ]
+def accuracies(
+    states: Float[np.ndarray, "examples width"],
+    fit: Labels,
+    labels: Bool[np.ndarray, "tasks examples"],
+) -> list[float]:
+    """Return the accuracy of each task's probe on the examples that were not fitted."""
+    features = standardised(states, fit)
+    return [
+        float(((features[~fit] @ weights > 0) == task_labels[~fit]).mean())
+        for task_labels in labels
+        for weights in [fit_weights(features[fit], task_labels[fit])]
+    ]
 
 
 def standardised(
@@ -202,28 +178,27 @@ def fit_weights(features: Features, labels: Labels) -> Weights:
     They minimise the sum of log(1 + exp(-x w)) over the true examples x, and of log(1 + exp(x w))
     over the others, plus half the penalty times the squares of w: a convex problem.
     """
+    from scipy.optimize import minimize
     from scipy.special import expit
 
-    signs, weights = np.where(labels, -1.0, 1.0), np.zeros(features.shape[1])
+    signs = np.where(labels, -1.0, 1.0)
 
     def loss(weights: Weights) -> float:
         penalty = PENALTY / 2 * float(weights @ weights)
         return float(np.logaddexp(0, signs * (features @ weights)).sum()) + penalty
 
-    for _ in range(STEPS):
+    def slope(weights: Weights) -> Weights:
+        return features.T @ (expit(features @ weights) - labels) + PENALTY * weights
+
+    def curvature(weights: Weights) -> np.ndarray:
         chances = expit(features @ weights)
-        slope = features.T @ (chances - labels) + PENALTY * weights
-        if np.abs(slope).max() < CLOSE * len(labels):
-            break
-        curvature = (features.T * (chances * (1 - chances))) @ features
-        step = np.linalg.solve(curvature + PENALTY * np.eye(len(weights)), slope)
-        before, length = loss(weights), 1.0
-        # half the step and so on, until the loss is lower enough
-        while loss(weights - length * step) > before - 1e-4 * length * float(slope @ step):
-            length /= 2
-            if length < 1e-9:
-                return weights
-        weights = weights - length * step
+        fit = (features.T * (chances * (1 - chances))) @ features
+        return fit + PENALTY * np.eye(len(weights))
+
+    start, method = np.zeros(features.shape[1]), "trust-exact"
+    options = {"gtol": CLOSE * len(labels)}
+    fit = minimize(loss, start, jac=slope, hess=curvature, method=method, options=options)
+    weights: Weights = fit.x
     return weights
 
 
@@ -276,17 +251,3 @@ def digit_positions(question: Question, base: int) -> Int[np.ndarray, " digits"]
         if None not in values and numbers == truths:
             return places
     raise UserError("answers are not written as the digits of one number, in order")
-
-
-def states_at(
-    question: Question, sites: Sequence[str]
-) -> Mapping[str, Float[np.ndarray, "members digits width"]]:
-    """Return the values of sites where digits are predicted, a few problems at a time."""
-    pieces: dict[str, list[np.ndarray]] = {site: [] for site in sites}
-    for start in range(0, len(question.problems), TOGETHER):
-        rows = np.arange(start, min(start + TOGETHER, len(question.problems)))
-        values = question.values(question.whole.rows(rows), sites)
-        digits = question.digits.of_problems(start, len(rows))
-        for site in sites:
-            pieces[site].append(digits.at(values[site]))
-    return {site: np.concatenate(values, axis=1) for site, values in pieces.items()}

@@ -24,7 +24,6 @@ from curta.probes.base import (
     TaskProbe,
     option,
     seed_option,
-    summary_statistics,
 )
 from curta.probes.pictures import Panel, by_digit, heat
 
@@ -124,7 +123,7 @@ class LogitLens(TaskProbe):
 
     name: ClassVar[str] = "logit-lens"
     summary: ClassVar[str] = "after which layer the digits of the answer are there"
-    columns: ClassVar = ("operator", "state", "digit", "asked", *STATISTICS, "p")
+    columns: ClassVar = ("state", "digit", "asked", *STATISTICS, "p")
     shows: ClassVar = (
         "Right digits of the answer, in the order in which they are written, read from each"
         " state by the last norm and the head: median of the members."
@@ -140,16 +139,18 @@ class LogitLens(TaskProbe):
         question = subject.question(subject.sample(task, self.count, self.seed))
         digits, rows = question.digits, list[Row]()
         sites = question.sites(*STATES)
-        values = question.values(question.whole, sites)
-        for site in sites:
-            logits = question.read_states(digits.at(values[site]))
+        for site, states in question.digit_values(sites).items():
+            logits = question.read_states(states)
             chances = softmax(np.float64(logits), axis=-1)
             of_right = chances[:, np.arange(len(digits.token)), digits.token]
-            for number, count, share in digits.means(logits.argmax(axis=-1) == digits.token):
-                chance = float(np.median(of_right[:, digits.number == number].mean(axis=1)))
-                row: Row = {"operator": task.operator, "state": part_name(site), "digit": number}
-                row |= {"asked": count} | summary_statistics(share)
-                rows.append(row | {"p": round(chance, 6)})
+            rows += [
+                {"state": part_name(site), **row, "p": chance["median"]}
+                for row, chance in zip(
+                    digits.rows(logits.argmax(axis=-1) == digits.token),
+                    digits.rows(of_right),
+                    strict=True,
+                )
+            ]
         panel = by_digit(f"{task.operator}: right digits", "state", rows)
         note = "p: the chance that the state gives the right digit, mean, median of the members"
         return TaskFinding(rows, [panel], (note,))
@@ -171,7 +172,7 @@ class DirectLogits(TaskProbe):
     name: ClassVar[str] = "direct-logits"
     summary: ClassVar[str] = "what each head and MLP adds to the right digit's logit"
     scope: ClassVar[str] = "models whose state is a sum"
-    columns: ClassVar = ("operator", "part", "digit", "asked", *STATISTICS)
+    columns: ClassVar = ("part", "digit", "asked", *STATISTICS)
     shows: ClassVar = (
         "What each part adds to the logit of the right digit, less the mean of all tokens'"
         " logits: mean over the sample, median of the members. Colours are shares of the"
@@ -194,9 +195,7 @@ class DirectLogits(TaskProbe):
         question = subject.question(subject.sample(task, self.count, self.seed))
         digits, rows = question.digits, list[Row]()
         for part, added in contributions(question).items():
-            for number, count, mean in digits.means(added):
-                row: Row = {"operator": task.operator, "part": part, "digit": number}
-                rows.append(row | {"asked": count} | summary_statistics(mean.tolist()))
+            rows += [{"part": part} | row for row in digits.rows(added)]
         panel = by_digit(f"{task.operator}: added to the right logit", "part", rows)
         part_names, numbers = dict.fromkeys(row["part"] for row in rows), len(panel["columns"])
         logits = np.array([row["median"] for row in rows]).reshape(len(part_names), numbers)
@@ -215,7 +214,7 @@ def contributions(question: Question) -> dict[str, Float[np.ndarray, "members di
     config, digits, model = question.config, question.digits, question.models.stacked
     sites = question.sites("embedding", "attention.heads", "mlp.output")
     end = question.sites("after")[-1]
-    values = question.values(question.whole, [*sites, end, "logits"])
+    values = question.digit_values([*sites, end, "logits"])
     zeros = np.zeros((question.models.members, 1, config.width), np.float32)
     identity = zeros + np.eye(config.width, dtype=np.float32)
     head = question.read_states(identity, False) - question.read_states(zeros, False)
@@ -223,14 +222,14 @@ def contributions(question: Question) -> dict[str, Float[np.ndarray, "members di
     of_right = np.stack([member[:, digits.token].T for member in head])  # members, digits, width
 
     normed = config.final_norm and config.norm != "none"
-    state, centre = digits.at(values[end]), config.norm != "rms"
+    state, centre = values[end], config.norm != "rms"
     if centre:
         state = state - state.mean(axis=-1, keepdims=True)
     divisor = np.sqrt((state**2).mean(axis=-1, keepdims=True) + config.norm_epsilon)
     gain = 1.0 if model.gain is None else np.asarray(model.gain)[:, None]
     added = dict[str, np.ndarray]()
     for site in sites:
-        value = digits.at(values[site])
+        value = values[site]
         heads = range(value.shape[2]) if value.ndim == 4 else [None]
         for number in heads:
             part = value if number is None else value[:, :, number]
@@ -240,7 +239,7 @@ def contributions(question: Question) -> dict[str, Float[np.ndarray, "members di
                 part = part / divisor * gain
             added[part_name(site, number)] = (part * of_right).sum(axis=-1)
     if config.biases:
-        logits = digits.at(values["logits"])
+        logits = values["logits"]
         right = np.take_along_axis(logits, digits.token[None, :, None], axis=2)[..., 0]
         added[BIASES] = right - logits.mean(axis=-1) - sum(added.values())
     return added

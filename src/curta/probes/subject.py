@@ -14,6 +14,7 @@ from curta.config.task import Task
 from curta.evaluation import evaluation_set, scoring
 from curta.evaluation.scoring import Models, Scores
 from curta.layouts import Layout
+from curta.probes.base import Shares
 from curta.probes.inside.question import Question
 from curta.problems import task_sizes, tasks
 from curta.problems.operations import Answer
@@ -23,8 +24,6 @@ from curta.runs import checkpoints, embedding_history
 if TYPE_CHECKING:
     from curta.probes.inside.interventions import Intervention
     from curta.runs.run import Run
-
-Shares = Float[np.ndarray, " members"]
 
 
 class Subject:

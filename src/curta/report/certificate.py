@@ -18,19 +18,21 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Int
 from markupsafe import Markup
+from scipy.special import xlogy
 
 from curta.config.errors import UserError
 from curta.config.table import counted
 from curta.evaluation.results import Certificate, CertifiedWindows, WrongWindow, read_windows
 from curta.layouts.program import ProgramLayout
+from curta.probes.inside.factors import Codes, WindowFactor, cell_factors, together
 from curta.problems.problem import parse
-from curta.programs.machine import drawing, store
-from curta.programs.machine.drawing import NONE, Cut, neighbour_name
+from curta.programs.machine import drawing
+from curta.programs.machine.drawing import Cut
+from curta.report.run_folder import read_layout
 from curta.report.summary import listed
 from curta.report.tables import members_table, rounding_note
-from curta.runs.folders import Folder, layout_in
+from curta.runs.folders import Folder
 
 DRAWN = 12
 """Most wrong windows that are drawn; a table holds all of them."""
@@ -48,8 +50,6 @@ ROOM = 200_000
 CELL = 20
 """Side of a cell of a map in pixels."""
 
-WindowColumn = Int[np.ndarray, " windows"]
-
 
 @dataclass(frozen=True)
 class Certified:
@@ -61,18 +61,12 @@ class Certified:
 
 
 def read_certified(path: Path) -> Certified | None:
-    """Return the certificate of a run's folder; None if it has none.
-
-    A program that does not come with Curta leaves only its machine: its code is not run.
-    """
+    """Return the certificate of a run's folder; None if it has none."""
     content = Folder(path).read_certificate()
     if content is None:
         return None
-    try:
-        layout = layout_in(Folder(path))
-        assert isinstance(layout, ProgramLayout)
-    except UserError:
-        layout = ProgramLayout(*store.read(path / "machine.json", path.name))
+    layout = read_layout(path)
+    assert isinstance(layout, ProgramLayout)
     return Certified(content, layout, read_windows(path))
 
 
@@ -111,15 +105,12 @@ def headline(content: Certificate) -> str:
     """Return in plain sentences what the certificate proves, and what it leaves open."""
     members, total, sentences = content.members, f"{content.windows:,}", list[str]()
     near = max((member.below_bound or 0 for member in members), default=0)
-    bounded = content.rounding.bound is not None
-
-    def plural(count: int, singular: str, several: str) -> str:
-        return singular if count == 1 else several
 
     if content.conflicts:
         sentences.append(
-            f"{counted(content.conflicts, 'window')} {plural(content.conflicts, 'has', 'have')} two"
-            " different next tokens, so no model that sees only these squares can be right."
+            f"{counted(content.conflicts, 'window')}"
+            f" {'has' if content.conflicts == 1 else 'have'} two different next tokens, so no model"
+            " that sees only these squares can be right."
         )
     if content.unwritable:
         sentences.append(f"{content.unwritable[0]} needs a token that the model does not have.")
@@ -133,15 +124,15 @@ def headline(content: Certificate) -> str:
         sentences.append(f"All {total} windows {scope} are right{several}{end}.")
     elif len(members) == 1:
         sentences.append(
-            f"{most:,} of the {total} windows {scope} {plural(most, 'is', 'are')} wrong."
+            f"{most:,} of the {total} windows {scope} {'is' if most == 1 else 'are'} wrong."
         )
     else:
         right, many = len(members) - len(failing), len(failing) > 1
         sentences.append(
             f"Of the {total} windows {scope}, member{'s' * many}"
             f" {listed([member.member for member in failing])}"
-            f" {plural(len(failing), 'has', 'have')} {'up to ' * many}{most:,} wrong;"
-            f" {counted(right, 'member')} of {len(members)} {plural(right, 'has', 'have')} none."
+            f" {'has' if len(failing) == 1 else 'have'} {'up to ' * many}{most:,} wrong;"
+            f" {counted(right, 'member')} of {len(members)} {'has' if right == 1 else 'have'} none."
         )
 
     if content.grade == "saturated":
@@ -151,17 +142,17 @@ def headline(content: Certificate) -> str:
         )
     if content.met:
         sentences.append(
-            f"{counted(content.met, 'window')} of these {plural(content.met, 'was', 'were')} missed"
-            " by the listing and met in training, an evaluation or a question."
+            f"{counted(content.met, 'window')} of these {'was' if content.met == 1 else 'were'}"
+            " missed by the listing and met in training, an evaluation or a question."
         )
-    if not bounded:
+    if content.rounding.bound is None:
         sentences.append(
             "The effect of rounding is not bounded for this design: other hardware may give other"
             " answers."
         )
     if near:
         sentences.append(
-            f"Up to {counted(near, 'window')} per member {plural(near, 'is', 'are')} decided by"
+            f"Up to {counted(near, 'window')} per member {'is' if near == 1 else 'are'} decided by"
             " less than twice the rounding bound: other hardware may give other answers there."
         )
     return " ".join(sentences)
@@ -194,14 +185,6 @@ def certificate_section(certified: Certified, plot: Markup | None) -> dict[str, 
     }
 
 
-class WindowCell(NamedTuple):
-    """A square of a window: its symbols in order, and for each window the number of its symbol."""
-
-    name: str
-    symbols: list[str]
-    classes: WindowColumn
-
-
 class RoleTable(NamedTuple):
     """All windows of a role, and the tokens that follow them.
 
@@ -210,9 +193,9 @@ class RoleTable(NamedTuple):
     """
 
     role: str
-    cells: list[WindowCell]
+    cells: list[WindowFactor]
     following: list[tuple[str, str, int]]
-    classes: WindowColumn
+    classes: Codes
     top: int
     """The value that has the last colour."""
     down: int | None
@@ -263,12 +246,9 @@ def role_tables(certified: Certified, windows: CertifiedWindows) -> list[RoleTab
         mine = CertifiedWindows(
             windows.rows[mask], windows.targets[mask], *(array[:, mask] for array in windows[2:])
         )
-        neighbours = [neighbour_name(machine.axes, n) for n in layout.windows.get(role.name, ())]
-        cells = [
-            cell
-            for column, name in enumerate([role.name, *neighbours])
-            if len((cell := _cell(layout, name, mine.rows[:, column])).symbols) > 1
-        ]
+        itself, *neighbours = cell_factors(layout, role.name, mine.rows)
+        cells = [itself._replace(name=role.name), *neighbours]
+        cells = [cell for cell in cells if len(cell.labels) > 1]
         present = np.unique(mine.targets)
         tokens, values = machine.tokens, [machine.tokens[t].value for t in present.tolist()]
         top = max([value or 0 for value in values] + [LEVELS - 1])
@@ -278,45 +258,24 @@ def role_tables(certified: Certified, windows: CertifiedWindows) -> list[RoleTab
         ]
         classes = np.searchsorted(present, mine.targets)
 
-        # Along the sides: the two cells that leave the least uncertainty about the next symbol
+        # Along the sides: the two cells that leave the least uncertainty about the next token
         # (conditional entropy, each window counting once), the larger one downwards.
-        symbols = sorted({symbol for symbol, _, _ in following})
-        target = np.array([symbols.index(symbol) for symbol, _, _ in following])[classes]
         down, across = None, 0 if cells else None
         if len(cells) > 1:
-            pairs = list(itertools.combinations(range(len(cells)), 2))
-            entropies = [
-                _entropy(cells[i].classes * len(cells[j].symbols) + cells[j].classes, target)
-                for i, j in pairs
-            ]
-            pair = pairs[int(np.argmin(entropies))]
-            across, down = sorted(pair, key=lambda i: (len(cells[i].symbols), -i))
+            pairs = itertools.combinations(range(len(cells)), 2)
+            pair = min(pairs, key=lambda pair: _entropy(cells[pair[0]], cells[pair[1]], classes))
+            across, down = sorted(pair, key=lambda i: (len(cells[i].labels), -i))
         tables.append(RoleTable(role.name, cells, following, classes, top, down, across, mine))
     return tables
 
 
-def _cell(layout: ProgramLayout, name: str, tokens: WindowColumn) -> WindowCell:
-    """Return a cell in which tokens that differ in their move alone are one symbol."""
-    machine_tokens = layout.machine.tokens
-    keys = dict[int, tuple[int, int, str]]()
-    for number in np.unique(tokens).tolist():
-        keys[number] = (-1, 0, NONE)
-        if number < len(machine_tokens):
-            token = machine_tokens[number]
-            value = 1 << 30 if token.value is None else token.value
-            keys[number] = (value, token.carry, token.symbol)
-    order = sorted(set(keys.values()))
-    lookup = np.zeros(len(machine_tokens) + 1, np.int64)
-    for number, key in keys.items():
-        lookup[number] = order.index(key)
-    return WindowCell(name, [symbol for _, _, symbol in order], lookup[tokens])
-
-
-def _entropy(code: WindowColumn, target: WindowColumn) -> float:
-    """Return the entropy of the target given the code, in nats."""
-    joint = np.unique(code * (int(target.max()) + 1) + target, return_counts=True)[1]
-    alone = np.unique(code, return_counts=True)[1]
-    return float(np.sum(alone * np.log(alone)) - np.sum(joint * np.log(joint))) / len(target)
+def _entropy(x: WindowFactor, y: WindowFactor, target: Codes) -> float:
+    """Return the entropy of the target given two cells, in nats, times the number of windows."""
+    pairs = together(x, y)
+    counts, joint = (
+        np.bincount(factor.codes) for factor in (pairs, together(pairs, x._replace(codes=target)))
+    )
+    return float(xlogy(counts, counts).sum() - xlogy(joint, joint).sum())
 
 
 def pack_table(table: RoleTable, whole: bool) -> dict[str, Any]:
@@ -327,7 +286,7 @@ def pack_table(table: RoleTable, whole: bool) -> dict[str, Any]:
     sides = [side for side in (table.down, table.across) if side is not None]
     chosen = list(range(len(table.cells))) if whole else sides
     cells, windows = [table.cells[i] for i in chosen], table.windows
-    keys = np.stack([*(cell.classes for cell in cells), table.classes], axis=1)
+    keys = np.stack([*(cell.codes for cell in cells), table.classes], axis=1)
     groups, inverse = np.unique(keys, axis=0, return_inverse=True)
     inverse, count = inverse.reshape(-1), len(groups)
     wrong = (windows.token != windows.targets).sum(0)
@@ -341,7 +300,7 @@ def pack_table(table: RoleTable, whole: bool) -> dict[str, Any]:
     # all lowest bytes first, then all second bytes, ...: equal bytes side by side compress well
     planes = columns.reshape(-1).view(np.uint8).reshape(-1, 4).T
     return {
-        "cells": [[cell.name, cell.symbols] for cell in cells],
+        "cells": [[cell.name, cell.labels] for cell in cells],
         "down": None if table.down is None else chosen.index(table.down),
         "across": chosen.index(table.across) if table.across is not None else None,
         "next": table.following,
@@ -356,7 +315,7 @@ def draw_map(table: RoleTable, data: dict[str, Any]) -> dict[str, Any]:
     assert table.across is not None
     across = table.cells[table.across]
     down = table.cells[table.down] if table.down is not None else None
-    x, y = across.classes, down.classes if down else np.zeros_like(across.classes)
+    x, y = across.codes, down.codes if down else np.zeros_like(across.codes)
     wrong = (table.windows.token != table.windows.targets[None]).any(axis=0)
     held_out = np.logical_not(table.windows.shown.any(0))
     squares: dict[str, list[str]] = {}
@@ -368,7 +327,7 @@ def draw_map(table: RoleTable, data: dict[str, Any]) -> dict[str, Any]:
         if held_out[mask].any():
             squares.setdefault("held-out", []).append(f"M{column + 0.82:g} {row + 0.18:g}h0")
     order = sorted(squares, key=lambda name: name == "held-out")
-    rows = down.symbols if down else [""]
+    rows = down.labels if down else [""]
     left = 22 + 8 * max(1, *map(len, rows))
     return {
         "role": table.role,
@@ -376,7 +335,7 @@ def draw_map(table: RoleTable, data: dict[str, Any]) -> dict[str, Any]:
         "down": down,
         "across": across,
         "left": left,
-        "width": left + CELL * len(across.symbols),
+        "width": left + CELL * len(across.labels),
         "height": CELL * len(rows),
         "paths": [(name, "".join(squares[name])) for name in order],
         "data": data,

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from curta.probes.pictures import Heat, Lines, Panel, Paths, Picture, Stems
 from curta.report import figures
-from curta.report.summary import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,16 +26,15 @@ def draw(picture: Picture) -> Figure:
     """Return a new figure with all panels, two in a row where they are small."""
     from matplotlib.figure import Figure
 
-    panels, small, heights = list(map(_merged, picture["panels"])), list[bool](), list[float]()
-    for panel in panels:
-        if panel["form"] == "heat":
-            small.append(len(panel["columns"]) <= 10 and "texts" not in panel)
-            heights.append(0.9 + 0.21 * min(len(panel["rows"]), 60))  # inches
-        else:
-            small.append(panel["form"] == "paths")
-            heights.append(2.5 if panel["form"] == "paths" else 1.9)
-    across = 2 if len(panels) > 1 and all(small) else 1
-    rows = [max(heights[i : i + across]) for i in range(0, len(panels), across)]
+    panels = picture["panels"]
+    across = 2 if len(panels) > 1 and all(panel["form"] == "paths" for panel in panels) else 1
+    # inches
+    heights = [
+        0.9 + 0.21 * min(len(panel["rows"]), 60) if panel["form"] == "heat"
+        else 2.5 if panel["form"] == "paths" else 1.9
+        for panel in panels
+    ]  # fmt: skip
+    rows = heights[::across]
     with figures.style():
         figure = Figure(figsize=(figures.WIDTH, sum(rows) + 0.4), layout="constrained")
         grid = figure.subplots(len(rows), across, squeeze=False, height_ratios=rows).ravel()
@@ -56,37 +54,21 @@ def draw(picture: Picture) -> Figure:
     return figure
 
 
-def _merged(panel: Panel) -> Panel:
-    """Return a heat map whose cells are all equal as a single cell with a sentence."""
-    if panel["form"] != "heat" or "texts" in panel:
-        return panel
-    cells = [value for row in panel["values"] for value in row]
-    if len(cells) < 2 or len(set(cells)) > 1 or cells[0] is None:
-        return panel
-    text = f"every one of {len(cells):,} cells: {percent(cells[0])}%"
-    return panel | {
-        "across": "", "down": "", "columns": [""], "rows": [""], "values": [cells[:1]],
-        "texts": [[text]],
-    }  # fmt: skip
-
-
 def _draw_heat(axes: Axes, panel: Heat) -> None:
     """Draw cells with rules between them, where they are large enough, names, and texts."""
-    from matplotlib.colors import Colormap, LinearSegmentedColormap, ListedColormap
+    from matplotlib.colors import BoundaryNorm, LinearSegmentedColormap, ListedColormap, Normalize
 
-    colours, columns, rows = (
-        [colour for *_, colour in figures.BANDS],
-        panel["columns"],
-        panel["rows"],
-    )
+    edges, _, colours = zip(*figures.BANDS, strict=True)
+    columns, rows = panel["columns"], panel["rows"]
     values = [[math.nan if v is None else v for v in row] for row in panel["values"]]
-    cells = values
-    ramp: Colormap = LinearSegmentedColormap.from_list("share", colours)
+    style: dict[str, Any] = {
+        "cmap": LinearSegmentedColormap.from_list("share", colours), "norm": Normalize(0, 1)
+    }  # fmt: skip
     if panel.get("exact_match", False):
-        last, ramp = len(figures.BANDS) - 1, ListedColormap(colours)
-        cells = [[v if math.isnan(v) else figures.band(v) / last for v in row] for row in values]
+        norm = BoundaryNorm([*edges, 2], len(colours))
+        style = {"cmap": ListedColormap(colours), "norm": norm}
     axes.grid(visible=False)
-    axes.imshow(cells, cmap=ramp, vmin=0, vmax=1, aspect="auto", interpolation="none")
+    axes.imshow(values, aspect="auto", interpolation="none", **style)
     if max(len(columns), len(rows)) <= 40:
         between = [[i - 0.5 for i in range(1, len(names))] for names in (columns, rows)]
         axes.vlines(between[0], -0.5, len(rows) - 0.5, ON_DARK, linewidth=0.8)
@@ -112,14 +94,12 @@ def _draw_heat(axes: Axes, panel: Heat) -> None:
 
 
 def _draw_lines(axes: Axes, panel: Lines) -> None:
-    members = [
-        {x: value for x, value in enumerate(curve) if value is not None}
-        for curve in panel["curves"]
-    ]
-    for curve in members if len(members) > 1 else ():
-        figures.draw_member(axes, curve, marker="o")
-    if members and members[0]:
-        figures.draw_median(axes, members, panel.get("measure", "exact match"))
+    members = {
+        member: {x: value for x, value in enumerate(curve) if value is not None}
+        for member, curve in enumerate(panel["curves"])
+    }
+    measure = panel.get("measure", "exact match")
+    figures.draw_members(axes, members, "median" if len(members) > 1 else measure)
     if inside := panel.get("inside", 0):
         label = "as in training"
         axes.axvspan(-0.5, inside - 0.5, color=figures.MUTED, alpha=0.18, linewidth=1, label=label)

@@ -9,7 +9,7 @@ from statistics import fmean
 
 from curta.evaluation.results import SliceSummary, UnevaluatedSize
 from curta.report.run_folder import RunData, Trained, read_run
-from curta.report.summary import Range, finite, range_of
+from curta.report.summary import MISSING, Range, finite, range_of
 from curta.runs import folders
 from curta.runs.info import ComparisonResults, ComparisonRow
 
@@ -25,14 +25,6 @@ class ComparisonData:
     runs: dict[str, RunData]
 
     @property
-    def rows(self) -> list[ComparisonRow]:
-        return self.results.rows
-
-    @property
-    def seeds(self) -> list[int]:
-        return self.results.seeds
-
-    @property
     def several(self) -> bool:
         """Whether any entry has several members, so that there is a median."""
         return any(run.several for run in self.runs.values())
@@ -40,7 +32,7 @@ class ComparisonData:
     @cached_property
     def sizes(self) -> dict[str, list[str]]:
         """The sizes at which each operator is evaluated, in order of their digits."""
-        every = [size for row in self.rows for size in evaluated_sizes(row)]
+        every = [size for row in self.results.rows for size in evaluated_sizes(row)]
         sizes: dict[str, list[str]] = {size.operator: [] for size in every}
         for size in sorted(every, key=lambda size: size.digits):
             if size.size not in sizes[size.operator]:
@@ -96,17 +88,17 @@ def evaluated_sizes(row: ComparisonRow) -> list[SliceSummary | UnevaluatedSize]:
     return [*row.lengths, *row.unplaced, *row.unevaluated]
 
 
-def why_missing(row: ComparisonRow, operator: str, size: str) -> str:
-    """Return why a size has no figures: `no positions`, `not evaluated`; empty if unknown."""
+def exact_match_at(row: ComparisonRow, operator: str, size: str) -> Range | str:
+    """Return exact match in the hardest slice of a size, or why there is none."""
+    slices = [s for s in row.lengths if (s.operator, s.size) == (operator, size)]
+    if slices:
+        return hardest(slices)
     for reason, sizes in (("no positions", row.unplaced), ("not evaluated", row.unevaluated)):
         if (operator, size) in {(missing.operator, missing.size) for missing in sizes}:
             return reason
-    return ""
-
-
-def slices_of(row: ComparisonRow, operator: str, size: str) -> list[SliceSummary]:
-    """Return the slices of one size."""
-    return [s for s in row.lengths if (s.operator, s.size) == (operator, size)]
+    if row.lengths:
+        return MISSING
+    return "not evaluated" if row.status == "finished" else row.status
 
 
 def hardest(slices: Iterable[SliceSummary]) -> Range:

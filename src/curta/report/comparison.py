@@ -3,53 +3,32 @@
 from __future__ import annotations
 
 import tomllib
+from collections import ChainMap
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
-from curta.evaluation.results import SliceSummary
 from curta.report.compared import (
     ComparisonData,
     compared_of,
-    hardest,
+    exact_match_at,
     read_comparison,
-    slices_of,
-    why_missing,
 )
 from curta.report.comparison_figures import draw_all
-from curta.report.descriptions import DESCRIPTIONS
-from curta.report.figures import svg_element
+from curta.report.figures import COMPARISON_FIGURES, svg_element
 from curta.report.page import RunReport, page_scripts, report_run, write_page
 from curta.report.rendering import PagePart, document, render
-from curta.report.summary import MISSING, Range, cell, counted, finite, listed, range_of
+from curta.report.summary import MISSING, Range, cell, listed, range_of
 from curta.report.tables import gap_rows
-from curta.runs.info import ComparisonResults, ComparisonRow
-
-KINDS = {
-    "map": "map", "by": "by", "lengths": "compared lengths", "learning": "compared learning",
-}  # fmt: skip
-"""The kinds of figures, and the names of their descriptions."""
-
-STATES = (
-    {name: name for name in ("interrupted", "failed", "stopped")}
-    | {
-        "waiting": "not trained yet",
-        "created": "not trained yet",
-        "training": "in training",
-        "finished": "not evaluated",
-    }
-    | dict.fromkeys(("evaluating", "certifying", "reporting"), "in evaluation")
-)
-"""What stands in place of an evaluation that has not taken place."""
+from curta.runs.info import ComparisonResults
 
 
 def write_comparison(folder: Path) -> Path:
     """Write the report of a comparison into its folder."""
-    compared = read_comparison(folder)
-    drawn = draw_comparison(compared)
-    return write_page(folder, render_comparison(compared, drawn, {}, PagePart()), drawn)
+    return _write(folder, read_comparison(folder), {}, PagePart())
 
 
 def write_together(
@@ -69,34 +48,22 @@ def write_together(
         name: report_run(folders[name], evaluation, f"run-{number}-")
         for number, name in enumerate(compared.runs)
     }
-    drawn = draw_comparison(compared)
-    return write_page(folder, render_comparison(compared, drawn, reports, work), drawn)
+    return _write(folder, compared, reports, work)
 
 
-def draw_comparison(compared: ComparisonData) -> dict[str, Markup]:
-    """Return the figures for which there is data, by the names of their files."""
-    return {
-        name: svg_element(
-            figure, name.replace(".", "-"), DESCRIPTIONS[KINDS[name.partition("-")[0]]]
-        )
-        for name, figure in draw_all(compared).items()
-    }
-
-
-def render_comparison(
-    compared: ComparisonData,
-    drawn: Mapping[str, Markup],
-    reports: Mapping[str, RunReport],
-    work: PagePart,
-) -> str:
-    """Return the whole page as text."""
-    plots = {
-        kind: {name: plot for name, plot in drawn.items() if name.partition("-")[0] == kind}
-        for kind in KINDS
-    }
+def _write(
+    folder: Path, compared: ComparisonData, reports: Mapping[str, RunReport], work: PagePart
+) -> Path:
+    """Write the page, and its figures for which there is data."""
+    plots: dict[str, dict[str, Markup]] = {kind: {} for kind in COMPARISON_FIGURES}
+    for name, figure in draw_all(compared).items():
+        kind = name.partition("-")[0]
+        element = svg_element(figure, name.replace(".", "-"), COMPARISON_FIGURES[kind])
+        plots[kind][name] = element
     recipes = {} if reports else {name: run.recipe for name, run in compared.runs.items()}
     columns = [(operator, size) for operator, sizes in compared.sizes.items() for size in sizes]
-    rows = [(row, [_exact_match(row, *column) for column in columns]) for row in compared.rows]
+    entries = compared.results.rows
+    rows = [(row, [exact_match_at(row, *column) for column in columns]) for row in entries]
     gaps = [
         (name, gap, {row.name: range_of(row.values) for row in gap_rows(gap)})
         for name, run in compared.runs.items()
@@ -116,8 +83,9 @@ def render_comparison(
         *((name, "comparison/article.html", report) for name, report in reports.items()),
     ]
     infos = [run.info for run in compared.runs.values()]
-    members = f"{len(compared.seeds)} ({listed(compared.seeds)})"
-    if any(info.seeds != compared.seeds for info in infos):
+    seeds = compared.results.seeds
+    members = f"{len(seeds)} ({listed(seeds)})"
+    if any(info.seeds != seeds for info in infos):
         counts = [len(info.seeds) for info in infos]
         members = f"{min(counts)} to {max(counts)}"
     body = render(
@@ -128,52 +96,30 @@ def render_comparison(
         several=compared.several,
         devices=list(dict.fromkeys(info.device for info in infos)),
         sections=[(f"part-{n}", *section) for n, section in enumerate(sections) if section[-1]],
-        STATES=STATES,
     )
     title = f"{compared.results.title}: comparison"
-    return document(title, [PagePart(body, work.style, work.script), *page_scripts(body)])
-
-
-def _exact_match(row: ComparisonRow, operator: str, size: str) -> Range | str:
-    """Return exact match in the hardest slice of a size, or why there is none."""
-    slices = slices_of(row, operator, size)
-    if slices:
-        return hardest(slices)
-    reason = why_missing(row, operator, size)
-    return reason or (MISSING if row.lengths else STATES[row.status])
+    page = document(title, [PagePart(body, work.style, work.script), *page_scripts(body)])
+    return write_page(folder, page, ChainMap(*plots.values()))
 
 
 def _slices(compared: ComparisonData) -> dict[str, Any] | None:
-    """Return by operator and entry a row for each slice; one row where all slices are equal.
+    """Return by operator and entry a row for each slice.
 
     A row is the slice's name, the problems of its largest size, and a range or reason per size.
     """
-    present = {summary.slice_name for row in compared.rows for summary in row.lengths}
-    if not present:
-        return None
+    present = {summary.slice_name for row in compared.results.rows for summary in row.lengths}
     tables: dict[str, dict[str, list[tuple[str, int, list[Range | str]]]]] = {}
     for operator, sizes in compared.sizes.items():
         tables[operator] = {}
-        for row in compared.rows:
-            slices: dict[str, dict[str, SliceSummary]] = {}
-            for summary in row.lengths:
-                if summary.operator == operator:
-                    slices.setdefault(summary.slice_name, {})[summary.size] = summary
-            rows = list[tuple[str, int, list[Range | str]]]()
-            for name, by_size in slices.items():
-                cells = list[Range | str]()
-                for size in sizes:
-                    match = by_size[size].exact_match if size in by_size else None
-                    if match is None or match.median is None:
-                        cells.append(_exact_match(row, operator, size))
-                    else:
-                        cells.append(range_of(finite(match.members)))
-                rows.append((name, max(summary.count for summary in by_size.values()), cells))
-            if len(rows) > 1 and all(cells == rows[0][2] for _, _, cells in rows):
-                problems = sum(count for _, count, _ in rows)
-                rows = [(f"all {counted(len(rows), 'slice')}", problems, rows[0][2])]
-            tables[operator][row.name] = rows
-    return {"present": present, "tables": tables}
+        for row in compared.results.rows:
+            rows = tables[operator][row.name] = []
+            mine = [summary for summary in row.lengths if summary.operator == operator]
+            for name in dict.fromkeys(summary.slice_name for summary in mine):
+                slices = [summary for summary in mine if summary.slice_name == name]
+                only = replace(row, lengths=slices)
+                cells = [exact_match_at(only, operator, size) for size in sizes]
+                rows.append((name, max(summary.count for summary in slices), cells))
+    return {"present": present, "tables": tables} if present else None
 
 
 def _differences(compared: ComparisonData) -> dict[str, Any] | None:

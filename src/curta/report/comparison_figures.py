@@ -3,14 +3,15 @@
 learning, lengths   a panel per entry: its median as a line, the range of its members as a band,
                     and the other entries' medians in grey behind, since overlapping bands could
                     not be told apart
-by_value, by_size   loss and exact match against a swept value, or against the model's size
+against             loss and exact match against a swept value, or against the model's size
 phase_map           exact match by two varied fields
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from itertools import product
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from curta.probes.pictures import heat
@@ -37,24 +38,24 @@ MAP_LINES = 30
 
 LOSS = "loss at the end of training"
 
-RowValue = Callable[[ComparisonRow], Any]
-"""The value against which a row is drawn."""
-
 
 def draw_all(compared: ComparisonData) -> dict[str, Figure]:
     """Return the figures for which there is data, by the names of their files."""
-    drawn, swept = dict[str, Any](), compared.results.swept
-    evaluated = any(row.lengths for row in compared.rows)
+    drawn, swept, rows = dict[str, Any](), compared.results.swept, compared.results.rows
+    evaluated = any(row.lengths for row in rows)
     if swept and evaluated:
         phases = phase_map(compared)
         drawn |= {} if phases is None else {"map": draw_map(phases)}
-        if len({row.entry for row in compared.rows}) <= len(SERIES):
+        if len({row.entry for row in rows}) <= len(SERIES):
             # Where a single value changes the models' size, a figure against the size would show
             # its curves once more.
-            if sum(not _weightless(compared, path) for path in swept) >= 2:
-                drawn["by-parameters"] = by_size(compared)
-            drawn |= {f"by-{path}": by_value(compared, path) for path in swept}
-    if len(compared.rows) > PANELS:
+            weightless = [path for path in swept if _weightless(compared, path)]
+            if len(swept) - len(weightless) >= 2:
+                drawn["by-parameters"] = against(compared, "", weightless)
+            for path in swept:
+                others = [other for other in swept if other != path]
+                drawn[f"by-{path}"] = against(compared, path, others)
+    if len(rows) > PANELS:
         return drawn
     for number, operator in enumerate(compared.sizes if evaluated else (), 1):
         name = "lengths" if len(compared.sizes) == 1 else f"lengths-{number}"
@@ -69,27 +70,25 @@ def draw_all(compared: ComparisonData) -> dict[str, Figure]:
 
 def learning(compared: ComparisonData) -> Figure:
     """Draw loss and exact match on training problems by step, a row of panels per entry."""
-
-    def by_entry(key: figures.Measured) -> dict[str, RangeCurve]:
-        return {
-            name: by_step(figures.curves(run.metrics, key)) for name, run in compared.runs.items()
-        }
-
-    loss, exact_match = by_entry("loss"), by_entry("exact_match")
+    measures = [
+        {name: by_step(figures.curves(run.metrics, key)) for name, run in compared.runs.items()}
+        for key in ("loss", "exact_match")
+    ]
     with figures.style():
-        figure, panels = _two_columns(2 * len(loss), sharey="col")
-        for row, name in enumerate(loss):
-            left, right = panels[2 * row : 2 * row + 2]
-            _draw_entry(left, name, loss, compared.several)
-            _draw_entry(right, name, exact_match, compared.several)
-            left.set_title(name, fontweight="bold", parse_math=False)
-        for panel, title in zip(panels, ("loss", "exact match"), strict=False):
-            panel.set_title(title, loc="right", color=figures.MUTED)
+        figure, panels = _two_columns(2 * len(compared.runs), sharey="col")
+        for place, (axes, (name, by_entry)) in enumerate(
+            zip(panels, product(compared.runs, measures), strict=True)
+        ):
+            _draw_entry(axes, name, by_entry, compared.several)
+            if place % 2 == 0:
+                axes.set_title(name, fontweight="bold", parse_math=False)
+        for axes, title in zip(panels, ("loss", "exact match"), strict=False):
+            axes.set_title(title, loc="right", color=figures.MUTED)
         panels[0].set_yscale("log", nonpositive="clip")
         figures.percent_axis(panels[1])
         panels[0].set_xlim(left=0)
-        for panel in panels[-2:]:
-            panel.set(xlabel="training step")
+        for axes in panels[-2:]:
+            axes.set(xlabel="training step")
         figures.legend(figure, panels[0], columns=3)
     return figure
 
@@ -102,33 +101,31 @@ def lengths(compared: ComparisonData, operator: str) -> Figure:
     """
     sizes = {
         row.name: [size for size in evaluated_sizes(row) if size.operator == operator]
-        for row in compared.rows
+        for row in compared.results.rows
     }
-    rows = [row for row in compared.rows if sizes[row.name]]
+    rows = [row for row in compared.results.rows if sizes[row.name]]
     by_entry = {row.name: by_digits(row, operator) for row in rows}
     training = {row.name: compared.trained(row, operator) for row in rows}
-    spans = {name: lengths.lengths if lengths else None for name, lengths in training.items()}
+    spans = {name: trained.lengths for name, trained in training.items() if trained}
     digits = {size.digits for row in rows for size in sizes[row.name]}
-    trained = {span[1] for span in spans.values() if span}
+    longest = {high for _, high in spans.values()}
     with figures.style():
         figure, panels = _two_columns(len(rows), sharey="all")
-        for panel, row in zip(panels, rows, strict=False):
-            _draw_entry(panel, row.name, by_entry, compared.several, marker="o")
+        for axes in panels[len(rows) :]:
+            axes.remove()
+        for axes, row in zip(panels, rows, strict=False):
+            _draw_entry(axes, row.name, by_entry, compared.several, marker="o")
             unplaced = sorted({size.digits for size in row.unplaced if size.operator == operator})
             if unplaced:
                 crosses: Any = {"color": figures.ALERT, "markeredgewidth": 1.8, "clip_on": False}
-                panel.plot(unplaced, [0] * len(unplaced), "x", label="no positions", **crosses)
-            figures.shade(panel, spans[row.name])
-            panel.set_title(row.name, fontweight="bold", parse_math=False)
+                axes.plot(unplaced, [0] * len(unplaced), "x", label="no positions", **crosses)
+            figures.shade(axes, spans.get(row.name))
+            axes.set_title(row.name, fontweight="bold", parse_math=False)
+            figures.length_axis(axes, digits, longest, 0.2)
+            axes.set(xlabel="", xlim=(min(digits | longest) / 1.4, max(digits | longest) * 1.15))
         figures.percent_axis(panels[0])
-        ends = min(digits | trained) / 1.4, max(digits | trained) * 1.15
-        for panel in panels[: len(rows)]:
-            figures.length_axis(panel, digits, trained, figures.WIDTH / 2 - 0.7)
-            panel.set(xlabel="", xlim=ends)
-        for panel in panels[: len(rows)][-2:]:
-            panel.tick_params(labelbottom=True)
-        for panel in panels[len(rows) :]:
-            panel.remove()
+        for axes in panels[: len(rows)][-2:]:
+            axes.tick_params(labelbottom=True)
         figure.supxlabel("digits of the longest operand", fontsize="medium")
         figures.legend(figure, *panels[: len(rows)], columns=3)
     return figure
@@ -144,25 +141,16 @@ def _draw_entry(
     others = "median of the others" if several else "the others"
     for other, curve in by_entry.items():
         if other != name:
-            middle = [ends.median for ends in curve.values()]
-            axes.plot(
-                list(curve), middle, color=figures.MUTED, linewidth=0.7, alpha=0.6, label=others
-            )
-    places, ranges = list(by_entry[name]), list(by_entry[name].values())
+            line: Any = {"color": figures.MUTED, "linewidth": 0.7, "alpha": 0.6, "label": others}
+            axes.plot(list(curve), [ends.median for ends in curve.values()], **line)
+    ranges = by_entry[name].values()
+    places, (middle, low, high) = list(by_entry[name]), ([r[i] for r in ranges] for i in range(3))
     if several:
-        low, high = [ends.min for ends in ranges], [ends.max for ends in ranges]
-        axes.fill_between(
-            places,
-            low,
-            high,
-            color=figures.MEMBER,
-            alpha=0.4,
-            linewidth=0,
-            label="least to greatest",
-        )
+        band: Any = {"color": figures.MEMBER, "alpha": 0.4, "linewidth": 0}
+        axes.fill_between(places, low, high, label="least to greatest", **band)
     axes.plot(
-        places, [ends.median for ends in ranges], marker=marker, color=figures.MEDIAN,
-        linewidth=1.8, markersize=4, label="median" if several else "this entry",
+        places, middle, marker=marker, color=figures.MEDIAN, linewidth=1.8, markersize=4,
+        label="median" if several else "this entry",
     )  # fmt: skip
 
 
@@ -179,25 +167,18 @@ def _two_columns(count: int, sharey: Literal["all", "col"]) -> tuple[Figure, lis
 # Swept values.
 
 
-def by_size(compared: ComparisonData) -> Figure:
-    """Draw against the number of parameters; fields that do not change it tell series apart."""
-    apart = [path for path in compared.results.swept if _weightless(compared, path)]
-    return _against(compared, "parameters of the model", lambda row: row.parameters, apart)
-
-
-def by_value(compared: ComparisonData, path: str) -> Figure:
-    """Draw against one swept value; all other swept fields tell series apart."""
-    apart = [other for other in compared.results.swept if other != path]
-    return _against(compared, path, lambda row: row.changes[path], apart)
-
-
-def _against(compared: ComparisonData, label: str, value: RowValue, apart: Sequence[str]) -> Figure:
+def against(compared: ComparisonData, path: str, apart: Sequence[str]) -> Figure:
     """Draw final loss and exact match, in-distribution and out-of-distribution, against a value.
 
+    It is that of the field at `path`, or the number of parameters.
     Every member is a point. A line joins the medians where values have an order; there are no
-    medians where each place has one member.
+    medians where each place has one member. Fields `apart` tell series apart.
     """
-    rows = [row for row in compared.rows if row.lengths]
+
+    def value(row: ComparisonRow) -> Any:
+        return row.changes[path] if path else row.parameters
+
+    rows = [row for row in compared.results.rows if row.lengths]
     measures: dict[str, Callable[[ComparisonRow], Sequence[float]]] = {
         LOSS: lambda row: [loss for loss in row.loss.members if loss] if row.loss else [],
         "exact match, in-distribution": lambda row: compared.mean(row, True),
@@ -216,30 +197,24 @@ def _against(compared: ComparisonData, label: str, value: RowValue, apart: Seque
                 for row in mine:
                     place = axis.place(value(row)) + dodge
                     by_place.setdefault(place, []).extend(measure(row))
-                points = [
-                    (place, member_value)
-                    for place, values in by_place.items()
-                    for member_value in values
-                ]
                 ranges = {p: range_of(by_place[p]) for p in sorted(by_place) if by_place[p]}
-                if len(points) > len(ranges):
+                places = list(ranges)
+                middle, low, high = ([r[end] for r in ranges.values()] for end in range(3))
+                if any(len(values) > 1 for values in by_place.values()):
                     dots: Any = {"color": colour, "markersize": 3, "alpha": 0.45}
-                    axes.plot(*zip(*points, strict=True), mark, **dots)
-                low, high = ([getattr(r, end) for r in ranges.values()] for end in ("min", "max"))
+                    for place, values in by_place.items():
+                        axes.plot([place] * len(values), values, mark, **dots)
                 if axis.numeric:
-                    axes.fill_between(
-                        list(ranges), low, high, color=colour, alpha=0.18, linewidth=0
-                    )
+                    axes.fill_between(places, low, high, color=colour, alpha=0.18, linewidth=0)
                 else:
-                    axes.vlines(list(ranges), low, high, color=colour, linewidth=1.2)
+                    axes.vlines(places, low, high, color=colour, linewidth=1.2)
                 axes.plot(
-                    list(ranges), [member_value.median for member_value in ranges.values()],
-                    mark + ("-" if axis.numeric else ""), color=colour, linewidth=1.8,
-                    markersize=5, label=name or "median",
+                    places, middle, mark + ("-" if axis.numeric else ""), color=colour,
+                    linewidth=1.8, markersize=5, label=name or "median",
                 )  # fmt: skip
             axes.set_title(title)
             axes.set_yscale("log") if title == LOSS else figures.percent_axis(axes)
-        axis.set(panels[-1], label)
+        axis.set(panels[-1], path or "parameters of the model")
         if len(series) > 1 or compared.several:
             figures.legend(figure, panels[0], columns=2)
     return figure
@@ -260,7 +235,7 @@ def _series(rows: Sequence[ComparisonRow], apart: Sequence[str]) -> dict[str, li
 def _weightless(compared: ComparisonData, path: str) -> bool:
     """Return whether runs that differ in this field alone have the same number of parameters."""
     sizes: dict[str, set[int | None]] = {}
-    for row in compared.rows:
+    for row in compared.results.rows:
         others = row.entry + str({p: v for p, v in row.changes.items() if p != path})
         sizes.setdefault(others, set()).add(row.parameters)
     return all(len(parameters) == 1 for parameters in sizes.values())
@@ -286,16 +261,13 @@ class SweptAxis:
 
     def set(self, axes: Axes, label: str) -> None:
         """Set ticks at the swept values, and names where there is room."""
-        scale: Callable[[float], float] = math.log if self.log else float
-        at = {name: scale(place) for name, place in self.places.items()}
-        apart = 0.11 * (max(at.values()) - min(at.values()))
-        named = list[str]()
-        for name in at:
-            if not named or not self.numeric or at[name] - at[named[-1]] >= apart:
-                named.append(name)
+        named: Container[float] = self.places.values()
+        if self.numeric:
+            named = figures.spread(self.places.values(), 0.11, self.log)
         if self.log:
             axes.set_xscale("log")
-        axes.set_xticks([self.places[name] for name in named], named, parse_math=False)
+        ticks = {place: name for name, place in self.places.items() if place in named}
+        axes.set_xticks([*ticks], [*ticks.values()], parse_math=False)
         axes.set_xticks([], minor=True)
         axes.margins(x=0.1 if self.numeric else 0.3)
         axes.set_xlabel(label, parse_math=False)
@@ -333,7 +305,7 @@ def phase_map(compared: ComparisonData) -> PhaseMap | None:
     Lines are the entries that are swept alike, or the values of the first field; columns are the
     values of the last field.
     """
-    swept, entries = compared.results.swept, any(row.entry for row in compared.rows)
+    swept, entries = compared.results.swept, any(row.entry for row in compared.results.rows)
     if not swept or len(swept) + entries != 2:
         return None
     *others, last = swept
@@ -342,7 +314,7 @@ def phase_map(compared: ComparisonData) -> PhaseMap | None:
             row.entry if entries else value_name(row.changes[others[0]]),
             value_name(row.changes[last]),
         ): row
-        for row in compared.rows
+        for row in compared.results.rows
     }
     lines, columns = (list(dict.fromkeys(names)) for names in zip(*rows, strict=True))
     if not all(1 < len(names) <= MAP_LINES for names in (lines, columns)):

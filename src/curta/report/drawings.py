@@ -10,7 +10,6 @@ import tomllib
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
-from statistics import fmean, median
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,12 +17,13 @@ from jaxtyping import Float
 from markupsafe import Markup
 
 from curta.evaluation.results import Grid
+from curta.layouts import Layout, layout_named
+from curta.layouts.program import ProgramLayout
 from curta.probes.tokens import PLANES, VectorPaths, digits_and_signs, trace_paths
-from curta.programs.machine.machine import Machine
-from curta.report.figures import BANDS, band, median_cells
+from curta.programs.machine import store
+from curta.report.figures import BANDS, band, curves, median_cells, medians
 from curta.report.rendering import render
 from curta.report.run_folder import RunData, Trained
-from curta.report.summary import finite
 from curta.runs.info import Metric
 
 GRID_SIDE, NAMED_LENGTHS = 400, 10
@@ -43,32 +43,22 @@ def grid_sections(run: RunData) -> list[dict[str, Any]]:
     sections = list[dict[str, Any]]()
     for number, grid in enumerate(run.evaluation.grids, 1):
         trained, digits, members = run.trained.get(grid.operator), grid.digits, list[Any]()
-        for member, rows in enumerate(grid.exact_match):
-            cells = {
-                (first, second): share
-                for first, row in zip(digits, rows, strict=True)
-                for second, share in zip(digits, row, strict=True)
-            }
-            lowest, at = min((share, at) for at, share in cells.items())
-            members.append(
-                {
-                    "member": member,
-                    "mean": fmean(cells.values()),
-                    "perfect": sum(share >= 1 for share in cells.values()),
-                    "cells": len(cells),
-                    "lowest": lowest,
-                    "at": at,
-                }
-            )
-        shares = {share for rows in grid.exact_match for row in rows for share in row}
+        shares = np.array(grid.exact_match)  # members, first operand, second operand
+        for member, cells in enumerate(shares):
+            at = np.unravel_index(cells.argmin(), cells.shape)
+            members.append({
+                "member": member,
+                "mean": cells.mean(),
+                "perfect": int((cells >= 1).sum()),
+                "cells": cells.size,
+                "lowest": cells.min(),
+                "at": [digits[place] for place in at],
+            })  # fmt: skip
         data = {
             "digits": digits,
             "count": grid.count,
             "edges": [edge for edge, _, _ in BANDS],
-            "correct": [
-                [[round(share * grid.count) for share in row] for row in rows]
-                for rows in grid.exact_match
-            ],
+            "correct": np.rint(shares * grid.count).astype(int).tolist(),
         }
         sections.append(
             {
@@ -79,7 +69,7 @@ def grid_sections(run: RunData) -> list[dict[str, Any]]:
                 "data": data,
                 "members": members,
                 "worst": min(members, key=lambda m: (m["lowest"], m["at"], m["member"])),
-                "equal": shares.pop() if len(shares) == 1 else None,
+                "equal": shares.flat[0] if np.ptp(shares) == 0 else None,
             }
         )
     return sections
@@ -133,21 +123,18 @@ def read_trails(folder: Path, run: RunData) -> Trails | None:
     """
     if not (folder / "history").is_dir():
         return None
-    from curta.layouts import layout_named
-    from curta.programs.machine import store
     from curta.runs import embedding_history
 
     name, role = tomllib.loads(run.recipe).get("layout"), ""
+    layout: Layout
     if name is not None:
         layout = layout_named(name)
         tokens = digits_and_signs(layout, run.trained)
-        names = [layout.characters[token] for token in tokens]
-    else:
-        machine, _ = store.read(folder / "machine.json", run.name)
-        answer = next(iter(machine.formats.values())).answer
-        role, tokens = answer.role, digit_tokens(machine, answer.role, answer.base)
-        names = [machine.tokens[token].symbol for token in tokens]
-    moments = embedding_history.moments(folder / "history", np.array(tokens)) if tokens else None
+    else:  # of a program, the machine is enough: its code is not run
+        layout = program = ProgramLayout(*store.read(folder / "machine.json", run.name))
+        role, tokens = next(iter(program.machine.formats.values())).answer.role, program.digits
+    names = [layout.characters[token] for token in tokens]
+    moments = embedding_history.moments(folder / "history", np.array(tokens))
     if moments is None:
         return None
     steps, tables = moments
@@ -158,37 +145,16 @@ def read_trails(folder: Path, run: RunData) -> Trails | None:
     return Trails(steps, planes, names, role)
 
 
-def digit_tokens(machine: Machine, role: str, base: int) -> list[int]:
-    """Return a token for each digit of a role, all with the same move; empty if one is missing."""
-    by_move: dict[tuple[int, ...], dict[int, int]] = {}
-    for number, token in enumerate(machine.tokens):
-        if token.role == role and token.value is not None and not token.carry:
-            by_move.setdefault(token.move, {})[token.value] = number
-    for tokens in by_move.values():
-        if set(tokens) >= set(range(base)):
-            return [tokens[value] for value in range(base)]
-    return []
-
-
 def trails_section(trails: Trails, metrics: Sequence[Metric]) -> dict[str, Any]:
     """Return for each plane the members' titles and drawings, the drawing of the loss, and data."""
-    by_step: dict[int, list[float]] = {}
-    for line in metrics:
-        by_step.setdefault(line.step, []).extend(finite([line.loss]))
-    losses, last, recorded = list[float | None](), None, sorted(by_step)
-    for step in trails.steps:  # the median loss of the members as it was last recorded
-        while recorded and recorded[0] <= step:
-            values = by_step[recorded.pop(0)]
-            last = median(values) if values else last
-        losses.append(None if last is None else float(f"{last:.3g}"))
+    loss = medians(curves(metrics, "loss"))
+    losses = list[float | None]([None] * len(trails.steps))
+    if loss:
+        at_steps = np.interp(trails.steps, [*loss], [*loss.values()], left=math.nan)
+        losses = [None if math.isnan(value) else float(f"{value:.3g}") for value in at_steps]
     curve = None
-    points = np.array(
-        [
-            (float(step), math.log(loss))
-            for step, loss in zip(trails.steps, losses, strict=True)
-            if loss
-        ]
-    )
+    pairs = zip(trails.steps, losses, strict=True)
+    points = np.array([(float(step), math.log(value)) for step, value in pairs if value])
     if len(points) > 1:
         low, spread = points.min(axis=0), np.maximum(np.ptp(points, axis=0), 1e-9)
         scaled = (points - low) / spread * (SIZE - 2 * MARGIN) + MARGIN

@@ -13,16 +13,18 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from itertools import groupby
+from itertools import cycle, groupby
 from operator import attrgetter
+from pathlib import Path
 from statistics import fmean, median
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from markupsafe import Markup
 
+from curta.config.table import sized
 from curta.config.task import Span
-from curta.evaluation.results import HELD_OUT, SliceResult
+from curta.evaluation.results import HELD_OUT, TRAINED, SliceResult, operator_and_curve
 from curta.problems.sizes import AnswerHistogram
 from curta.report.run_folder import Trained
 from curta.report.summary import by_operator, finite, hardest, size_name, trained_on
@@ -69,32 +71,41 @@ LINE_ID = "line: "
 Curve = dict[int, float]
 """Value by training step."""
 
-Measured = Literal["loss", "exact_match", "validation_loss", "validation_exact_match"]
+Members = dict[int, Curve]
+"""The curve of every member."""
 
 Bars = Mapping[str, Sequence[float]]
 """Exact match of every member, by the group of its bar."""
 
-STYLE: dict[Any, Any] = {
-    "font.size": 9.5,
-    "text.color": INK,
-    "axes.labelcolor": INK,
-    "axes.edgecolor": MUTED,
-    "axes.titlesize": 9.5,
-    "axes.titlelocation": "left",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": MUTED,
-    "grid.alpha": 0.25,
-    "grid.linewidth": 0.6,
-    "xtick.color": MUTED,
-    "ytick.color": MUTED,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
-    "legend.frameon": False,
-    "legend.fontsize": 9.5,
+DESCRIPTIONS = {
+    "learning": "Loss on a logarithmic axis and exact match against training step: "
+    "one thin line per member and the median as a thick line; validation dashed.",
+    "learning-linear": "The same with the loss on a linear axis.",
+    "watched": "Exact match against training step, one panel per operator: on problems of "
+    "training, on held-out ones, dashed, and by size; one thin line per member, the median thick.",
+    "watched-log": "The same against the logarithm of the step.",
+    "lengths": "Exact match against operand length on a logarithmic axis, one panel per "
+    "operator: every member in its hardest slice and the median over members. "
+    "The table above holds the values of every slice.",
+    "held-out": "Exact match of held-out problems by how they are written: a bar up to the median "
+    "of the members, a dot for each.",
+    "answers": "Histogram of the answers, a line for each part of the problems.",
+    "grid": "Heat map of the median exact match for every pair of operand lengths.",
+    "certificate": "Distinct windows found against recorded tokens, on a logarithmic axis.",
 }
+"""What each figure of a run shows, for readers who cannot see it."""
+
+COMPARISON_FIGURES = {
+    "map": "Heat map of the median exact match out-of-distribution by two things that were varied; "
+    "the number in a cell is how many members are right throughout.",
+    "by": "Loss at the end of training and exact match, in-distribution and out-of-distribution, "
+    "of every member, with their median as a line and their range as a band.",
+    "lengths": "Exact match in the hardest slice against operand length: a panel for each "
+    "entry, the median over members as a line and their range as a band.",
+    "learning": "Loss and exact match on training problems against training step: a row "
+    "of panels for each entry, the median over members as a line and their range as a band.",
+}
+"""The same for each kind of figure of a comparison."""
 
 
 def learning_curves(
@@ -111,41 +122,53 @@ def learning_curves(
     stopped = stopped or {}
     alive = [line for line in metrics if line.step < stopped.get(line.member, math.inf)]
     with style():
-        figure, panels = column(2, height=4.4)
-        loss, exact_match = panels
-        keys: tuple[tuple[Axes, Measured], ...] = ((loss, "loss"), (exact_match, "exact_match"))
-        for axes, key in keys:
-            members = curves(alive, key)
-            middle, several = medians(members), len(members) > 1
-            for member, curve in members.items() if several else ():
-                draw_member(axes, curve, member=member)
-            name = "median" if several else "training"
-            axes.plot(*xy(middle), color=MEDIAN, linewidth=1.8, label=name)
+        figure, (loss, exact_match) = column(2, height=4.4)
+        for axes, key in ((loss, "loss"), (exact_match, "exact_match")):
+            members, validation = (curves(alive, name) for name in (key, f"validation_{key}"))
+            draw_members(axes, members, "median" if len(members) > 1 else "training")
+            draw_members(axes, validation, "validation", END, "--")
             for member in stopped:
                 if curve := members.get(member, {}):
                     end = max(curve), curve[max(curve)]
                     axes.plot(*end, "x", color=ALERT, markeredgewidth=1.8, label="stopped member")
                     axes.annotate(f"{member}", end, (5, 5), textcoords="offset points", color=ALERT)
-        validations: tuple[Measured, ...] = ("validation_loss", "validation_exact_match")
-        for axes, key in zip(panels, validations, strict=True):
-            members = curves(alive, key)
-            validated = medians(members)
-            for curve in members.values() if len(members) > 1 else ():
-                axes.plot(*xy(curve), color=END, linewidth=0.8, alpha=0.6)
-            if validated:
-                axes.plot(
-                    *xy(validated), "--", marker="o" if len(validated) <= MARKED else "",
-                    markersize=3, color=END, linewidth=1.8, label="validation",
-                )  # fmt: skip
         if log:
             loss.set_yscale("log", nonpositive="clip")
         loss.set_title("Loss")
-        title = "Exact match" if validated else f"Exact match on training {counted}"
-        exact_match.set_title(title)
+        trained = "" if any(validation.values()) else f" on training {counted}"
+        exact_match.set_title(f"Exact match{trained}")
         exact_match.set(xlabel="training step")
         exact_match.set_xlim(left=0)
         percent_axis(exact_match)
         legend(figure, loss)
+    return figure
+
+
+def watched_curves(
+    metrics: Iterable[Metric], stopped: Mapping[int, int], log: bool = False
+) -> Figure | None:
+    """Draw the exact match of watched problems, a panel per operator; None without data.
+
+    A stopped member's curve ends. With `log` the axis of steps is logarithmic. Sizes take their
+    colours in order, starting again after the last colour.
+    """
+    by_operator = watched(
+        line for line in metrics if line.step < stopped.get(line.member, math.inf)
+    )
+    if not by_operator:
+        return None
+    with style():
+        figure, panels = column(len(by_operator), height=1.2 + 1.9 * len(by_operator))
+        for axes, (operator, measures) in zip(panels, by_operator.items(), strict=True):
+            further = cycle((ALERT, PURPLE, ORANGE, MEMBER))
+            for name, members in measures.items():
+                colour = {TRAINED: MEDIAN, HELD_OUT: END}.get(name) or next(further)
+                draw_members(axes, members, name, colour, "--" if name == HELD_OUT else "-")
+            percent_axis(axes)
+            axes.set_title(operator, parse_math=False)
+        panels[-1].set(xlabel="training step")
+        panels[-1].set(**({"xscale": "log"} if log else {"xlim": (0, None)}))
+        legend(figure, *panels)
     return figure
 
 
@@ -162,21 +185,23 @@ def exact_match_by_length(rows: Sequence[SliceResult], trained: Mapping[str, Tra
         for axes, (operator, mine) in zip(panels, operators.items(), strict=True):
             groups = {digits: list(group) for digits, group in groupby(mine, attrgetter("digits"))}
             by_member = zip(*(hardest(group) for group in groups.values()), strict=True)
-            members = [dict(zip(groups, shares, strict=True)) for shares in by_member]
-            for member, curve in enumerate(members if len(members) > 1 else ()):
-                draw_member(axes, curve, marker="o", member=member)
-            draw_median(axes, members)
+            members = {
+                member: dict(zip(groups, shares, strict=True))
+                for member, shares in enumerate(by_member)
+            }
+            draw_members(axes, members, "median" if len(members) > 1 else "exact match")
             percent_axis(axes)
             for digits, group in groups.items():
-                names = dict.fromkeys(size_name(row) for row in group if not row.size.isdecimal())
+                names = dict.fromkeys(
+                    size_name(row.size) for row in group if not row.size.isdecimal()
+                )
                 place: Any = {"transform": axes.get_xaxis_transform(), "ha": "center"}
-                if names:
-                    axes.text(digits, 0.04, ", ".join(names), fontsize=8, parse_math=False, **place)
+                axes.text(digits, 0.04, ", ".join(names), fontsize=8, parse_math=False, **place)
             shade(axes, spans.get(operator))
             training = f" (trained on {trained_on(trained[operator])})" if operator in spans else ""
             axes.set_title(f"{operator}{training}", parse_math=False)
         ends = [end for span in spans.values() for end in span]
-        length_axis(panels[-1], [row.digits for row in rows], ends, WIDTH - 0.9)
+        length_axis(panels[-1], [row.digits for row in rows], ends, 0.09)
         legend(figure, panels[0])
     return figure
 
@@ -260,10 +285,10 @@ def bar_chart(runs: Mapping[str, Bars], title: str) -> Figure:
 
 
 def style() -> AbstractContextManager[None]:
-    """Return the context in which figures are drawn."""
+    """Return the context in which figures are drawn and saved."""
     import matplotlib
 
-    return matplotlib.rc_context(STYLE)
+    return matplotlib.rc_context(fname=Path(__file__).with_name("figures.mplstyle"))
 
 
 def column(count: int, height: float) -> tuple[Figure, list[Axes]]:
@@ -274,7 +299,7 @@ def column(count: int, height: float) -> tuple[Figure, list[Axes]]:
     return figure, list(figure.subplots(count, sharex=True, squeeze=False)[:, 0])
 
 
-def curves(metrics: Iterable[Metric], key: Measured) -> dict[int, Curve]:
+def curves(metrics: Iterable[Metric], key: str) -> Members:
     """Return the curve of every member, thinned to `POINTS` by averaging neighbouring steps.
 
     An averaged group is drawn at its last step.
@@ -289,39 +314,50 @@ def curves(metrics: Iterable[Metric], key: Measured) -> dict[int, Curve]:
     for line in metrics:
         values[line.member][drawn_at[line.step]] += finite([getattr(line, key)])
     return {
-        member: {
-            step: fmean(step_values) for step, step_values in sorted(by_step.items()) if step_values
-        }
+        member: {step: fmean(group) for step, group in sorted(by_step.items()) if group}
         for member, by_step in sorted(values.items())
     }
 
 
-def medians(members: Mapping[int, Curve]) -> Curve:
+def watched(metrics: Iterable[Metric]) -> dict[str, dict[str, Members]]:
+    """Return the curves by operator and by kind of problem: `trained`, `held out`, `20 digits`."""
+    by_operator: dict[str, dict[str, Members]] = {}
+    for line in metrics:
+        for name, value in line.evaluated.items():
+            operator, kind = operator_and_curve(name)
+            kind = kind if kind in (TRAINED, HELD_OUT) else sized(kind)
+            members = by_operator.setdefault(operator, {}).setdefault(kind, {})
+            members.setdefault(line.member, {})[line.step] = value
+    return by_operator
+
+
+def medians(members: Members) -> Curve:
     """Return at each step the median of the members that have a value there."""
     steps = sorted({step for curve in members.values() for step in curve})
     return {step: median(c[step] for c in members.values() if step in c) for step in steps}
 
 
-def xy(curve: Mapping[int, float]) -> tuple[list[int], list[float]]:
-    """Return the coordinates of a curve's points."""
-    return list(curve), list(curve.values())
+def draw_members(
+    axes: Axes, members: Members, label: str, colour: str = MEDIAN, line: str = "-"
+) -> None:
+    """Draw the median as a thick line, and each of several members as a thin one.
 
-
-def draw_member(axes: Axes, curve: Curve, marker: str = "", member: int | None = None) -> None:
-    """Draw a thin line, with its member's number for readers who point at it."""
-    (line,) = axes.plot(
-        *xy(curve), marker=marker, color=MEMBER, linestyle="-", linewidth=0.8, markersize=4,
-        alpha=0.7, label="each member",
-    )  # fmt: skip
-    if member is not None:
-        line.set_gid(f"{LINE_ID}member {member}")
-
-
-def draw_median(axes: Axes, members: Sequence[Curve], measure: str = "exact match") -> None:
-    """Draw a thick marked line through the medians; a single member's own curve."""
-    middle = {x: median(curve[x] for curve in members) for x in members[0]}
-    name = "median" if len(members) > 1 else measure
-    axes.plot(*xy(middle), "D-", color=MEDIAN, linewidth=1.8, markersize=4, label=name)
+    Thin lines have their member's number for readers who point at them. A single point makes no
+    line, so the points of short curves are marked.
+    """
+    middle = medians(members)
+    marker = "o" if len(middle) <= MARKED else ""
+    for member, curve in members.items() if len(members) > 1 else ():
+        axes.plot(
+            list(curve), list(curve.values()), color=MEMBER if colour == MEDIAN else colour,
+            marker=marker, markersize=2.5, linewidth=0.8, alpha=0.7,
+            label="each member" if colour == MEDIAN else None, gid=f"{LINE_ID}member {member}",
+        )  # fmt: skip
+    if middle:
+        axes.plot(
+            list(middle), list(middle.values()), line, color=colour, marker=marker, markersize=4,
+            linewidth=1.8, label=label,
+        )  # fmt: skip
 
 
 def percent_axis(axes: Axes) -> None:
@@ -332,27 +368,13 @@ def percent_axis(axes: Axes) -> None:
     axes.yaxis.set_major_formatter(PercentFormatter(xmax=1, decimals=0))
 
 
-def length_axis(axes: Axes, evaluated: Iterable[int], others: Iterable[int], inches: float) -> None:
+def length_axis(axes: Axes, evaluated: Iterable[int], others: Iterable[int], apart: float) -> None:
     """Set a logarithmic axis with a tick at every evaluated length, and at others if there is room.
 
-    Labels are those that fit on an axis of so many inches, the longest lengths first.
+    Labels are a share `apart` of the axis from each other; the longest lengths come first.
     """
-
-    def width(length: int) -> float:
-        """Inches that the label of a length takes, with a blank."""
-        return 0.075 * len(f"{length:,}") + 0.1
-
     lengths = sorted(set(evaluated), reverse=True)
-    further = [length for length in sorted(set(others), reverse=True) if length not in lengths]
-    low, high = (
-        min([*lengths, *further]),
-        max([*lengths, *further]),
-    )
-    scale, named = inches / max(math.log(high / low), 1e-9), list[int]()
-    for length in (*lengths, *further):
-        gaps = {other: scale * abs(math.log(length / other)) for other in named}
-        if all(gap >= (width(length) + width(other)) / 2 for other, gap in gaps.items()):
-            named.append(length)
+    named = spread([*lengths, *sorted(set(others), reverse=True)], apart, log=True)
     ticks = sorted({*lengths, *named})
     if len(ticks) == 1:  # or matplotlib warns that the axis has no width
         axes.set_xlim(ticks[0] / 2, ticks[0] * 2)
@@ -360,6 +382,21 @@ def length_axis(axes: Axes, evaluated: Iterable[int], others: Iterable[int], inc
     axes.set_xticks(ticks, [f"{tick:,}" if tick in named else "" for tick in ticks])
     axes.set_xticks([], minor=True)
     axes.set(xlabel="digits of the longest operand")
+
+
+def spread(values: Iterable[float], apart: float, log: bool) -> list[float]:
+    """Return the values that are a share `apart` of the whole range from all before them.
+
+    >>> spread([100, 50, 99, 1], 0.1, log=False)
+    [100, 50, 1]
+    """
+    places = {value: math.log(value) if log else value for value in values}
+    least = apart * (max(places.values()) - min(places.values()))
+    chosen = list[float]()
+    for value, place in places.items():
+        if all(abs(place - places[other]) >= least for other in chosen):
+            chosen.append(value)
+    return chosen
 
 
 def shade(axes: Axes, trained: Span | None) -> None:
@@ -395,13 +432,6 @@ def median_cells(exact_match: Sequence[Sequence[Sequence[float]]]) -> list[list[
 
 # SVG: an element of a page, and the same element as a file.
 
-SAVING: dict[Any, Any] = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "curta",
-    "axes.formatter.min_exponent": 3,
-}
-"""Matplotlib's settings: the same bytes each time, and text kept as text."""
-
 
 def svg_element(figure: Figure, name: str, label: str) -> Markup:
     """Draw a figure as an `svg` element that fits a page with a strict security policy.
@@ -410,10 +440,8 @@ def svg_element(figure: Figure, name: str, label: str) -> Markup:
     stylesheet may override. Ids get the prefix `name`, since two figures have the same ids. `label`
     describes the figure.
     """
-    import matplotlib
-
     buffer, ids = io.BytesIO(), set[str]()
-    with matplotlib.rc_context(SAVING):
+    with style():
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     root = ElementTree.fromstring(buffer.getvalue())
     for node in list(root.iter()):

@@ -17,12 +17,10 @@ from curta.report.certificate import (
     headline,
     read_certified,
 )
-from curta.report.descriptions import DESCRIPTIONS
-from curta.report.figures import svg_element, svg_file
+from curta.report.figures import DESCRIPTIONS, svg_element, svg_file
 from curta.report.rendering import PagePart, document, package_text, render
 from curta.report.run_folder import RunData, read_run
 from curta.report.tables import gap_rows
-from curta.report.watched import watched_curves
 
 TITLES = {
     "work": "Let it calculate",
@@ -95,8 +93,8 @@ def report_run(folder: Path, evaluation: str = "", prefix: str = "") -> RunRepor
         curves = (run.metrics, stopped, run.counted_in_training)
         plots["learning"] = figures.learning_curves(*curves)
         plots["learning-linear"] = figures.learning_curves(*curves, log=False)
-        plots["watched"] = watched_curves(run.metrics, stopped)
-        plots["watched-log"] = watched_curves(run.metrics, stopped, log=True)
+        plots["watched"] = figures.watched_curves(run.metrics, stopped)
+        plots["watched-log"] = figures.watched_curves(run.metrics, stopped, log=True)
     if results.lengths:
         plots["lengths"] = figures.exact_match_by_length(results.lengths, run.trained)
         plots["held-out"] = figures.held_out_bars(results.lengths)
@@ -125,9 +123,9 @@ def report_run(folder: Path, evaluation: str = "", prefix: str = "") -> RunRepor
         "results": sections.results(results.lengths, run.info.seeds, drawn),
         "gaps": [(gap, gap_rows(gap)) for gap in results.gaps] or None,
         "splits": (results.splits, answers) if results.splits else None,
-        "further": sections.further(run.further),
+        "further": run.further or None,
         "grid": grids or None,
-        "errors": sections.errors(results.lengths),
+        "errors": results.lengths or None,
         "tables": results.tables or None,
         "named": results.named or None,
         "watched": (drawn["watched"], drawn["watched-log"]) if "watched" in drawn else None,

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from inspect import isfunction
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +22,7 @@ from curta.config import table
 from curta.probes.tokens import PLANES
 from curta.programs.machine import drawing
 from curta.report import summary
-from curta.report.descriptions import DESCRIPTIONS, SLICES
-from curta.report.figures import BANDS
+from curta.report.figures import BANDS, DESCRIPTIONS
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -43,9 +43,7 @@ def document(title: str, content: Iterable[PagePart]) -> str:
     Its security policy allows only what is in it. Each script appears once, as a module.
     """
     content = list(content)
-    scripts = [
-        Markup(script) for script in dict.fromkeys(piece.script for piece in content) if script
-    ]
+    scripts = list(map(Markup, filter(None, dict.fromkeys(piece.script for piece in content))))
     style = package_text("style.css") + "".join(dict.fromkeys(piece.style for piece in content))
     body = Markup().join(piece.body for piece in content)
     return render("document.html", title=title, style=Markup(style), body=body, scripts=scripts)
@@ -61,9 +59,8 @@ def environment() -> Environment:
     """Return the environment of all templates; an undefined name in a template is an error."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    from curta.report.sections import conclusion, headlines, marked, verdict
+    from curta.report import sections
     from curta.report.tables import left_out
-    from curta.report.watched import generalisation
 
     jinja = Environment(
         loader=PackageLoader("curta.report"),
@@ -74,14 +71,10 @@ def environment() -> Environment:
         auto_reload=False,
     )
     jinja.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
-    filters = (
-        conclusion, digest, drawing.ruled, generalisation, headlines, left_out, marked, median,
-        summary.by_operator, summary.by_size, summary.cell, summary.checkout, summary.counted,
-        summary.duration, summary.listed, summary.minute, summary.number, summary.percent,
-        summary.perplexity, summary.setting, summary.significant, summary.trained_on,
-        summary.trained_tasks, table.sized, table.spanned, verdict,
-    )  # fmt: skip
-    jinja.filters |= {function.__name__: function for function in filters}
+    functions = [digest, drawing.ruled, left_out, median]
+    for module in (sections, summary, table):
+        functions += filter(isfunction, vars(module).values())
+    jinja.filters |= {function.__name__: function for function in functions}
     jinja.globals |= {
         "BANDS": BANDS,
         "DESCRIPTIONS": DESCRIPTIONS,
@@ -89,7 +82,6 @@ def environment() -> Environment:
         "MISSING": summary.MISSING,
         "NONE": drawing.NONE,
         "PLANES": PLANES,
-        "SLICES": SLICES,
     }
     return jinja
 

@@ -8,12 +8,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from curta.config.errors import UserError
 from curta.config.task import Span
 from curta.evaluation.results import Evaluation, SliceResult, SliceSummary
+from curta.layouts import Layout
+from curta.layouts.program import ProgramLayout
 from curta.probes import results as probes
 from curta.probes.results import ProbeTable
 from curta.problems.operations import OPERATIONS
-from curta.runs.folders import Folder
+from curta.programs.machine import store
+from curta.runs.folders import Folder, layout_in
 from curta.runs.info import Metric, RunInfo
 
 NOT_EVALUATED = Evaluation(seed=0, lengths=[], examples=[])
@@ -140,6 +144,17 @@ def read_run(path: Path, evaluation: str = "") -> RunData:
         further=[other for name in others if (other := folder.read_evaluation(name))],
         probes=probes.read(folder),
     )
+
+
+def read_layout(path: Path) -> Layout:
+    """Return the layout of a run's folder.
+
+    A program that does not come with Curta leaves only its machine: its code is not run.
+    """
+    try:
+        return layout_in(Folder(path))
+    except UserError:
+        return ProgramLayout(*store.read(path / "machine.json", path.name))
 
 
 def span(bounds: list[int]) -> Span:

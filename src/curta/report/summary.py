@@ -2,7 +2,9 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
+from itertools import groupby
 from statistics import median
 from typing import NamedTuple
 
@@ -110,13 +112,27 @@ def by_size(rows: Iterable[SliceResult]) -> dict[str, list[SliceResult]]:
     """Return the rows of one operator by the name of their size."""
     groups: dict[str, list[SliceResult]] = {}
     for row in rows:
-        groups.setdefault(size_name(row), []).append(row)
+        groups.setdefault(size_name(row.size), []).append(row)
     return groups
 
 
-def size_name(row: SliceResult) -> str:
+def collapse(rows: Sequence[SliceResult]) -> list[SliceResult]:
+    """Merge the slices of a size into one row where all of them are right."""
+    collapsed = list[SliceResult]()
+    for _, group in groupby(rows, key=lambda row: (row.operator, row.size)):
+        slices = list(group)
+        if len(slices) > 1 and all(min(r.exact_match) == 1 and r.generated.agrees for r in slices):
+            pace = round(median(row.generated.tokens_per_second for row in slices))
+            generated = replace(slices[0].generated, tokens_per_second=pace)
+            count, name = sum(row.count for row in slices), f"all {len(slices)}"
+            slices = [replace(slices[0], slice_name=name, count=count, generated=generated)]
+        collapsed += slices
+    return collapsed
+
+
+def size_name(size: str) -> str:
     """Return `1,000` for 1000; `50/25` and `20x5` stay."""
-    return f"{row.digits:,}" if row.size.isdecimal() else row.size
+    return f"{int(size):,}" if size.isdecimal() else size
 
 
 def trained_on(trained: Trained) -> str:

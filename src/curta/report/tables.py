@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
+from itertools import chain
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from curta.config.errors import printable
 from curta.config.table import MISSING, Cells, Column, Table, cell, decimal
@@ -31,10 +31,10 @@ from curta.evaluation.statistics import (
 )
 from curta.probes import results as probes
 from curta.probes.results import ProbeTable
-from curta.report.compared import evaluated_sizes, hardest, slices_of, why_missing
-from curta.report.summary import Range, counted, listed, perplexity, range_of
+from curta.report.compared import evaluated_sizes, exact_match_at
+from curta.report.summary import Range, collapse, counted, listed, perplexity, range_of, size_name
 from curta.runs.folders import Folder, read_comparison
-from curta.runs.info import ComparisonResults, ComparisonRow
+from curta.runs.info import ComparisonResults
 
 if TYPE_CHECKING:
     from curta.evaluation.paired import Paired, PairedSlice
@@ -43,8 +43,6 @@ RED = "bold red"
 
 NOT_EVALUATED = "not evaluated"
 """Stands for the slices of a size that was left out."""
-
-INVALID = "invalid: "
 
 WILSON = "Single seed: 95 % Wilson interval of its share."
 BOOTSTRAP = (
@@ -111,16 +109,11 @@ def statistics_tables(by_entry: Statistics) -> dict[str, Table]:
 # Exact match of an evaluation.
 
 
-def size(text: str) -> str:
-    """`1,000` for 1000; `50/25` and `20x5` stay."""
-    return f"{int(text):,}" if text.isdecimal() else text
-
-
 def slice_columns() -> list[Column]:
     """Return the columns that name a slice: operator, size, slice and number of problems."""
     return [
         Column("op", "operator", printable, words=True, once=True),
-        Column("digits", "size", size, once=True),
+        Column("digits", "size", size_name, once=True),
         Column("slice", text=printable, words=True, fold=True),
         Column("count"),
     ]
@@ -161,21 +154,11 @@ def exact_match_table(results: Evaluation, seeds: Sequence[int], collapsed: bool
                style=lambda same, row: RED if same is False else ""),
         *(Column(f"seed {seed}", on_screen=False) for seed in seeds),
     ]  # fmt: skip
-    table_rows = list[SliceResult]()
-    for _, group in groupby(rows, key=lambda row: (row.operator, row.size)):
-        slices = list(group)
-        right = all(min(row.exact_match) == 1 and row.generated.agrees for row in slices)
-        if collapsed and right and len(slices) > 1:
-            pace = round(median(row.generated.tokens_per_second for row in slices))
-            generated = replace(slices[0].generated, tokens_per_second=pace)
-            count, name = sum(row.count for row in slices), f"all {len(slices)}"
-            slices = [replace(slices[0], slice_name=name, count=count, generated=generated)]
-        table_rows += slices
     cells = [
         [*slice_cells(row), *range_of(row.exact_match), median(row.token_accuracy),
          median(row.perplexity), row.generated.tokens_per_second, row.exact_match,
          row.generated.agrees, *row.exact_match]
-        for row in table_rows
+        for row in (collapse(rows) if collapsed else rows)
     ]  # fmt: skip
     empty = [None] * (len(columns) - 3)
     cells += [[m.operator, m.size, NOT_EVALUATED, *empty] for m in results.unevaluated]
@@ -189,7 +172,7 @@ def left_out(results: Evaluation) -> list[str]:
     """Return a sentence per operator and reason: which sizes were not evaluated, and why."""
     reasons = dict[tuple[str, str], list[str]]()
     for missing in results.unevaluated:
-        reasons.setdefault((missing.operator, missing.reason), []).append(size(missing.size))
+        reasons.setdefault((missing.operator, missing.reason), []).append(size_name(missing.size))
     return [
         f"Not evaluated: {printable(operator)} at {'; '.join(sizes)} digits, since {reason}."
         " Set all_sizes=true (evaluation.all_sizes) to evaluate them too."
@@ -228,39 +211,33 @@ def named_table(problems: Sequence[NamedProblem], seeds: Sequence[int]) -> Table
     """The named problems: what the first seed wrote, and how many seeds are right."""
     several = len(seeds) > 1
 
-    def answer(written: Written) -> str:
-        """The answer; where there is none, all that was written."""
-        return INVALID + written.text if written.answer is None else written.answer
-
-    def shortened(answer: str) -> str:
-        if not answer.startswith(INVALID):
-            return short(answer)
-        return answer if len(answer) <= len(INVALID) + 40 else f"{answer[: len(INVALID) + 39]}…"
+    def answer(output: Written) -> str:
+        """The answer; where there is none, the whole text."""
+        return f"invalid: {output.text}" if output.answer is None else output.answer
 
     def verdict(right: int) -> str:
         return f"{right} of {len(seeds)}" if several else "right" if right else "WRONG"
 
     columns = [
-        *(Column(name, text=short, words=True, fold=True) for name in ("problem", "truth")),
-        *(Column(name, text=shortened, words=True, fold=True,
-                 style=lambda text, row: "red" if text.startswith(INVALID) else "")
-          for name in ("before", "after")),
+        *(Column(name, text=short, words=True, fold=True)
+          for name in ("problem", "truth", "before", "after")),
         Column("right of all" if several else "", "right", verdict, words=True,
                style=lambda right, row: "green" if right == len(seeds) else RED),
     ]  # fmt: skip
     rows = [
         [named.problem, named.truth, answer(named.before[0]), answer(named.after[0]),
-         sum(written.answer == named.truth for written in named.after)]
+         sum(output.answer == named.truth for output in named.after)]
         for named in problems
     ]  # fmt: skip
     return Table("named problems" + f", answers of seed {seeds[0]}" * several, columns, rows)
 
 
-def short(digits: str) -> str:
-    """Return the first and the last digits of a long number."""
-    if len(digits) <= 40:
-        return digits
-    return f"{digits[:12]}...{digits[-12:]} ({len(digits):,} digits)"
+def short(text: str) -> str:
+    """Return the first and the last characters of a long text or number."""
+    if len(text) <= 40:
+        return text
+    count = f" ({len(text):,} digits)" if text.isdecimal() else ""
+    return f"{text[:12]}...{text[-12:]}{count}"
 
 
 class GapRow(NamedTuple):
@@ -314,33 +291,27 @@ def seeds_table(by_entry: Statistics) -> Table:
     With several seeds, intervals are those of the mean and of the worst seed; a single seed has
     the interval of its share.
     """
-
-    def worst(row: SliceStatistics) -> MemberStatistics:
-        return min(row.members, key=lambda member: member.right)
-
     several = any(len(row.members) > 1 for rows in by_entry.values() for row in rows)
-    fields: list[tuple[Column, Callable[[SliceStatistics], Any]]]
     if several:
-        fields = [
-            (Column("median"), lambda row: row.median),
-            (Column("min"), lambda row: row.min),
-            (Column("max"), lambda row: row.max),
-            (Column("mean"), lambda row: row.mean),
-            (Column("sd", "deviation"), lambda row: row.deviation),
-            *_interval("mean, 95 %", "mean", lambda row: row.interval),
-            *_interval("worst seed, 95 %", "least", lambda row: worst(row).interval),
+        columns = [
+            *(Column(name) for name in (*Range._fields, "mean")),
+            Column("sd", "deviation"),
+            *_interval_columns("mean, 95 %", "mean"),
+            *_interval_columns("worst seed, 95 %", "least"),
         ]
     else:
-        fields = [
-            (Column("right"), lambda row: worst(row).right),
-            (Column("exact match", "exact_match"), lambda row: worst(row).exact_match),
-            *_interval("95 %", "exact_match", lambda row: worst(row).interval),
-        ]
-    columns = [_entry_column(by_entry), *slice_columns(), *(column for column, _ in fields)]
+        columns = _member_columns()
+
+    def values(row: SliceStatistics) -> Cells:
+        worst = min(row.members, key=lambda member: member.right)
+        if not several:
+            return _member_cells(worst)
+        over_seeds = [row.median, row.min, row.max, row.mean, row.deviation]
+        return [*over_seeds, *_ends(row.interval), *_ends(worst.interval)]
+
+    columns = [_entry_column(by_entry), *slice_columns(), *columns]
     rows = [
-        [name, *slice_cells(row), *(value(row) for _, value in fields)]
-        for name, rows in by_entry.items()
-        for row in rows
+        [name, *slice_cells(row), *values(row)] for name, rows in by_entry.items() for row in rows
     ]
     notes = [WILSON, BOOTSTRAP] if several else [WILSON]
     return Table("exact match over seeds" if several else "exact match", columns, rows, notes=notes)
@@ -348,41 +319,38 @@ def seeds_table(by_entry: Statistics) -> Table:
 
 def every_seed_table(by_entry: Statistics) -> Table:
     """A row per slice and seed, with the interval of its share."""
-    interval = _interval("95 %", "exact_match", lambda member: member.interval)
-    columns = [
-        _entry_column(by_entry),
-        *slice_columns(),
-        Column("seed", text=str),
-        Column("right"),
-        Column("exact match", "exact_match"),
-        *(column for column, _ in interval),
-    ]
+    columns = [_entry_column(by_entry), *slice_columns(), Column("seed", text=str)]
     rows = [
-        [name, *slice_cells(row), member.seed, member.right, member.exact_match,
-         *(end(member) for _, end in interval)]
+        [name, *slice_cells(row), member.seed, *_member_cells(member)]
         for name, rows in by_entry.items()
         for row in rows
         for member in row.members
-    ]  # fmt: skip
-    return Table("exact match, every seed", columns, rows, notes=[WILSON])
+    ]
+    return Table("exact match, every seed", [*columns, *_member_columns()], rows, notes=[WILSON])
 
 
-def _interval(
-    heading: str, key: str, interval: Callable[[Any], Interval | None]
-) -> list[tuple[Column, Callable[[Any], Any]]]:
+def _member_columns() -> list[Column]:
+    interval = _interval_columns("95 %", "exact_match")
+    return [Column("right"), Column("exact match", "exact_match"), *interval]
+
+
+def _member_cells(member: MemberStatistics) -> Cells:
+    return [member.right, member.exact_match, *_ends(member.interval)]
+
+
+def _interval_columns(heading: str, key: str) -> list[Column]:
     """Return a column with `0.961 to 1.000` for people, and both ends as columns of CSV."""
 
     def text(ends: Interval | None) -> str:
         return MISSING if ends is None else f"{cell(ends.low)} to {cell(ends.high)}"
 
-    def end(place: int) -> Callable[[Any], float | None]:
-        return lambda row: None if (ends := interval(row)) is None else ends[place]
+    ends = (Column(f"{key}_{end}", on_screen=False) for end in ("low", "high"))
+    return [Column(heading, text=text, in_csv=False), *ends]
 
-    return [
-        (Column(heading, text=text, in_csv=False), interval),
-        (Column(f"{key}_low", on_screen=False), end(0)),
-        (Column(f"{key}_high", on_screen=False), end(1)),
-    ]
+
+def _ends(interval: Interval | None) -> Cells:
+    """Return the cells of `_interval_columns`."""
+    return [interval, *(interval or (None, None))]
 
 
 def _entry_column(by_entry: Statistics) -> Column:
@@ -416,17 +384,16 @@ def paired_table(pair: Paired) -> Table:
         ]
         return Table(f"right on the same problems: {names}", columns, rows, notes=notes)
 
-    interval = _interval("95 %", "difference", lambda row: row.seeds.interval)
     columns = [
         *slice_columns(),
         Column(first, "first_mean"),
         Column(second, "second_mean"),
         Column("difference", text=lambda value: f"{value:+.3f}"),
-        *(column for column, _ in interval),
+        *_interval_columns("95 %", "difference"),
     ]
     rows = [
         [*slice_cells(row), row.seeds.first, row.seeds.second, row.seeds.difference,
-         *(end(row) for _, end in interval)]
+         *_ends(row.seeds.interval)]
         for row in pair.slices
     ]  # fmt: skip
     seeds, others = listed(pair.first_seeds), listed(pair.second_seeds)
@@ -462,11 +429,12 @@ def comparison_table(results: ComparisonResults) -> Table:
     for operator, name in sizes:
         columns.append(Column(f"{operator} {name}", text=_range_or_reason, in_csv=False))
         columns += [Column(f"{operator} {name} {end}", on_screen=False) for end in Range._fields]
-    rows = [
-        [row.name, row.parameters, row.steps, row.training_seconds,
-         *(value for place in sizes for value in _range_cells(row, *place))]
-        for row in results.rows
-    ]  # fmt: skip
+    rows = list[Cells]()
+    for row in results.rows:
+        ranges = [exact_match_at(row, *place) for place in sizes]
+        ends = [[r, None, None, None] if isinstance(r, str) else [r, *r] for r in ranges]
+        cost = [row.name, row.parameters, row.steps, row.training_seconds]
+        rows.append([*cost, *chain.from_iterable(ends)])
     title = "exact match, hardest slice; median and range of " + counted(len(results.seeds), "seed")
     notes = [
         f"{printable(row.name)} was not evaluated on {printable(missing.operator)} at"
@@ -477,20 +445,10 @@ def comparison_table(results: ComparisonResults) -> Table:
     return Table(title, columns, rows, notes=notes)
 
 
-def _range_cells(row: ComparisonRow, operator: str, size: str) -> Cells:
-    """Return the range over members, or the reason why there is none; then its three ends."""
-    slices = slices_of(row, operator, size)
-    if slices:
-        ends = hardest(slices)
-        return [ends, *ends]
-    reason = why_missing(row, operator, size) or row.status
-    return [reason.replace(" ", "\n"), None, None, None]
-
-
 def _range_or_reason(ends: Range | str) -> str:
     """Return the median, and below it the range unless all members are equal."""
     if isinstance(ends, str):
-        return ends
+        return ends.replace(" ", "\n")
     same = ends.min == ends.max
     span = "" if same else f"\n{decimal(ends.min, 2)}..{decimal(ends.max, 2)}"
     return f"{cell(ends.median)}{span}"

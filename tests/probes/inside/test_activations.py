@@ -36,7 +36,7 @@ def test_of_several_members_and_texts_of_several_lengths(
     name: str, request: pytest.FixtureRequest
 ) -> None:
     run: Run = request.getfixturevalue(name)
-    found, layers = run.activations(SUMS), run.recipe.model.num_attention_layers
+    found = run.activations(SUMS)
     lengths = [len(tokens(run.load_models(), problem)) - 1 for problem in SUMS]
     assert [len(text) for text in found.about.positions] == lengths
     assert found["embedding"].shape == (2, 4, max(lengths), run.recipe.model.width)
@@ -45,24 +45,6 @@ def test_of_several_members_and_texts_of_several_lengths(
         assert np.isnan(found["logits"][:, row, length:]).all()
         weights = found["layer.0.attention.weights"][:, row, :, :length]
         assert (weights.sum(-1) <= 1 + 1e-5).all()
-    for layer in range(layers):
-        site = f"layer.{layer}.attention."
-        np.testing.assert_allclose(
-            found[f"{site}heads"].sum(axis=3), found[f"{site}output"], atol=1e-5
-        )
-    for layer in range(run.recipe.model.num_layers):
-        parts = ["before", "mlp.output"] + ["attention.output"] * (layer < layers)
-        whole = sum(found[f"layer.{layer}.{part}"] for part in parts)
-        np.testing.assert_allclose(whole, found[f"layer.{layer}.after"], atol=1e-4)
-
-
-def test_the_last_state_through_the_head_are_the_logits(windowed: Run) -> None:
-    found = windowed.activations(["12+34"], ["final", "logits"])
-    for member in (0, 1):
-        head = np.asarray(windowed.model(member).head)
-        np.testing.assert_allclose(
-            found["final"][member] @ head, found["logits"][member], atol=1e-4
-        )
 
 
 def test_every_token_says_what_it_is_and_what_is_to_follow(windowed: Run, dense: Run) -> None:

@@ -276,7 +276,7 @@ def show_next(run: "Run") -> None:
 def show_generalisation(run: "Run") -> None:
     """Print for each seed from which step on it was right, where that was watched."""
     from curta.report.run_folder import read_run
-    from curta.report.watched import generalisation
+    from curta.report.sections import generalisation
 
     for line in generalisation(read_run(run.folder.path)):
         display.notice(line)

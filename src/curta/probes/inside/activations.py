@@ -18,8 +18,7 @@ from curta.model.inspection import AXES, kind
 from curta.probes.inside import texts
 from curta.probes.inside.interventions import LISTER, Intervention, matching
 from curta.probes.inside.question import Question
-from curta.probes.inside.replacing import neighbours, sees
-from curta.probes.inside.texts import NO_GOAL
+from curta.probes.inside.texts import NO_GOAL, neighbours, sees
 from curta.problems.problem import Problem
 
 MOST = 1 << 28

@@ -13,13 +13,11 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from curta.probes.inside.interventions import ITSELF
+from curta.programs.machine.drawing import NONE
 from curta.programs.machine.machine import neighbour_name
 
 if TYPE_CHECKING:
     from curta.layouts.program import ProgramLayout
-
-ABSENT = "none"
-"""The symbol of an empty cell."""
 
 Codes = Int[np.ndarray, " windows"]
 NeuronValues = Float[np.ndarray, " windows"]
@@ -111,7 +109,7 @@ def cell_factors(
     """
     names = [neighbour_name(layout.axes, near) for near in layout.windows.get(role, ())]
     values = [layout.value(token) for token in range(len(layout.characters))]
-    symbols, factors = [*layout.characters, ABSENT], list[WindowFactor]()
+    symbols, factors = [*layout.characters, NONE], list[WindowFactor]()
 
     def order(token: int) -> tuple[int, int, int]:
         if token == len(values):
@@ -164,18 +162,19 @@ def functions(x: WindowFactor, y: WindowFactor, carry: WindowFactor | None) -> l
     if carry is None:
         less = WindowFactor.of("x < y", (minus < 0).astype(int))
         return [WindowFactor.of("x + y", plus), WindowFactor.of("x - y", minus), less]
-    if carry.name == "carry":
-        base, total = 1 + int(max(x.digits.max(), y.digits.max())), plus + carry.digits
-        over = WindowFactor.of(f"x + y + carry >= {base}", (total >= base).astype(int))
-        return [
-            WindowFactor.of("x + y", plus),
-            carry,
-            WindowFactor.of("x + y + carry", total),
-            over,
-        ]
-    total = minus - carry.digits
-    under = WindowFactor.of("x - y - borrow < 0", (total < 0).astype(int))
-    return [WindowFactor.of("x - y", minus), carry, WindowFactor.of("x - y - borrow", total), under]
+    base = 1 + int(max(x.digits.max(), y.digits.max()))
+    sign, result, total, over, limit = (
+        ("+", plus, plus + carry.digits, plus + carry.digits >= base, f">= {base}")
+        if carry.name == "carry"
+        else ("-", minus, minus - carry.digits, minus - carry.digits < 0, "< 0")
+    )
+    whole = f"x {sign} y {sign} {carry.name}"
+    return [
+        WindowFactor.of(f"x {sign} y", result),
+        carry,
+        WindowFactor.of(whole, total),
+        WindowFactor.of(f"{whole} {limit}", over.astype(int)),
+    ]
 
 
 def table_of_means(

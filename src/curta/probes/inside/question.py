@@ -18,10 +18,20 @@ from curta.layouts.program import ProgramLayout
 from curta.model.inspection import SiteChange, kind, record_activations
 from curta.model.positions.window import WindowEncoding
 from curta.model.transformer import Transformer
+from curta.probes.base import Row, summary_statistics
 from curta.probes.inside import texts
 from curta.probes.inside.interventions import Intervention, matching
-from curta.probes.inside.replacing import Donors, Scene, changes, neighbours, sees, selected
-from curta.probes.inside.texts import Texts, WrittenText, model_input
+from curta.probes.inside.texts import (
+    Donors,
+    Scene,
+    Texts,
+    WrittenText,
+    changes,
+    model_input,
+    neighbours,
+    sees,
+    selected,
+)  # fmt: skip
 from curta.problems.problem import Problem, parse
 from curta.training.records import padded_texts
 
@@ -125,6 +135,21 @@ class Question:
     ) -> Values:
         """Return the values of sites in these texts, under all interventions or only some."""
         return self._pass(batch, {*sites}, self._changes(batch, only))
+
+    def digit_values(
+        self, sites: Sequence[str], only: Sequence[Intervention] | None = None
+    ) -> dict[str, Float[np.ndarray, "members digits *axes"]]:
+        """Return the values of sites where the digits of all answers are predicted."""
+        whole, digits, start = self.whole, self.digits, 0
+        values: dict[str, list[np.ndarray]] = {site: [] for site in sites}
+        for piece in self._pieces(whole, {*sites}, self._changes(whole, only)):
+            count = piece[sites[0]].shape[1]
+            mine = (start <= digits.problem) & (digits.problem < start + count)
+            for site in sites:
+                at_digits = piece[site][:, digits.problem[mine] - start, digits.query[mine]]
+                values[site].append(at_digits)
+            start += count
+        return {site: np.concatenate(pieces, axis=1) for site, pieces in values.items()}
 
     def likeliest(self, batch: Texts) -> Int[np.ndarray, "members problems positions"]:
         """Return the token that each member would write after each position."""
@@ -277,25 +302,13 @@ class AnswerDigits(NamedTuple):
             ]
         return cls(*np.array(cells, int).reshape(-1, 4).T)
 
-    def at(self, values: Shaped[np.ndarray, "members problems positions *axes"]) -> np.ndarray:
-        """Return the values where digits are predicted: members by digits, and further axes."""
-        mine: np.ndarray = values[:, self.problem, self.query]
-        return mine
-
-    def of_problems(self, start: int, count: int) -> "AnswerDigits":
-        """Return the digits of `count` problems from `start` on, renumbered from 0."""
-        mine = (self.problem >= start) & (self.problem < start + count)
-        chosen = AnswerDigits(*(column[mine] for column in self))
-        return chosen._replace(problem=chosen.problem - start)
-
-    def means(
-        self, values: Shaped[np.ndarray, "members digits"]
-    ) -> list[tuple[int, int, Float[np.ndarray, " members"]]]:
+    def rows(self, values: Shaped[np.ndarray, "members digits"]) -> list[Row]:
         """Return for each number of a digit how many there are, and the mean of their values."""
-        numbers = range(int(self.number.max(initial=-1)) + 1)
+        masks = [self.number == number for number in range(int(self.number.max(initial=-1)) + 1)]
         return [
-            (n, int((self.number == n).sum()), values[:, self.number == n].mean(axis=1))
-            for n in numbers
+            {"digit": number, "asked": int(mask.sum())}
+            | summary_statistics(values[:, mask].mean(axis=1))
+            for number, mask in enumerate(masks)
         ]
 
 
