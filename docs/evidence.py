@@ -106,6 +106,8 @@ class Results:
 
 RESULTS = Results()
 """Those of docs/results."""
+EARLIER = "†"
+"""Marks a superseded result in a table."""
 
 
 def arguments(about: str | None, names: Iterable[str]) -> argparse.Namespace:

@@ -11,8 +11,8 @@ bits, RECIPE, deterministic   the same with XLA's flag, without a common cache
 losses, RECIPE      of the first steps; `losses on a CPU, RECIPE` are the same without the GPU
 five operations, seed N   `sources/five-operations`, trained to its end
 
-`attention, RECIPE` is kept from an earlier commit: JAX's `dot_product_attention` in place of the
-products that the model writes out. It is no faster, so the model has it no more.
+`attention, RECIPE` in docs/results/gpu.json is from an earlier commit: JAX's own
+`dot_product_attention` was no faster than products written out.
 
 All steps that are timed are compiled side by side, before the first is. XLA's own matrix products
 are left out (FLAGS): to try them all takes minutes, where NVIDIA's library has its products ready.
@@ -308,7 +308,7 @@ def whole(seed: int) -> dict[str, Any]:
     import jax
 
     from curta.runs import folders
-    from docs.operations import answered
+    from docs.operations import scored
 
     name, there = f"{NAME}-five-operations-{seed}", jax.devices()[0].platform == "gpu"
     if not there and name not in folders.existing():
@@ -320,59 +320,40 @@ def whole(seed: int) -> dict[str, Any]:
     ended(run)
     info = run.folder.read_info()
     times = {"seconds": info.training_seconds, "compiling": info.compile_seconds}
-    return {"device": info.device} | times | answered(run)
+    return {"device": info.device} | times | scored(run)
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
-    known = results.read(NAME)
+    numbers = results.read(NAME)
+    names = [*(f"steps, {recipe}" for recipe in MEMBERS), f"precision, {FULL}"]
     return {
-        "gpu, steps": markdown(STEPS_HEAD, chain.from_iterable(_rows(known, r) for r in MEMBERS)),
-        "gpu, precision": _ways(known, "precision"),
-        "gpu, deterministic": _ways(known, "deterministic", "recipe"),
-        "gpu, attention": _ways(known, "attention"),
-        "gpu, losses": markdown(LOSSES_HEAD, (_losses(known, recipe) for recipe in BITS)),
-        "gpu, bits": markdown(BITS_HEAD, (_bits(known, recipe) for recipe in BITS)),
+        "gpu": markdown(("recipe", "", "step, ms", "range"), _steps(numbers, names)),
+        "gpu, deterministic": markdown(
+            ("recipe", "", "step, ms", "range"), _steps(numbers, [f"deterministic, {ADDITION}"])
+        ),
+        "gpu, bits": markdown(BITS_HEAD, (_bits(numbers, recipe) for recipe in BITS)),
     }
 
 
-STEPS_HEAD = ("recipe", "members", "step, ms", "range", "per member, ms")
-LOSSES_HEAD = ("recipe", "losses compared", "largest difference, of the loss")
-BITS_HEAD = ("weights of three processes", "each compiles", "one cache", "deterministic")
+BITS_HEAD = (
+    "recipe", "largest difference of losses from a CPU's", "each compiles", "one cache",
+    "deterministic",
+)  # fmt: skip
 
 
-def _rows(known: dict[str, Any], recipe: str) -> Iterator[list[str]]:
-    for label, found in known[f"steps, {recipe}"].items():
-        count, _, way = label.partition(" ")
-        each = f"{found['ms'] / int(count):.4f}"
-        told = f"{int(count):,} {way}" if int(count) > 1 else count
-        yield [f"`{recipe}`", told, *_cells(found), each]
+def _steps(numbers: dict[str, Any], names: Iterable[str]) -> Iterator[list[str]]:
+    for name in names:
+        for label, times in numbers[name].items():
+            span = f"{times['least']:.2f} to {times['most']:.2f}"
+            yield [f"`{name.partition(', ')[2]}`", label, f"{times['ms']:.2f}", span]
 
 
-def _ways(known: dict[str, Any], study: str, head: str = "recipe, one member") -> Iterator[str]:
-    every = {name: ways for name, ways in known.items() if name.startswith(f"{study}, ")}
-    rows = (
-        [f"`{name.partition(', ')[2]}`", label, *_cells(found)]
-        for name, ways in every.items()
-        for label, found in ways.items()
-    )
-    return markdown((head, "", "step, ms", "range"), rows)
-
-
-def _cells(found: dict[str, float]) -> tuple[str, str]:
-    return f"{found['ms']:.2f}", f"{found['least']:.2f} to {found['most']:.2f}"
-
-
-def _losses(known: dict[str, Any], recipe: str) -> list[str]:
-    pairs = zip(known[f"losses, {recipe}"], known[f"losses on a CPU, {recipe}"], strict=True)
-    differences = [abs(one - other) / other for one, other in pairs]
-    return [f"`{recipe}`", str(len(differences)), f"{max(differences):.0e}"]
-
-
-def _bits(known: dict[str, Any], recipe: str) -> list[str]:
-    """Whether they were the same; nothing where that was not asked."""
-    found = (known.get(f"bits, {recipe}{told}") for told in ("", *HELPED))
-    same = {True: "the same", False: "differ"}
-    return [f"`{recipe}`", *("" if one is None else same[one["same"]] for one in found)]
+def _bits(numbers: dict[str, Any], recipe: str) -> list[str]:
+    """Return how far losses are from a CPU's, and whether weights of three processes agree."""
+    pairs = zip(numbers[f"losses, {recipe}"], numbers[f"losses on a CPU, {recipe}"], strict=True)
+    apart = max(abs(loss - other) / other for loss, other in pairs)
+    same = (numbers[f"bits, {recipe}{help_name}"]["same"] for help_name in ("", *HELPED))
+    return [f"`{recipe}`", f"{apart:.0e}", *("same" if equal else "differ" for equal in same)]
 
 
 if __name__ == "__main__":

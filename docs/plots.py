@@ -68,33 +68,26 @@ def sums(parts: Mapping[str, Any]) -> Figure:
     return answer_histogram(histograms, "Sums")
 
 
-def sizes(known: Mapping[str, Any], equal: Mapping[str, Any]) -> Figure:
-    """Loss on held-out answers, and what is right out of range, by parameters (docs/sizes.py).
-
-    `known` are sizes after equal time, `equal` those on equal data.
-    """
+def sizes(known: Mapping[str, Any]) -> Figure:
+    """Draw loss on held-out answers, and what is right out of range, by parameters."""
     from docs.sizes import BEYOND
 
-    of_time, of_data = ({one["parameters"]: one for one in of.values()} for of in (known, equal))
+    counts = [of["parameters"] for of in known.values()]
     with style():
         figure, (upper, lower) = column(2, height=4.8)
-        for colour, words, of in (
-            (MUTED, "loss, equal time", of_time), (INK, "loss, equal data", of_data),
-        ):  # fmt: skip
-            if of:
-                losses = {n: one["held-out loss"] for n, one in of.items()}
-                _draw_sizes(upper, losses, colour, words)
+        losses = [of["held-out loss"] for of in known.values()]
+        _draw_sizes(upper, dict(zip(counts, losses, strict=True)), MUTED, "loss, equal time")
         upper.set_yscale("log", nonpositive="clip")
         upper.set_title("Loss on held-out answers")
         for colour, measure in zip(COLOURS, ("exact match", "token accuracy"), strict=False):
-            shares = {n: one["beyond"][measure] for n, one in (of_data or of_time).items()}
+            shares = {of["parameters"]: of["beyond"][measure] for of in known.values()}
             _draw_sizes(lower, shares, colour, measure)
-        given = "data" if of_data else "time"
-        lower.set_title(
-            "Both operands {} to {}, trained on 0 to 99, equal {}".format(*BEYOND, given)
-        )
+        lower.set_title("Both operands {} to {}, trained on 0 to 99, equal time".format(*BEYOND))
         percent_axis(lower)
-        _parameter_axis(lower, sorted(of_time))
+        lower.set_xscale("log")
+        lower.set_xticks(counts, [f"{count / 1e6:.1f}M" for count in counts])
+        lower.set_xticks([], minor=True)
+        lower.set(xlabel="parameters")
         legend(figure, upper, lower, columns=2)
     return figure
 
@@ -145,13 +138,6 @@ def _draw_sizes(
     axes.plot(
         *zip(*dots, strict=True), "o", color=colour, markersize=4, alpha=0.6, clip_on=False
     )  # fmt: skip
-
-
-def _parameter_axis(axes: Axes, counts: Sequence[int]) -> None:
-    axes.set_xscale("log")
-    axes.set_xticks(counts, [f"{count / 1e6:.1f}M" for count in counts])
-    axes.set_xticks([], minor=True)
-    axes.set(xlabel="parameters")
 
 
 def price(known: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure:

@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from benchmarks import cost
 from curta.config.recipe import Recipe
 from curta.frontends import api
 from curta.layouts.texts import layout_of
@@ -59,7 +60,7 @@ def profiled(size: str, way: str, rounds: int, steps: int) -> dict[str, Any]:
     compiling, program = timed(lowered.compile)
     compiled = peak_bytes()
     seconds = step_seconds(program, of.member, rounds, steps)
-    cost = program.cost_analysis()
+    analysis = program.cost_analysis()
     return {
         "parameters": sum(row.parameters for row in layers(of.recipe)),
         "operations": operations(of.recipe),
@@ -68,7 +69,7 @@ def profiled(size: str, way: str, rounds: int, steps: int) -> dict[str, Any]:
         "step": [round(one, 5) for one in seconds],
         "planned bytes": cost.taken(program),
         "peak bytes": {"traced": before, "compiled": compiled, "after the steps": peak_bytes()},
-        "XLA": {"operations": cost["flops"], "bytes": cost["bytes accessed"]},
+        "XLA": {"operations": analysis["flops"], "bytes": analysis["bytes accessed"]},
     }
 
 

@@ -14,7 +14,7 @@ from docs import ELSEWHERE, STUDIES
 from docs.evidence import RESULTS, ROOT, Results
 
 SHOWN = (
-    *STUDIES, *ELSEWHERE, "splits", "sources", "provenance", "fields", "faults", "benchmarks",
+    *STUDIES, *ELSEWHERE, "splits", "fields", "faults", "benchmarks",
 )  # fmt: skip
 """The modules that make tables."""
 
