@@ -66,12 +66,12 @@ def windows(recipe: Recipe, keys: jax.Array) -> list[Arrays]:
     """Batches of the windows that the first seed is shown."""
     data, _ = records.training_data(recipe, layout_of(recipe), [0])
     own = jax.tree.map(lambda column: column[0], data.by_member)
-    size, found = recipe.training.batch, []
+    size, batches = recipe.training.batch, []
     for key in keys:
         chosen = trainer.draw_windows(data._replace(by_member=own), key, size)
-        rows, targets = (np.asarray(part)[chosen].astype(np.int64) for part in data.shared)
-        found.append({"rows": rows, "targets": targets})
-    return found
+        rows, targets = (np.asarray(column)[chosen].astype(np.int64) for column in data.shared)
+        batches.append({"rows": rows, "targets": targets})
+    return batches
 
 
 def bounds(recipe: Recipe) -> ShapeBounds:
@@ -129,8 +129,10 @@ def size(recipe: Recipe, model: Transformer) -> Size:
 def weights(tree: Transformer) -> Arrays:
     """A model's weights, or their gradients, by the names that PyTorch gives them."""
     named = {"tokens.weight": tree.tokens, "norm.gain": tree.gain}
-    named |= {"places.weight": _places(tree)}
-    named |= {"head.weight": None if tree.head is None else tree.head.T}
+    if isinstance(tree.positions, LearnedEncoding):
+        named |= {"places.weight": tree.positions.table}
+    assert tree.head is not None
+    named |= {"head.weight": tree.head.T}
     for number in range(tree.config.num_attention_layers):
         attention = jax.tree.map(lambda leaf, n=number: leaf[n], tree.attention)
         named |= _attention(attention, number)
@@ -139,11 +141,6 @@ def weights(tree: Transformer) -> Arrays:
     for number in range(tree.config.num_layers):
         named |= _feedforward(jax.tree.map(lambda leaf, n=number: leaf[n], tree.mlp), number)
     return {name: np.ascontiguousarray(array) for name, array in named.items() if array is not None}
-
-
-def _places(tree: Transformer) -> Any:
-    """Learned positions, if there are any."""
-    return tree.positions.table if isinstance(tree.positions, LearnedEncoding) else None
 
 
 def _attention(weight: Any, number: int) -> dict[str, Any]:

@@ -40,7 +40,6 @@ class Size:
     mlp_ratio: int
     activation: str
     norm: str
-    tie_embeddings: bool
     positions: str
     position_rows: int = 0
     base: float = 10_000.0
@@ -173,13 +172,8 @@ class Decoder(nn.Module):
         self.attention = nn.ModuleList(Attention(size) for _ in range(size.num_attention_layers))
         self.feedforward = nn.ModuleList(Feedforward(size) for _ in range(size.num_layers))
         self.norm = Norm(size)
-        self.head = (
-            None if size.tie_embeddings else nn.Linear(size.width, size.vocabulary, bias=False)
-        )
+        self.head = nn.Linear(size.width, size.vocabulary, bias=False)
         self.register_buffer("angles", _angles(size), persistent=False)
-        self.apply(_reset)
-        if self.places is not None:
-            nn.init.normal_(self.places.weight, std=0.02)
 
     def forward(self, batch: Batch) -> Tensor:
         """Logits for the token that follows each of the batch's queries."""
@@ -189,8 +183,7 @@ class Decoder(nn.Module):
                 at = batch.queries if number == self.size.num_attention_layers - 1 else None
                 x = self.attention[number](x, self.turn, at)
             x = feedforward(x)
-        x = self.norm(x)
-        return x @ self.tokens.weight.T * x.shape[-1] ** -0.5 if self.head is None else self.head(x)
+        return self.head(self.norm(x))
 
     def embed(self, batch: Batch) -> Tensor:
         x = self.tokens(batch.tokens)
@@ -233,14 +226,6 @@ def _angles(size: Size, length: int = 512) -> Tensor:
     half = size.width // size.heads // 2
     angles = torch.arange(length)[:, None] * size.base ** (-torch.arange(half) / half)
     return torch.cat([angles.cos(), angles.sin()], dim=-1)
-
-
-def _reset(module: nn.Module) -> None:
-    """Curta's initial scales."""
-    if isinstance(module, nn.Linear):
-        nn.init.normal_(module.weight, std=module.in_features**-0.5)
-    elif isinstance(module, nn.Embedding):
-        nn.init.normal_(module.weight, std=1.0)
 
 
 def from_arrays(size: Size, weights: dict[str, np.ndarray]) -> Decoder | WindowDecoder:

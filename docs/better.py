@@ -156,13 +156,13 @@ REPORTED: dict[str, tuple[str, ...]] = {
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
-    """Return a row for each test: what its source reports, and what a recipe does."""
+    """Return a row for each test: what its source reports, and the share of Curta's recipe."""
     rows = [
-        [test, _reported(results.read("sources"), test), f"`{MEASURED[name][0]}`", spread(shares)]
-        for name, tests in results.read(NAME).items()
+        [test, _reported(results.read("sources"), test), spread(shares)]
+        for tests in results.read(NAME).values()
         for test, shares in tests.items()
     ]
-    return {NAME: markdown(("test", "reported", "recipe", "exact match"), rows)}
+    return {NAME: markdown(("test", "reported", "exact match"), rows)}
 
 
 def _reported(sources: dict[str, Any], test: str) -> str:

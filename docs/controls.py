@@ -205,9 +205,9 @@ def whole(name: str, changes: dict[str, Any]) -> dict[str, list[float]]:
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
-    """Return a row for each contender, a column for each program and size."""
+    """Return a row for each contender, a column for each program's least and largest size."""
     numbers = {name: figures["rows"] for name, figures in results.read("controls").items()}
-    columns = [(name, str(size)) for name in numbers for size in SIZES[name]]
+    columns = [(name, str(size)) for name in numbers for size in SIZES[name][::2]]
     rows = (
         [
             contender,

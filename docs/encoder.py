@@ -26,7 +26,6 @@ AGAIN = 20_000
 """Problems of the training set that are scored again."""
 SIZES = {
     "20 digits": "20, random",
-    "20 digits, one operand 0": "20, zero",
     "3 numbers of 3 digits": "3x3, random",
     "5 numbers of 5 digits": "5x5, random",
 }
@@ -144,7 +143,6 @@ def _column(figures: dict[str, Any]) -> dict[str, list[float] | None]:
     return tokens | {
         "test tokens at the end": epochs[-1]["token accuracy"],
         "test problems at the end": epochs[-1]["exact match"],
-        "training tokens again": figures["training set again"],
         "100 single-digit sums": probes["single-digits"][0]["members"] if probes else None,
         "single digits, both orders": figures["both orders"],
         "five named patterns": right_of_patterns(probes["patterns"]) if probes else None,

@@ -9,7 +9,7 @@ from docs.shared import markdown
 
 ADDITION = Path(descriptions.__file__).parent / "recipes" / "addition.toml"
 
-HEADS = ("field", "default", "meaning")
+HEADS = ("field (default)", "meaning")
 
 
 def tables(_: Results) -> dict[str, Iterable[str]]:
@@ -30,4 +30,5 @@ def _rows(fields: Iterable[descriptions.FieldDescription], section: str) -> Iter
         of, _, field = path.rpartition(".")
         if of == section:
             whose = f" ({', '.join(f'`{name}`' for name in names)})" if names else ""
-            yield [f"`{field}`", f"`{descriptions.format_value(default)}`", f"{text}{whose}"]
+            value = descriptions.format_value(default)
+            yield [f"`{field}` (`{value}`)", f"{text}{whose}"]

@@ -14,11 +14,10 @@ five operations, seed N   `sources/five-operations`, trained to its end
 `attention, RECIPE` in docs/results/gpu.json is from an earlier commit: JAX's own
 `dot_product_attention` was no faster than products written out.
 
-All steps that are timed are compiled side by side, before the first is. XLA's own matrix products
-are left out (FLAGS): to try them all takes minutes, where NVIDIA's library has its products ready.
+XLA's own matrix products are left out (FLAGS): to try them all takes minutes, where NVIDIA's library
+has its products ready.
 """
 
-import argparse
 import hashlib
 import os
 import subprocess
@@ -26,12 +25,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import partial
-from itertools import chain
 from statistics import median
-from threading import Lock
 from typing import Any, NamedTuple
 
 from docs.evidence import RESULTS, ROOT, Results, arguments
@@ -49,16 +45,12 @@ BITS = (ADDITION, PLAIN)
 CHUNK, ROUNDS = 20, 7
 """Steps of one measurement, and measurements of a median."""
 FIRST = 10
-"""Steps whose losses are kept."""
+"""Steps whose losses are compared."""
 WHOLE = "five operations"
 ROUNDED = "tensorfloat32"
 FLAGS = "--xla_gpu_enable_triton_gemm=false"
 DETERMINISTIC = "xla_gpu_deterministic_ops"
 SEEDS = range(3)
-TRACING = Lock()
-
-Call = Callable[[int], None]
-"""Runs so many steps."""
 
 
 class Steps(NamedTuple):
@@ -73,21 +65,21 @@ class Steps(NamedTuple):
 
 
 class Study(NamedTuple):
-    """A result: how it is measured, or which steps are timed, what was asked for, and on what."""
+    """A result: how it is measured, for which settings and seed, and on what platform."""
 
     settings: dict[str, Any]
-    measure: Callable[[], Any] | Mapping[str, Steps]
+    measure: Callable[[], Any]
     seed: int = 0
-    on: str = "gpu"
+    platform: str = "gpu"
 
 
 def main() -> None:
     studies = dict(_studies())
     options = arguments(__doc__, studies)
-    calls: dict[Steps, Call] = {}
     for name in options.names:
-        measure = partial(_measured, studies[name], calls, _timed(studies, options))
-        RESULTS.keep(NAME, name, measure, [studies[name].seed], studies[name].settings, options)
+        settings, measure, seed, platform = studies[name]
+        measure = partial(_measured, measure, platform)
+        RESULTS.keep(NAME, name, measure, [seed], settings, options)
 
 
 def _studies() -> Iterator[tuple[str, Study]]:
@@ -100,94 +92,70 @@ def _studies() -> Iterator[tuple[str, Study]]:
     rounded, half = full._replace(products=ROUNDED), full._replace(precision="bfloat16")
     precisions = {"float32": full, "TensorFloat-32": rounded, "bfloat16": half}
     yield _of_steps("precision", FULL, precisions)
-    members = {f"{count} at once": Steps(ADDITION, count) for count in DETERMINED}
-    yield _of_steps("deterministic", ADDITION, _and_deterministic(members))
-    yield _of_steps("deterministic", FULL, _and_deterministic({"TensorFloat-32": rounded}))
+    free = {f"{count} at once": Steps(ADDITION, count) for count in DETERMINED}
+    held = {f"{name}, deterministic": s._replace(deterministic=True) for name, s in free.items()}
+    yield _of_steps("deterministic", ADDITION, free | held)
     for recipe in BITS:
-        asked: dict[str, Any] = {"recipe": recipe_fields(recipe, {})}
-        for told, ask in (("", bits), *HELPED.items()):
-            yield f"bits, {recipe}{told}", Study(asked | {"steps": CHUNK}, partial(ask, recipe))
-        yield f"losses, {recipe}", Study(asked | {"steps": FIRST}, partial(losses, recipe))
-    asked = {"recipe": recipe_fields(FULL, {}), "products": ROUNDED}
+        settings: dict[str, Any] = {"recipe": recipe_fields(recipe, {})}
+        for words, measure in (("", bits), *HELPED.items()):
+            of_bits = Study(settings | {"steps": CHUNK}, partial(measure, recipe))
+            yield f"bits, {recipe}{words}", of_bits
+        of_losses = Study(settings | {"steps": FIRST}, partial(losses, recipe))
+        yield f"losses, {recipe}", of_losses
+        yield f"losses on a CPU, {recipe}", of_losses._replace(platform="cpu")
+    settings = {"recipe": recipe_fields(FULL, {}), "products": ROUNDED}
     for seed in SEEDS:
-        yield f"{WHOLE}, seed {seed}", Study(asked, partial(whole, seed), seed, on="any")
-    for recipe in BITS:
-        asked = {"recipe": recipe_fields(recipe, {}), "steps": FIRST}
-        yield f"losses on a CPU, {recipe}", Study(asked, partial(losses, recipe), on="cpu")
+        yield f"{WHOLE}, seed {seed}", Study(settings, partial(whole, seed), seed, "any")
 
 
 def _of_steps(name: str, recipe: str, steps: dict[str, Steps]) -> tuple[str, Study]:
-    asked: dict[str, Any] = {"recipe": recipe_fields(recipe, {}), "steps": CHUNK, "rounds": ROUNDS}
-    cases = {label: _case(one) for label, one in steps.items()}
-    return f"{name}, {recipe}", Study(asked | {"cases": cases}, steps)
+    # The last field stands in settings only where it holds: older results lack it.
+    cases = {
+        label: list(case[1 : 7 if case.deterministic else -1]) for label, case in steps.items()
+    }
+    settings: dict[str, Any] = {"recipe": recipe_fields(recipe, {}), "cases": cases}
+    settings |= {"steps": CHUNK, "rounds": ROUNDS}
+    return f"{name}, {recipe}", Study(settings, partial(compared, steps))
 
 
-def _case(steps: Steps) -> list[Any]:
-    """Its fields but the recipe, as settings have them: the last only where it holds."""
-    fields = list(steps[1:])
-    return fields if steps.deterministic else fields[:-1]
-
-
-def _and_deterministic(free: Mapping[str, Steps]) -> dict[str, Steps]:
-    """Each, and beside it the same with XLA's flag."""
-    held = {f"{name}, deterministic": s._replace(deterministic=True) for name, s in free.items()}
-    return {**free, **held}
-
-
-def _timed(studies: Mapping[str, Study], options: argparse.Namespace) -> Iterable[Steps]:
-    """All steps of what is asked for, each once."""
-    measures = (studies[name].measure for name in options.names)
-    found = (one.values() for one in measures if isinstance(one, Mapping))
-    return dict.fromkeys(chain.from_iterable(found))
-
-
-def _measured(study: Study, calls: dict[Steps, Call], timed: Iterable[Steps]) -> Any:
-    """Measures on a GPU, or on a CPU what is for one; SystemExit where there is none."""
-    _begin(study.on)
-    if not isinstance(study.measure, Mapping):
-        return study.measure()
-    if not calls:
-        with ThreadPoolExecutor() as pool:
-            calls.update(zip(timed, pool.map(call_of, timed), strict=True))
-    return compared({label: calls[steps] for label, steps in study.measure.items()})
-
-
-def _begin(wanted: str) -> None:
+def _measured(measure: Callable[[], Any], platform: str) -> Any:
+    """Measure on that platform; SystemExit where JAX has another."""
     import jax
 
     from curta.training import devices
 
     os.environ["XLA_FLAGS"] = FLAGS
-    if wanted == "cpu":
+    if platform == "cpu":
         jax.config.update("jax_platforms", "cpu")
         os.environ[devices.CORES] = "1"
     devices.configure()
-    if (found := jax.devices()[0].platform) != wanted != "any":
-        raise SystemExit(f"gpu: this is for a {wanted}, and JAX has a {found} here")
+    if (here := jax.devices()[0].platform) != platform != "any":
+        raise SystemExit(f"gpu: this is for a {platform}, and JAX has a {here} here")
+    return measure()
 
 
-def compared(calls: Mapping[str, Call]) -> dict[str, dict[str, float]]:
-    """Milliseconds of a step of each, taken in turn: median, least and most."""
-    taken: dict[str, list[float]] = {name: [] for name in calls}
+def compared(steps: Mapping[str, Steps]) -> dict[str, dict[str, float]]:
+    """Return milliseconds of a step of each, taken in turn: median, least and most."""
+    calls = {label: call_of(case) for label, case in steps.items()}
+    times: dict[str, list[float]] = {label: [] for label in calls}
     for _ in range(1 + ROUNDS):
-        for name, call in calls.items():
+        for label, call in calls.items():
             begun = time.perf_counter()
             call(CHUNK)
-            taken[name].append(1e3 * (time.perf_counter() - begun) / CHUNK)
-    return {name: _told(times[1:]) for name, times in taken.items()}
+            times[label].append(1e3 * (time.perf_counter() - begun) / CHUNK)
+    figures = (("ms", median), ("least", min), ("most", max))
+    return {
+        label: {name: round(of(each[1:]), 4) for name, of in figures}
+        for label, each in times.items()
+    }
 
 
-def _told(times: list[float]) -> dict[str, float]:
-    found = {"ms": median(times), "least": min(times), "most": max(times)}
-    return {name: round(value, 4) for name, value in found.items()}
-
-
-def call_of(steps: Steps) -> Call:
-    """The compiled steps, ready to be run: traced one after the other, compiled side by side."""
+def call_of(steps: Steps) -> Callable[[int], None]:
+    """Return the compiled steps, ready to be run."""
     import jax
     import jax.numpy as jnp
 
-    with TRACING, jax.default_matmul_precision(steps.products):
+    with jax.default_matmul_precision(steps.products):
         chunk, state, data = prepared(steps)
         lowered = chunk.lower(state, data, jnp.int32(0), jnp.int32(0))
     program = lowered.compile({DETERMINISTIC: True} if steps.deterministic else None)
@@ -246,8 +214,8 @@ def bits_of_one_cache(recipe: str) -> dict[str, Any]:
 
 
 def _compared_bits(digests: Iterable[str]) -> dict[str, Any]:
-    found = dict(zip(PARTS, digests, strict=True))
-    return {"weights": found, "same": len(set(found.values())) == 1}
+    weights = dict(zip(PARTS, digests, strict=True))
+    return {"weights": weights, "same": len(set(weights.values())) == 1}
 
 
 HELPED: dict[str, Callable[[str], Any]] = {
@@ -259,19 +227,19 @@ HELPED: dict[str, Callable[[str], Any]] = {
 
 def _child(recipe: str, flags: str, parts: tuple[int, ...], cache: str) -> subprocess.Popen[str]:
     """A process that takes the steps, part by part."""
-    told = {"CURTA_CACHE": cache, "XLA_FLAGS": flags, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+    settings = {"CURTA_CACHE": cache, "XLA_FLAGS": flags, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
     code = f"from docs import gpu; print(gpu.digest_after({recipe!r}, {parts}))"
     words = [sys.executable, "-c", code]
     return subprocess.Popen(
-        words, cwd=ROOT, env=os.environ | told, stdout=subprocess.PIPE, text=True
+        words, cwd=ROOT, env=os.environ | settings, stdout=subprocess.PIPE, text=True
     )
 
 
 def _digest(process: subprocess.Popen[str]) -> str:
-    said, _ = process.communicate()
+    output, _ = process.communicate()
     if process.returncode:
         raise RuntimeError(f"a process that takes steps ended with {process.returncode}")
-    return said.split()[-1]
+    return output.split()[-1]
 
 
 def digest_after(recipe: str, parts: tuple[int, ...]) -> str:
@@ -296,8 +264,8 @@ def losses(recipe: str) -> list[float]:
     import jax.numpy as jnp
 
     chunk, state, data = prepared(Steps(recipe))
-    _, found = chunk(state, data, jnp.int32(0), jnp.int32(FIRST))
-    return [float(loss) for loss in found.loss[0, :FIRST]]
+    _, metrics = chunk(state, data, jnp.int32(0), jnp.int32(FIRST))
+    return [float(loss) for loss in metrics.loss[0, :FIRST]]
 
 
 def whole(seed: int) -> dict[str, Any]:
@@ -326,11 +294,9 @@ def whole(seed: int) -> dict[str, Any]:
 def tables(results: Results) -> dict[str, Iterable[str]]:
     numbers = results.read(NAME)
     names = [*(f"steps, {recipe}" for recipe in MEMBERS), f"precision, {FULL}"]
+    names.append(f"deterministic, {ADDITION}")
     return {
-        "gpu": markdown(("recipe", "", "step, ms", "range"), _steps(numbers, names)),
-        "gpu, deterministic": markdown(
-            ("recipe", "", "step, ms", "range"), _steps(numbers, [f"deterministic, {ADDITION}"])
-        ),
+        "gpu": markdown(("recipe", "", "step, ms"), _steps(numbers, names)),
         "gpu, bits": markdown(BITS_HEAD, (_bits(numbers, recipe) for recipe in BITS)),
     }
 
@@ -344,8 +310,8 @@ BITS_HEAD = (
 def _steps(numbers: dict[str, Any], names: Iterable[str]) -> Iterator[list[str]]:
     for name in names:
         for label, times in numbers[name].items():
-            span = f"{times['least']:.2f} to {times['most']:.2f}"
-            yield [f"`{name.partition(', ')[2]}`", label, f"{times['ms']:.2f}", span]
+            step = f"{times['ms']:.2f} ({times['least']:.2f} to {times['most']:.2f})"
+            yield [f"`{name.partition(', ')[2]}`", label, step]
 
 
 def _bits(numbers: dict[str, Any], recipe: str) -> list[str]:

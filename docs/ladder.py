@@ -239,17 +239,17 @@ def complete(known: dict[str, dict[str, Any]], stage: str) -> dict[str, list[dic
     return {name: figures for name, figures in seeds.items() if len(figures) == len(SEEDS)}
 
 
-HEAD = ("encoding", "rate", "seeds at 0.99", "in training", "steps")
+HEAD = ("encoding", "seeds at 0.99", "in training", "steps")
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
     """Return how long each entry was trained and how far it reaches, a table for each stage."""
-    known, made = entries(results), {}
+    known, made = entries(results), dict[str, Iterable[str]]()
     for title, stage in (("encodings", "until"), ("encodings, whole", "whole")):
         seeds = complete(known, stage)
         sizes = [size for size in map(str, SIZES) if any(_solves(x, size) for x in seeds.values())]
         head = [*HEAD, *(f"{size} digits" for size in sizes)]
-        rows = [_row(name, known[name], seeds[name], sizes) for name in seeds]
+        rows = [_row(name, seeds[name], sizes) for name in seeds]
         made[title] = markdown(head, rows)
     return made
 
@@ -259,12 +259,9 @@ def _solves(seeds: list[dict[str, Any]], size: str) -> bool:
     return any((seed["sizes"][size] or {}).get("random", 0.0) > 0 for seed in seeds)
 
 
-def _row(
-    name: str, entry: dict[str, Any], seeds: list[dict[str, Any]], sizes: list[str]
-) -> list[str]:
+def _row(name: str, seeds: list[dict[str, Any]], sizes: list[str]) -> list[str]:
     return [
         name,
-        str(best_rate(entry["rates"])),
         str(sum(seed["training"] >= ENOUGH for seed in seeds)),
         f"{median(seed['training'] for seed in seeds):.3f}",
         spread_of_counts(seed["steps"] for seed in seeds),

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from statistics import median
 from typing import Any
 
-from curta.config.table import decimal
 from docs.evidence import RESULTS, Results, arguments
 from docs.shared import markdown, recipe_fields
 
@@ -43,14 +42,11 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
 
 
 def _heads() -> list[str]:
-    ends = (f"with {number}" for number in LAST)
-    return ["structure", *(f"{share:.0%} from" for share in SHARES), *ends]
+    return ["structure", *(f"{share:.0%} from" for share in SHARES)]
 
 
 SHARES = (0.25, 0.9, 1.0)
 """Exact match of the median member that a line of the table looks for."""
-LAST = ("2,000", "3,000")
-"""Numbers of problems of which a line of the table says how many the median member has right."""
 
 
 def _rows(cells: dict[str, Any]) -> Iterator[list[str]]:
@@ -58,9 +54,7 @@ def _rows(cells: dict[str, Any]) -> Iterator[list[str]]:
     columns = cells["columns"]
     for line, row in zip(cells["lines"], cells["cells"], strict=True):
         middles = [median(members) for members in row]
-        reached = [_from(columns, middles, share) for share in SHARES]
-        last = (middles[columns.index(number)] for number in LAST)
-        yield [line, *reached, *map(decimal, last)]
+        yield [line, *(_from(columns, middles, share) for share in SHARES)]
 
 
 def _from(columns: list[str], middles: list[float], share: float) -> str:

@@ -22,7 +22,7 @@ from docs.shared import markdown, recipe_fields, scratch_runs
 
 SEEDS = range(8, 16)
 
-FAR = {"addition": (10_000,), "multiplication": (200,)}
+FAR: dict[str, tuple[int, ...]] = {"addition": (10_000,), "multiplication": (200,)}
 """Sizes that are too long for the evaluation of a recipe; few problems of each."""
 
 HEADS = (
@@ -41,7 +41,7 @@ def main() -> None:
     options = arguments(__doc__, [*RECIPES, *timed])
     for name in options.names:
         if name in timed:
-            settings = {"recipe": recipe_fields(timed[name], {})}
+            settings: dict[str, Any] = {"recipe": recipe_fields(timed[name], {})}
             measure = partial(seconds, timed[name])
             RESULTS.keep("seconds", timed[name], measure, [0], settings, options)
         else:

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
-from docs.announced import EACH, beyond, by_range, cell, far_cells, scored
+from docs.announced import EACH, beyond, by_range, cell, scored
 from docs.evidence import RESULTS, Results, arguments
 from docs.shared import (
     affordable,
@@ -39,8 +39,8 @@ BUDGET, BATCH, SEARCH = 20 * 60.0, 64, 10
 BEYOND, COUNT = (100, 999), 1000
 """Operands out of range, and how many sums of them are evaluated."""
 HEAD = (
-    "", "parameters", "steps", "rate", "held-out loss", "held out", "below L", "L itself",
-    "best range beyond", "{} to {}".format(*BEYOND), "tokens there",
+    "", "parameters", "steps", "rate", "held-out loss", "held out", "{} to {}".format(*BEYOND),
+    "tokens there",
 )  # fmt: skip
 
 
@@ -51,7 +51,7 @@ def main() -> None:
         search(name, options)
         search_result = RESULTS.read(NAME)[f"{name}: rates"]
         changes = changed(name, best_rate(search_result["rates"]), search_result["steps"])
-        settings = {"recipe": recipe_fields(RECIPE, changes)}
+        settings: dict[str, Any] = {"recipe": recipe_fields(RECIPE, changes)}
         settings |= {"beyond": BEYOND, "count": COUNT, "each": EACH}
         measure = partial(measured, name, changes)
         RESULTS.keep(NAME, name, measure, range(SEEDS), settings, options)
@@ -119,7 +119,6 @@ def _row(name: str, of: dict[str, Any]) -> list[str]:
         str(of["rate"]),
         cell(of["held-out loss"], "loss"),
         spread(of["exact match"]),
-        *far_cells(of["range"]),
         *(spread(of["beyond"][measure]) for measure in ("exact match", "token accuracy")),
     ]
 

@@ -31,10 +31,10 @@ def _rows() -> list[list[str]]:
         for task in api.resolve(name, {}).tasks:
             if task.held_out:
                 split = tasks.split(task)
-                counts = (split.training, split.held_out, split.mirrored)
+                counts = split.training, split.held_out, split.mirrored
                 splits[counts].append(f"`{split.operator}`")
-        for counts, operators in splits.items():
-            alike[", ".join(operators), *(f"{count:,}" for count in counts)][_family(name)] = None
+        for key, operators in splits.items():
+            alike[", ".join(operators), *(f"{count:,}" for count in key)][_family(name)] = None
     return [[", ".join(names), *row] for row, names in alike.items()]
 
 
