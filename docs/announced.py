@@ -37,8 +37,6 @@ COMMON = {
     "training.validate_every": 140,
 }
 """A third of the recipe's steps: a hundred epochs of the sums up to 99 + 99."""
-ENOUGH = 0.99
-"""Exact match on validation problems up to which a training is timed."""
 MOST = 1400
 """Problems of validation, of the figures, and of the training set scored again."""
 
@@ -183,17 +181,8 @@ def scored(run: Any) -> dict[str, Any]:
         "exact match without twin": shares,
         "token accuracy": figures.token_accuracy.round(5).tolist(),
         "exact match in training": again.exact_match.mean(axis=1).round(5).tolist(),
-        "enough": reached(run),
         "seconds": info.training_seconds,
     }
-
-
-def reached(run: Any) -> list[int | None]:
-    """Return the first validation at which each member had `ENOUGH`, by its step, or None."""
-    rows = [row for row in run.folder.read_metrics() if row.validation_exact_match is not None]
-    good = [row for row in rows if row.validation_exact_match >= ENOUGH]
-    steps = ([row.step for row in good if row.member == m] for m in range(len(run.seeds)))
-    return [min(member, default=None) for member in steps]
 
 
 def distances(run: Any, problems: Sequence[Any]) -> dict[str, Any]:

@@ -14,8 +14,7 @@ five operations, seed N   `sources/five-operations`, trained to its end
 `attention, RECIPE` in docs/results/gpu.json is from an earlier commit: JAX's own
 `dot_product_attention` was no faster than products written out.
 
-XLA's own matrix products are left out (FLAGS): to try them all takes minutes, where NVIDIA's library
-has its products ready.
+XLA's own matrix products are left out (FLAGS), since trying them all takes minutes.
 """
 
 import hashlib
