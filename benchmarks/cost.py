@@ -82,9 +82,9 @@ def of_population(costs: Costs, members: int) -> Rows:
     )]  # fmt: skip
     yield ["a checkpoint", in_bytes(members * costs["checkpoint_bytes"])]
     for stage in ("evaluating", "certifying", "reporting"):
-        one, several = costs["later"][stage], costs["several"][stage]
-        more = max(0.0, several - one) / (SEVERAL - 1)
-        yield [stage, duration(one + (members - 1) * more)]
+        alone, several = costs["later"][stage], costs["several"][stage]
+        more = max(0.0, several - alone) / (SEVERAL - 1)
+        yield [stage, duration(alone + (members - 1) * more)]
 
 
 def line(points: list[dict[str, float]], name: str, members: int) -> float:

@@ -16,8 +16,14 @@ def tables(_: Results) -> dict[str, Iterable[str]]:
     """A table for each section of a recipe, and one for the fields of the recipe itself."""
     fields = descriptions.field_descriptions()
     sections = dict.fromkeys(field.path.partition(".")[0] for field in fields if "." in field.path)
-    found = {f"recipe {one}": markdown(HEADS, _rows(fields, one)) for one in sections}
-    return {"recipe example": _example(), "recipe": markdown(HEADS, _rows(fields, "")), **found}
+    by_section = {
+        f"recipe {section}": markdown(HEADS, _rows(fields, section)) for section in sections
+    }
+    return {
+        "recipe example": _example(),
+        "recipe": markdown(HEADS, _rows(fields, "")),
+        **by_section,
+    }
 
 
 def _example() -> Iterator[str]:

@@ -181,16 +181,16 @@ def prepared(steps: Steps) -> tuple[Any, Any, Any]:
 
     recipe = api.resolve(steps.recipe, {"training.precision": steps.precision})
     layout = layout_of(recipe)
-    one, bounds = records.training_data(recipe, layout, [0])
-    own = jax.tree.map(
-        lambda leaf: np.repeat(np.asarray(leaf), steps.members, axis=0), one.by_member
+    data, bounds = records.training_data(recipe, layout, [0])
+    by_member = jax.tree.map(
+        lambda leaf: np.repeat(np.asarray(leaf), steps.members, axis=0), data.by_member
     )
     mesh = trainer.training_mesh(recipe, steps.members)
     state = trainer.shard(trainer.init(recipe, layout, jnp.arange(steps.members)), mesh)
     chunk = trainer.compile_steps(
         recipe, trainer.TaskLayout(layout, bounds), mesh, steps.vectorised
     )
-    return chunk, state, trainer.place_data(one._replace(by_member=own), mesh)
+    return chunk, state, trainer.place_data(data._replace(by_member=by_member), mesh)
 
 
 PARTS = {"once": (CHUNK,), "again": (CHUNK,), "in two parts": (CHUNK // 2, CHUNK - CHUNK // 2)}
@@ -208,7 +208,7 @@ def bits(recipe: str, flags: str = FLAGS) -> dict[str, Any]:
 def bits_of_one_cache(recipe: str) -> dict[str, Any]:
     """The same, one process after the other: those after the first find its programs."""
     with tempfile.TemporaryDirectory() as place:
-        begun = (_child(recipe, FLAGS, parts, place) for parts in PARTS.values())
+        begun = (_child(recipe, FLAGS, step_counts, place) for step_counts in PARTS.values())
         return _compared_bits(map(_digest, begun))
 
 
@@ -224,10 +224,12 @@ HELPED: dict[str, Callable[[str], Any]] = {
 """What may make weights the same, by what it adds to the name of a result."""
 
 
-def _child(recipe: str, flags: str, parts: tuple[int, ...], cache: str) -> subprocess.Popen[str]:
+def _child(
+    recipe: str, flags: str, step_counts: tuple[int, ...], cache: str
+) -> subprocess.Popen[str]:
     """A process that takes the steps, part by part."""
     settings = {"CURTA_CACHE": cache, "XLA_FLAGS": flags, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
-    code = f"from docs import gpu; print(gpu.digest_after({recipe!r}, {parts}))"
+    code = f"from docs import gpu; print(gpu.digest_after({recipe!r}, {step_counts}))"
     words = [sys.executable, "-c", code]
     return subprocess.Popen(
         words, cwd=ROOT, env=os.environ | settings, stdout=subprocess.PIPE, text=True
@@ -241,7 +243,7 @@ def _digest(process: subprocess.Popen[str]) -> str:
     return output.split()[-1]
 
 
-def digest_after(recipe: str, parts: tuple[int, ...]) -> str:
+def digest_after(recipe: str, step_counts: tuple[int, ...]) -> str:
     """SHA-256 of all weights after so many steps, taken in these parts."""
     import jax
     import jax.numpy as jnp
@@ -252,7 +254,7 @@ def digest_after(recipe: str, parts: tuple[int, ...]) -> str:
     devices.configure()
     chunk, state, data = prepared(Steps(recipe))
     first = 0
-    for count in parts:
+    for count in step_counts:
         state, _ = chunk(state, data, jnp.int32(first), jnp.int32(count))
         first += count
     leaves = (np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(state.model))

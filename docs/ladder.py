@@ -222,20 +222,20 @@ def by_size(run: Any) -> dict[str, dict[str, list[float]] | None]:
 
 def entries(results: Results) -> dict[str, dict[str, Any]]:
     """Return each measured entry: steps, rates, and the figures by stage and seed."""
-    known: dict[str, dict[str, Any]] = {}
+    all_entries: dict[str, dict[str, Any]] = {}
     for title, numbers in results.read(FILE).items():
         name, _, end = title.rpartition(": ")
         stage, _, seed = end.partition(", seed ")
         if seed:
-            known[name].setdefault(stage, {})[seed] = numbers
+            all_entries[name].setdefault(stage, {})[seed] = numbers
         else:
-            known[name] = dict(numbers)
-    return {name: known[name] for name in ENTRIES if name in known}
+            all_entries[name] = dict(numbers)
+    return {name: all_entries[name] for name in ENTRIES if name in all_entries}
 
 
-def complete(known: dict[str, dict[str, Any]], stage: str) -> dict[str, list[dict[str, Any]]]:
+def complete(all_entries: dict[str, dict[str, Any]], stage: str) -> dict[str, list[dict[str, Any]]]:
     """Return the figures of every seed of a stage, for entries with all seeds."""
-    seeds = {name: [*entry.get(stage, {}).values()] for name, entry in known.items()}
+    seeds = {name: [*entry.get(stage, {}).values()] for name, entry in all_entries.items()}
     return {name: figures for name, figures in seeds.items() if len(figures) == len(SEEDS)}
 
 
@@ -244,14 +244,14 @@ HEAD = ("encoding", "seeds at 0.99", "in training", "steps")
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
     """Return how long each entry was trained and how far it reaches, a table for each stage."""
-    known, made = entries(results), dict[str, Iterable[str]]()
+    all_entries, by_name = entries(results), dict[str, Iterable[str]]()
     for title, stage in (("encodings", "until"), ("encodings, whole", "whole")):
-        seeds = complete(known, stage)
+        seeds = complete(all_entries, stage)
         sizes = [size for size in map(str, SIZES) if any(_solves(x, size) for x in seeds.values())]
         head = [*HEAD, *(f"{size} digits" for size in sizes)]
         rows = [_row(name, seeds[name], sizes) for name in seeds]
-        made[title] = markdown(head, rows)
-    return made
+        by_name[title] = markdown(head, rows)
+    return by_name
 
 
 def _solves(seeds: list[dict[str, Any]], size: str) -> bool:

@@ -137,9 +137,9 @@ def _curve(designs: dict[str, list[dict[str, Any]]]) -> Iterable[list[str]]:
         [{int(point[0]): point[2] for point in seed["curve"]} for seed in designs[name]]
         for name in ("small", "full")
     ]
-    for shown in sorted(set.intersection(*(set(curve) for both in curves for curve in both))):
-        if shown % 1_024_000 == 0:
-            yield [f"{shown:,}", *(spread(curve[shown] for curve in both) for both in curves)]
+    for count in sorted(set.intersection(*(set(curve) for both in curves for curve in both))):
+        if count % 1_024_000 == 0:
+            yield [f"{count:,}", *(spread(curve[count] for curve in both) for both in curves)]
 
 
 if __name__ == "__main__":

@@ -81,11 +81,11 @@ def png(figure: Figure, dpi: int = 200) -> bytes:
 
 def encodings() -> bytes:
     """Draw exact match of random problems by encoding and length, Curta's own row on top."""
-    known = ladder.entries(RESULTS)
+    all_entries = ladder.entries(RESULTS)
     rows = {
         f"{name}{words}": seeds
         for stage, words in {"until": "", "whole": ", all steps"}.items()
-        for name, seeds in ladder.complete(known, stage).items()
+        for name, seeds in ladder.complete(all_entries, stage).items()
     }
     columns = [None, *map(str, ladder.SIZES)]
     values = {name: [middle(row, size) for size in columns] for name, row in rows.items()}

@@ -284,18 +284,18 @@ def windows_of_a_sum(recipe: Any, layout: Any) -> float:
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
     """Return a row for each combination of hints, those with the fewest sums first."""
-    known = entries(results)
+    by_hints = entries(results)
     head = ("hints", "seeds", "sums until solved", "unseen sums solved", "100 digits")
-    return {"price": markdown(head, (_row(name, known[name]) for name in order(known)))}
+    return {"price": markdown(head, (_row(name, by_hints[name]) for name in order(by_hints)))}
 
 
-def order(known: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
+def order(by_hints: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
     """Return the hints, that with the fewest sums until solved first, then the most right."""
     cost = {
         name: (median(sums(seeds)), -median(seed["exact match"] for seed in seeds))
-        for name, seeds in known.items()
+        for name, seeds in by_hints.items()
     }
-    return sorted(known, key=lambda name: cost[name])
+    return sorted(by_hints, key=lambda name: cost[name])
 
 
 def entries(results: Results) -> dict[str, list[dict[str, Any]]]:
