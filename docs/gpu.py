@@ -24,7 +24,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack
 from functools import partial
 from statistics import median
 from typing import Any, NamedTuple
@@ -197,50 +196,30 @@ PARTS = {"once": (CHUNK,), "again": (CHUNK,), "in two parts": (CHUNK // 2, CHUNK
 """How three processes take the steps."""
 
 
-def bits(recipe: str, flags: str = FLAGS) -> dict[str, Any]:
-    """Whether all weights are the same to the bit, in processes that compile for themselves."""
-    with ExitStack() as stack:
-        places = [stack.enter_context(tempfile.TemporaryDirectory()) for _ in PARTS]
-        begun = map(partial(_child, recipe, flags), PARTS.values(), places)
-        return _compared_bits(map(_digest, list(begun)))
+def bits(recipe: str, flags: str = FLAGS, one_cache: bool = False) -> dict[str, Any]:
+    """Return whether all weights agree to the bit, in processes that compile for themselves.
 
-
-def bits_of_one_cache(recipe: str) -> dict[str, Any]:
-    """The same, one process after the other: those after the first find its programs."""
-    with tempfile.TemporaryDirectory() as place:
-        begun = (_child(recipe, FLAGS, step_counts, place) for step_counts in PARTS.values())
-        return _compared_bits(map(_digest, begun))
-
-
-def _compared_bits(digests: Iterable[str]) -> dict[str, Any]:
-    weights = dict(zip(PARTS, digests, strict=True))
+    With one cache, those after the first find its programs.
+    """
+    weights = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for way, step_counts in PARTS.items():
+            cache = folder if one_cache else f"{folder}/{way}"
+            settings = {"CURTA_CACHE": cache, "XLA_FLAGS": flags}
+            code = f"from docs import gpu; print(gpu.digest_after({recipe!r}, {step_counts}))"
+            process = subprocess.run(
+                [sys.executable, "-c", code], cwd=ROOT, env=os.environ | settings, check=True,
+                stdout=subprocess.PIPE, text=True,
+            )  # fmt: skip
+            weights[way] = process.stdout.split()[-1]
     return {"weights": weights, "same": len(set(weights.values())) == 1}
 
 
 HELPED: dict[str, Callable[[str], Any]] = {
-    ", one cache": bits_of_one_cache,
+    ", one cache": partial(bits, one_cache=True),
     ", deterministic": partial(bits, flags=f"{FLAGS} --{DETERMINISTIC}=true"),
 }
 """What may make weights the same, by what it adds to the name of a result."""
-
-
-def _child(
-    recipe: str, flags: str, step_counts: tuple[int, ...], cache: str
-) -> subprocess.Popen[str]:
-    """A process that takes the steps, part by part."""
-    settings = {"CURTA_CACHE": cache, "XLA_FLAGS": flags, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
-    code = f"from docs import gpu; print(gpu.digest_after({recipe!r}, {step_counts}))"
-    words = [sys.executable, "-c", code]
-    return subprocess.Popen(
-        words, cwd=ROOT, env=os.environ | settings, stdout=subprocess.PIPE, text=True
-    )
-
-
-def _digest(process: subprocess.Popen[str]) -> str:
-    output, _ = process.communicate()
-    if process.returncode:
-        raise RuntimeError(f"a process that takes steps ended with {process.returncode}")
-    return output.split()[-1]
 
 
 def digest_after(recipe: str, step_counts: tuple[int, ...]) -> str:

@@ -55,9 +55,7 @@ def size(folder: Path) -> int:
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
-    figures = results.read(NAME).get(NAME)
-    if figures is None:
-        return {}
+    figures = results.read(NAME)[NAME]
     packages = figures["packages"]
     count = len(packages.keys() - {"pip", "setuptools", "curta"})
     sizes = [figures["bytes"], sum(packages[name] for name in JAX), packages["curta"]]

@@ -50,7 +50,6 @@ def spaced(numbers: Mapping[str, Any]) -> Figure:
             for spacing, words in SPACES.items()
         }
         for name, contender in WORDS.items()
-        if name in numbers
     }
     return bar_chart(runs, "Held-out sums, by the spaces in them")
 
@@ -68,19 +67,19 @@ def sums(splits: Mapping[str, Any]) -> Figure:
     return answer_histogram(histograms, "Sums")
 
 
-def sizes(known: Mapping[str, Any]) -> Figure:
+def sizes(numbers: Mapping[str, Any]) -> Figure:
     """Draw loss on held-out answers, and what is right out of range, by parameters."""
     from docs.sizes import BEYOND
 
-    counts = [of["parameters"] for of in known.values()]
+    counts = [of["parameters"] for of in numbers.values()]
     with style():
         figure, (upper, lower) = column(2, height=4.8)
-        losses = [of["held-out loss"] for of in known.values()]
+        losses = [of["held-out loss"] for of in numbers.values()]
         _draw_sizes(upper, dict(zip(counts, losses, strict=True)), MUTED, "loss, equal time")
         upper.set_yscale("log", nonpositive="clip")
         upper.set_title("Loss on held-out answers")
         for colour, measure in zip(COLOURS, ("exact match", "token accuracy"), strict=False):
-            shares = {of["parameters"]: of["beyond"][measure] for of in known.values()}
+            shares = {of["parameters"]: of["beyond"][measure] for of in numbers.values()}
             _draw_sizes(lower, shares, colour, measure)
         lower.set_title("Both operands {} to {}, trained on 0 to 99, equal time".format(*BEYOND))
         percent_axis(lower)
@@ -93,26 +92,18 @@ def sizes(known: Mapping[str, Any]) -> Figure:
 
 
 def ranges(numbers: Mapping[str, Any], held_out: Mapping[str, Sequence[float]]) -> Figure:
-    """What is right in and out of range by how many pairs were trained on (docs/announced.py)."""
+    """Draw what is right in and out of range by how many pairs were trained on."""
+    counts = [of["pairs in training"] for of in numbers.values()]
+    lines = {"held out, in range": [held_out[name] for name in numbers]}
+    for span, words in RANGES.items():
+        lines[words] = [of["range"][span] for of in numbers.values()]
+    for measure, words in LONGER.items():
+        lines[words] = [of["longer"][measure] for of in numbers.values()]
     with style():
         figure, (axes,) = column(1, height=3.2)
-        lines = {
-            "held out, in range": {
-                of["pairs in training"]: held_out[name]
-                for name, of in numbers.items()
-                if name in held_out
-            }
-        }
-        for span, words in RANGES.items():
-            lines[words] = {of["pairs in training"]: of["range"][span] for of in numbers.values()}
-        for measure, words in LONGER.items():
-            lines[words] = {
-                of["pairs in training"]: of["longer"][measure] for of in numbers.values()
-            }
         for colour, (words, shares) in zip((INK, MUTED, *COLOURS), lines.items(), strict=False):
-            _draw_sizes(axes, shares, colour, words)
+            _draw_sizes(axes, dict(zip(counts, shares, strict=True)), colour, words)
         axes.set_xscale("log")
-        counts = [of["pairs in training"] for of in numbers.values()]
         names = [f"{count:,}\n({name})" for count, name in zip(counts, numbers, strict=True)]
         axes.set_xticks(counts, names)
         axes.set_xticks([], minor=True)
@@ -124,9 +115,7 @@ def ranges(numbers: Mapping[str, Any], held_out: Mapping[str, Sequence[float]]) 
 
 
 RANGES = {"L to 2L, one beyond": "one operand L to 2L", "L to 2L, both beyond": "both L to 2L"}
-LONGER = {
-    "exact match": "both one digit longer", "token accuracy": "token accuracy there",
-}  # fmt: skip
+LONGER = {"exact match": "both one digit longer", "token accuracy": "token accuracy there"}
 """What the picture of ranges shows, L being the first number that training did not have."""
 
 
@@ -180,8 +169,8 @@ KINDS: Mapping[str, tuple[str, str, Callable[[Mapping[str, Any]], bool]]] = {
 
 
 def longer(seed: Mapping[str, Any]) -> bool:
-    """Whether a seed that was right is so on nearly all of the longest sums that were asked."""
-    return bool(seed["sums"]) and max(seed["lengths"].items(), key=lambda of: int(of[0]))[1] >= 0.99
+    """Return whether a seed that was right is so on nearly all sums of a hundred digits."""
+    return bool(seed["sums"]) and seed["lengths"]["100"] >= 0.99
 
 
 def looped(numbers: Mapping[str, Any]) -> Figure:
@@ -189,13 +178,8 @@ def looped(numbers: Mapping[str, Any]) -> Figure:
     from matplotlib.figure import Figure
 
     recurrences = sorted(numbers, key=int)
-    wide = max(1, -(-len(recurrences) // 2))
-    upper, lower = recurrences[:wide], recurrences[wide:]
-    rows: list[Any] = [
-        [CURVES] * wide,
-        upper,
-        *([lower + ["."] * (wide - len(lower))] if lower else []),
-    ]
+    half = len(recurrences) // 2
+    rows: list[Any] = [[CURVES] * half, recurrences[:half], recurrences[half:]]
     with style():
         figure = Figure(figsize=(WIDTH, 6.6), layout="constrained")
         panels = figure.subplot_mosaic(rows)
@@ -254,8 +238,7 @@ def findings(numbers: Mapping[str, Any]) -> Figure:
         figure = Figure(figsize=(WIDTH, 7.4), layout="constrained")
         panels = list(figure.subplots(3, height_ratios=(1.5, 1, 1)))
         for axes, (model, draw) in zip(panels, draws.items(), strict=True):
-            if series := numbers.get(f"{model}: curves"):
-                draw(axes, series)
+            draw(axes, numbers[f"{model}: curves"])
         legend(figure, *panels, columns=2)
     return figure
 

@@ -147,26 +147,33 @@ def best_rate(searches: dict[str, Any]) -> float:
 
 
 def measured(name: str, rate: float, seed: int, steps: int = STEPS) -> dict[str, Any]:
-    """Sums shown until right, None if never, and what is right at the end, by length, too.
+    """Return the sums shown until right, None if never, and what is right at the end.
 
     It is right at the first of two checks in a row that find so many right.
     """
-    training = Training(name, rate, seed)
+    from curta.frontends import api
+    from curta.training import trainer
+
+    model, recipe = shape(name), api.resolve(*changed(name, rate))
+    state = trainer.init(recipe, model.layout, jnp.asarray([seed]))
+    state, data, step = trainer.shard(state, model.mesh), model.data(seed), 0
     before = reached = None
-    for step in checks(steps):
-        training.until(step)
-        solved = training.right(training.held_out(0)) >= ENOUGH
+    for check in checks(steps):
+        while step < check:
+            count = min(trainer.CHUNK, check - step)
+            state, _ = model.call(state, data, jnp.int32(step), jnp.int32(count))
+            step += count
+        solved = model.right(state.model, model.held_out(0)) >= ENOUGH
         if solved and before is not None:
             reached = before
             break
-        before = step if solved else None
-    lengths = {str(size): training.right(of_length(size)) for size in LENGTHS}
+        before = check if solved else None
     return {
         "sums": None if reached is None else reached * BATCH,
-        "shown": training.step * BATCH,
-        "exact match": training.right(training.held_out(ASKED)),
-        "lengths": lengths,
-        "parameters": training.parameters,
+        "shown": step * BATCH,
+        "exact match": model.right(state.model, model.held_out(ASKED)),
+        "lengths": {str(size): model.right(state.model, of_length(size)) for size in LENGTHS},
+        "parameters": sum(leaf.size for leaf in jax.tree.leaves(state.model)),
     }
 
 
@@ -183,45 +190,6 @@ def of_length(size: int) -> list[Any]:
     from curta.problems import tasks
 
     return tasks.problems("+", tasks.RANDOM, (size, size), COUNT, 1)
-
-
-class Training:
-    """One member of what is given, trained as far as it is asked for."""
-
-    def __init__(self, name: str, rate: float, seed: int) -> None:
-        from curta.frontends import api
-        from curta.training import trainer
-
-        self.shape, self.step = shape(name), 0
-        recipe = api.resolve(*changed(name, rate))
-        self.state = trainer.shard(
-            trainer.init(recipe, self.shape.layout, jnp.asarray([seed])), self.shape.mesh
-        )
-        self.data = self.shape.data(seed)
-
-    def until(self, step: int) -> None:
-        """Trains on to that step."""
-        from curta.training import trainer
-
-        while self.step < step:
-            count = min(trainer.CHUNK, step - self.step)
-            numbers = jnp.int32(self.step), jnp.int32(count)
-            self.state, _ = self.shape.call(self.state, self.data, *numbers)
-            self.step += count
-
-    def right(self, problems: list[Any]) -> float:
-        """The share of these that it writes without an error."""
-        return self.shape.right(self.state.model, problems)
-
-    def held_out(self, first: int) -> list[Any]:
-        """Sums of the table that nobody is shown, from that place on."""
-        from curta.problems import tasks
-
-        return tasks.held_out(self.shape.recipe.tasks[0], range(first, first + ASKED))
-
-    @property
-    def parameters(self) -> int:
-        return sum(leaf.size for leaf in jax.tree.leaves(self.state.model))
 
 
 @cache
@@ -255,6 +223,12 @@ class Shape:
 
         data, _ = records.training_data(self.recipe, self.layout, [seed])
         return trainer.place_data(data, self.mesh)
+
+    def held_out(self, first: int) -> list[Any]:
+        """Return sums of the table that no training shows, from that place on."""
+        from curta.problems import tasks
+
+        return tasks.held_out(self.recipe.tasks[0], range(first, first + ASKED))
 
     def right(self, stacked: Any, problems: list[Any]) -> float:
         """Return the share of problems with every token right after the true ones before it."""
