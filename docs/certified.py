@@ -10,9 +10,10 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
+from curta.config.table import decimal
 from curta.config.typed import as_json
 from docs.evidence import RESULTS, Results, arguments
-from docs.programs import RECIPES, lengths_of, reached
+from docs.programs import RECIPES, at_largest, lengths_of
 from docs.shared import finished, markdown, recipe_fields
 
 SEEDS = range(101, 117)
@@ -21,7 +22,7 @@ CHANGES = {"evaluation.all_sizes": True}
 
 HEADS = (
     "recipe", "windows", "wrong after training", "after repair", "rounds", "shown by repair",
-    "exact at",
+    "exact match",
 )  # fmt: skip
 
 
@@ -83,7 +84,7 @@ def _row(recipe: str, figures: dict[str, Any]) -> list[str]:
         f"{max(after)} in {sum(map(bool, after))}" if any(after) else "0",
         str(max(len(member.get("rounds", ())) for member in members)),
         f"{max(member.get('repaired', 0) for member in members):,}",
-        reached(figures["lengths"]),
+        decimal(min(least for _, least in at_largest(figures["lengths"]).values())),
     ]
 
 

@@ -132,17 +132,22 @@ def _row(recipe: str, figures: dict[str, Any], timed: list[float] | None) -> lis
 
 
 def reached(lengths: list[dict[str, Any]]) -> str:
-    """Return the largest size of each operator, and the worst seed in its hardest slice there.
+    """Return the largest size of each operator, with the worst share there unless it is 1."""
+    cells = (
+        f"{operator} {size}{'' if least == 1 else f': {decimal(least)}'}"
+        for operator, (size, least) in at_largest(lengths).items()
+    )
+    return ", ".join(cells)
 
-    Sizes where nothing is wrong stand without a figure.
-    """
-    cells = []
+
+def at_largest(lengths: list[dict[str, Any]]) -> dict[str, tuple[str, float]]:
+    """Return the largest size of each operator, and the worst seed in its hardest slice there."""
+    worst = {}
     for operator in dict.fromkeys(row["operator"] for row in lengths):
         rows = [row for row in lengths if row["operator"] == operator]
         size = rows[-1]["size"]
-        least = min(min(row["exact_match"]) for row in rows if row["size"] == size)
-        cells.append(f"{operator} {size}{'' if least == 1 else f': {decimal(least)}'}")
-    return ", ".join(cells)
+        worst[operator] = size, min(min(x["exact_match"]) for x in rows if x["size"] == size)
+    return worst
 
 
 if __name__ == "__main__":
