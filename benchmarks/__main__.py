@@ -36,12 +36,12 @@ def main() -> None:
 
 def measured(quick: bool) -> list[Any]:
     """Every table, as JSON; each is printed when it is there."""
-    found = []
+    printed = []
     for module in MODULES:
         for table in module.tables(quick):
             print(table, flush=True)
-            found.append(typed.as_json(table))
-    return found
+            printed.append(typed.as_json(table))
+    return printed
 
 
 if __name__ == "__main__":

@@ -34,23 +34,23 @@ TOLERANCE = 1e-4
 def main() -> None:
     for configuration in CONFIGURATIONS.values():
         worst = differences(configuration.recipe())
-        print(configuration.name, *(f"{what} {value:.1e}" for what, value in worst.items()))
+        print(configuration.name, *(f"{quantity} {value:.1e}" for quantity, value in worst.items()))
         assert max(worst.values()) < TOLERANCE, f"configuration {configuration.name} differs"
 
 
 def differences(recipe: Recipe) -> dict[str, float]:
     """Largest absolute differences between the two sides."""
-    model, (columns,) = export.member(recipe), export.made(recipe, 1)
+    model, (columns,) = export.member(recipe), export.draw_batches(recipe, 1)
     ours = from_arrays(export.size(recipe, model), export.weights(model))
     batch = torch_batch({name: torch.from_numpy(column) for name, column in columns.items()})
     expected, gradients = jax.jit(jax.value_and_grad(_loss(recipe)))(model, columns)
     value = loss(ours, batch)
     value.backward()
-    found = {n: p.grad.numpy() for n, p in ours.named_parameters() if p.grad is not None}
+    torch_gradients = {n: p.grad.numpy() for n, p in ours.named_parameters() if p.grad is not None}
     return {
         "logits": _logits(recipe, model, columns, ours, batch),
         "loss": abs(float(expected) - value.item()),
-        "gradients": _apart(export.weights(gradients), found),
+        "gradients": _apart(export.weights(gradients), torch_gradients),
         "updates": _updates(recipe, model, gradients, ours),
     }
 
@@ -63,8 +63,8 @@ def _logits_of(recipe: Recipe) -> Given:
     if isinstance(recipe.positions, Window):
         return lambda model, columns: logits_of_windows(model, jnp.asarray(columns["rows"]))
     (text,), bounds = export.texts(recipe, _keys()), export.bounds(recipe)
-    given = export.batch(recipe, text)
-    return lambda model, columns: model(given.tokens, given.where, given.queries, bounds)
+    padded = export.batch(recipe, text)
+    return lambda model, columns: model(padded.tokens, padded.where, padded.queries, bounds)
 
 
 def _loss(recipe: Recipe) -> Given:
@@ -80,14 +80,14 @@ def _loss(recipe: Recipe) -> Given:
 
         return mean
     (text,), keys = export.texts(recipe, _keys()), step_keys(0, 0)
-    given, bounds = export.batch(recipe, text), export.bounds(recipe)
+    padded, bounds = export.batch(recipe, text), export.bounds(recipe)
     return lambda model, _: trainer.loss_and_exact_match(
-        model, given, bounds, keys, recipe.training
+        model, padded, bounds, keys, recipe.training
     )[0]
 
 
 def _keys() -> jax.Array:
-    """Those of the one batch that `export.made` makes."""
+    """Those of the one batch that `export.draw_batches` makes."""
     return jax.random.split(jax.random.key(1), 1)
 
 
@@ -101,8 +101,8 @@ def _logits(
     """Compared where a token is scored: elsewhere neither side promises anything."""
     expected = jax.jit(_logits_of(recipe))(model, columns)
     with torch.no_grad():
-        found = ours(batch).numpy()
-    return float(np.abs(np.asarray(expected) - found)[columns["targets"] != IGNORED].max())
+        logits = ours(batch).numpy()
+    return float(np.abs(np.asarray(expected) - logits)[columns["targets"] != IGNORED].max())
 
 
 def _updates(recipe: Recipe, model: Transformer, gradients: Transformer, ours: nn.Module) -> float:
@@ -110,20 +110,20 @@ def _updates(recipe: Recipe, model: Transformer, gradients: Transformer, ours: n
     trainer = Trainer(ours, dataclasses.asdict(recipe.optimizer), recipe.training.steps)
     hyperparams = HyperParams.of(recipe.optimizer)
     chain = transformation(recipe.optimizer, hyperparams, recipe.training.steps)
-    state, given = chain.init(model), export.weights(gradients)
+    state, gradient_arrays = chain.init(model), export.weights(gradients)
     for number in range(3):
         updates, state = chain.update(gradients, state, model)
         model = optax.apply_updates(model, updates)
         for name, parameter in ours.named_parameters():
-            parameter.grad = torch.from_numpy(np.array(given[name]))
+            parameter.grad = torch.from_numpy(np.array(gradient_arrays[name]))
         trainer.update(number)
-    found = {name: p.detach().numpy() for name, p in ours.named_parameters()}
-    return _apart(export.weights(model), found)
+    parameters = {name: p.detach().numpy() for name, p in ours.named_parameters()}
+    return _apart(export.weights(model), parameters)
 
 
-def _apart(expected: dict[str, np.ndarray], found: dict[str, np.ndarray]) -> float:
-    assert set(expected) == set(found), set(expected) ^ set(found)
-    return max(float(np.abs(expected[name] - found[name]).max()) for name in expected)
+def _apart(expected: dict[str, np.ndarray], actual: dict[str, np.ndarray]) -> float:
+    assert set(expected) == set(actual), set(expected) ^ set(actual)
+    return max(float(np.abs(expected[name] - actual[name]).max()) for name in expected)
 
 
 if __name__ == "__main__":

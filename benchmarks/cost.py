@@ -2,12 +2,12 @@
 
 The constants are measured by real runs, which takes minutes, or read from a file (`--costs`). Each
 run is a process of its own, as users' are, so its start counts, and none holds the device while
-another works. Runs and cache lie in a folder that is removed, so that the first run finds nothing
+another works. Runs and cache lie in a folder that is removed, so the first run finds nothing
 compiled.
 
 The model is a sum. A run takes the start of a process and its stages; the first one on a machine
-compiles what later ones find compiled. Runs on several nodes come in waves, of which the first
-is of first runs. What a run of several members takes grows in a straight line with their number.
+compiles what later ones find compiled. Runs on several nodes come in waves; those of the first wave
+are first runs. The cost of a run of several members grows in a straight line with their number.
 So nothing is said of nodes that wait for one file system, nor of a device beyond the members that
 were tried on it.
 """
@@ -19,181 +19,89 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from functools import partial
 from math import ceil
 from pathlib import Path
-from statistics import mean, median
-from typing import Any, NamedTuple
+from statistics import median
+from typing import Any
 
-from curta.config import files, system, typed
-from curta.config.errors import UserError, as_line
+from curta.config import files
 from curta.evaluation.expected import duration
 from curta.runs import provenance
 
 ROOT = Path(__file__).parents[1]
 
+Costs = dict[str, Any]
+"""The constants of a recipe on a machine; seconds and bytes. `docs/results/scaling.json` has one:
+stages of the `first` and a `later` run of one member and of `several`, `members` with a step's
+seconds and memory, `saving` of a checkpoint, and the bytes and files that a run leaves."""
 
-@dataclass(frozen=True)
-class Stages:
-    """Seconds of one run, stage by stage."""
+RUNS = {"first": 1, "later": 1, "compiling": 8, "several": 8}
+"""Members of the runs, one after the other; `compiling` is left out of the tables."""
+SEVERAL = RUNS["several"]
+MEMBERS = (1, 4, 16)
+"""Members of the steps that are timed."""
+STEPS, REPEATS = 20, 5
+"""Steps of one measurement, and measurements of a median."""
+STAGES = ("preparing", "compiling", "training", "evaluating", "certifying", "reporting")
 
-    preparing: float
-    """Recipe, survey of programs, initial weights, the run's folder."""
-    compiling: float
-    training: float
-    """What its stage takes besides: recording, steps, metrics, checkpoints."""
-    evaluating: float = 0.0
-    certifying: float = 0.0
-    reporting: float = 0.0
-
-    @property
-    def total(self) -> float:
-        return sum(vars(self).values())
+Rows = Iterable[list[str]]
 
 
-@dataclass(frozen=True)
-class Members:
-    """What a step of so many members takes, on the device that was measured."""
-
-    count: int
-    step: float
-    """Seconds."""
-    memory: int
-    """Bytes of the chunk of steps with the members vectorised, as its compiler plans it."""
+def stages(costs: Costs) -> Rows:
+    """Yield seconds of each stage: of the first run, a later one, and one of SEVERAL members."""
+    yield ["start of the process", *[f"{costs['start']:.2f}"] * 3]
+    for stage in STAGES:
+        yield [stage, *(f"{costs[run][stage]:.2f}" for run in ("first", "later", "several"))]
 
 
-@dataclass(frozen=True)
-class Costs:
-    """The constants of a recipe on a machine, as a file holds them."""
-
-    FORMAT = 1
-
-    recipe: str
-    device: str
-    platform: str
-    """Such as cpu or gpu."""
-    versions: dict[str, str]
-    start: float
-    """Seconds from the start of a process until all is imported and the device is there."""
-    first: Stages
-    """A run of one member, with nothing in the cache."""
-    later: Stages
-    """The same again."""
-    several: Stages
-    """The same with SEVERAL members, compiled before."""
-    members: tuple[Members, ...]
-    """One, and more."""
-    steps: int
-    operations: float
-    """Floating-point operations of a step of one member, counted, not measured."""
-    saving: float
-    """Seconds of writing a checkpoint of one member."""
-    saving_several: float
-    """Of SEVERAL members."""
-    checkpoint_bytes: int
-    """Of one member."""
-    checkpoints: int
-    """How many a run writes, those that are replaced included."""
-    run_bytes: int
-    """Of the folder of a finished run."""
-    run_files: int
-    load: float | None = None
-    """Processes that wanted a core while it was measured, in the mean; None if not known.
-
-    More than there are cores, and every time here is too long.
-    """
+def steps(costs: Costs) -> Rows:
+    """Yield milliseconds of a step, and memory with the members vectorised, by members."""
+    for row in costs["members"]:
+        yield [str(row["count"]), f"{1e3 * row['step']:.2f}", in_bytes(row["memory"])]
 
 
-SEVERAL = 8
-"""Members of the run that is held against one of a single member."""
-
-
-class Table(NamedTuple):
-    """A title, and rows of what it is and how much."""
-
-    title: str
-    rows: list[tuple[str, str]]
-
-
-def constants(costs: Costs) -> Table:
-    """Everything that was measured, as people read it."""
-    rows = [("start of a process", _seconds(costs.start))]
-    for what, stages in (
-        ("first run", costs.first), ("later run", costs.later),
-        (f"later run, {SEVERAL} members", costs.several),
-    ):  # fmt: skip
-        rows += [(f"{what}: {name}", _seconds(value)) for name, value in vars(stages).items()]
-    for one in costs.members:
-        rows.append((f"step of {_members(one.count)}", f"{1e3 * one.step:.2f} ms"))
-        rows.append((f"memory of such steps, {_members(one.count)} at once", _bytes(one.memory)))
-    rows += [
-        ("checkpoint of one member", f"{_seconds(costs.saving)}, {costs.checkpoint_bytes:,} bytes"),
-        (f"checkpoint of {SEVERAL} members", _seconds(costs.saving_several)),
-        ("a finished run", f"{costs.run_bytes:,} bytes in {costs.run_files} files"),
-    ]  # fmt: skip
-    if costs.load is not None:
-        rows.append(("processes that wanted a core meanwhile", f"{costs.load:.1f}"))
-    return Table(f"{costs.recipe}, measured on {costs.device}", rows)
-
-
-def of_runs(costs: Costs, runs: int, nodes: int) -> Table:
-    """Many runs of one member, one at a time on each node."""
-    first, later = (costs.start + stages.total for stages in (costs.first, costs.later))
+def of_runs(costs: Costs, runs: int, nodes: int) -> Rows:
+    """Yield what many runs of one member take, one at a time on each node."""
+    first, later = (costs["start"] + sum(costs[run].values()) for run in ("first", "later"))
     waves = ceil(runs / nodes)
-    seconds = first + (waves - 1) * later
-    replaced = costs.checkpoints * costs.checkpoint_bytes
-    rows = [
-        ("first run, later run", f"{_seconds(first)}, {_seconds(later)}"),
-        ("waves", f"{waves:,}"),
-        ("all runs", duration(seconds)),
-        ("the same on one node", duration(first + (runs - 1) * later)),
-        ("of a later run, start of the process", f"{costs.start / later:.0%}"),
-        ("left on disk", f"{_bytes(runs * costs.run_bytes)}, {runs * costs.run_files:,} files"),
-        ("checkpoints, those that are replaced included", _bytes(runs * replaced)),
-    ]  # fmt: skip
-    return Table(f"{runs:,} runs on {nodes:,} nodes", rows)
+    yield ["first run, later run", f"{first:.2f} s, {later:.2f} s"]
+    yield [f"all on {nodes:,} nodes", duration(first + (waves - 1) * later)]
+    yield ["all on one node", duration(first + (runs - 1) * later)]
+    left = f"{in_bytes(runs * costs['run_bytes'])}, {runs * costs['run_files']:,} files"
+    yield ["left on disk", left]
 
 
-def of_population(costs: Costs, members: int) -> Table:
-    """Members of one run on one device."""
-    step, memory = (line(costs.members, name, members) for name in ("step", "memory"))
-    saving = _grown(costs.saving, costs.saving_several, members)
-    rows = [
-        ("memory of the steps, members at once", _bytes(memory)),
-        ("operations of a step", f"{members * costs.operations:.2g}"),
-        (f"a step, as measured on {costs.platform}", _seconds(step)),
-        (f"{costs.steps:,} steps of that", duration(costs.steps * step)),
-        ("a checkpoint", f"{_bytes(members * costs.checkpoint_bytes)}, {_seconds(saving)}"),
-    ]
-    for name in ("evaluating", "certifying", "reporting"):
-        one, several = (getattr(stages, name) for stages in (costs.later, costs.several))
-        rows.append((name, duration(_grown(one, several, members))))
-    return Table(f"{members:,} members on one device", rows)
+def of_population(costs: Costs, members: int) -> Rows:
+    """Yield what members of one run on one device take."""
+    step, memory = (line(costs["members"], name, members) for name in ("step", "memory"))
+    yield ["memory of the steps, members at once", in_bytes(memory)]
+    yield [f"{costs['steps']:,} steps, at the pace of this {costs['platform']}", duration(
+        costs["steps"] * step
+    )]  # fmt: skip
+    yield ["a checkpoint", in_bytes(members * costs["checkpoint_bytes"])]
+    for stage in ("evaluating", "certifying", "reporting"):
+        alone, several = costs["later"][stage], costs["several"][stage]
+        more = max(0.0, several - alone) / (SEVERAL - 1)
+        yield [stage, duration(alone + (members - 1) * more)]
 
 
-def _grown(one: float, several: float, members: int) -> float:
-    """Seconds for so many members, by those of one and of SEVERAL; never less than of one."""
-    return one + (members - 1) * max(0.0, several - one) / (SEVERAL - 1)
+def line(points: list[dict[str, float]], name: str, members: int) -> float:
+    """Extend the straight line through the first and the last point; it never falls.
 
-
-def line(points: tuple[Members, ...], name: str, members: int) -> float:
-    """What the straight line through the first and the last point says; it never falls.
-
-    >>> line((Members(1, 2.0, 10), Members(5, 4.0, 50)), "memory", 11)
+    >>> line([{"count": 1, "memory": 10}, {"count": 5, "memory": 50}], "memory", 11)
     110.0
     """
     first, last = points[0], points[-1]
-    values = getattr(first, name), getattr(last, name)
-    slope = max(0.0, (values[1] - values[0]) / (last.count - first.count))
-    return float(values[1] + slope * (members - last.count))
+    slope = max(0.0, (last[name] - first[name]) / (last["count"] - first["count"]))
+    return float(last[name] + slope * (members - last["count"]))
 
 
-def _bytes(count: float) -> str:
-    """In the largest unit of which there is one.
+def in_bytes(count: float) -> str:
+    """Return a count in its largest unit.
 
-    >>> _bytes(2_500_000_000), _bytes(183_557), _bytes(40)
+    >>> in_bytes(2_500_000_000), in_bytes(183_557), in_bytes(40)
     ('2.5 GB', '183.6 kB', '40.0 B')
     """
     for power, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
@@ -202,97 +110,41 @@ def _bytes(count: float) -> str:
     return f"{count:.1f} B"
 
 
-def _members(count: int) -> str:
-    return "one member" if count == 1 else f"{count:,} members"
-
-
-def _seconds(seconds: float) -> str:
-    """Three significant digits, down to a millisecond.
-
-    >>> _seconds(0.0123), _seconds(4.5678), _seconds(1234.5)
-    ('0.012 s', '4.57 s', '1,234 s')
-    """
-    if seconds >= 100:
-        return f"{seconds:,.0f} s"
-    return f"{seconds:.2f} s" if seconds >= 1 else f"{seconds:.3f} s"
-
-
-RUNS = {"first": 1, "later": 1, "compiling": SEVERAL, "several": SEVERAL}
-"""Members of the runs, one after the other."""
-MEMBERS = (1, 4, 16)
-"""Of the steps that are timed."""
-STEPS, REPEATS = 20, 5
-"""Steps of one measurement, and measurements of a median."""
-MISTAKE = 2
-"""Exit code of a process that was ended by a mistake of the user's."""
-
-Say = Callable[[str], None]
-
-
-def measured(recipe: str, say: Say) -> Costs:
-    """The constants of a recipe on this machine, of real runs and of steps of several members.
-
-    Raises UserError with what a run says that fails.
-    """
-    runs, load = {}, []
+def measured(recipe: str) -> Costs:
+    """Measure the constants of a recipe here, by real runs and by steps of several members."""
     with tempfile.TemporaryDirectory() as place:
-        for name, members in RUNS.items():
-            say(f"{name} run")
-            runs[name] = _child(place, "run", recipe, members)
-            load += system.load()
-        say("steps")
+        runs = {name: _child(place, "run", recipe, members) for name, members in RUNS.items()}
         steps = _child(place, "steps", recipe, 0)
-    return Costs(
-        recipe=recipe,
-        device=runs["later"]["device"],
-        platform=steps["platform"],
-        versions=provenance.versions(),
-        start=round(median(run["start"] for run in runs.values()), 3),
-        first=Stages(**runs["first"]["stages"]),
-        later=Stages(**runs["later"]["stages"]),
-        several=Stages(**runs["several"]["stages"]),
-        members=tuple(Members(**one) for one in steps["members"]),
-        steps=steps["steps"],
-        operations=steps["operations"],
-        saving=runs["later"]["saving"],
-        saving_several=runs["several"]["saving"],
-        load=round(mean(load), 1) if load else None,
-        **runs["later"]["written"],
-    )
+    del steps["start"]
+    later = runs["later"]
+    return {
+        "recipe": recipe,
+        "device": later["device"],
+        "versions": provenance.versions(),
+        "start": round(median(run["start"] for run in runs.values()), 3),
+        **{name: runs[name]["stages"] for name in ("first", "later", "several")},
+        **steps,
+        "saving": later["saving"],
+        "saving_several": runs["several"]["saving"],
+        **later["files"],
+    }
 
 
-def _child(place: str, what: str, recipe: str, members: int) -> dict[str, Any]:
-    """What a process finds, with the seconds it took to start.
-
-    Raises UserError with a mistake of the user's that it tells, and RuntimeError with all that it
-    says where it fails otherwise.
-    """
-    command = [sys.executable, "-m", "benchmarks.cost", "--child", what, recipe, str(members)]
+def _child(place: str, kind: str, recipe: str, members: int) -> dict[str, Any]:
+    """Return the figures of another process, with the seconds it took to start."""
+    command = [sys.executable, "-m", "benchmarks.cost", "--child", kind, recipe, str(members)]
     folders = {"CURTA_RUNS": f"{place}/runs", "CURTA_CACHE": f"{place}/cache"}
+    print(f"{kind}, {members} members", file=sys.stderr)
     begun = time.time()
-    done = subprocess.run(
-        command, env=os.environ | folders, cwd=ROOT, capture_output=True, text=True
+    process = subprocess.run(
+        command, env=os.environ | folders, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True
     )
-    if done.returncode == MISTAKE:
-        raise UserError(done.stderr.strip().splitlines()[-1].removeprefix("curta: "))
-    if done.returncode:
-        raise RuntimeError(done.stderr)
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found | {"start": found["ready"] - begun}
+    figures: dict[str, Any] = json.loads(process.stdout.splitlines()[-1])
+    return figures | {"start": figures.pop("ready") - begun}
 
 
-def child(what: str, recipe: str, members: str) -> int:
-    """The process that is measured, with its exit code: a user's mistake is one line."""
-    try:
-        print(json.dumps(_found(what, recipe, int(members))))
-    except UserError as error:
-        print(f"curta: {as_line(str(error))}", file=sys.stderr)
-        return MISTAKE
-    return 0
-
-
-def _found(what: str, recipe: str, members: int) -> dict[str, Any]:
-    """Imports everything first, and says when that was done."""
+def child(kind: str, recipe: str, members: str) -> int:
+    """Import everything, note when that was done, and print what the process measures."""
     import jax
 
     import curta.runs.comparison  # noqa: F401
@@ -301,13 +153,15 @@ def _found(what: str, recipe: str, members: int) -> dict[str, Any]:
     devices.configure()
     jax.devices()
     ready = time.time()
-    found = _run(recipe, members) if what == "run" else _steps(recipe)
-    return {"ready": ready, **found}
+    figures = _run(recipe, int(members)) if kind == "run" else _steps(recipe)
+    print(json.dumps({"ready": ready, **figures}))
+    return 0
 
 
 def _run(recipe: str, members: int) -> dict[str, Any]:
-    """A whole run, timed stage by stage."""
+    """Time a whole run stage by stage, and the writing of its newest checkpoint elsewhere."""
     from curta.frontends import api
+    from curta.runs import checkpoints
 
     begun, seconds = time.perf_counter(), dict[str, float]()
     run = api.begin(recipe, members, None, {}, evaluate=True)
@@ -319,45 +173,33 @@ def _run(recipe: str, members: int) -> dict[str, Any]:
         seconds[stage] = time.perf_counter() - begun
 
     run.run_stages(timed)
-    info = run.folder.read_info()
+    info, settings = run.folder.read_info(), run.recipe.training
     seconds["compiling"] = info.compile_seconds or 0.0
     seconds["training"] -= seconds["compiling"]
-    stages = {name: round(value, 4) for name, value in seconds.items()}
-    found = {"device": info.device, "stages": stages, "written": _written(run)}
-    return found | {"saving": round(_saving(run), 4)}
-
-
-def _written(run: Any) -> dict[str, Any]:
-    """What a run has written; of its checkpoint a member's part."""
-    from curta.runs import checkpoints
-
-    settings, members = run.recipe.training, len(run.seeds)
-    files = [path for path in run.folder.path.rglob("*") if path.is_file()]
+    paths = [path for path in run.folder.path.rglob("*") if path.is_file()]
     checkpoint = checkpoints.file_of(run.folder.checkpoints, run.step, "safetensors")
+    owner = checkpoints.owner(run.recipe, run.seeds, run.step)
+    state = checkpoints.arrays(run.folder.checkpoints, run.step, owner)
+    place, saving = Path(tempfile.mkdtemp(dir=run.folder.path)), []
+    for _ in range(REPEATS):
+        begun = time.perf_counter()
+        checkpoints.save(place, run.step, state, owner)
+        saving.append(time.perf_counter() - begun)
     return {
-        "checkpoint_bytes": checkpoint.stat().st_size // members,
-        "checkpoints": -(-settings.steps // settings.checkpoint_every),
-        "run_bytes": sum(path.stat().st_size for path in files),
-        "run_files": len(files),
+        "device": info.device,
+        "stages": {name: round(value, 4) for name, value in seconds.items()},
+        "saving": round(median(saving), 4),
+        "files": {
+            "checkpoint_bytes": checkpoint.stat().st_size // members,
+            "checkpoints": ceil(settings.steps / settings.checkpoint_every),
+            "run_bytes": sum(path.stat().st_size for path in paths),
+            "run_files": len(paths),
+        },
     }
 
 
-def _saving(run: Any) -> float:
-    """Seconds of writing a run's newest checkpoint again, elsewhere."""
-    from curta.runs import checkpoints
-
-    of = checkpoints.owner(run.recipe, run.seeds, run.step)
-    state = checkpoints.arrays(run.folder.checkpoints, run.step, of)
-    place, seconds = Path(tempfile.mkdtemp(dir=run.folder.path)), []
-    for _ in range(REPEATS):
-        begun = time.perf_counter()
-        checkpoints.save(place, run.step, state, of)
-        seconds.append(time.perf_counter() - begun)
-    return median(seconds)
-
-
 def _steps(recipe: str) -> dict[str, Any]:
-    """Steps of several members, as a run would take them on these devices."""
+    """Time steps of several members, as a run would take them on these devices."""
     import jax
 
     from curta.frontends import api
@@ -374,7 +216,7 @@ def _steps(recipe: str) -> dict[str, Any]:
 
 
 def _step_of(recipe: Any, count: int) -> dict[str, Any]:
-    """Seconds of a step, as it is taken here, and bytes of one with the members at once."""
+    """Return seconds of a step as it is taken here, and bytes of one with the members at once."""
     import jax
     import jax.numpy as jnp
 
@@ -398,7 +240,7 @@ def _step_of(recipe: Any, count: int) -> dict[str, Any]:
 
 
 def taken(program: Any) -> int:
-    """Bytes of a compiled program's arguments, results and temporaries, as it was planned."""
+    """Return bytes of a compiled program's arguments, results and temporaries, as planned."""
     memory = program.memory_analysis()
     shared: int = memory.alias_size_in_bytes
     whole: int = memory.argument_size_in_bytes + memory.output_size_in_bytes
@@ -409,25 +251,30 @@ def main() -> int:
     """Measure or read the constants, and print what follows from them."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.cost", description=__doc__)
     parser.add_argument("recipe", nargs="?", default="addition")
-    parser.add_argument("--costs", type=Path, help="what was measured, by --out")
-    parser.add_argument("--out", type=Path, help="keep what is measured, as JSON")
+    parser.add_argument("--costs", type=Path, help="a file written by --out")
+    parser.add_argument("--out", type=Path, help="write what is measured, as JSON")
     parser.add_argument("--runs", type=int, default=1000, help="runs of one member, on")
     parser.add_argument("--nodes", type=int, default=100, help="so many machines")
     parser.add_argument("--members", type=int, default=4096, help="members of one run on a device")
     options = parser.parse_args()
     if options.costs is not None:
-        found = typed.read(Costs, options.costs, f"costs {str(options.costs)!r}")
+        costs = json.loads(options.costs.read_text("utf-8"))
     else:
-        found = measured(options.recipe, partial(print, file=sys.stderr))
+        costs = measured(options.recipe)
     if options.out is not None:
-        files.write(options.out, files.json_text(typed.as_json(found)))
-    for title, rows in (
-        constants(found),
-        of_runs(found, options.runs, options.nodes),
-        of_population(found, options.members),
-    ):
-        print(title, *(f"  {what:46} {much}" for what, much in rows), sep="\n")
+        files.write(options.out, files.json_text(costs))
+    for title, rows in _printed(costs, options):
+        print(title)
+        for label, *cells in rows:
+            print(f"  {label:46} {'  '.join(cells)}")
     return 0
+
+
+def _printed(costs: Costs, options: argparse.Namespace) -> Iterator[tuple[str, Rows]]:
+    yield f"seconds on {costs['device']}: first run, later run, {SEVERAL} members", stages(costs)
+    yield "step of so many members: ms, memory", steps(costs)
+    yield f"{options.runs:,} runs", of_runs(costs, options.runs, options.nodes)
+    yield f"{options.members:,} members on one device", of_population(costs, options.members)
 
 
 if __name__ == "__main__":

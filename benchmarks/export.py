@@ -43,7 +43,7 @@ def save(name: str, folder: Path, count: int) -> None:
     }
     (folder / "settings.json").write_text(json.dumps(settings))
     save_file(weights(model), folder / "weights.safetensors")
-    every = made(recipe, count)
+    every = draw_batches(recipe, count)
     stacked = {name: np.stack([each[name] for each in every]) for name in every[0]}
     save_file(stacked, folder / "batches.safetensors")
 
@@ -54,7 +54,7 @@ def member(recipe: Recipe, seed: int = 0) -> Transformer:
     return jax.tree.map(lambda leaf: leaf[0], stacked.model)
 
 
-def made(recipe: Recipe, count: int) -> list[Arrays]:
+def draw_batches(recipe: Recipe, count: int) -> list[Arrays]:
     """The fields of so many PyTorch batches, as Curta draws them for training."""
     keys = jax.random.split(jax.random.key(1), count)
     if isinstance(recipe.positions, Window):
@@ -65,13 +65,13 @@ def made(recipe: Recipe, count: int) -> list[Arrays]:
 def windows(recipe: Recipe, keys: jax.Array) -> list[Arrays]:
     """Batches of the windows that the first seed is shown."""
     data, _ = records.training_data(recipe, layout_of(recipe), [0])
-    own = jax.tree.map(lambda column: column[0], data.by_member)
-    size, found = recipe.training.batch, []
+    by_member = jax.tree.map(lambda column: column[0], data.by_member)
+    size, batches = recipe.training.batch, []
     for key in keys:
-        chosen = trainer.draw_windows(data._replace(by_member=own), key, size)
-        rows, targets = (np.asarray(part)[chosen].astype(np.int64) for part in data.shared)
-        found.append({"rows": rows, "targets": targets})
-    return found
+        chosen = trainer.draw_windows(data._replace(by_member=by_member), key, size)
+        rows, targets = (np.asarray(column)[chosen].astype(np.int64) for column in data.shared)
+        batches.append({"rows": rows, "targets": targets})
+    return batches
 
 
 def bounds(recipe: Recipe) -> ShapeBounds:
@@ -84,11 +84,11 @@ def texts(recipe: Recipe, keys: jax.Array) -> list[Text]:
     layout, (task,) = layout_of(recipe), recipe.tasks
 
     @jax.jit
-    def one(key: jax.Array) -> Text:
+    def draw(key: jax.Array) -> Text:
         drawn = tasks.draw(task, key, recipe.training.batch)
         return layout.tokens(task.operator, drawn, bounds(recipe))
 
-    return [one(key) for key in keys]
+    return [draw(key) for key in keys]
 
 
 def batch(recipe: Recipe, text: Text) -> Batch:
@@ -96,12 +96,12 @@ def batch(recipe: Recipe, text: Text) -> Batch:
     return completion_batch(text, layout_of(recipe).where(text), bounds(recipe))
 
 
-def arrays(given: Batch) -> Arrays:
+def arrays(text_batch: Batch) -> Arrays:
     """The fields of a PyTorch `Batch`."""
     columns = {
-        "tokens": np.asarray(given.tokens),
-        "queries": np.asarray(given.queries),
-        "targets": np.where(given.scored, given.goals, IGNORED),
+        "tokens": np.asarray(text_batch.tokens),
+        "queries": np.asarray(text_batch.queries),
+        "targets": np.where(text_batch.scored, text_batch.goals, IGNORED),
     }
     return {name: array.astype(np.int64) for name, array in columns.items()}
 
@@ -109,8 +109,8 @@ def arrays(given: Batch) -> Arrays:
 def size(recipe: Recipe, model: Transformer) -> Size:
     """Curta's sizes as those of the PyTorch model, which has only the default design."""
     shared = {field.name for field in dataclasses.fields(Size)}
-    given: dict[str, Any] = dataclasses.asdict(recipe.model)
-    fields = {name: value for name, value in given.items() if name in shared}
+    settings: dict[str, Any] = dataclasses.asdict(recipe.model)
+    fields = {name: value for name, value in settings.items() if name in shared}
     layout = layout_of(recipe)
     plain = Size(
         **fields,
@@ -122,15 +122,19 @@ def size(recipe: Recipe, model: Transformer) -> Size:
         return plain
     assert isinstance(layout, ProgramLayout)
     assert recipe.model.compositional_embeddings
-    role, known = layout.machine.role.tolist(), model.positions.has_cell().tolist()
-    return dataclasses.replace(plain, parts=layout.composition().tolist(), role=role, known=known)
+    role, has_cell = layout.machine.role.tolist(), model.positions.has_cell().tolist()
+    return dataclasses.replace(
+        plain, composition=layout.composition().tolist(), role=role, has_cell=has_cell
+    )
 
 
 def weights(tree: Transformer) -> Arrays:
     """A model's weights, or their gradients, by the names that PyTorch gives them."""
     named = {"tokens.weight": tree.tokens, "norm.gain": tree.gain}
-    named |= {"places.weight": _places(tree)}
-    named |= {"head.weight": None if tree.head is None else tree.head.T}
+    if isinstance(tree.positions, LearnedEncoding):
+        named |= {"places.weight": tree.positions.table}
+    assert tree.head is not None
+    named |= {"head.weight": tree.head.T}
     for number in range(tree.config.num_attention_layers):
         attention = jax.tree.map(lambda leaf, n=number: leaf[n], tree.attention)
         named |= _attention(attention, number)
@@ -139,11 +143,6 @@ def weights(tree: Transformer) -> Arrays:
     for number in range(tree.config.num_layers):
         named |= _feedforward(jax.tree.map(lambda leaf, n=number: leaf[n], tree.mlp), number)
     return {name: np.ascontiguousarray(array) for name, array in named.items() if array is not None}
-
-
-def _places(tree: Transformer) -> Any:
-    """Learned positions, if there are any."""
-    return tree.positions.table if isinstance(tree.positions, LearnedEncoding) else None
 
 
 def _attention(weight: Any, number: int) -> dict[str, Any]:

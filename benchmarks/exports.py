@@ -54,9 +54,9 @@ def _transformers(run: "Run", folder: Path, quick: bool, repeats: int) -> Iterat
     model: Any = AutoModelForCausalLM.from_pretrained(at, trust_remote_code=True).eval()
 
     def write(use_cache: bool, sums: list[Sum]) -> list[int]:
-        given = torch.cat([model.prompt("+", *one) for one in sums])
-        found = model.generate(given, attention_mask=given * 0 + 1, use_cache=use_cache)
-        return [model.answer("+", text, given.shape[1]) for text in found]
+        prompts = torch.cat([model.prompt("+", *pair) for pair in sums])
+        answers = model.generate(prompts, attention_mask=prompts * 0 + 1, use_cache=use_cache)
+        return [model.answer("+", text, prompts.shape[1]) for text in answers]
 
     for use_cache, sizes in TRANSFORMERS.items():
         name = f"transformers, {'with' if use_cache else 'without'} a cache"
@@ -81,9 +81,9 @@ def _row(
     sums, seconds = _sums(count, digits), []
     for _ in range(1 + repeats):
         begun = time.perf_counter()
-        found = write(sums)
+        answers = write(sums)
         seconds.append(time.perf_counter() - begun)
-        if not quick and found != [sum(one) for one in sums]:
+        if not quick and answers != [sum(pair) for pair in sums]:
             raise RuntimeError(f"{name} wrote a wrong sum of {digits} digits")
     rate = Spread.of([count * (digits + 2) / each for each in seconds[1:]])
     return [name, f"{count}", f"{digits:,}", Spread.of(seconds[1:]), rate]

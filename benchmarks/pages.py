@@ -39,20 +39,20 @@ def tables(quick: bool) -> Iterator[Table]:
 def _writes(tab: "Page", page: Path, repeats: int) -> Iterator[Row]:
     tab.goto(page.as_uri())
     for digits in LENGTHS:
-        asked = WRITE.format(problem=f"{'7' * digits}+{'6' * digits}", most=digits + 2)
-        found = [tab.evaluate(asked) for _ in range(1 + repeats)][1:]
-        rate = Spread.of([tokens / seconds for tokens, seconds in found])
+        script = WRITE.format(problem=f"{'7' * digits}+{'6' * digits}", most=digits + 2)
+        figures = [tab.evaluate(script) for _ in range(1 + repeats)][1:]
+        rate = Spread.of([tokens / seconds for tokens, seconds in figures])
         yield [f"tokens a second, {digits} digits", rate]
 
 
 def _loads(tab: "Page", report: Path, repeats: int) -> Iterator[Row]:
-    found = []
+    figures = []
     for _ in range(1 + repeats):
         tab.goto(report.as_uri())
         tab.wait_for_function(f"{LOADED} > 0")
-        found.append(tab.evaluate(LOADED))
+        figures.append(tab.evaluate(LOADED))
     yield ["report, MB", f"{report.stat().st_size / 1e6:.2f}"]
-    yield ["report, milliseconds to load", Spread.of(found[1:])]
+    yield ["report, milliseconds to load", Spread.of(figures[1:])]
 
 
 if __name__ == "__main__":

@@ -51,8 +51,12 @@ class Table:
     rows: list[Row]
 
     def __str__(self) -> str:
-        parts = [f"## {self.title}", self.text.strip(), "\n".join(markdown(self.head, self.cells))]
-        return "\n\n".join(filter(None, parts)) + "\n"
+        paragraphs = [
+            f"## {self.title}",
+            self.text.strip(),
+            "\n".join(markdown(self.head, self.cells)),
+        ]
+        return "\n\n".join(filter(None, paragraphs)) + "\n"
 
     @property
     def cells(self) -> list[list[str]]:

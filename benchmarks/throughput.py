@@ -90,9 +90,9 @@ def _exams(run: "Run", quick: bool, repeats: int) -> list[Row]:
 
 def _asks(run: "Run", quick: bool, repeats: int) -> list[Row]:
     count = 32 if quick else 512
-    asked = _sums(20, count)
-    at_once = _timed(lambda: run.write(asked), repeats)
-    single = asked[: count // 16]
+    exam = _sums(20, count)
+    at_once = _timed(lambda: run.write(exam), repeats)
+    single = exam[: count // 16]
     in_turn = _timed(lambda: [run.write([problem]) for problem in single], repeats)
     return [
         _row("20 digits, all in one call", count, at_once),
@@ -104,9 +104,9 @@ def _writes(run: "Run", quick: bool, repeats: int) -> list[Row]:
     """Rates count the tokens of the answer, whose number is what the model wrote."""
     rows: list[Row] = []
     for digits in (20, 100) if quick else (100, 1000, 5000):
-        asked = _sums(digits, 1)
-        tokens = len(run.write(asked)[0])
-        seconds = _timed(partial(run.write, asked), repeats)
+        exam = _sums(digits, 1)
+        tokens = len(run.write(exam)[0])
+        seconds = _timed(partial(run.write, exam), repeats)
         rates, costs = [tokens / each for each in seconds], [each / tokens for each in seconds]
         cells = [Spread.of(rates), Spread.of(costs, 1e6)]
         rows.append([f"{digits:,} digits", f"{tokens:,}", *cells])

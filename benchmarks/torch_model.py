@@ -40,15 +40,14 @@ class Size:
     mlp_ratio: int
     activation: str
     norm: str
-    tie_embeddings: bool
     positions: str
     position_rows: int = 0
     base: float = 10_000.0
-    parts: Sequence[Sequence[float]] = ()
-    """Under a window: of which parts each token's vector is the sum,"""
+    composition: Sequence[Sequence[float]] = ()
+    """Under a window: the share of each vector in each token,"""
     role: Sequence[int] = ()
     """the role of each token,"""
-    known: Sequence[Sequence[bool]] = ()
+    has_cell: Sequence[Sequence[bool]] = ()
     """and which cells each role's window has."""
 
 
@@ -82,7 +81,7 @@ class Norm(nn.Module):
 
 
 class Attention(nn.Module):
-    """Attention of `at`, positions to be asked about, over all tokens of `x`."""
+    """Attention of `at`, the scored positions, over all tokens of `x`."""
 
     def __init__(self, size: Size) -> None:
         super().__init__()
@@ -96,9 +95,9 @@ class Attention(nn.Module):
         if at is None:
             q, k, v = (self._split(part) for part in self.qkv(h).chunk(3, dim=-1))
         else:
-            asked = pick(h, at)
+            scored = pick(h, at)
             ours, theirs = self.qkv.weight.split([x.shape[-1], 2 * x.shape[-1]])
-            q = self._split(F.linear(asked, ours))
+            q = self._split(F.linear(scored, ours))
             k, v = (self._split(part) for part in F.linear(h, theirs).chunk(2, dim=-1))
             x = pick(x, at)
         seen = self._attend(turn(q, at), turn(k, None), v, at)
@@ -118,25 +117,25 @@ class WindowAttention(Attention):
     """Attention of queries over the cells of their windows; the vocabulary's keys are looked up."""
 
     role: Tensor
-    known: Tensor
+    has_cell: Tensor
 
     def __init__(self, size: Size) -> None:
         super().__init__(size)
         self.register_buffer("role", torch.tensor(size.role), persistent=False)
-        self.register_buffer("known", torch.tensor(size.known), persistent=False)
-        self.bias = nn.Parameter(torch.empty(size.heads, self.known.numel()))
+        self.register_buffer("has_cell", torch.tensor(size.has_cell), persistent=False)
+        self.bias = nn.Parameter(torch.empty(size.heads, self.has_cell.numel()))
 
     def forward(self, x: Tensor, rows: Tensor) -> Tensor:  # type: ignore[override]
         """From the vectors of the vocabulary to those of each window's query."""
-        own = rows[:, 0]
+        queries = rows[:, 0]
         q, k, v = self.qkv(self.norm(x)).chunk(3, dim=-1)
         k, v = (F.embedding(rows, F.pad(part, (0, 0, 0, 1))) for part in (k, v))
-        q, k, v = (part.unflatten(-1, (self.heads, -1)) for part in (F.embedding(own, q), k, v))
-        table = self.bias.unflatten(1, self.known.shape).permute(1, 2, 0)
-        table = table.masked_fill(~self.known[..., None], HIDDEN)
-        scores = (q[:, None] * k).sum(-1) * q.shape[-1] ** -0.5 + table[self.role[own]]
+        q, k, v = (part.unflatten(-1, (self.heads, -1)) for part in (F.embedding(queries, q), k, v))
+        table = self.bias.unflatten(1, self.has_cell.shape).permute(1, 2, 0)
+        table = table.masked_fill(~self.has_cell[..., None], HIDDEN)
+        scores = (q[:, None] * k).sum(-1) * q.shape[-1] ** -0.5 + table[self.role[queries]]
         seen = (scores.softmax(1)[..., None] * v).sum(1)
-        return F.embedding(own, x) + self.out(seen.flatten(1))
+        return F.embedding(queries, x) + self.out(seen.flatten(1))
 
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -173,13 +172,8 @@ class Decoder(nn.Module):
         self.attention = nn.ModuleList(Attention(size) for _ in range(size.num_attention_layers))
         self.feedforward = nn.ModuleList(Feedforward(size) for _ in range(size.num_layers))
         self.norm = Norm(size)
-        self.head = (
-            None if size.tie_embeddings else nn.Linear(size.width, size.vocabulary, bias=False)
-        )
+        self.head = nn.Linear(size.width, size.vocabulary, bias=False)
         self.register_buffer("angles", _angles(size), persistent=False)
-        self.apply(_reset)
-        if self.places is not None:
-            nn.init.normal_(self.places.weight, std=0.02)
 
     def forward(self, batch: Batch) -> Tensor:
         """Logits for the token that follows each of the batch's queries."""
@@ -189,8 +183,7 @@ class Decoder(nn.Module):
                 at = batch.queries if number == self.size.num_attention_layers - 1 else None
                 x = self.attention[number](x, self.turn, at)
             x = feedforward(x)
-        x = self.norm(x)
-        return x @ self.tokens.weight.T * x.shape[-1] ** -0.5 if self.head is None else self.head(x)
+        return self.head(self.norm(x))
 
     def embed(self, batch: Batch) -> Tensor:
         x = self.tokens(batch.tokens)
@@ -209,12 +202,12 @@ class Decoder(nn.Module):
 class WindowDecoder(nn.Module):
     """Over windows: vectors of the vocabulary, one attention, layers after it, head."""
 
-    parts: Tensor
+    composition: Tensor
 
     def __init__(self, size: Size) -> None:
         super().__init__()
-        self.register_buffer("parts", torch.tensor(size.parts), persistent=False)
-        self.tokens = nn.Embedding(self.parts.shape[1], size.width)
+        self.register_buffer("composition", torch.tensor(size.composition), persistent=False)
+        self.tokens = nn.Embedding(self.composition.shape[1], size.width)
         self.attention = nn.ModuleList([WindowAttention(size)])
         self.feedforward = nn.ModuleList(Feedforward(size) for _ in range(size.num_layers))
         self.norm = Norm(size)
@@ -222,7 +215,7 @@ class WindowDecoder(nn.Module):
 
     def forward(self, batch: Windows) -> Tensor:
         """Logits for the token that follows each window."""
-        x = self.attention[0](self.parts @ self.tokens.weight, batch.rows)
+        x = self.attention[0](self.composition @ self.tokens.weight, batch.rows)
         for feedforward in self.feedforward:
             x = feedforward(x)
         return self.head(self.norm(x))
@@ -235,17 +228,9 @@ def _angles(size: Size, length: int = 512) -> Tensor:
     return torch.cat([angles.cos(), angles.sin()], dim=-1)
 
 
-def _reset(module: nn.Module) -> None:
-    """Curta's initial scales."""
-    if isinstance(module, nn.Linear):
-        nn.init.normal_(module.weight, std=module.in_features**-0.5)
-    elif isinstance(module, nn.Embedding):
-        nn.init.normal_(module.weight, std=1.0)
-
-
 def from_arrays(size: Size, weights: dict[str, np.ndarray]) -> Decoder | WindowDecoder:
     """A model with weights by their names, such as those of `export.weights`."""
-    model = WindowDecoder(size) if size.parts else Decoder(size)
+    model = WindowDecoder(size) if size.composition else Decoder(size)
     state = {name: torch.from_numpy(np.array(array)) for name, array in weights.items()}
     model.load_state_dict(state)
     return model

@@ -37,14 +37,14 @@ def main() -> int:
     writes = "--write" in sys.argv
     if not writes and not FILE.exists():
         sys.exit(f"{FILE.name} is missing: write it with --write, before the change, here")
-    found = {recipe: weights(recipe) for recipe in RECIPES}
+    digests = {recipe: weights(recipe) for recipe in RECIPES}
     if writes:
-        files.write(FILE, files.json_text(found))
+        files.write(FILE, files.json_text(digests))
         return 0
     before = json.loads(FILE.read_text("utf-8"))
-    for recipe, digest in found.items():
+    for recipe, digest in digests.items():
         print(f"{recipe:30} {'same' if digest == before.get(recipe) else 'DIFFERENT'}")
-    return int(found != before)
+    return int(digests != before)
 
 
 def weights(recipe: str) -> str:
@@ -66,8 +66,8 @@ def digest(model: Any) -> str:
     import numpy as np
 
     leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(model)]
-    parts = [hashlib.sha256(f"{x.shape}{x.dtype}".encode() + x.tobytes()) for x in leaves]
-    whole = "".join(sorted(part.hexdigest() for part in parts))
+    hashes = [hashlib.sha256(f"{x.shape}{x.dtype}".encode() + x.tobytes()) for x in leaves]
+    whole = "".join(sorted(part.hexdigest() for part in hashes))
     return hashlib.sha256(whole.encode()).hexdigest()
 
 

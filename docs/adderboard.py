@@ -3,20 +3,19 @@
 Models of recipe `adderboard`, smaller and smaller, all seeds of each, none left out, in
 docs/results/adderboard.json. Of every seed: the board's measure (ten edge cases and 10,000 random
 pairs of numbers below ten to the tenth), and whether it is proved for all pairs. The exported file
-of every proved seed is asked the board's sums too.
+of every proved seed is tested on the board's sums too.
 """
 
 import importlib.util
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import partial
-from statistics import median
 from typing import Any
 
-from curta.config.table import decimal
 from docs.evidence import RESULTS, Results, arguments
-from docs.shared import markdown, recipe_fields, scratch_runs
+from docs.shared import markdown, recipe_fields, scratch_runs, spread
 
+NAME = "adderboard"
 ALL = ["key-query", "value-key", "out-value"]
 PLAIN = {"task.digits": [1, 10], "task.special": 0.25, "task.special_until": 0}
 
@@ -48,59 +47,55 @@ EDGES = [
 ]  # fmt: skip
 
 HEADS = (
-    "model", "parameters", "seeds", "proved", "wrong", "open", "exact match, board's sums", "margin"
+    "model", "parameters", "seeds", "proved", "wrong", "open", "proved before",
+    "board's sums", "margin",
 )  # fmt: skip
 
 
 def main() -> None:
     options = arguments(__doc__, MODELS)
     for name in options.names:
-        seeds, measure = MODELS[name][0], partial(measured, name)
-        RESULTS.keep("adderboard", name, measure, seeds, settings(name), options)
-
-
-def settings(name: str) -> dict[str, Any]:
-    return {"recipe": recipe_fields("adderboard", MODELS[name][1])}
+        (seeds, changes), measure = MODELS[name], partial(measured, name)
+        settings = {"recipe": recipe_fields(NAME, changes)}
+        RESULTS.keep(NAME, name, measure, seeds, settings, options)
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
-    known = results.read("adderboard")
-    rows = {name: known[name] for name in MODELS if name in known}
-    models = markdown(HEADS, map(_row, rows.items()))
-    return {
-        "adderboard models": models,
-        "adderboard seeds": _seeds(rows),
-        "adderboard before": markdown(AGAIN, _again(known)),
-    }
+    """Return one table with a row for each model; its seeds are in the file."""
+    numbers = results.read(NAME)
+    rows = (_row(name, numbers[name], numbers.get(BEFORE + name)) for name in MODELS)
+    return {NAME: markdown(HEADS, rows)}
 
 
-AGAIN = (
-    "model",
-    "seeds",
-    "proved",
-    "proved before",
-    "exact match, board's sums",
-    "exact match before",
-)
+def _row(name: str, figures: dict[str, Any], before: dict[str, Any] | None) -> list[str]:
+    seeds = figures["seeds"]
+    grades = [grade(seed) for seed in seeds]
+    margins = [seed["margin"] for seed in seeds if seed["grade"] == "proved"]
+    return [
+        f"`{name}`",
+        str(figures["parameters"]),
+        str(len(seeds)),
+        *(str(grades.count(kind)) for kind in ("proved", "wrong", "open")),
+        str([grade(seed) for seed in before["seeds"]].count("proved")) if before else "",
+        spread((seed["exact_match"] for seed in seeds), 4),
+        f"{min(margins):.2f} to {max(margins):.2f}" if margins else "",
+    ]
 
 
-def _again(known: dict[str, Any]) -> Iterator[list[str]]:
-    """How many seeds came out so, and how many when they were trained before."""
-    for name in MODELS:
-        if (before := known.get(BEFORE + name)) and name in known:
-            both = [known[name]["seeds"], before["seeds"]]
-            proved = [sum(one["grade"] == "proved" for one in seeds) for seeds in both]
-            right = [sum(one["exact_match"] >= 0.99 for one in seeds) for seeds in both]
-            yield [f"`{name}`", str(len(before["seeds"])), *map(str, (*proved, *right))]
+def grade(seed: dict[str, Any]) -> str:
+    """Return proved, wrong (it wrote the sum that the proof doubted wrongly), or open."""
+    problem = seed.get("problem")
+    wrong = problem is not None and seed["written"] != sum(map(int, problem.split("+")))
+    return "wrong" if wrong else str(seed["grade"])
 
 
 def measured(name: str) -> dict[str, Any]:
-    """All seeds of a model, trained, asked and proved."""
+    """All seeds of a model, trained, tested and proved."""
     from curta.frontends import api
 
     seeds, changes = MODELS[name]
     with scratch_runs():
-        run = api.begin("adderboard", list(seeds), None, changes)
+        run = api.begin(NAME, list(seeds), None, changes)
         run.train()
         info = run.folder.read_info()
         return {
@@ -119,7 +114,7 @@ def _seed(run: Any, number: int) -> dict[str, Any]:
 
     problems = [Problem("+", pair) for pair in board()]
     proof = every_sum(run.model(number))
-    found = {
+    figures = {
         "seed": run.seeds[number],
         "exact_match": float(exact_match(run.load_models().only(number), problems).mean()),
         "grade": proof.grade,
@@ -127,11 +122,11 @@ def _seed(run: Any, number: int) -> dict[str, Any]:
         "cases": proof.cases,
     }
     if proof.grade == "proved":
-        found["file"] = _asked(run, number)
+        figures["file"] = _file(run, number)
     if proof.problem:
-        found |= {"problem": proof.problem, "written": run.ask(proof.problem, number)}
-    print(run.name, found, flush=True)
-    return found
+        figures |= {"problem": proof.problem, "written": run.ask(proof.problem, number)}
+    print(run.name, figures, flush=True)
+    return figures
 
 
 def board() -> list[tuple[int, int]]:
@@ -140,11 +135,11 @@ def board() -> list[tuple[int, int]]:
     return EDGES + [(drawn.randint(0, LARGEST), drawn.randint(0, LARGEST)) for _ in range(10_000)]
 
 
-def _asked(run: Any, number: int) -> dict[str, Any]:
-    """The exported file on the board's sums: how many are right, and parameters as it counts."""
+def _file(run: Any, number: int) -> dict[str, Any]:
+    """Return how many of the board's sums the exported file has right, and its parameters."""
     from curta.export import write
 
-    path = write(run, "adderboard", None, number)
+    path = write(run, NAME, None, number)
     spec = importlib.util.spec_from_file_location("adder", path)
     assert spec is not None
     assert spec.loader is not None
@@ -153,64 +148,6 @@ def _asked(run: Any, number: int) -> dict[str, Any]:
     model, about = adder.build_model()
     right = sum(adder.add(model, a, b) == a + b for a, b in board())
     return {"right": right, "of": len(board()), "parameters": about["params"]}
-
-
-def _is_wrong(one: dict[str, Any]) -> bool:
-    """Whether the seed was asked the sum that the proof found, and wrote another."""
-    problem = one.get("problem")
-    return problem is not None and one["written"] != sum(map(int, problem.split("+")))
-
-
-def grade(one: dict[str, Any]) -> str:
-    """What a seed is: proved, wrong, or open."""
-    found: str = "wrong" if _is_wrong(one) else one["grade"]
-    return found
-
-
-def _row(named: tuple[str, dict[str, Any]]) -> list[str]:
-    name, found = named
-    seeds = found["seeds"]
-    proved = [one for one in seeds if one["grade"] == "proved"]
-    wrong = [one for one in seeds if _is_wrong(one)]
-    shares = [one["exact_match"] for one in seeds]
-    margins = [one["margin"] for one in proved]
-    return [
-        f"`{name}`",
-        str(found["parameters"]),
-        str(len(seeds)),
-        *map(str, (len(proved), len(wrong), len(seeds) - len(proved) - len(wrong))),
-        f"{decimal(median(shares), 4)} ({decimal(min(shares), 4)} to {decimal(max(shares), 4)})",
-        f"{min(margins):.2f} to {max(margins):.2f}" if margins else "",
-    ]
-
-
-def _seeds(rows: dict[str, Any]) -> Iterator[str]:
-    """A line for every seed of every model."""
-    heads = (
-        "model",
-        "seed",
-        "exact match, board's sums",
-        "grade",
-        "margin",
-        "cases",
-        "example of a wrong sum",
-    )
-    lines = []
-    for name, found in rows.items():
-        for one in found["seeds"]:
-            proved = one["grade"] == "proved"
-            lines.append(
-                [
-                    f"`{name}`",
-                    str(one["seed"]),
-                    decimal(one["exact_match"], 4),
-                    grade(one),
-                    f"{one['margin']:.3f}" if proved else "",
-                    f"{one['cases']:,}" if proved else "",
-                    f"`{one['problem']}` = {one['written']}" if _is_wrong(one) else "",
-                ]
-            )
-    return markdown(heads, lines)
 
 
 if __name__ == "__main__":

@@ -24,5 +24,5 @@ def _measured(header: Json) -> Iterator[str]:
     where, versions = header["machine"], header["versions"]
     yield f"- date: {header['date'].partition('T')[0]}"
     yield f"- machine: {where['cpu']}, {where['cores']} cores, {where['memory']}, {where['system']}"
-    yield f"- versions: {', '.join(f'{name} {one}' for name, one in versions.items())}"
+    yield f"- versions: {', '.join(f'{name} {version}' for name, version in versions.items())}"
     yield f"- commit: {header['commit']}"

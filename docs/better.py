@@ -1,7 +1,7 @@
-"""The earlier systems' own questions, asked of Curta's best recipes: `make results-better`.
+"""Curta's best recipes on the tests of the earlier systems: `make results-better`.
 
-Three seeds of each recipe, trained anew in seconds; every seed is reported. What structure these
-recipes are given beyond the text is said in docs/methods.md.
+Three seeds of each recipe, trained anew in seconds; every seed is reported. docs/methods.md lists
+the structure that these recipes are given beyond the text.
 
 addition           single digits, both orders, patterns, to 20 and to 30 digits; grids of lengths
 multiplication     products up to 20 digits
@@ -11,9 +11,10 @@ ladder             held-out sums up to 99 + 99
 range              the fourteen sums with 50, after training below 50
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from typing import Any
 
 from docs.components import LIMIT
@@ -27,76 +28,70 @@ GRID, COUNT = 100, 100
 EACH = 3
 """Problems of each pair of lengths."""
 
-Found = dict[str, list[float]]
-"""Exact match by question: of every seed."""
+Shares = dict[str, list[float]]
+"""Exact match of every seed by test."""
 
 
 def main() -> None:
     options = arguments(__doc__, MEASURED)
     for name in options.names:
-        recipe, ask = MEASURED[name]
-        asked = {"grid": GRID, "count": COUNT, "each": EACH}
-        settings = {"recipe": recipe_fields(recipe, {}), **asked}
-        measure = partial(measured, name, recipe, ask)
+        recipe, test = MEASURED[name]
+        settings: dict[str, Any] = {"recipe": recipe_fields(recipe, {})}
+        settings |= {"grid": GRID, "count": COUNT, "each": EACH}
+        measure = partial(measured, name, recipe, test)
         RESULTS.keep(NAME, name, measure, range(SEEDS), settings, options)
 
 
-def measured(name: str, recipe: str, ask: Callable[[Any], Found]) -> Found:
-    return ask(finished(f"{NAME}-{name}", recipe, SEEDS))
+def measured(name: str, recipe: str, test: Callable[[Any], Shares]) -> Shares:
+    return test(finished(f"{NAME}-{name}", recipe, SEEDS))
 
 
-def addition(run: Any) -> Found:
-    """What the encoder's source asks, and the grid of lengths of the looped decoder's."""
+def addition(run: Any) -> Shares:
+    """Return the shares on the tests of the encoder, and the looped decoder's grid of lengths."""
     from curta.frontends import api
     from curta.problems.problem import Problem
 
     models = run.load_models()
-    singles = [Problem("+", (a, b)) for a in range(10) for b in range(10)]
+    singles = [Problem("+", pair) for pair in product(range(10), repeat=2)]
     return {
         "single digits": _shares(models, singles),
         "both orders": both_orders(models),
         "patterns": right_of_patterns(api.probe(run, "patterns")),
-        "up to 20 digits": _shares(models, list(_drawn("+", range(1, 21), range(1, 21)))),
-        "21 to 30 digits": _shares(models, list(_drawn("+", range(21, 31), range(21, 31)))),
+        "up to 20 digits": _shares(models, _drawn("+", product(range(1, 21), repeat=2))),
+        "21 to 30 digits": _shares(models, _drawn("+", product(range(21, 31), repeat=2))),
         **_grids(models, run.recipe),
     }
 
 
-def multiplication(run: Any) -> Found:
-    asked = list(_drawn("*", range(1, 21), range(1, 21)))
-    return {"products up to 20 digits": _shares(run.load_models(), asked)}
+def multiplication(run: Any) -> Shares:
+    problems = _drawn("*", product(range(1, 21), repeat=2))
+    return {"products up to 20 digits": _shares(run.load_models(), problems)}
 
 
-def sorting(run: Any) -> Found:
-    from curta.problems import tasks
-
-    asked = [
-        one
-        for numbers in range(2, 21)
-        for digits in range(1, 21)
-        for one in tasks.problems("sort", tasks.RANDOM, (digits,) * numbers, EACH, 1)
-    ]
-    return {"lists up to 20 numbers of 20 digits": _shares(run.load_models(), asked)}
+def sorting(run: Any) -> Shares:
+    sizes = ((digits,) * count for count in range(2, 21) for digits in range(1, 21))
+    problems = _drawn("sort", sizes)
+    return {"lists up to 20 numbers of 20 digits": _shares(run.load_models(), problems)}
 
 
-def spaced(run: Any) -> Found:
-    """Held-out sums of both spacings, as the recipe's evaluation writes them."""
+def spaced(run: Any) -> Shares:
+    """Return the shares of both spacings, as the recipe's evaluation writes them."""
     rows = _held_out(run)
     return {"spaces as in training": rows[0].exact_match, "spaces elsewhere": rows[1].exact_match}
 
 
-def ladder(run: Any) -> Found:
+def ladder(run: Any) -> Shares:
     return {"held-out sums up to 99 + 99": _held_out(run)[0].exact_match}
 
 
-def range_probe(run: Any) -> Found:
+def range_probe(run: Any) -> Shares:
     from curta.probes.behaviour import at_limit
 
     (task,) = run.recipe.tasks
     return {"fourteen sums with 50": _shares(run.load_models(), at_limit(task, (LIMIT, LIMIT)))}
 
 
-MEASURED: dict[str, tuple[str, Callable[[Any], Found]]] = {
+MEASURED: dict[str, tuple[str, Callable[[Any], Shares]]] = {
     "addition": ("addition", addition),
     "multiplication": ("multiplication", multiplication),
     "sorting": ("sorting", sorting),
@@ -104,38 +99,37 @@ MEASURED: dict[str, tuple[str, Callable[[Any], Found]]] = {
     "ladder": ("sources/ladder-window", ladder),
     "range": ("sources/range-window", range_probe),
 }
-"""Recipe of each, and what it is asked."""
+"""The recipe of each, and its tests."""
 
 
 def _shares(models: Any, problems: Sequence[Any]) -> list[float]:
     from curta.evaluation.scoring import exact_match
 
-    found: list[float] = exact_match(models, problems).mean(axis=1).round(5).tolist()
-    return found
+    shares: list[float] = exact_match(models, problems).mean(axis=1).round(5).tolist()
+    return shares
 
 
-def _drawn(operator: str, first: range, second: range) -> Iterator[Any]:
-    """Some random problems of every pair of lengths."""
+def _drawn(operator: str, sizes: Iterable[tuple[int, ...]]) -> list[Any]:
+    """Return some random problems of every size."""
     from curta.problems import tasks
 
-    for digits in ((one, other) for one in first for other in second):
-        yield from tasks.problems(operator, tasks.RANDOM, digits, EACH, 1)
+    drawn = (tasks.problems(operator, tasks.RANDOM, digits, EACH, 1) for digits in sizes)
+    return [problem for problems in drawn for problem in problems]
 
 
-def _grids(models: Any, recipe: Any) -> Found:
-    """Mean and lowest cell of all pairs of lengths, up to 40 digits as the source asks, and 100."""
+def _grids(models: Any, recipe: Any) -> Shares:
+    """Return mean and lowest cell of all pairs of lengths, up to 40 digits and up to 100."""
     import numpy as np
 
     from curta.evaluation import exact_match
 
-    asked = replace(recipe.evaluation, grid=GRID, grid_count=COUNT)
-    rows = exact_match.grid_rows(models, "+", asked)
+    settings = replace(recipe.evaluation, grid=GRID, grid_count=COUNT)
+    rows = exact_match.grid_rows(models, "+", settings)
     cells = np.stack([np.array(find()) for find in rows.values()], axis=1)
-    parts = {size: cells[:, :size, :size] for size in (40, GRID)}
-    means = {f"grid of {n} x {n}": part.mean(axis=(1, 2)).tolist() for n, part in parts.items()}
+    grids = {f"grid of {size} x {size}": cells[:, :size, :size] for size in (40, GRID)}
+    means = {name: grid.mean(axis=(1, 2)).tolist() for name, grid in grids.items()}
     return means | {
-        f"grid of {n} x {n}, lowest cell": part.min(axis=(1, 2)).tolist()
-        for n, part in parts.items()
+        f"{name}, lowest cell": grid.min(axis=(1, 2)).tolist() for name, grid in grids.items()
     }
 
 
@@ -144,51 +138,38 @@ def _held_out(run: Any) -> list[Any]:
     return [row for row in lengths if row.slice_name.startswith("held out")]
 
 
-ASKED = (
-    ("digit-encoder", "single digits", "share right of all 100 single-digit sums"),
-    ("digit-encoder", "both orders", "right of single-digit pairs in both orders"),
-    ("digit-encoder", "patterns", "named patterns"),
-    ("digit-encoder", "up to 20 digits", None),
-    ("digit-encoder", "21 to 30 digits", "exact match, 21 to 30 digits"),
-    ("digit-encoder", "products up to 20 digits", None),
-    ("digit-encoder", "lists up to 20 numbers of 20 digits", None),
-    ("spaced-addition", "spaces as in training", "exact match"),
-    ("spaced-addition", "spaces elsewhere", "exact match"),
-    ("looped-abacus", "grid of 40 x 40",
-     "exact match, mean of the grid of 40 x 40 lengths, by loops"),
-    ("looped-abacus", "grid of 40 x 40, lowest cell",
-     "exact match of that grid, 16 loops, lowest cell"),
-    ("looped-abacus", "grid of 100 x 100", "exact match up to 100 digits, of the paper"),
-    ("looped-abacus", "grid of 100 x 100, lowest cell", None),
-    ("component-ladder", "held-out sums up to 99 + 99", None),
-    ("component-ladder", "fourteen sums with 50", "operand-range probe"),
-)  # fmt: skip
-"""Source, question, and the figure of docs/results/sources.json that answers it there."""
+REPORTED: dict[str, tuple[str, ...]] = {
+    "single digits": ("digit-encoder", "share right of all 100 single-digit sums"),
+    "both orders": ("digit-encoder", "right of single-digit pairs in both orders", "share"),
+    "patterns": ("digit-encoder", "named patterns", "right"),
+    "21 to 30 digits": ("digit-encoder", "exact match, 21 to 30 digits"),
+    "grid of 40 x 40": (
+        "looped-abacus", "exact match, mean of the grid of 40 x 40 lengths, by loops", "16",
+    ),
+    "grid of 40 x 40, lowest cell": (
+        "looped-abacus", "exact match of that grid, 16 loops, lowest cell",
+    ),
+    "grid of 100 x 100": ("looped-abacus", "exact match up to 100 digits, of the paper"),
+    "fourteen sums with 50": ("component-ladder", "operand-range probe", "right"),
+}  # fmt: skip
+"""Where docs/results/sources.json has what a source reports of a test."""
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
-    known, reported = results.read(NAME), results.read("sources")
-    answers = {
-        question: (f"`{MEASURED[name][0]}`", shares)
-        for name, found in known.items()
-        for question, shares in found.items()
-    }
-    if not answers:
-        return {}
-    head = ("source", "test", "reported", "recipe", "exact match, all seeds")
+    """Return a row for each test: what its source reports, and the share of Curta's recipe."""
     rows = [
-        [source, question, _reported(reported[source], figure), recipe, spread(shares)]
-        for source, question, figure in ASKED
-        if question in answers
-        for recipe, shares in [answers[question]]
+        [test, _reported(results.read("sources"), test), spread(shares)]
+        for tests in results.read(NAME).values()
+        for test, shares in tests.items()
     ]
-    return {NAME: markdown(head, rows)}
+    return {NAME: markdown(("test", "reported", "exact match"), rows)}
 
 
-def _reported(figures: dict[str, Any], name: str | None) -> str:
-    from docs.sources import shown
-
-    return "not reported" if name is None else shown(figures[name])
+def _reported(sources: dict[str, Any], test: str) -> str:
+    figure: Any = sources
+    for key in REPORTED.get(test, ()):
+        figure = figure[key]
+    return f"{figure:g}" if test in REPORTED else ""
 
 
 if __name__ == "__main__":

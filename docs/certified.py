@@ -10,9 +10,10 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
+from curta.config.table import decimal
 from curta.config.typed import as_json
 from docs.evidence import RESULTS, Results, arguments
-from docs.programs import RECIPES, lengths_of, reached
+from docs.programs import RECIPES, at_largest, lengths_of
 from docs.shared import finished, markdown, recipe_fields
 
 SEEDS = range(101, 117)
@@ -20,28 +21,28 @@ SEEDS = range(101, 117)
 CHANGES = {"evaluation.all_sizes": True}
 
 HEADS = (
-    "recipe", "windows", "seeds wrong after training", "seeds wrong after repair", "rounds",
-    "windows shown by repair", "exact at",
+    "recipe", "windows", "wrong after training", "after repair", "rounds", "shown by repair",
+    "exact match",
 )  # fmt: skip
 
 
 def main() -> None:
     options = arguments(__doc__, RECIPES)
     for name in options.names:
-        asked = {"recipe": recipe_fields(name, CHANGES)}
-        RESULTS.keep("certified", name, partial(measured, name), SEEDS, asked, options)
+        settings = {"recipe": recipe_fields(name, CHANGES)}
+        RESULTS.keep("certified", name, partial(measured, name), SEEDS, settings, options)
 
 
 def measured(recipe: str) -> dict[str, Any]:
-    """Every seed's windows, before and after its rounds of repair, and exact match."""
+    """Return every seed's windows, before and after its rounds of repair, and exact match."""
     run = finished(f"certified-{recipe}", recipe, list(SEEDS), CHANGES)
-    found = run.folder.read_certificate()
+    certificate = run.folder.read_certificate()
     return {
-        "grade": found.grade,
-        "bound": found.listing.bound,
-        "windows": found.windows,
-        "met": found.met,
-        "members": [as_json(one) for one in found.members],
+        "grade": certificate.grade,
+        "bound": certificate.listing.bound,
+        "windows": certificate.windows,
+        "met": certificate.met,
+        "members": [as_json(member) for member in certificate.members],
         "lengths": lengths_of(run.folder.read_evaluation()),
         "hard": hard(run) if recipe in ("gcd", "calculator") else None,
     }
@@ -67,30 +68,24 @@ def hard(run: Any) -> dict[str, list[float]]:
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
-    found = results.read("certified")
-    rows = (_row(name, found[name]) for name in RECIPES if name in found)
+    numbers = results.read("certified")
+    rows = (_row(name, numbers[name]) for name in RECIPES if name in numbers)
     return {"certified": markdown(HEADS, rows)}
 
 
-def _row(recipe: str, one: dict[str, Any]) -> list[str]:
-    members = one["members"]
+def _row(recipe: str, figures: dict[str, Any]) -> list[str]:
+    members = figures["members"]
     before = [(member.get("rounds") or [member["wrong"]])[0] for member in members]
     after = [member["wrong"] for member in members]
     return [
         f"`{recipe}`",
-        f"{one['windows']:,}",
-        _wrong(before),
-        _wrong(after),
-        f"{max(len(member.get('rounds', ())) for member in members)}",
+        f"{figures['windows']:,}",
+        f"{max(before)} in {sum(map(bool, before))}" if any(before) else "0",
+        f"{max(after)} in {sum(map(bool, after))}" if any(after) else "0",
+        str(max(len(member.get("rounds", ())) for member in members)),
         f"{max(member.get('repaired', 0) for member in members):,}",
-        reached(one["lengths"]),
+        decimal(min(least for _, least in at_largest(figures["lengths"]).values())),
     ]
-
-
-def _wrong(wrong: list[int]) -> str:
-    """How many seeds have wrong windows, and how many at most."""
-    bad = sum(map(bool, wrong))
-    return f"{bad} of {len(wrong)}, up to {max(wrong):,}" if bad else f"0 of {len(wrong)}"
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ rope, nope, abacus   whole texts of sums instead of windows, two attention layer
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from statistics import median
 from typing import Any
 
 import jax
@@ -22,18 +21,16 @@ import numpy as np
 import optax
 
 from curta.config.recipe import Recipe
-from curta.config.table import decimal
 from curta.evaluation import memo
 from curta.frontends import api
 from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
-from curta.problems.problem import Problem
 from curta.problems.tasks import RANDOM, problems
 from curta.programs.machine.finding import displacements
 from curta.programs.machine.recording import Around, Recording, Squares, recorded_windows
 from curta.training import devices, records, trainer
 from docs.evidence import RESULTS, Results, arguments
-from docs.shared import markdown, prepared, recipe_fields, scratch_runs
+from docs.shared import markdown, prepared, recipe_fields, scratch_runs, spread
 
 SEEDS = (0, 1, 2)
 SIZES = {"addition": (10, 20, 100), "multiplication": (6, 10, 20)}
@@ -59,13 +56,9 @@ def main() -> None:
     options = arguments(__doc__, SIZES)
     devices.configure()
     for name in options.names:
-        RESULTS.keep("controls", name, partial(measured, name), SEEDS, settings(name), options)
-
-
-def settings(name: str) -> dict[str, Any]:
-    """The recipe, the problems that are asked, and how whole texts are learned."""
-    asked = {"sizes": SIZES[name], "count": COUNT}
-    return {"recipe": recipe_fields(name, {}), "whole": WHOLE.get(name), **asked}
+        settings: dict[str, Any] = {"recipe": recipe_fields(name, {}), "whole": WHOLE.get(name)}
+        settings |= {"sizes": SIZES[name], "count": COUNT}
+        RESULTS.keep("controls", name, partial(measured, name), SEEDS, settings, options)
 
 
 def measured(name: str) -> dict[str, Any]:
@@ -88,22 +81,18 @@ def contenders(name: str) -> Iterator[tuple[str, dict[str, list[float]]]]:
 
 
 def scored(name: str, layout: ProgramLayout, models: Sequence[Right]) -> dict[str, list[float]]:
-    """The share of problems of each size whose every window is answered rightly, by seed."""
-    found: dict[str, list[float]] = {}
+    """Return the share of problems of each size with every window right, by seed."""
+    shares: dict[str, list[float]] = {}
     for size in SIZES[name]:
-        asked = problems_of(layout, size)
+        drawn = problems(layout.operators[0], RANDOM, (size, size), COUNT, 1)
         windows = recorded_windows(
-            layout.machine, Recording.of([layout.tokens_of(p) for p in asked]), layout.windows
+            layout.machine, Recording.of([layout.tokens_of(p) for p in drawn]), layout.windows
         )
         for right in models:
             good = right(windows.rows, windows.targets)
-            wrong = np.bincount(windows.text, weights=~good, minlength=len(asked))
-            found.setdefault(str(size), []).append(float((wrong == 0).mean()))
-    return found
-
-
-def problems_of(layout: ProgramLayout, size: int) -> list[Problem]:
-    return problems(layout.operators[0], RANDOM, (size, size), COUNT, 1)
+            wrong = np.bincount(windows.text, weights=~good, minlength=len(drawn))
+            shares.setdefault(str(size), []).append(float((wrong == 0).mean()))
+    return shares
 
 
 def dictionary(recipe: Recipe, layout: ProgramLayout, seed: int) -> Right:
@@ -148,7 +137,7 @@ def widened(recipe: Recipe, layout: ProgramLayout) -> dict[str, Any]:
     recording = Recording.of([layout.recorder.record(task.operator, o) for o in drawn])
     squares, query = Squares(machine, recording), np.flatnonzero(recording.is_query)
     roles = machine.role[recording.tokens[query]]
-    found = {}
+    windows = {}
     for role, near in layout.windows.items():
         number = next(n for n, r in enumerate(machine.roles) if r.name == role)
         around = Around(squares, query[roles == number])
@@ -160,8 +149,8 @@ def widened(recipe: Recipe, layout: ProgramLayout) -> dict[str, Any]:
             if (other.name, moved) not in near
             if (around.find(n, moved) < len(machine.tokens)).any()
         ]
-        found[role] = (*near, *more[: max(2, len(near))])
-    return found
+        windows[role] = (*near, *more[: max(2, len(near))])
+    return windows
 
 
 def mlp(recipe: Recipe, layout: ProgramLayout, seed: int, wide: int = 128) -> Right:
@@ -191,8 +180,8 @@ def mlp(recipe: Recipe, layout: ProgramLayout, seed: int, wide: int = 128) -> Ri
         )
 
         def loss(weights: Any) -> Any:
-            found = logits(weights, rows[chosen])
-            return optax.softmax_cross_entropy_with_integer_labels(found, targets[chosen]).mean()
+            scores = logits(weights, rows[chosen])
+            return optax.softmax_cross_entropy_with_integer_labels(scores, targets[chosen]).mean()
 
         updates, state = chain.update(jax.grad(loss)(weights), state, weights)
         return (optax.apply_updates(weights, updates), state), None
@@ -210,30 +199,26 @@ def whole(name: str, changes: dict[str, Any]) -> dict[str, list[float]]:
         "evaluation.all_sizes": True,
     }  # fmt: skip
     with scratch_runs():
-        run = api.train(name, SEEDS, **overrides)
-        found = run.folder.read_evaluation()
-        assert found is not None
-        return {row.size: row.exact_match for row in found.lengths if row.slice_name == RANDOM}
+        evaluation = api.train(name, SEEDS, **overrides).folder.read_evaluation()
+        assert evaluation is not None
+        return {r.size: r.exact_match for r in evaluation.lengths if r.slice_name == RANDOM}
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
-    """A row for each contender, a column for each program and size."""
-    found = results.read("controls")
-    columns = [(name, size) for name in found for size in SIZES[name]]
+    """Return a row for each contender, a column for each program's least and largest size."""
+    numbers = {name: figures["rows"] for name, figures in results.read("controls").items()}
+    columns = [(name, str(size)) for name in numbers for size in SIZES[name][::2]]
     rows = (
-        [one, *(_cell(found[name]["rows"], one, size) for name, size in columns)]
-        for one in next(iter(found.values()))["rows"]
+        [
+            contender,
+            *(
+                spread(numbers[name][contender][size], 2) if contender in numbers[name] else ""
+                for name, size in columns
+            ),
+        ]
+        for contender in next(iter(numbers.values()))
     )
-    head = ["contender", *(f"{name}, {size}" for name, size in columns)]
-    return {"controls": markdown(head, rows)}
-
-
-def _cell(rows: dict[str, Any], contender: str, size: int) -> str:
-    """The median seed, the lowest and the highest; nothing where a contender was not trained."""
-    shares = rows.get(contender, {}).get(str(size))
-    if shares is None:
-        return ""
-    return f"{decimal(median(shares), 2)} ({decimal(min(shares), 2)} to {decimal(max(shares), 2)})"
+    return {"controls": markdown(["contender", *map(", ".join, columns)], rows)}
 
 
 if __name__ == "__main__":

@@ -61,8 +61,8 @@ class Results:
     def records(self, file: str) -> Json:
         """Every result of docs/results/FILE.json, by name; none where there is no file."""
         path = self.folder / f"{file}.json"
-        found: Json = json.loads(path.read_text("utf-8")) if path.exists() else {}
-        return found
+        content: Json = json.loads(path.read_text("utf-8")) if path.exists() else {}
+        return content
 
     def read(self, file: str) -> Json:
         """The numbers of every result of a file, by name."""
@@ -86,8 +86,8 @@ class Results:
         It is there if it was kept for the same seeds and settings; `options.again` measures it
         all the same. A result without settings (a reconstructed one) is for none.
         """
-        known = self.records(file).get(name)
-        if known and not options.again and _asked(known) == _plain([list(seeds), settings]):
+        record = self.records(file).get(name)
+        if record and not options.again and _request(record) == _plain([list(seeds), settings]):
             print(f"{file}: {name} is kept", flush=True)
             return
         print(f"{file}: measuring {name}", flush=True)
@@ -106,20 +106,22 @@ class Results:
 
 RESULTS = Results()
 """Those of docs/results."""
+EARLIER = "†"
+"""Marks a superseded result in a table."""
 
 
 def arguments(about: str | None, names: Iterable[str]) -> argparse.Namespace:
     """A study's command line: `names` of its results (all), and `again`."""
-    known = list(names)
+    choices = list(names)
     parser = argparse.ArgumentParser(
         description=about, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(known)} (all)")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(choices)} (all)")
     parser.add_argument("--again", action="store_true", help="also what is kept already")
     options = parser.parse_args()
-    if unknown := [name for name in options.names if name not in known]:
-        parser.error(f"there is no {unknown[0]!r}: there are {', '.join(known)}")
-    options.names = options.names or known
+    if unknown := [name for name in options.names if name not in choices]:
+        parser.error(f"there is no {unknown[0]!r}: there are {', '.join(choices)}")
+    options.names = options.names or choices
     return options
 
 
@@ -129,7 +131,7 @@ def begin() -> float:
     return time.perf_counter()
 
 
-def _asked(record: Json) -> list[Any]:
+def _request(record: Json) -> list[Any]:
     return [record["header"].get("seeds"), record.get("settings")]
 
 

@@ -13,6 +13,6 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
 
 
 def _row(named: tuple[str, Json]) -> list[str]:
-    name, found = named
-    counted = (found["cases"], len(found["failures"]), found["seconds"])
+    name, figures = named
+    counted = (figures["cases"], len(figures["failures"]), figures["seconds"])
     return [f"`{name}`", *(f"{count:,}" for count in counted)]

@@ -9,15 +9,21 @@ from docs.shared import markdown
 
 ADDITION = Path(descriptions.__file__).parent / "recipes" / "addition.toml"
 
-HEADS = ("field", "default", "meaning")
+HEADS = ("field (default)", "meaning")
 
 
 def tables(_: Results) -> dict[str, Iterable[str]]:
     """A table for each section of a recipe, and one for the fields of the recipe itself."""
     fields = descriptions.field_descriptions()
     sections = dict.fromkeys(field.path.partition(".")[0] for field in fields if "." in field.path)
-    found = {f"recipe {one}": markdown(HEADS, _rows(fields, one)) for one in sections}
-    return {"recipe example": _example(), "recipe": markdown(HEADS, _rows(fields, "")), **found}
+    by_section = {
+        f"recipe {section}": markdown(HEADS, _rows(fields, section)) for section in sections
+    }
+    return {
+        "recipe example": _example(),
+        "recipe": markdown(HEADS, _rows(fields, "")),
+        **by_section,
+    }
 
 
 def _example() -> Iterator[str]:
@@ -30,4 +36,5 @@ def _rows(fields: Iterable[descriptions.FieldDescription], section: str) -> Iter
         of, _, field = path.rpartition(".")
         if of == section:
             whose = f" ({', '.join(f'`{name}`' for name in names)})" if names else ""
-            yield [f"`{field}`", f"`{descriptions.format_value(default)}`", f"{text}{whose}"]
+            value = descriptions.format_value(default)
+            yield [f"`{field}` (`{value}`)", f"{text}{whose}"]

@@ -11,14 +11,12 @@ bits, RECIPE, deterministic   the same with XLA's flag, without a common cache
 losses, RECIPE      of the first steps; `losses on a CPU, RECIPE` are the same without the GPU
 five operations, seed N   `sources/five-operations`, trained to its end
 
-`attention, RECIPE` is kept from an earlier commit: JAX's `dot_product_attention` in place of the
-products that the model writes out. It is no faster, so the model has it no more.
+`attention, RECIPE` in docs/results/gpu.json is from an earlier commit: JAX's own
+`dot_product_attention` was no faster than products written out.
 
-All steps that are timed are compiled side by side, before the first is. XLA's own matrix products
-are left out (FLAGS): to try them all takes minutes, where NVIDIA's library has its products ready.
+XLA's own matrix products are left out (FLAGS), since trying them all takes minutes.
 """
 
-import argparse
 import hashlib
 import os
 import subprocess
@@ -26,12 +24,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from functools import partial
-from itertools import chain
 from statistics import median
-from threading import Lock
 from typing import Any, NamedTuple
 
 from docs.evidence import RESULTS, ROOT, Results, arguments
@@ -49,16 +43,12 @@ BITS = (ADDITION, PLAIN)
 CHUNK, ROUNDS = 20, 7
 """Steps of one measurement, and measurements of a median."""
 FIRST = 10
-"""Steps whose losses are kept."""
+"""Steps whose losses are compared."""
 WHOLE = "five operations"
 ROUNDED = "tensorfloat32"
 FLAGS = "--xla_gpu_enable_triton_gemm=false"
 DETERMINISTIC = "xla_gpu_deterministic_ops"
 SEEDS = range(3)
-TRACING = Lock()
-
-Call = Callable[[int], None]
-"""Runs so many steps."""
 
 
 class Steps(NamedTuple):
@@ -73,21 +63,21 @@ class Steps(NamedTuple):
 
 
 class Study(NamedTuple):
-    """A result: how it is measured, or which steps are timed, what was asked for, and on what."""
+    """A result: how it is measured, for which settings and seed, and on what platform."""
 
     settings: dict[str, Any]
-    measure: Callable[[], Any] | Mapping[str, Steps]
+    measure: Callable[[], Any]
     seed: int = 0
-    on: str = "gpu"
+    platform: str = "gpu"
 
 
 def main() -> None:
     studies = dict(_studies())
     options = arguments(__doc__, studies)
-    calls: dict[Steps, Call] = {}
     for name in options.names:
-        measure = partial(_measured, studies[name], calls, _timed(studies, options))
-        RESULTS.keep(NAME, name, measure, [studies[name].seed], studies[name].settings, options)
+        settings, measure, seed, platform = studies[name]
+        measure = partial(_measured, measure, platform)
+        RESULTS.keep(NAME, name, measure, [seed], settings, options)
 
 
 def _studies() -> Iterator[tuple[str, Study]]:
@@ -100,94 +90,70 @@ def _studies() -> Iterator[tuple[str, Study]]:
     rounded, half = full._replace(products=ROUNDED), full._replace(precision="bfloat16")
     precisions = {"float32": full, "TensorFloat-32": rounded, "bfloat16": half}
     yield _of_steps("precision", FULL, precisions)
-    members = {f"{count} at once": Steps(ADDITION, count) for count in DETERMINED}
-    yield _of_steps("deterministic", ADDITION, _and_deterministic(members))
-    yield _of_steps("deterministic", FULL, _and_deterministic({"TensorFloat-32": rounded}))
+    free = {f"{count} at once": Steps(ADDITION, count) for count in DETERMINED}
+    held = {f"{name}, deterministic": s._replace(deterministic=True) for name, s in free.items()}
+    yield _of_steps("deterministic", ADDITION, free | held)
     for recipe in BITS:
-        asked: dict[str, Any] = {"recipe": recipe_fields(recipe, {})}
-        for told, ask in (("", bits), *HELPED.items()):
-            yield f"bits, {recipe}{told}", Study(asked | {"steps": CHUNK}, partial(ask, recipe))
-        yield f"losses, {recipe}", Study(asked | {"steps": FIRST}, partial(losses, recipe))
-    asked = {"recipe": recipe_fields(FULL, {}), "products": ROUNDED}
+        settings: dict[str, Any] = {"recipe": recipe_fields(recipe, {})}
+        for words, measure in (("", bits), *HELPED.items()):
+            of_bits = Study(settings | {"steps": CHUNK}, partial(measure, recipe))
+            yield f"bits, {recipe}{words}", of_bits
+        of_losses = Study(settings | {"steps": FIRST}, partial(losses, recipe))
+        yield f"losses, {recipe}", of_losses
+        yield f"losses on a CPU, {recipe}", of_losses._replace(platform="cpu")
+    settings = {"recipe": recipe_fields(FULL, {}), "products": ROUNDED}
     for seed in SEEDS:
-        yield f"{WHOLE}, seed {seed}", Study(asked, partial(whole, seed), seed, on="any")
-    for recipe in BITS:
-        asked = {"recipe": recipe_fields(recipe, {}), "steps": FIRST}
-        yield f"losses on a CPU, {recipe}", Study(asked, partial(losses, recipe), on="cpu")
+        yield f"{WHOLE}, seed {seed}", Study(settings, partial(whole, seed), seed, "any")
 
 
 def _of_steps(name: str, recipe: str, steps: dict[str, Steps]) -> tuple[str, Study]:
-    asked: dict[str, Any] = {"recipe": recipe_fields(recipe, {}), "steps": CHUNK, "rounds": ROUNDS}
-    cases = {label: _case(one) for label, one in steps.items()}
-    return f"{name}, {recipe}", Study(asked | {"cases": cases}, steps)
+    # The last field stands in settings only where it holds: older results lack it.
+    cases = {
+        label: list(case[1 : 7 if case.deterministic else -1]) for label, case in steps.items()
+    }
+    settings: dict[str, Any] = {"recipe": recipe_fields(recipe, {}), "cases": cases}
+    settings |= {"steps": CHUNK, "rounds": ROUNDS}
+    return f"{name}, {recipe}", Study(settings, partial(compared, steps))
 
 
-def _case(steps: Steps) -> list[Any]:
-    """Its fields but the recipe, as settings have them: the last only where it holds."""
-    fields = list(steps[1:])
-    return fields if steps.deterministic else fields[:-1]
-
-
-def _and_deterministic(free: Mapping[str, Steps]) -> dict[str, Steps]:
-    """Each, and beside it the same with XLA's flag."""
-    held = {f"{name}, deterministic": s._replace(deterministic=True) for name, s in free.items()}
-    return {**free, **held}
-
-
-def _timed(studies: Mapping[str, Study], options: argparse.Namespace) -> Iterable[Steps]:
-    """All steps of what is asked for, each once."""
-    measures = (studies[name].measure for name in options.names)
-    found = (one.values() for one in measures if isinstance(one, Mapping))
-    return dict.fromkeys(chain.from_iterable(found))
-
-
-def _measured(study: Study, calls: dict[Steps, Call], timed: Iterable[Steps]) -> Any:
-    """Measures on a GPU, or on a CPU what is for one; SystemExit where there is none."""
-    _begin(study.on)
-    if not isinstance(study.measure, Mapping):
-        return study.measure()
-    if not calls:
-        with ThreadPoolExecutor() as pool:
-            calls.update(zip(timed, pool.map(call_of, timed), strict=True))
-    return compared({label: calls[steps] for label, steps in study.measure.items()})
-
-
-def _begin(wanted: str) -> None:
+def _measured(measure: Callable[[], Any], platform: str) -> Any:
+    """Measure on that platform; SystemExit where JAX has another."""
     import jax
 
     from curta.training import devices
 
     os.environ["XLA_FLAGS"] = FLAGS
-    if wanted == "cpu":
+    if platform == "cpu":
         jax.config.update("jax_platforms", "cpu")
         os.environ[devices.CORES] = "1"
     devices.configure()
-    if (found := jax.devices()[0].platform) != wanted != "any":
-        raise SystemExit(f"gpu: this is for a {wanted}, and JAX has a {found} here")
+    if (here := jax.devices()[0].platform) != platform != "any":
+        raise SystemExit(f"gpu: this is for a {platform}, and JAX has a {here} here")
+    return measure()
 
 
-def compared(calls: Mapping[str, Call]) -> dict[str, dict[str, float]]:
-    """Milliseconds of a step of each, taken in turn: median, least and most."""
-    taken: dict[str, list[float]] = {name: [] for name in calls}
+def compared(steps: Mapping[str, Steps]) -> dict[str, dict[str, float]]:
+    """Return milliseconds of a step of each, taken in turn: median, least and most."""
+    calls = {label: call_of(case) for label, case in steps.items()}
+    times: dict[str, list[float]] = {label: [] for label in calls}
     for _ in range(1 + ROUNDS):
-        for name, call in calls.items():
+        for label, call in calls.items():
             begun = time.perf_counter()
             call(CHUNK)
-            taken[name].append(1e3 * (time.perf_counter() - begun) / CHUNK)
-    return {name: _told(times[1:]) for name, times in taken.items()}
+            times[label].append(1e3 * (time.perf_counter() - begun) / CHUNK)
+    figures = (("ms", median), ("least", min), ("most", max))
+    return {
+        label: {name: round(of(each[1:]), 4) for name, of in figures}
+        for label, each in times.items()
+    }
 
 
-def _told(times: list[float]) -> dict[str, float]:
-    found = {"ms": median(times), "least": min(times), "most": max(times)}
-    return {name: round(value, 4) for name, value in found.items()}
-
-
-def call_of(steps: Steps) -> Call:
-    """The compiled steps, ready to be run: traced one after the other, compiled side by side."""
+def call_of(steps: Steps) -> Callable[[int], None]:
+    """Return the compiled steps, ready to be run."""
     import jax
     import jax.numpy as jnp
 
-    with TRACING, jax.default_matmul_precision(steps.products):
+    with jax.default_matmul_precision(steps.products):
         chunk, state, data = prepared(steps)
         lowered = chunk.lower(state, data, jnp.int32(0), jnp.int32(0))
     program = lowered.compile({DETERMINISTIC: True} if steps.deterministic else None)
@@ -214,67 +180,49 @@ def prepared(steps: Steps) -> tuple[Any, Any, Any]:
 
     recipe = api.resolve(steps.recipe, {"training.precision": steps.precision})
     layout = layout_of(recipe)
-    one, bounds = records.training_data(recipe, layout, [0])
-    own = jax.tree.map(
-        lambda leaf: np.repeat(np.asarray(leaf), steps.members, axis=0), one.by_member
+    data, bounds = records.training_data(recipe, layout, [0])
+    by_member = jax.tree.map(
+        lambda leaf: np.repeat(np.asarray(leaf), steps.members, axis=0), data.by_member
     )
     mesh = trainer.training_mesh(recipe, steps.members)
     state = trainer.shard(trainer.init(recipe, layout, jnp.arange(steps.members)), mesh)
     chunk = trainer.compile_steps(
         recipe, trainer.TaskLayout(layout, bounds), mesh, steps.vectorised
     )
-    return chunk, state, trainer.place_data(one._replace(by_member=own), mesh)
+    return chunk, state, trainer.place_data(data._replace(by_member=by_member), mesh)
 
 
 PARTS = {"once": (CHUNK,), "again": (CHUNK,), "in two parts": (CHUNK // 2, CHUNK - CHUNK // 2)}
 """How three processes take the steps."""
 
 
-def bits(recipe: str, flags: str = FLAGS) -> dict[str, Any]:
-    """Whether all weights are the same to the bit, in processes that compile for themselves."""
-    with ExitStack() as stack:
-        places = [stack.enter_context(tempfile.TemporaryDirectory()) for _ in PARTS]
-        begun = map(partial(_child, recipe, flags), PARTS.values(), places)
-        return _compared_bits(map(_digest, list(begun)))
+def bits(recipe: str, flags: str = FLAGS, one_cache: bool = False) -> dict[str, Any]:
+    """Return whether all weights agree to the bit, in processes that compile for themselves.
 
-
-def bits_of_one_cache(recipe: str) -> dict[str, Any]:
-    """The same, one process after the other: those after the first find its programs."""
-    with tempfile.TemporaryDirectory() as place:
-        begun = (_child(recipe, FLAGS, parts, place) for parts in PARTS.values())
-        return _compared_bits(map(_digest, begun))
-
-
-def _compared_bits(digests: Iterable[str]) -> dict[str, Any]:
-    found = dict(zip(PARTS, digests, strict=True))
-    return {"weights": found, "same": len(set(found.values())) == 1}
+    With one cache, those after the first find its programs.
+    """
+    weights = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for way, step_counts in PARTS.items():
+            cache = folder if one_cache else f"{folder}/{way}"
+            settings = {"CURTA_CACHE": cache, "XLA_FLAGS": flags}
+            code = f"from docs import gpu; print(gpu.digest_after({recipe!r}, {step_counts}))"
+            process = subprocess.run(
+                [sys.executable, "-c", code], cwd=ROOT, env=os.environ | settings, check=True,
+                stdout=subprocess.PIPE, text=True,
+            )  # fmt: skip
+            weights[way] = process.stdout.split()[-1]
+    return {"weights": weights, "same": len(set(weights.values())) == 1}
 
 
 HELPED: dict[str, Callable[[str], Any]] = {
-    ", one cache": bits_of_one_cache,
+    ", one cache": partial(bits, one_cache=True),
     ", deterministic": partial(bits, flags=f"{FLAGS} --{DETERMINISTIC}=true"),
 }
 """What may make weights the same, by what it adds to the name of a result."""
 
 
-def _child(recipe: str, flags: str, parts: tuple[int, ...], cache: str) -> subprocess.Popen[str]:
-    """A process that takes the steps, part by part."""
-    told = {"CURTA_CACHE": cache, "XLA_FLAGS": flags, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
-    code = f"from docs import gpu; print(gpu.digest_after({recipe!r}, {parts}))"
-    words = [sys.executable, "-c", code]
-    return subprocess.Popen(
-        words, cwd=ROOT, env=os.environ | told, stdout=subprocess.PIPE, text=True
-    )
-
-
-def _digest(process: subprocess.Popen[str]) -> str:
-    said, _ = process.communicate()
-    if process.returncode:
-        raise RuntimeError(f"a process that takes steps ended with {process.returncode}")
-    return said.split()[-1]
-
-
-def digest_after(recipe: str, parts: tuple[int, ...]) -> str:
+def digest_after(recipe: str, step_counts: tuple[int, ...]) -> str:
     """SHA-256 of all weights after so many steps, taken in these parts."""
     import jax
     import jax.numpy as jnp
@@ -285,7 +233,7 @@ def digest_after(recipe: str, parts: tuple[int, ...]) -> str:
     devices.configure()
     chunk, state, data = prepared(Steps(recipe))
     first = 0
-    for count in parts:
+    for count in step_counts:
         state, _ = chunk(state, data, jnp.int32(first), jnp.int32(count))
         first += count
     leaves = (np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(state.model))
@@ -296,8 +244,8 @@ def losses(recipe: str) -> list[float]:
     import jax.numpy as jnp
 
     chunk, state, data = prepared(Steps(recipe))
-    _, found = chunk(state, data, jnp.int32(0), jnp.int32(FIRST))
-    return [float(loss) for loss in found.loss[0, :FIRST]]
+    _, metrics = chunk(state, data, jnp.int32(0), jnp.int32(FIRST))
+    return [float(loss) for loss in metrics.loss[0, :FIRST]]
 
 
 def whole(seed: int) -> dict[str, Any]:
@@ -308,7 +256,7 @@ def whole(seed: int) -> dict[str, Any]:
     import jax
 
     from curta.runs import folders
-    from docs.operations import answered
+    from docs.operations import scored
 
     name, there = f"{NAME}-five-operations-{seed}", jax.devices()[0].platform == "gpu"
     if not there and name not in folders.existing():
@@ -320,59 +268,38 @@ def whole(seed: int) -> dict[str, Any]:
     ended(run)
     info = run.folder.read_info()
     times = {"seconds": info.training_seconds, "compiling": info.compile_seconds}
-    return {"device": info.device} | times | answered(run)
+    return {"device": info.device} | times | scored(run)
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
-    known = results.read(NAME)
+    numbers = results.read(NAME)
+    names = [*(f"steps, {recipe}" for recipe in MEMBERS), f"precision, {FULL}"]
+    names.append(f"deterministic, {ADDITION}")
     return {
-        "gpu, steps": markdown(STEPS_HEAD, chain.from_iterable(_rows(known, r) for r in MEMBERS)),
-        "gpu, precision": _ways(known, "precision"),
-        "gpu, deterministic": _ways(known, "deterministic", "recipe"),
-        "gpu, attention": _ways(known, "attention"),
-        "gpu, losses": markdown(LOSSES_HEAD, (_losses(known, recipe) for recipe in BITS)),
-        "gpu, bits": markdown(BITS_HEAD, (_bits(known, recipe) for recipe in BITS)),
+        "gpu": markdown(("recipe", "", "step, ms"), _steps(numbers, names)),
+        "gpu, bits": markdown(BITS_HEAD, (_bits(numbers, recipe) for recipe in BITS)),
     }
 
 
-STEPS_HEAD = ("recipe", "members", "step, ms", "range", "per member, ms")
-LOSSES_HEAD = ("recipe", "losses compared", "largest difference, of the loss")
-BITS_HEAD = ("weights of three processes", "each compiles", "one cache", "deterministic")
+BITS_HEAD = (
+    "recipe", "largest difference of losses from a CPU's", "each compiles", "one cache",
+    "deterministic",
+)  # fmt: skip
 
 
-def _rows(known: dict[str, Any], recipe: str) -> Iterator[list[str]]:
-    for label, found in known[f"steps, {recipe}"].items():
-        count, _, way = label.partition(" ")
-        each = f"{found['ms'] / int(count):.4f}"
-        told = f"{int(count):,} {way}" if int(count) > 1 else count
-        yield [f"`{recipe}`", told, *_cells(found), each]
+def _steps(numbers: dict[str, Any], names: Iterable[str]) -> Iterator[list[str]]:
+    for name in names:
+        for label, times in numbers[name].items():
+            step = f"{times['ms']:.2f} ({times['least']:.2f} to {times['most']:.2f})"
+            yield [f"`{name.partition(', ')[2]}`", label, step]
 
 
-def _ways(known: dict[str, Any], study: str, head: str = "recipe, one member") -> Iterator[str]:
-    every = {name: ways for name, ways in known.items() if name.startswith(f"{study}, ")}
-    rows = (
-        [f"`{name.partition(', ')[2]}`", label, *_cells(found)]
-        for name, ways in every.items()
-        for label, found in ways.items()
-    )
-    return markdown((head, "", "step, ms", "range"), rows)
-
-
-def _cells(found: dict[str, float]) -> tuple[str, str]:
-    return f"{found['ms']:.2f}", f"{found['least']:.2f} to {found['most']:.2f}"
-
-
-def _losses(known: dict[str, Any], recipe: str) -> list[str]:
-    pairs = zip(known[f"losses, {recipe}"], known[f"losses on a CPU, {recipe}"], strict=True)
-    differences = [abs(one - other) / other for one, other in pairs]
-    return [f"`{recipe}`", str(len(differences)), f"{max(differences):.0e}"]
-
-
-def _bits(known: dict[str, Any], recipe: str) -> list[str]:
-    """Whether they were the same; nothing where that was not asked."""
-    found = (known.get(f"bits, {recipe}{told}") for told in ("", *HELPED))
-    same = {True: "the same", False: "differ"}
-    return [f"`{recipe}`", *("" if one is None else same[one["same"]] for one in found)]
+def _bits(numbers: dict[str, Any], recipe: str) -> list[str]:
+    """Return how far losses are from a CPU's, and whether weights of three processes agree."""
+    pairs = zip(numbers[f"losses, {recipe}"], numbers[f"losses on a CPU, {recipe}"], strict=True)
+    apart = max(abs(loss - other) / other for loss, other in pairs)
+    same = (numbers[f"bits, {recipe}{help_name}"]["same"] for help_name in ("", *HELPED))
+    return [f"`{recipe}`", f"{apart:.0e}", *("same" if equal else "differ" for equal in same)]
 
 
 if __name__ == "__main__":

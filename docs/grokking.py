@@ -1,9 +1,9 @@
 """Learned by heart first, understood later: `make results-grokking`.
 
-Sums modulo a prime are trained on a share of their table, and asked the rest of it. The recipes are
-`grokking-113`, a transformer of one layer as in Nanda et al. (arXiv 2301.05217), and `grokking-97`,
-one of two layers as in Power et al. (arXiv 2201.02177); `CONFIGURATIONS` changes the share of the
-table and the weight decay, and how long is trained.
+Sums modulo a prime are trained on a share of their table, and tested on the rest of it. The
+recipes are `grokking-113`, a transformer of one layer as in Nanda et al. (arXiv 2301.05217), and
+`grokking-97`, one of two layers as in Power et al. (arXiv 2201.02177); `CONFIGURATIONS` changes the
+share of the table and the weight decay, and how long is trained.
 
 Of each seed are kept: its curves (training, and problems that are held out), the first steps at
 which 99 % of either are right, and the frequencies of the residues' vectors before the first step
@@ -26,14 +26,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from curta.runs.info import Metric
-
 FILE = "grokking"
 SEEDS = range(2)
 ENOUGH = 0.99
 """Share of problems that counts as learned."""
 TOP = 5
-"""Frequencies whose share is told."""
+"""Frequencies whose share a table gives."""
 
 LONGER = {"training.steps": 12_000, "optimizer.warmup": 10 / 12_000}
 CONFIGURATIONS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -49,9 +47,8 @@ Of 9,409 sums modulo 97, 6,586 held out leave 30 %.
 """
 
 HEAD = (
-    "sums", "seeds", f"step of {ENOUGH:.0%} in training", f"step of {ENOUGH:.0%} held out",
-    "held out, last ten checks", "held out at the end", f"in {TOP} frequencies before", "after",
-    "of the neurons", "of the logits",
+    "sums", f"{ENOUGH:.0%} in training", f"{ENOUGH:.0%} held out", "held out, last ten checks",
+    f"in {TOP} frequencies", "neurons", "logits",
 )  # fmt: skip
 
 
@@ -66,20 +63,24 @@ def main() -> None:
 
 
 def measured(name: str, seed: int) -> dict[str, Any]:
-    """One seed: its curves, and the share of each frequency, from 1 on."""
+    """Return the curves of one seed, and the share of each frequency, from 1 on."""
     from curta.frontends import api
-    from curta.probes import results as probed
+    from curta.probes import results as probes
 
     recipe, changes = CONFIGURATIONS[name]
     run = finished(f"grokking-{name}-seed-{seed}", recipe, [seed], changes)
     api.probe(run, "fourier")
-    picture: Any = probed.read(run.folder)["fourier"].picture
+    picture: Any = probes.read(run.folder)["fourier"].picture
     before, after, *_, neurons, logits = (panel["curves"][0] for panel in picture["panels"])
     (held_out,) = (
         row for row in run.folder.read_evaluation().lengths if row.slice_name == "held out"
     )
     return {
-        "curve": [_point(line) for line in run.folder.read_metrics() if _is_validated(line)],
+        "curve": [
+            [x.step, x.loss, x.exact_match, x.validation_loss, x.validation_exact_match]
+            for x in run.folder.read_metrics()
+            if x.validation_exact_match is not None
+        ],
         "held out": held_out.exact_match[0],
         "problems": held_out.count,
         "before": before,
@@ -90,34 +91,20 @@ def measured(name: str, seed: int) -> dict[str, Any]:
     }
 
 
-def _is_validated(line: Metric) -> bool:
-    return line.validation_exact_match is not None
-
-
-def _point(line: Metric) -> list[float | None]:
-    """Step, loss and exact match in training, and of problems that are held out."""
-    training = [line.step, line.loss, line.exact_match]
-    return [*training, line.validation_loss, line.validation_exact_match]
-
-
 def tables(results: Results) -> dict[str, Iterable[str]]:
-    known = results.read(FILE)
-    seeds = {name: of_seeds(known, name) for name in CONFIGURATIONS}
-    rows = [_row(name, found) for name, found in seeds.items() if found]
-    return {FILE: markdown(HEAD, rows)} if rows else {}
+    return {FILE: markdown(HEAD, (_row(*seeds) for seeds in of_seeds(results).items()))}
 
 
-def of_seeds(known: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    """What was found for each seed of a configuration that is kept."""
-    titles = (f"{name}: seed {seed}" for seed in SEEDS)
-    return [known[title] for title in titles if title in known]
+def of_seeds(results: Results) -> dict[str, list[dict[str, Any]]]:
+    """Return the figures of each seed of every configuration."""
+    numbers = results.read(FILE)
+    return {name: [numbers[f"{name}: seed {seed}"] for seed in SEEDS] for name in CONFIGURATIONS}
 
 
 def _row(name: str, seeds: list[dict[str, Any]]) -> list[str]:
-    steps = [told([reached(one["curve"], column) for one in seeds]) for column in (2, 4)]
-    held_out = [spread(map(late, seeds)), spread(one["held out"] for one in seeds)]
-    together = [spread(together_of(one[part]) for one in seeds) for part in PARTS]
-    return [words(name), str(len(seeds)), *steps, *held_out, *together]
+    steps = [in_order([reached(seed["curve"], column) for seed in seeds]) for column in (2, 4)]
+    shares = [spread((together_of(x[key]) for x in seeds), 2) for key in STATES[1:]]
+    return [words(name), *steps, spread(map(late, seeds)), *shares]
 
 
 def late(seed: Mapping[str, Any]) -> float:
@@ -141,7 +128,7 @@ def words(name: str) -> str:
     )
 
 
-PARTS = ("before", "after", "neurons", "logits")
+STATES = ("before", "after", "neurons", "logits")
 
 
 def together_of(shares: Sequence[float]) -> float:
@@ -162,69 +149,55 @@ def reached(curve: Sequence[Sequence[float]], column: int) -> int | None:
     return next((int(point[0]) for point in curve if point[column] >= ENOUGH), None)
 
 
-def told(steps: Sequence[int | None]) -> str:
-    """The steps of all seeds, in order.
+def in_order(steps: Sequence[int | None]) -> str:
+    """Return the steps of all seeds, in order.
 
-    >>> told([1850, None, 900])
+    >>> in_order([1850, None, 900])
     '900, 1,850, never'
     """
-    known = sorted(step for step in steps if step is not None)
-    return ", ".join([*(f"{step:,}" for step in known), *["never"] * steps.count(None)])
+    reached = sorted(step for step in steps if step is not None)
+    return ", ".join([*(f"{step:,}" for step in reached), *["never"] * steps.count(None)])
 
 
 def draw(results: Results) -> Figure:
-    """Curves of every seed by configuration, and the frequencies of the last one's embeddings."""
+    """Draw curves of every seed by configuration, and frequencies of the last one's embeddings."""
     from matplotlib.figure import Figure
 
-    from curta.report import figures
+    from curta.report import charts, figures
 
-    known = results.read(FILE)
-    seeds = {name: found for name in CONFIGURATIONS if (found := of_seeds(known, name))}
+    seeds = of_seeds(results)
     with figures.style():
         figure = Figure(figsize=(figures.WIDTH, 1.5 * (len(seeds) + 2)), layout="constrained")
         panels = list(figure.subplots(len(seeds) + 2, squeeze=False)[:, 0])
-        for axes, (name, found) in zip(panels, seeds.items(), strict=False):
-            _draw_curves(axes, name, found)
+        for axes, name in zip(panels, seeds, strict=False):
+            _draw_curves(axes, name, seeds[name])
         last = list(seeds)[-1]
-        for axes, part in zip(panels[-2:], PARTS, strict=False):
-            _draw_waves(
-                axes,
-                f"{words(last)}: embedding {part} training",
-                seeds[last],
-                part,
-            )
+        for axes, state in zip(panels[-2:], STATES, strict=False):
+            title = f"{words(last)}: embedding {state} training"
+            curves = [seed[state] for seed in seeds[last]]
+            points = [str(1 + place) for place in range(len(curves[0]))]
+            names = [f"seed {seed}" for seed in SEEDS]
+            charts.draw_stems(axes, {
+                "form": "stems", "title": title, "across": "frequency", "curves": curves,
+                "points": points, "names": names,
+            })  # fmt: skip
+            axes.set_title(title)
         figures.legend(figure, panels[0])
     return figure
 
 
 def _draw_curves(axes: Axes, name: str, seeds: list[dict[str, Any]]) -> None:
-    """Exact match by step, each seed a thin line: in training, and held out."""
+    """Draw exact match by step, each seed a thin line: in training, and held out."""
     from curta.report import figures
 
     for column, label, colour in ((2, "training", figures.MUTED), (4, "held out", figures.ALERT)):
-        for one in seeds:
-            steps, values = zip(*((p[0], p[column]) for p in one["curve"]), strict=True)
+        for seed in seeds:
+            steps, values = zip(*((p[0], p[column]) for p in seed["curve"]), strict=True)
             axes.plot(steps, values, color=colour, linewidth=0.9, alpha=0.8, label=label)
     figures.percent_axis(axes)
     axes.set_title(words(name))
     axes.set(xscale="log", xlabel="step")
     axes.xaxis.set_major_formatter("{x:,.0f}")
-
-
-def _draw_waves(axes: Axes, title: str, seeds: list[dict[str, Any]], part: str) -> None:
-    """The share of each frequency; seeds stand beside each other."""
-    from curta.report import charts
-
-    curves = [one[part] for one in seeds]
-    charts.draw_stems(
-        axes,
-        {
-            "form": "stems", "title": title, "across": "frequency", "curves": curves,
-            "points": [str(1 + place) for place in range(len(curves[0]))],
-            "names": [f"seed {seed}" for seed in SEEDS[: len(curves)]],
-        },
-    )  # fmt: skip
-    axes.set_title(title)
 
 
 if __name__ == "__main__":

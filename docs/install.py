@@ -41,26 +41,26 @@ def measured() -> dict[str, Any]:
         python, limits = f"{folder}/bin/python", str(ROOT / "constraints.txt")
         install = ("-m", "pip", "install", "--quiet", "--constraint", limits, str(ROOT))
         subprocess.run([python, *install], check=True)
-        told = subprocess.run([python, "-c", COUNTED], check=True, capture_output=True, text=True)
-        packages = json.loads(told.stdout)
+        process = subprocess.run(
+            [python, "-c", COUNTED], check=True, capture_output=True, text=True
+        )
+        packages = json.loads(process.stdout)
         return {"bytes": size(Path(folder)), "packages": dict(sorted(packages.items()))}
 
 
 def size(folder: Path) -> int:
     """Bytes of all files below a folder; a link has none of its own."""
-    found = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
-    return sum(path.stat().st_size for path in found)
+    paths = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    return sum(path.stat().st_size for path in paths)
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
-    known = results.read(NAME).get(NAME)
-    if known is None:
-        return {}
-    packages = known["packages"]
+    figures = results.read(NAME)[NAME]
+    packages = figures["packages"]
     count = len(packages.keys() - {"pip", "setuptools", "curta"})
-    parts = [known["bytes"], sum(packages[name] for name in JAX), packages["curta"]]
+    sizes = [figures["bytes"], sum(packages[name] for name in JAX), packages["curta"]]
     head = ("packages besides Curta", "environment, MB", "JAX, MB", "Curta, MB")
-    return {NAME: markdown(head, [[str(count), *(f"{part / 1e6:.0f}" for part in parts)]])}
+    return {NAME: markdown(head, [[str(count), *(f"{part / 1e6:.0f}" for part in sizes)]])}
 
 
 if __name__ == "__main__":

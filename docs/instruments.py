@@ -24,8 +24,8 @@ FAR = 30
 
 def gap(run: Any) -> Shares:
     """Exact match on trained problems less that on others."""
-    (found,) = run.folder.read_evaluation().gaps
-    return list(found.gap)
+    (row,) = run.folder.read_evaluation().gaps
+    return list(row.gap)
 
 
 def at_digits(size: int, run: Any) -> Shares:
@@ -48,10 +48,10 @@ Row = dict[str, Any]
 def probed(run: Any, probe: str, **fields: Any) -> list[Row]:
     """The rows of a probe that have these values."""
     from curta.frontends import api
-    from curta.probes import results as kept
+    from curta.probes import results
 
-    found = kept.read(run.folder).get(probe)
-    rows = found.rows if found is not None else api.probe(run, probe)
+    result = results.read(run.folder).get(probe)
+    rows = result.rows if result is not None else api.probe(run, probe)
     return [row for row in rows if all(row[name] == value for name, value in fields.items())]
 
 
@@ -97,7 +97,7 @@ def explained(by: str, run: Any) -> Shares:
 
 
 class Places(NamedTuple):
-    """Of sums of one length, by seed and place of the answer, units first."""
+    """Figures of sums of one length, by seed and place of the answer, units first."""
 
     right: np.ndarray
     looked: np.ndarray
@@ -105,57 +105,53 @@ class Places(NamedTuple):
 
 
 def places(run: Any, size: int = FAR) -> Places:
-    """Each digit of the answer asked for after the true ones before it, in one pass."""
-    asked = random_sums(size, LOOKED)
-    parts = [_part(run, asked[n : n + TOGETHER], size) for n in range(0, LOOKED, TOGETHER)]
-    right, looked = (np.mean(each, axis=0) for each in zip(*parts, strict=True))
+    """Predict each digit of the answer after the true ones before it, in one pass."""
+    sums = random_sums(size, LOOKED)
+    chunks = [_places(run, sums[n : n + TOGETHER], size) for n in range(0, LOOKED, TOGETHER)]
+    right, looked = (np.mean(each, axis=0) for each in zip(*chunks, strict=True))
     return Places(right, looked.max(axis=2).T)
 
 
-def _part(run: Any, problems: Sequence[Any], size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Of some sums: right (members, places), looked at (places, members, heads)."""
-    found = run.activations(list(map(str, problems)), "*.attention.weights")
-    text = found.about.positions[0]
+def _places(run: Any, problems: Sequence[Any], size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return what is right (members, places) and looked at (places, members, heads)."""
+    values = run.activations(list(map(str, problems)), "*.attention.weights")
+    text = values.about.positions[0]
     first = next(n for n, token in enumerate(text) if token.after is not None)
-    right = (found.likeliest == found.goals)[:, :, first : first + size].mean(axis=1)
-    keys = [digits_of(text, text[first + 1 + place].at) for place in range(size)]
-    weights = np.concatenate([found[site] for site in found], axis=2)
-    looked = np.stack(
-        [weights[:, :, :, first + n, key].sum(axis=3).mean(axis=1) for n, key in enumerate(keys)]
-    )
-    return right, looked
+    right = (values.likeliest == values.goals)[:, :, first : first + size].mean(axis=1)
+    weights = np.concatenate([values[site] for site in values], axis=2)
+    looked = []
+    for place in range(size):
+        at = list(text[first + 1 + place].at)
+        operands = ("first", "second")
+        key = [n for n, token in enumerate(text) if token.role in operands and list(token.at) == at]
+        looked.append(weights[:, :, :, first + place, key].sum(axis=3).mean(axis=1))
+    return right, np.stack(looked)
 
 
-def digits_of(text: Sequence[Any], at: Sequence[int]) -> list[int]:
-    """The positions of both operands' digits at a place."""
-    return [
-        number
-        for number, token in enumerate(text)
-        if token.role in ("first", "second") and list(token.at) == list(at)
-    ]
+def loss_of_places(name: str, run: Any) -> Shares:
+    """Return how much less of a figure of `Places` the last ten places have than the first."""
+    shares: np.ndarray = getattr(places(run), name)
+    return list(shares[:, :10].mean(axis=1) - shares[:, -10:].mean(axis=1))
 
 
-def loss_of_places(part: str, run: Any) -> Shares:
-    """How much less of a part of `Places` there is at the last ten places than at the first."""
-    found: np.ndarray = getattr(places(run), part)
-    return list(found[:, :10].mean(axis=1) - found[:, -10:].mean(axis=1))
-
-
-def mean_of(part: str, low: int, high: int, run: Any) -> Shares:
-    """The mean of a part of `Places` over places from `low` to before `high`."""
-    found: np.ndarray = getattr(places(run), part)
-    return list(found[:, low:high].mean(axis=1))
+def mean_of(name: str, low: int, high: int, run: Any) -> Shares:
+    """Return the mean of a figure of `Places` over places from `low` to before `high`."""
+    shares: np.ndarray = getattr(places(run), name)
+    return list(shares[:, low:high].mean(axis=1))
 
 
 def worst(run: Any) -> Shares:
-    """The share of all wrong digits that stand at the three places with most of them."""
+    """Return the share of all wrong digits that stand at the three places with most of them."""
     wrong = np.sort(1 - places(run).right, axis=1)
     return list(wrong[:, -3:].sum(axis=1) / np.maximum(wrong.sum(axis=1), 1e-9))
 
 
 def growth(run: Any) -> Shares:
-    """Validation loss at the end, by the least that it ever was."""
-    return [losses[-1] / min(losses) for losses in of_metrics(run, "validation_loss").values()]
+    """Return validation loss at the end, by the least that it ever was."""
+    rows = [row for row in run.folder.read_metrics() if row.validation_loss is not None]
+    members = range(len(run.seeds))
+    losses = [[row.validation_loss for row in rows if row.member == member] for member in members]
+    return [of_member[-1] / min(of_member) for of_member in losses]
 
 
 def near(run: Any) -> Shares:
@@ -164,20 +160,13 @@ def near(run: Any) -> Shares:
 
     (task,) = run.recipe.tasks
     problems = tasks.held_out(task, range(2000, 2000 + NEAR))
-    answers = [[run.ask(problem, seed) for problem in problems] for seed in range(len(run.seeds))]
-    return [
-        sum(one is not None and abs(one - asked.truth) <= 10 for one, asked in pairs) / len(pairs)
-        for pairs in (list(zip(own, problems, strict=True)) for own in answers)
-    ]
 
+    def is_near(problem: Any, seed: int) -> bool:
+        answer = run.ask(problem, seed)
+        return answer is not None and abs(answer - problem.truth) <= 10
 
-def of_metrics(run: Any, name: str) -> dict[int, list[float]]:
-    """A metric of each member, where there is one."""
-    found: dict[int, list[float]] = {}
-    for row in run.folder.read_metrics():
-        if (value := getattr(row, name)) is not None:
-            found.setdefault(row.member, []).append(value)
-    return found
+    seeds = range(len(run.seeds))
+    return [float(np.mean([is_near(problem, seed) for problem in problems])) for seed in seeds]
 
 
 def curves_of_parts(run: Any) -> dict[str, Any]:
@@ -187,8 +176,7 @@ def curves_of_parts(run: Any) -> dict[str, Any]:
 
 
 def curves_of_places(run: Any) -> dict[str, Any]:
-    found = places(run)
-    return {"right": found.right.round(4).tolist(), "looked": found.looked.round(4).tolist()}
+    return {name: shares.round(4).tolist() for name, shares in places(run)._asdict().items()}
 
 
 def curves_of_training(run: Any) -> dict[str, Any]:

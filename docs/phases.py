@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from statistics import median
 from typing import Any
 
-from curta.config.table import decimal
 from docs.evidence import RESULTS, Results, arguments
 from docs.shared import markdown, recipe_fields
 
@@ -33,35 +32,29 @@ def measured() -> dict[str, Any]:
     from curta.report.compared import read_comparison
     from curta.report.comparison_figures import phase_map
 
-    made = api.compare(NAME, run=NAME)
-    found = phase_map(read_comparison(made.path))
-    assert found is not None
-    return found._asdict()
+    cells = phase_map(read_comparison(api.compare(NAME, run=NAME).path))
+    assert cells is not None
+    return cells._asdict()
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
-    known = results.read(NAME)[NAME]
-    return {"phases": markdown(_heads(), _rows(known))}
+    return {"phases": markdown(_heads(), _rows(results.read(NAME)[NAME]))}
 
 
 def _heads() -> list[str]:
-    ends = (f"median with {number}" for number in LAST)
-    return ["structure", *(f"median {share:.0%} from" for share in SHARES), "best median", *ends]
+    return ["structure", *(f"{share:.0%} from" for share in SHARES)]
 
 
 SHARES = (0.25, 0.9, 1.0)
 """Exact match of the median member that a line of the table looks for."""
-LAST = ("2,000", "3,000")
-"""Numbers of problems of which a line of the table says how many the median member has right."""
 
 
-def _rows(known: dict[str, Any]) -> Iterator[list[str]]:
-    """For each line the fewest problems from which on the median member reaches each share."""
-    for line, cells in zip(known["lines"], known["cells"], strict=True):
-        middles = [median(members) for members in cells]
-        reached = [_from(known["columns"], middles, share) for share in SHARES]
-        last = (middles[known["columns"].index(number)] for number in LAST)
-        yield [line, *reached, decimal(max(middles)), *map(decimal, last)]
+def _rows(cells: dict[str, Any]) -> Iterator[list[str]]:
+    """Yield the fewest problems from which on the median member reaches each share."""
+    columns = cells["columns"]
+    for line, row in zip(cells["lines"], cells["cells"], strict=True):
+        middles = [median(members) for members in row]
+        yield [line, *(_from(columns, middles, share) for share in SHARES)]
 
 
 def _from(columns: list[str], middles: list[float], share: float) -> str:

@@ -34,7 +34,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from docs.evidence import RESULTS, Results, arguments
-from docs.shared import markdown, recipe_fields, spread
+from docs.shared import markdown, recipe_fields, spread, spread_of
 
 FILE = "price"
 SEEDS = range(8)
@@ -110,29 +110,25 @@ def main() -> None:
         rate = best_rate(RESULTS.read(FILE)[f"{name}: rates"])
         for seed in SEEDS:
             keep(f"{name}: seed {seed}", name, partial(measured, name, rate, seed), seed, options)
-        forget()
-
-
-def forget() -> None:
-    """Lets go of what was compiled: programs of all combinations together fill the memory."""
-    shape.cache_clear()
-    jax.clear_caches()
+        # Compiled programs of all combinations together would fill the memory.
+        shape.cache_clear()
+        jax.clear_caches()
 
 
 def keep(
     title: str, name: str, measure: Callable[[], Any], seed: int, options: argparse.Namespace
 ) -> None:
-    asked = {"rates": RATES, "tried": TRIED, "asked": ASKED, "enough": ENOUGH}
-    settings = {"recipe": recipe_fields(*changed(name, RATES[0])), **asked}
+    settings: dict[str, Any] = {"recipe": recipe_fields(*changed(name, RATES[0]))}
+    settings |= {"rates": RATES, "tried": TRIED, "asked": ASKED, "enough": ENOUGH}
     RESULTS.keep(FILE, title, measure, [seed], settings, options)
 
 
 def changed(name: str, rate: float) -> tuple[str, dict[str, Any]]:
     """The recipe of what is given, as a shipped one and all that is changed in it."""
-    written, own = GIVEN[name]
-    source = written if written in PROGRAMS else "addition-plain"
-    by = {"training.problems": RECORDED} if written in PROGRAMS else {"layout": written}
-    return source, {**COMMON, **by, "optimizer.learning_rate": rate, **own}
+    layout, changes = GIVEN[name]
+    source = layout if layout in PROGRAMS else "addition-plain"
+    by = {"training.problems": RECORDED} if layout in PROGRAMS else {"layout": layout}
+    return source, COMMON | by | {"optimizer.learning_rate": rate} | changes
 
 
 def searched(name: str) -> dict[str, Any]:
@@ -140,36 +136,44 @@ def searched(name: str) -> dict[str, Any]:
     return {str(rate): measured(name, rate, SEARCHED, TRIED) for rate in RATES}
 
 
-def best_rate(found: dict[str, Any]) -> float:
-    """That with the fewest sums until right, and of those that never were with the most right."""
-    return float(min(RATES, key=lambda rate: _cost(found[str(rate)])))
+def best_rate(searches: dict[str, Any]) -> float:
+    """Return the rate with the fewest sums until right, or else with the most right."""
 
+    def cost(rate: float) -> tuple[float, float]:
+        figures = searches[str(rate)]
+        return figures["sums"] or np.inf, -figures["exact match"]
 
-def _cost(one: dict[str, Any]) -> tuple[float, float]:
-    return one["sums"] or np.inf, -one["exact match"]
+    return min(RATES, key=cost)
 
 
 def measured(name: str, rate: float, seed: int, steps: int = STEPS) -> dict[str, Any]:
-    """Sums shown until right, None if never, and what is right at the end, by length, too.
+    """Return the sums shown until right, None if never, and what is right at the end.
 
     It is right at the first of two checks in a row that find so many right.
     """
-    training = Training(name, rate, seed)
+    from curta.frontends import api
+    from curta.training import trainer
+
+    model, recipe = shape(name), api.resolve(*changed(name, rate))
+    state = trainer.init(recipe, model.layout, jnp.asarray([seed]))
+    state, data, step = trainer.shard(state, model.mesh), model.data(seed), 0
     before = reached = None
-    for step in checks(steps):
-        training.until(step)
-        found = training.right(training.held_out(0))
-        if found >= ENOUGH and before is not None:
+    for check in checks(steps):
+        while step < check:
+            count = min(trainer.CHUNK, check - step)
+            state, _ = model.call(state, data, jnp.int32(step), jnp.int32(count))
+            step += count
+        solved = model.right(state.model, model.held_out(0)) >= ENOUGH
+        if solved and before is not None:
             reached = before
             break
-        before = step if found >= ENOUGH else None
-    lengths = {str(size): training.right(of_length(size)) for size in LENGTHS}
+        before = check if solved else None
     return {
         "sums": None if reached is None else reached * BATCH,
-        "shown": training.step * BATCH,
-        "exact match": training.right(training.held_out(ASKED)),
-        "lengths": lengths,
-        "parameters": training.parameters,
+        "shown": step * BATCH,
+        "exact match": model.right(state.model, model.held_out(ASKED)),
+        "lengths": {str(size): model.right(state.model, of_length(size)) for size in LENGTHS},
+        "parameters": sum(leaf.size for leaf in jax.tree.leaves(state.model)),
     }
 
 
@@ -186,45 +190,6 @@ def of_length(size: int) -> list[Any]:
     from curta.problems import tasks
 
     return tasks.problems("+", tasks.RANDOM, (size, size), COUNT, 1)
-
-
-class Training:
-    """One member of what is given, trained as far as it is asked for."""
-
-    def __init__(self, name: str, rate: float, seed: int) -> None:
-        from curta.frontends import api
-        from curta.training import trainer
-
-        self.shape, self.step = shape(name), 0
-        recipe = api.resolve(*changed(name, rate))
-        self.state = trainer.shard(
-            trainer.init(recipe, self.shape.layout, jnp.asarray([seed])), self.shape.mesh
-        )
-        self.data = self.shape.data(seed)
-
-    def until(self, step: int) -> None:
-        """Trains on to that step."""
-        from curta.training import trainer
-
-        while self.step < step:
-            count = min(trainer.CHUNK, step - self.step)
-            numbers = jnp.int32(self.step), jnp.int32(count)
-            self.state, _ = self.shape.call(self.state, self.data, *numbers)
-            self.step += count
-
-    def right(self, problems: list[Any]) -> float:
-        """The share of these that it writes without an error."""
-        return self.shape.right(self.state.model, problems)
-
-    def held_out(self, first: int) -> list[Any]:
-        """Sums of the table that nobody is shown, from that place on."""
-        from curta.problems import tasks
-
-        return tasks.held_out(self.shape.recipe.tasks[0], range(first, first + ASKED))
-
-    @property
-    def parameters(self) -> int:
-        return sum(leaf.size for leaf in jax.tree.leaves(self.state.model))
 
 
 @cache
@@ -253,30 +218,32 @@ class Shape:
         )
 
     def data(self, seed: int) -> Any:
-        """What a member is shown."""
+        """Return the training data of a member."""
         from curta.training import records, trainer
 
         data, _ = records.training_data(self.recipe, self.layout, [seed])
         return trainer.place_data(data, self.mesh)
 
+    def held_out(self, first: int) -> list[Any]:
+        """Return sums of the table that no training shows, from that place on."""
+        from curta.problems import tasks
+
+        return tasks.held_out(self.recipe.tasks[0], range(first, first + ASKED))
+
     def right(self, stacked: Any, problems: list[Any]) -> float:
-        from curta.evaluation.scoring import Models, exact_match
-
-        if not self.windows:
-            return float(exact_match(Models(stacked, self.layout, 1), problems).mean())
-        return self._right_after_windows(stacked, problems)
-
-    def _right_after_windows(self, stacked: Any, problems: list[Any]) -> float:
-        """Each token after the true ones before it; [ok, ok], [ok, wrong] is 0.5."""
+        """Return the share of problems with every token right after the true ones before it."""
         from curta.evaluation import memo
+        from curta.evaluation.scoring import Models, exact_match
         from curta.programs.machine.recording import Recording, recorded_windows
 
-        of: Any = self.layout
-        texts = Recording.of([of.tokens_of(problem) for problem in problems])
-        found = recorded_windows(of.machine, texts, of.windows)
-        token = memo.calculate(stacked, found.rows, found.targets).token[0]
-        wrong = token != found.targets
-        return float((np.bincount(found.text, weights=wrong, minlength=len(problems)) == 0).mean())
+        layout: Any = self.layout
+        if not self.windows:
+            return float(exact_match(Models(stacked, layout, 1), problems).mean())
+        texts = Recording.of([layout.tokens_of(problem) for problem in problems])
+        windows = recorded_windows(layout.machine, texts, layout.windows)
+        wrong = memo.calculate(stacked, windows.rows, windows.targets).token[0] != windows.targets
+        count = np.bincount(windows.text, weights=wrong, minlength=len(problems))
+        return float((count == 0).mean())
 
 
 def windows_of_a_sum(recipe: Any, layout: Any) -> float:
@@ -285,67 +252,50 @@ def windows_of_a_sum(recipe: Any, layout: Any) -> float:
 
     (task,) = recipe.tasks
     sums = records.problems(recipe, layout, task, SEARCHED)[:1000]
-    texts = [layout.recorder.record(task.operator, one) for one in sums]
+    texts = [layout.recorder.record(task.operator, operands) for operands in sums]
     return sum(len(tokens) - prompt for tokens, prompt in texts) / len(texts)
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
-    """A line for each, those with the fewest sums first."""
-    known = entries(results)
-    head = (
-        "hints", "rate", "seeds solved in budget", "sums until solved", "unseen sums solved",
-        *(f"{size} digits" for size in LENGTHS), "parameters",
-    )  # fmt: skip
-    rows = [_line(name, known[name]) for name in order(known)]
-    return {"price": markdown(head, rows)} if known else {}
+    """Return a row for each combination of hints, those with the fewest sums first."""
+    by_hints = entries(results)
+    head = ("hints", "seeds", "sums until solved", "unseen sums solved", "100 digits")
+    return {"price": markdown(head, (_row(name, by_hints[name]) for name in order(by_hints)))}
 
 
-def order(known: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
-    """What is given, that with the fewest sums until right first, then that with the most right."""
+def order(by_hints: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
+    """Return the hints, that with the fewest sums until solved first, then the most right."""
     cost = {
-        name: (median(sums(found)), -median(one["exact match"] for one in found))
-        for name, found in known.items()
+        name: (median(sums(seeds)), -median(seed["exact match"] for seed in seeds))
+        for name, seeds in by_hints.items()
     }
-    return sorted(known, key=lambda name: cost[name])
+    return sorted(by_hints, key=lambda name: cost[name])
 
 
 def entries(results: Results) -> dict[str, list[dict[str, Any]]]:
-    """What was measured of each, seed by seed, with its rate; of those of which all seeds are."""
-    known = results.read(FILE)
-    found = {}
-    for name in GIVEN:
-        seeds = [known[f"{name}: seed {s}"] for s in SEEDS if f"{name}: seed {s}" in known]
-        if len(seeds) == len(SEEDS):
-            found[name] = [one | {"rate": best_rate(known[f"{name}: rates"])} for one in seeds]
-    return found
+    """Return the figures of each seed, of the hints with all seeds."""
+    numbers = results.read(FILE)
+    titles = {name: [f"{name}: seed {seed}" for seed in SEEDS] for name in GIVEN}
+    return {
+        name: [numbers[title] for title in all_seeds]
+        for name, all_seeds in titles.items()
+        if all(title in numbers for title in all_seeds)
+    }
 
 
-def sums(found: Sequence[Mapping[str, Any]]) -> list[float]:
-    """Sums until right of each seed, infinite where it never was."""
-    return [one["sums"] or np.inf for one in found]
+def sums(seeds: Sequence[Mapping[str, Any]]) -> list[float]:
+    """Return the sums until solved of each seed, infinite where it never was."""
+    return [seed["sums"] or np.inf for seed in seeds]
 
 
-def _line(name: str, found: list[dict[str, Any]]) -> list[str]:
-    reached = sum(one["sums"] is not None for one in found)
+def _row(name: str, seeds: list[dict[str, Any]]) -> list[str]:
     return [
         name,
-        str(found[0]["rate"]),
-        f"{reached} of {len(found)}",
-        _counts(sums(found)),
-        spread([one["exact match"] for one in found]),
-        *(spread([one["lengths"][str(size)] for one in found], 2) for size in LENGTHS),
-        f"{found[0]['parameters']:,}",
+        f"{sum(seed['sums'] is not None for seed in seeds)} of {len(seeds)}",
+        spread_of(sums(seeds), lambda value: f"{value:,.0f}" if np.isfinite(value) else "never"),
+        spread(seed["exact match"] for seed in seeds),
+        spread((seed["lengths"]["100"] for seed in seeds), 2),
     ]
-
-
-def _counts(values: list[float]) -> str:
-    """Median, least and greatest: 1,280 (640 to more than 512,000)."""
-    middle, least, most = map(_count, (median(values), min(values), max(values)))
-    return middle if least == most else f"{middle} ({least} to {most})"
-
-
-def _count(value: float) -> str:
-    return f"{value:,.0f}" if np.isfinite(value) else f"more than {STEPS * BATCH:,}"
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from benchmarks import cost
 from curta.config.recipe import Recipe
 from curta.frontends import api
 from curta.layouts.texts import layout_of
@@ -59,16 +60,16 @@ def profiled(size: str, way: str, rounds: int, steps: int) -> dict[str, Any]:
     compiling, program = timed(lowered.compile)
     compiled = peak_bytes()
     seconds = step_seconds(program, of.member, rounds, steps)
-    cost = program.cost_analysis()
+    analysis = program.cost_analysis()
     return {
         "parameters": sum(row.parameters for row in layers(of.recipe)),
         "operations": operations(of.recipe),
         "tracing": round(tracing, 3),
         "compiling": round(compiling, 3),
-        "step": [round(one, 5) for one in seconds],
+        "step": [round(second, 5) for second in seconds],
         "planned bytes": cost.taken(program),
         "peak bytes": {"traced": before, "compiled": compiled, "after the steps": peak_bytes()},
-        "XLA": {"operations": cost["flops"], "bytes": cost["bytes accessed"]},
+        "XLA": {"operations": analysis["flops"], "bytes": analysis["bytes accessed"]},
     }
 
 
@@ -76,12 +77,12 @@ def one_step(recipe: Recipe) -> Step:
     """The step that a run's chunk repeats; a batch is divided among the devices."""
     layout, mesh = layout_of(recipe), trainer.training_mesh(recipe, 1)
     data, bounds = records.training_data(recipe, layout, [0])
-    written = trainer.TaskLayout(layout, bounds)
+    layout_of_task = trainer.TaskLayout(layout, bounds)
     first = transformer.index_tree(trainer.init(recipe, layout, jnp.array([0])), 0)
-    one = partial(trainer.step, recipe, written, mesh.shape["batch"])
+    step_of_member = partial(trainer.step, recipe, layout_of_task, mesh.shape["batch"])
     everywhere = PartitionSpec()
     sharded = jax.shard_map(
-        lambda member, number: one(member, data, number),
+        lambda member, number: step_of_member(member, data, number),
         mesh=mesh, in_specs=everywhere, out_specs=everywhere, check_vma=False,
     )  # fmt: skip
     member = processes.put(first, NamedSharding(mesh, everywhere))
@@ -113,15 +114,15 @@ def operations(recipe: Recipe) -> int:
     Of texts of 10 tokens whose last 4 are asked for, the last layer has keys and values of 10
     tokens, and all else of it, as the head, is of 4.
     """
-    tokens, asked = _times(recipe)
+    tokens, scored = _times(recipe)
     count, adds = recipe.model.num_attention_layers, 0.0
     for row in layers(recipe):
         if row.name in ("attention.key", "attention.value"):
             adds += row.multiply_adds * tokens
         elif row.name.startswith("head"):
-            adds += row.multiply_adds * asked
+            adds += row.multiply_adds * scored
         else:
-            adds += row.multiply_adds / count * ((count - 1) * tokens + asked)
+            adds += row.multiply_adds / count * ((count - 1) * tokens + scored)
     return round(6 * adds * recipe.training.batch)
 
 
@@ -146,8 +147,8 @@ def machine(rounds: int, side: int, count: int) -> dict[str, Any]:
     seconds = [timed(lambda: product(x, y).block_until_ready())[0] for _ in range(1 + rounds)]
     passing = triad_seconds(rounds, count, divided)
     return {
-        "operations": [round(2 * side**3 / one) for one in seconds[1:]],
-        "bytes": [round(3 * 4 * count / one) for one in passing[1:]],
+        "operations": [round(2 * side**3 / second) for second in seconds[1:]],
+        "bytes": [round(3 * 4 * count / second) for second in passing[1:]],
     }
 
 
@@ -164,8 +165,8 @@ def triad_seconds(rounds: int, count: int, divided: NamedSharding) -> list[float
 def timed(call: Callable[[], Any]) -> tuple[float, Any]:
     """Seconds that a call takes, and what it gives."""
     begun = time.perf_counter()
-    found = call()
-    return time.perf_counter() - begun, found
+    result = call()
+    return time.perf_counter() - begun, result
 
 
 def peak_bytes() -> int:

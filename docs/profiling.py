@@ -23,7 +23,7 @@ from typing import Any
 
 from benchmarks import machine
 from docs.evidence import RESULTS, ROOT, Results, arguments
-from docs.shared import markdown, recipe_fields, spread
+from docs.shared import markdown, recipe_fields
 from docs.sizes import RECIPE, WIDTHS, design
 
 NAME, MACHINE = "profiling", "machine"
@@ -52,7 +52,7 @@ def settings(name: str) -> dict[str, Any]:
 
 
 def measured(name: str) -> Any:
-    """The roofs by how many cores; or what each process found of a size, which take turns."""
+    """Return the roofs by cores, or the figures of each process of a size, which take turns."""
     if name == MACHINE:
         return {str(cores): child(what="machine", cores=cores, **LARGE) for cores in CORES}
     kinds = [(way, cores) for _ in range(PASSES) for cores in CORES for way in WAYS]
@@ -60,51 +60,48 @@ def measured(name: str) -> Any:
 
 
 def profiled(size: str, way: str, cores: int) -> dict[str, Any]:
-    found = child(what="step", cores=cores, size=size, way=way, **TIMES)
-    return {"way": way, "cores": cores, **found}
+    figures = child(what="step", cores=cores, size=size, way=way, **TIMES)
+    return {"way": way, "cores": cores, **figures}
 
 
 def child(**request: Any) -> dict[str, Any]:
-    """What a process of its own finds."""
+    """Return the figures that another process measures."""
     command = [sys.executable, "-m", "docs.profiled", json.dumps(request)]
     done = subprocess.run(
         command, env=os.environ | UNKEPT, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True
     )
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return figures
 
 
 class Profile:
-    """The figures of one size, as its processes found them."""
+    """The figures of one size, process by process."""
 
-    def __init__(self, name: str, found: list[dict[str, Any]]) -> None:
-        self.name, self.found = name, found
+    def __init__(self, name: str, processes: list[dict[str, Any]]) -> None:
+        self.name, self.processes = name, processes
 
     def each(self, way: str, cores: int, figure: str) -> list[Any]:
         """A figure of every process of that kind."""
-        return [one[figure] for one in self.found if (one["way"], one["cores"]) == (way, cores)]
+        return [x[figure] for x in self.processes if (x["way"], x["cores"]) == (way, cores)]
 
     def steps(self, way: str, cores: int) -> list[float]:
         """Seconds of a step, of all rounds."""
         return [second for rounds in self.each(way, cores, "step") for second in rounds]
 
-    def counted(self, way: str, what: str, cores: int) -> float:
-        """Operations or bytes of a step as XLA counts them, of all cores together."""
-        found: float = self.each(way, cores, "XLA")[0][what]
-        return found * cores
+    def totals(self, way: str, cores: int) -> list[list[float]]:
+        """Seconds of compiling, and planned bytes."""
+        return [self.each(way, cores, name) for name in ("compiling", "planned bytes")]
 
     @property
     def operations(self) -> int:
-        """Those of a step, by hand."""
-        found: int = self.found[0]["operations"]
-        return found
+        """Operations of a step, counted by hand."""
+        count: int = self.processes[0]["operations"]
+        return count
 
     def intensity(self, cores: int) -> float:
-        """Operations for each byte that is moved, layers written out.
-
-        Of a loop XLA counts one pass alone.
-        """
-        return self.operations / self.counted(WAYS[0], "bytes", cores)
+        """Operations for each byte moved, layers unrolled; of a loop XLA counts one pass alone."""
+        moved: float = self.each(WAYS[0], cores, "XLA")[0]["bytes"] * cores
+        return self.operations / moved
 
     def pace(self, way: str, cores: int) -> float:
         """Operations a second, at the median of all rounds."""
@@ -112,18 +109,16 @@ class Profile:
 
 
 def profiles(results: Results) -> list[Profile]:
-    """The sizes that are measured."""
-    known = results.read(NAME)
-    return [Profile(name, known[name]) for name in WIDTHS if name in known]
+    numbers = results.read(NAME)
+    return [Profile(name, numbers[name]) for name in WIDTHS]
 
 
 class Roof:
     """The most that some cores do: operations and bytes a second, of the best round."""
 
-    def __init__(self, cores: str, found: dict[str, list[int]]) -> None:
+    def __init__(self, cores: str, rounds: dict[str, list[int]]) -> None:
         self.cores = int(cores)
-        self.operations, self.bytes = max(found["operations"]), max(found["bytes"])
-        self.least = min(found["operations"])
+        self.operations, self.bytes = max(rounds["operations"]), max(rounds["bytes"])
 
     @property
     def ridge(self) -> float:
@@ -136,96 +131,44 @@ class Roof:
 
 
 def roofs_of(results: Results) -> list[Roof]:
-    return [Roof(*one) for one in results.read(NAME).get(MACHINE, {}).items()]
+    return [Roof(*cores) for cores in results.read(NAME)[MACHINE].items()]
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
-    roofs, found = roofs_of(results), profiles(results)
-    if not roofs or not found:
-        return {}
-    steps = [*product(found, roofs)]
+    roofs = roofs_of(results)
+    machines = (
+        [str(roof.cores), *(f"{speed / 1e9:,.1f}" for speed in (roof.operations, roof.bytes))]
+        for roof in roofs
+    )
     return {
-        f"{NAME}, machine": markdown(MACHINES, map(_machine, roofs)),
-        NAME: markdown(COUNTED, (_counted(of, roof) for of, roof in steps)),
-        f"{NAME}, layers": markdown(
-            LAYERS, (_layers(of, r, way) for of, r in steps for way in WAYS)
-        ),
-        f"{NAME}, ratios": markdown(RATIOS, (_ratios(of, roof) for of, roof in steps)),
+        f"{NAME}, machine": markdown(("cores", "GFLOP/s", "GB/s"), machines),
+        NAME: markdown(HEAD, (_row(*case) for case in product(profiles(results), roofs))),
     }
 
 
-MACHINES = (
-    "cores", "GFLOP/s", "slowest round", "GB/s", "FLOP a byte at the ridge",
-)  # fmt: skip
-COUNTED = (
-    "", "parameters", "cores", "GFLOP a step, by hand", "GFLOP a step, XLA",
-    "layers in a loop, XLA", "GB moved a step", "FLOP a byte", "GFLOP/s",
-    "share of the roofline", "GB/s", "share of memory bandwidth",
-)  # fmt: skip
-RATIOS = (
-    "", "cores", "compile time with a loop", "step time", "planned memory", "peak memory",
-    "of one core's step, written out", "loop",
-)  # fmt: skip
-LAYERS = (
-    "", "cores", "layers", "tracing, ms", "compiling, ms", "step, ms", "planned, MB",
-    "peak of the process, MB",
+HEAD = (
+    "parameters", "cores", "GFLOP a step", "FLOP a byte", "GFLOP/s", "of the roofline",
+    "step, ms", "with a loop", "compiling", "planned memory",
 )  # fmt: skip
 
 
-def _machine(roof: Roof) -> list[str]:
-    speeds = (roof.operations / 1e9, roof.least / 1e9, roof.bytes / 1e9, roof.ridge)
-    return [str(roof.cores), *(f"{speed:,.1f}" for speed in speeds)]
-
-
-def _counted(of: Profile, roof: Roof) -> list[str]:
-    cores, pace = roof.cores, of.pace(WAYS[0], roof.cores)
-    counts = [of.operations, *(of.counted(way, "operations", cores) for way in WAYS)]
-    moved, intensity = of.counted(WAYS[0], "bytes", cores), of.intensity(cores)
+def _row(of: Profile, roof: Roof) -> list[str]:
+    """Return the figures of unrolled layers, then how much more a loop takes."""
+    cores, pace, intensity = roof.cores, of.pace(WAYS[0], roof.cores), of.intensity(roof.cores)
+    unrolled, loop = (
+        [median(figure) for figure in (of.steps(way, cores), *of.totals(way, cores))]
+        for way in WAYS
+    )
+    more = (other / first - 1 for first, other in zip(unrolled, loop, strict=True))
     return [
         of.name,
-        f"{of.found[0]['parameters']:,}",
         str(cores),
-        *(f"{count / 1e9:,.2f}" for count in (*counts, moved)),
+        f"{of.operations / 1e9:,.1f}",
         f"{intensity:,.1f}",
         f"{pace / 1e9:,.1f}",
         f"{pace / roof.at(intensity):.0%}",
-        f"{pace / intensity / 1e9:,.1f}",
-        f"{pace / intensity / roof.bytes:.0%}",
-    ]
-
-
-def _layers(of: Profile, roof: Roof, way: str) -> list[str]:
-    """What three processes found; bytes planned are those of all cores."""
-    cores = roof.cores
-    peaks = [one["after the steps"] / 1e6 for one in of.each(way, cores, "peak bytes")]
-    before = ([1e3 * one for one in of.each(way, cores, n)] for n in ("tracing", "compiling"))
-    return [
-        of.name,
-        str(cores),
-        way,
-        *(spread(one, 0) for one in before),
-        spread([1e3 * one for one in of.steps(way, cores)], 1),
-        f"{of.each(way, cores, 'planned bytes')[0] * cores / 1e6:,.0f}",
-        spread(peaks, 0),
-    ]
-
-
-def _ratios(of: Profile, roof: Roof) -> list[str]:
-    """What a loop takes beyond layers written out, and what part of one core's step all take."""
-    cores = roof.cores
-    found = (_middles(of, way, cores) for way in WAYS)
-    more = (loop / written - 1 for written, loop in zip(*found, strict=True))
-    steps = (median(of.steps(way, cores)) / median(of.steps(way, 1)) for way in WAYS)
-    return [of.name, str(cores), *(f"{one:+.0%}" for one in more), *(f"{one:.0%}" for one in steps)]
-
-
-def _middles(of: Profile, way: str, cores: int) -> list[float]:
-    """Medians of what it takes to compile, of a step, of the bytes planned, and of the peak."""
-    return [
-        median(of.each(way, cores, "compiling")),
-        median(of.steps(way, cores)),
-        median(of.each(way, cores, "planned bytes")),
-        median(one["after the steps"] for one in of.each(way, cores, "peak bytes")),
+        f"{1e3 * unrolled[0]:,.0f}",
+        *(f"{share:+.0%}" for share in more),
     ]
 
 

@@ -1,4 +1,4 @@
-"""Trains every recipe of a program and keeps what was found: `make results-programs`.
+"""Trains every recipe of a program, certifies and evaluates it: `make results-programs`.
 
 NAME             eight seeds of a recipe, none left out: windows, the certificate, exact match far
                  beyond training; docs/results/programs.json
@@ -22,11 +22,11 @@ from docs.shared import markdown, recipe_fields, scratch_runs
 
 SEEDS = range(8, 16)
 
-FAR = {"addition": (10_000,), "multiplication": (200,)}
+FAR: dict[str, tuple[int, ...]] = {"addition": (10_000,), "multiplication": (200,)}
 """Sizes that are too long for the evaluation of a recipe; few problems of each."""
 
 HEADS = (
-    "recipe", "trained on", "windows", "grade", "wrong", "exact at", "seconds a seed, compiled",
+    "recipe", "digits", "windows", "grade", "wrong", "exact at", "seconds",
 )  # fmt: skip
 
 RECIPES = (
@@ -41,21 +41,17 @@ def main() -> None:
     options = arguments(__doc__, [*RECIPES, *timed])
     for name in options.names:
         if name in timed:
-            asked = {"recipe": recipe_fields(timed[name], {})}
+            settings: dict[str, Any] = {"recipe": recipe_fields(timed[name], {})}
             measure = partial(seconds, timed[name])
-            RESULTS.keep("seconds", timed[name], measure, [0], asked, options)
+            RESULTS.keep("seconds", timed[name], measure, [0], settings, options)
         else:
-            RESULTS.keep("programs", name, partial(measured, name), SEEDS, settings(name), options)
-
-
-def settings(recipe: str) -> dict[str, Any]:
-    """The whole recipe, and the sizes that it is asked besides."""
-    return {"recipe": recipe_fields(recipe, {}), "far": FAR.get(recipe, ())}
+            settings = {"recipe": recipe_fields(name, {}), "far": FAR.get(name, ())}
+            RESULTS.keep("programs", name, partial(measured, name), SEEDS, settings, options)
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
-    found, timed = results.read("programs"), results.read("seconds")
-    rows = (_row(name, found[name], timed.get(name)) for name in RECIPES if name in found)
+    numbers, timed = results.read("programs"), results.read("seconds")
+    rows = (_row(name, numbers[name], timed.get(name)) for name in RECIPES if name in numbers)
     return {"programs": markdown(HEADS, rows)}
 
 
@@ -66,14 +62,14 @@ def measured(recipe: str) -> dict[str, Any]:
     with scratch_runs():
         changes: dict[str, Any] = {"evaluation.all_sizes": True}
         run = api.train(recipe, list(SEEDS), **changes)
-        info, found = run.folder.read_info(), run.folder.read_evaluation()
-        assert found is not None
+        info, evaluation = run.folder.read_info(), run.folder.read_evaluation()
+        assert evaluation is not None
         return {
             "parameters": info.parameters,
             "tokens": len(run.layout.characters),
             "training": info.trained_digits,
             "certificate": _certificate(run),
-            "lengths": [*lengths_of(found), *_far(run, recipe)],
+            "lengths": [*lengths_of(evaluation), *_far(run, recipe)],
         }
 
 
@@ -84,16 +80,16 @@ def seconds(recipe: str) -> list[float]:
     """
     from curta.frontends import api
 
-    found = []
+    times = []
     with scratch_runs():
         for _ in range(3):
             begun = time.perf_counter()
             run = api.begin(recipe, 1, None, {})
             run.train()
             compiling = run.folder.read_info().compile_seconds or 0.0
-            found.append(round(time.perf_counter() - begun - compiling, 2))
-    print(f"{recipe}: {median(found[1:]):.1f} s a seed", flush=True)
-    return found[1:]
+            times.append(round(time.perf_counter() - begun - compiling, 2))
+    print(f"{recipe}: {median(times[1:]):.1f} s a seed", flush=True)
+    return times[1:]
 
 
 def _certificate(run: Any) -> dict[str, Any]:
@@ -114,48 +110,44 @@ def _far(run: Any, recipe: str) -> list[dict[str, Any]]:
 
 
 def lengths_of(evaluation: Evaluation) -> list[dict[str, Any]]:
-    kept = ("operator", "size", "slice", "count", "exact_match", "token_accuracy")
+    columns = ("operator", "size", "slice", "count", "exact_match", "token_accuracy")
     rows = as_json(evaluation)["lengths"]
-    return [{key: row[key] for key in kept} for row in rows]
+    return [{key: row[key] for key in columns} for row in rows]
 
 
-def _row(recipe: str, one: dict[str, Any], timed: list[float] | None) -> list[str]:
-    """A recipe: its windows, its certificate, its worst slice at its largest sizes."""
-    low, high = one["training"]
+def _row(recipe: str, figures: dict[str, Any], timed: list[float] | None) -> list[str]:
+    """Return a recipe's windows, its certificate, its worst slice at its largest sizes."""
+    certificate = figures["certificate"]
+    bad = [member["wrong"] for member in certificate["members"] if member["wrong"]]
+    closed = certificate["grade"] == "closed"
     return [
         f"`{recipe}`",
-        f"{low} to {high} digits",
-        f"{one['certificate']['windows']:,}",
-        _grade(one["certificate"]),
-        _wrong([member["wrong"] for member in one["certificate"]["members"]]),
-        reached(one["lengths"]),
+        str(figures["training"][1]),
+        f"{certificate['windows']:,}",
+        "closed" if closed else f"{certificate['listing']['bound']:.2g}",
+        f"{max(bad)} in {len(bad)} of {len(certificate['members'])}" if bad else "0",
+        reached(figures["lengths"]),
         f"{median(timed):.1f}" if timed else "",
     ]
 
 
-def _grade(certificate: dict[str, Any]) -> str:
-    """The grade; where the list is not proved complete, the bound on what it lacks."""
-    bound = certificate["listing"]["bound"]
-    closed = certificate["grade"] == "closed"
-    return "closed" if closed else f"{certificate['grade']}, {bound:.2g}"
-
-
-def _wrong(wrong: list[int]) -> str:
-    """The most wrong windows of a seed, and how many seeds have any."""
-    bad = sum(map(bool, wrong))
-    return f"up to {max(wrong):,}, in {bad} of {len(wrong)} seeds" if bad else f"0 in {len(wrong)}"
-
-
 def reached(lengths: list[dict[str, Any]]) -> str:
-    """Of each operator the largest size, the least seed in its hardest slice there, and of how
-    many problems."""
-    shown = []
+    """Return the largest size of each operator, with the worst share there unless it is 1."""
+    cells = (
+        f"{operator} {size}{'' if least == 1 else f': {decimal(least)}'}"
+        for operator, (size, least) in at_largest(lengths).items()
+    )
+    return ", ".join(cells)
+
+
+def at_largest(lengths: list[dict[str, Any]]) -> dict[str, tuple[str, float]]:
+    """Return the largest size of each operator, and the worst seed in its hardest slice there."""
+    worst = {}
     for operator in dict.fromkeys(row["operator"] for row in lengths):
         rows = [row for row in lengths if row["operator"] == operator]
-        largest = [row for row in rows if row["size"] == rows[-1]["size"]]
-        least, of = min((min(row["exact_match"]), row["count"]) for row in largest)
-        shown.append(f"{operator} {rows[-1]['size']}: {decimal(least)} of {of}")
-    return ", ".join(shown)
+        size = rows[-1]["size"]
+        worst[operator] = size, min(min(x["exact_match"]) for x in rows if x["size"] == size)
+    return worst
 
 
 if __name__ == "__main__":

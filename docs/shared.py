@@ -1,14 +1,13 @@
-"""What scripts of docs and benchmarks share: runs to be thrown away, tables, a chunk of steps."""
+"""What studies and benchmarks share: runs, searches of a learning rate, tables, chunks of steps."""
 
 import json
 import os
+import re
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
-from functools import partial
-from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -18,53 +17,10 @@ from curta.config.table import decimal
 
 @contextmanager
 def scratch_runs() -> Iterator[None]:
-    """Runs lie in a new folder from here on, which is removed afterwards."""
+    """Put runs into a new folder, which is removed afterwards."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ["CURTA_RUNS"] = folder
         yield
-
-
-def finished(
-    name: str, recipe: str, seeds: int | Sequence[int], changes: Mapping[str, Any] | None = None
-) -> Any:
-    """The run of that name in the runs folder, trained and evaluated as far as it is not.
-
-    Raises UserError for a run of other settings or seeds, SystemExit if training was broken off.
-    """
-    run = own_run(name, recipe, seeds, changes or {}, evaluate=True)
-    run.complete()
-    ended(run)
-    return run
-
-
-def finished_seeds(
-    name: str, recipe: str, seeds: Iterable[int], changes: Mapping[str, Any] | None = None
-) -> list[Any]:
-    """As `finished`, a run for each seed, so that a training broken off loses one seed at most."""
-    return [finished(f"{name}-{seed}", recipe, [seed], changes) for seed in seeds]
-
-
-def evaluated(run: Any) -> Any:
-    """The evaluation in a run's folder, or a new one if there is none."""
-    known = "evaluating" in run.folder.read_info().done
-    return run.folder.read_evaluation() if known else run.evaluate(report=False)
-
-
-def side_by_side(found: Sequence[Any]) -> Any:
-    """The findings of runs of one seed each as those of one run: lists of members are joined.
-
-    >>> side_by_side([{"steps": 9, "right": [0.5]}, {"steps": 9, "right": [1.0]}])
-    {'steps': 9, 'right': [0.5, 1.0]}
-    """
-    first = found[0]
-    if isinstance(first, dict):
-        return {key: side_by_side([one[key] for one in found]) for key in first}
-    if not isinstance(first, list):
-        assert all(one == first for one in found), f"seeds differ in {found}"
-        return first
-    if first and isinstance(first[0], dict):
-        return [side_by_side(rows) for rows in zip(*found, strict=True)]
-    return [value for one in found for value in one]
 
 
 def own_run(
@@ -75,86 +31,175 @@ def own_run(
     *,
     evaluate: bool = False,
 ) -> Any:
-    """The run of that name, begun if there is none; UserError for one of other settings."""
+    """Return the run of that name, begun if there is none; UserError if its settings differ."""
     from curta.config.errors import UserError
     from curta.frontends import api
     from curta.runs import folders
 
-    known = name in folders.existing()
-    run = api.load(name) if known else api.begin(recipe, seeds, name, changes, evaluate=evaluate)
-    wanted = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
-    if (_told(run.recipe), list(run.seeds)) != (_told(api.resolve(recipe, changes)), wanted):
+    exists = name in folders.existing()
+    run = api.load(name) if exists else api.begin(recipe, seeds, name, changes, evaluate=evaluate)
+    expected = replace(api.resolve(recipe, changes), summary="")
+    numbers = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
+    if (replace(run.recipe, summary=""), list(run.seeds)) != (expected, numbers):
         raise UserError(f"run {name!r} is of other settings: remove it")
     return run
 
 
-def _told(recipe: Any) -> Any:
-    """A recipe without its summary, which says nothing to a training."""
-    return replace(recipe, summary="")
+def finished(
+    name: str, recipe: str, seeds: int | Sequence[int], changes: Mapping[str, Any] | None = None
+) -> Any:
+    """Return the run of that name, trained and evaluated as far as it is not.
+
+    Raises UserError for a run of other settings or seeds, SystemExit if training is interrupted.
+    """
+    run = own_run(name, recipe, seeds, changes or {}, evaluate=True)
+    run.complete()
+    ended(run)
+    return run
+
+
+def trained(
+    name: str, recipe: str, seeds: int | Sequence[int], changes: Mapping[str, Any]
+) -> tuple[Any, float]:
+    """Return the run of that name, trained as far as it is not, and its seconds of one core.
+
+    The seconds are those of all processes that the training continued in.
+    """
+    run = own_run(name, recipe, seeds, changes)
+    path = run.folder.path.with_name(f"{run.folder.path.name}.seconds.json")
+    before = float(json.loads(path.read_text("utf-8"))) if path.exists() else 0.0
+    if run.folder.read_info().over:
+        return run, before
+    begun, seconds = time.process_time(), before
+
+    def note(progress: Any = None) -> None:
+        nonlocal seconds
+        seconds = round(before + time.process_time() - begun, 1)
+        files.write(path, files.json_text(seconds))
+
+    run.train(note)
+    ended(run)
+    note()
+    return run, seconds
 
 
 def ended(run: Any) -> None:
-    """Raises SystemExit if a run was broken off: what it knows by then is no result."""
+    """Raise SystemExit if a run was interrupted: its figures are no result yet."""
     if not run.folder.read_info().over:
-        raise SystemExit(f"{run.name} was broken off; the same command goes on with it")
+        raise SystemExit(f"{run.name} was interrupted; the same command continues it")
+
+
+def of_each_seed(
+    name: str,
+    recipe: str,
+    seeds: Iterable[int],
+    changes: Mapping[str, Any],
+    measure: Callable[[Any], Any],
+) -> Any:
+    """Measure a run `NAME-SEED` for each seed, so that an interruption loses one seed at most."""
+    runs = (finished(f"{name}-{seed}", recipe, [seed], changes) for seed in seeds)
+    return side_by_side([measure(run) for run in runs])
+
+
+def side_by_side(figures: Sequence[Any]) -> Any:
+    """Join the figures of runs of one seed each to those of one run: lists of members join.
+
+    >>> side_by_side([{"steps": 9, "right": [0.5]}, {"steps": 9, "right": [1.0]}])
+    {'steps': 9, 'right': [0.5, 1.0]}
+    """
+    first = figures[0]
+    if isinstance(first, dict):
+        return {key: side_by_side([figure[key] for figure in figures]) for key in first}
+    if not isinstance(first, list):
+        assert all(figure == first for figure in figures), f"seeds differ in {figures}"
+        return first
+    if first and isinstance(first[0], dict):
+        return [side_by_side(rows) for rows in zip(*figures, strict=True)]
+    return [value for figure in figures for value in figure]
+
+
+def evaluated(run: Any) -> Any:
+    """Return the evaluation in a run's folder, or a new one if there is none."""
+    exists = "evaluating" in run.folder.read_info().done
+    return run.folder.read_evaluation() if exists else run.evaluate(report=False)
+
+
+def final_losses(run: Any) -> list[float | None]:
+    """Return each member's mean training loss over the last tenth of steps; None if it diverged."""
+    rows = [row for row in run.folder.read_metrics() if row.step > 0.9 * run.recipe.training.steps]
+    members = range(len(run.seeds))
+    losses = [[row.loss for row in rows if row.member == member] for member in members]
+    return [None if not x or None in x else round(sum(x) / len(x), 6) for x in losses]
+
+
+def best_rate(losses: Mapping[str, float | None]) -> float:
+    """Return the learning rate with the least training loss, of those that did not diverge."""
+    return float(min((loss, rate) for rate, loss in losses.items() if loss is not None)[1])
+
+
+def slug(*words: str) -> str:
+    """Return a run's name: `slug("ladder", "RoPE, as meant")` is `ladder-rope-as-meant`."""
+    return "-".join(re.findall("[a-z0-9]+", " ".join(words).lower()))
 
 
 def spread(values: Iterable[float], digits: int = 3) -> str:
-    """Median, least and greatest, or what all share: [1, 2, 4] is 2.0 (1.0 to 4.0)."""
-    return _spread(values, partial(decimal, digits=digits))
+    """Return median and range, or the one value of all: [1, 2, 4] is 2.0 (1.0 to 4.0)."""
+    return spread_of(values, lambda value: decimal(value, digits))
 
 
 def spread_of_losses(values: Iterable[float]) -> str:
-    """The same of losses, whose first three digits count: 0.00520, 1.61."""
-    return _spread(values, "{:#.3g}".format)
+    """Do the same for losses, with three significant digits: 0.00520, 1.61."""
+    return spread_of(values, "{:#.3g}".format)
 
 
-def _spread(values: Iterable[float], shown: Callable[[float], str]) -> str:
-    found = sorted(values)
-    least, middle, most = (shown(value) for value in (found[0], median(found), found[-1]))
-    return f"{middle} (all)" if least == most else f"{middle} ({least} to {most})"
+def spread_of_counts(values: Iterable[float]) -> str:
+    """Do the same for counts: 1,280 (640 to 2,560)."""
+    return spread_of(values, "{:,.0f}".format)
+
+
+def spread_of(values: Iterable[float], form: Callable[[float], str]) -> str:
+    """Return median and range, each value in that form."""
+    ordered = sorted(values)
+    low, middle, high = (form(value) for value in (ordered[0], median(ordered), ordered[-1]))
+    return middle if low == high else f"{middle} ({low} to {high})"
 
 
 def recipe_fields(name: str, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """What a recipe says beyond its fields' defaults, but for its summary.
+    """Return what a recipe says beyond the defaults of its fields, without its summary.
 
-    So a field that recipes get later, at its default, parts no result from what it was asked for.
+    So a field that recipes get later, at its default, does not outdate a result.
     """
     from curta.frontends import api
 
-    found: dict[str, Any] = _chosen(api.resolve(name, changes))
-    return {field: value for field, value in found.items() if field != "summary"}
+    content: dict[str, Any] = _beyond_defaults(api.resolve(name, changes))
+    return {field: value for field, value in content.items() if field != "summary"}
 
 
-def _chosen(part: Any) -> Any:
-    """A section's name, and its fields that are not at their default."""
-    if isinstance(part, tuple):
-        return [_chosen(one) for one in part]
-    if not is_dataclass(part):
-        return part
-    values = {field.name: (getattr(part, field.name), field.default) for field in fields(part)}
+def _beyond_defaults(section: Any) -> Any:
+    if isinstance(section, tuple):
+        return [_beyond_defaults(entry) for entry in section]
+    if not is_dataclass(section):
+        return section
     return {
-        name: _chosen(value)
-        for name, (value, usual) in values.items()
-        if name == "name" or value != usual
+        field.name: _beyond_defaults(value)
+        for field in fields(section)
+        for value in [getattr(section, field.name)]
+        if field.name == "name" or value != field.default
     }
 
 
 def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """The lines of a table."""
-    yield _line(head)
+    """Yield the lines of a table."""
+    yield f"| {' | '.join(head)} |"
     yield "|" + "---|" * len(head)
-    yield from map(_line, rows)
-
-
-def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cells) + " |"
+    for row in rows:
+        yield f"| {' | '.join(row)} |"
 
 
 def prepared(
     recipe: Any, layout: Any, seeds: Sequence[int], change: Callable[[Any], Any] = lambda data: data
 ) -> tuple[Any, Any, Any]:
-    """A recipe's compiled chunk of steps, its first state and its data, which may be changed."""
+    """Return a recipe's compiled chunk of steps, its first state and its (changed) data."""
     import jax.numpy as jnp
 
     from curta.training import records, trainer
@@ -167,7 +212,7 @@ def prepared(
 
 
 def on_one_core() -> None:
-    """Binds this process to the last of its cores: seconds are those of one core."""
+    """Bind this process to the last of its cores, so that seconds are those of one core."""
     os.environ["CURTA_CORES"] = "1"
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     from curta.training import devices
@@ -176,7 +221,7 @@ def on_one_core() -> None:
 
 
 def affordable(name: str, changes: Mapping[str, Any], budget: float, chunk: int = 100) -> int:
-    """How many steps, in chunks, fit so many seconds of this process: at the fastest of five."""
+    """Return how many steps, in chunks, fit so many seconds, at the fastest pace of five."""
     import jax.numpy as jnp
 
     from curta.frontends import api
@@ -187,28 +232,7 @@ def affordable(name: str, changes: Mapping[str, Any], budget: float, chunk: int 
     paces = []
     for first in range(0, 6 * chunk, chunk):
         begun = time.process_time()
-        state, found = call(state, data, jnp.int32(first), jnp.int32(chunk))
-        found.loss.block_until_ready()
+        state, metrics = call(state, data, jnp.int32(first), jnp.int32(chunk))
+        metrics.loss.block_until_ready()
         paces.append(time.process_time() - begun)
     return int(budget / min(paces[1:])) * chunk
-
-
-class Spent:
-    """Seconds of one core that a run's training took, in all processes that it went on in."""
-
-    def __init__(self, run: Any) -> None:
-        self.path = run.folder.path.with_name(f"{run.folder.path.name}.seconds.json")
-        self.before, self.begun = _read(self.path), time.process_time()
-        self.over = run.folder.read_info().over
-
-    def keep(self, progress: Any = None) -> float:
-        """What they are by now, written down for a training that goes on in another process."""
-        if self.over:
-            return self.before
-        seconds = round(self.before + time.process_time() - self.begun, 1)
-        files.write(self.path, files.json_text(seconds))
-        return seconds
-
-
-def _read(path: Path) -> float:
-    return float(json.loads(path.read_text("utf-8"))) if path.exists() else 0.0

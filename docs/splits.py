@@ -1,7 +1,7 @@
 """A table of how recipes divide tables of problems, counted; no model is trained for it."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -11,10 +11,7 @@ from docs.shared import markdown
 
 RECIPES = Path(descriptions.__file__).parent / "recipes"
 
-HEADS = (
-    "recipes", "problems", "training", "held out", "of these, mirrored pair in training",
-    "steps", "batch",
-)  # fmt: skip
+HEADS = ("recipes", "problems", "training", "held out", "of these, mirrored pair in training")
 
 
 def tables(_: Results) -> dict[str, Iterable[str]]:
@@ -23,23 +20,28 @@ def tables(_: Results) -> dict[str, Iterable[str]]:
 
 @cache
 def _rows() -> list[list[str]]:
-    """A row for recipes that have everything in common, of operators that are split alike."""
-    alike: dict[tuple[str, ...], list[str]] = defaultdict(list)
-    for path in sorted(RECIPES.rglob("*.toml")):
-        name = path.relative_to(RECIPES).with_suffix("").as_posix()
-        for row in _splits(name):
-            alike[row].append(f"`{name}`")
-    return [[", ".join(names), *row] for row, names in alike.items()]
-
-
-def _splits(name: str) -> Iterator[tuple[str, ...]]:
-    """Operators of a recipe's tables, and their numbers."""
+    """Return a row for recipes and operators that are split alike."""
     from curta.frontends import api
     from curta.problems import tasks
 
-    recipe, alike = api.resolve(name, {}), defaultdict(list)
-    for one in (tasks.split(task) for task in recipe.tasks if task.held_out):
-        alike[one.training, one.held_out, one.mirrored].append(f"`{one.operator}`")
-    for counts, operators in alike.items():
-        steps = (recipe.training.steps, recipe.training.batch)
-        yield ", ".join(operators), *(f"{count:,}" for count in (*counts, *steps))
+    alike: dict[tuple[str, ...], dict[str, None]] = defaultdict(dict)
+    for path in sorted(RECIPES.rglob("*.toml")):
+        name = path.relative_to(RECIPES).with_suffix("").as_posix()
+        splits: dict[tuple[int, ...], list[str]] = defaultdict(list)
+        for task in api.resolve(name, {}).tasks:
+            if task.held_out:
+                split = tasks.split(task)
+                counts = split.training, split.held_out, split.mirrored
+                splits[counts].append(f"`{split.operator}`")
+        for key, operators in splits.items():
+            alike[", ".join(operators), *(f"{count:,}" for count in key)][_family(name)] = None
+    return [[", ".join(names), *row] for row, names in alike.items()]
+
+
+def _family(name: str) -> str:
+    """Return a recipe's name without its folder, of the ladder's rungs and variants one name."""
+    name = name.removeprefix("sources/")
+    for family in ("five-operations", "ladder"):
+        if name.startswith(family):
+            return f"`{family}…`"
+    return f"`{name}`"

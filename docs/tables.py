@@ -14,7 +14,7 @@ from docs import ELSEWHERE, STUDIES
 from docs.evidence import RESULTS, ROOT, Results
 
 SHOWN = (
-    *STUDIES, *ELSEWHERE, "splits", "sources", "provenance", "fields", "faults", "benchmarks",
+    *STUDIES, *ELSEWHERE, "splits", "fields", "faults", "benchmarks",
 )  # fmt: skip
 """The modules that make tables."""
 
@@ -27,10 +27,10 @@ Tables = dict[str, Iterable[str]]
 
 
 def main() -> None:
-    made = tables(RESULTS)
+    texts = tables(RESULTS)
     for page in pages(ROOT):
         before = page.read_text("utf-8")
-        after = filled(before, made)
+        after = filled(before, texts)
         if after != before:
             files.write(page, after)
             print(page.relative_to(ROOT))
@@ -38,37 +38,37 @@ def main() -> None:
 
 def pages(root: Path) -> list[Path]:
     """All that may have tables."""
-    found = [root / "README.md", root / "benchmarks" / "RESULTS.md", *(root / "docs").glob("*.md")]
-    return sorted(found)
+    paths = [root / "README.md", root / "benchmarks" / "RESULTS.md", *(root / "docs").glob("*.md")]
+    return sorted(paths)
 
 
 def tables(results: Results, modules: Iterable[str] = SHOWN) -> dict[str, str]:
     """The text of every table, by its name; ValueError if two modules make one name."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for module in modules:
         make: Callable[[Results], Tables] = import_module(f"docs.{module}").tables
         for name, lines in make(results).items():
-            if name in found:
+            if name in texts:
                 raise ValueError(f"table {name!r} of docs/{module}.py is made by another module")
-            found[name] = "".join(f"{line}\n" for line in lines)
-    return found
+            texts[name] = "".join(f"{line}\n" for line in lines)
+    return texts
 
 
-def filled(text: str, made: dict[str, str]) -> str:
+def filled(text: str, texts: dict[str, str]) -> str:
     """A page with its tables as they are made; ValueError for a name that nothing makes."""
 
-    def fill(found: re.Match[str]) -> str:
-        begin, name, _, end = found.groups()
-        if name not in made:
+    def fill(match: re.Match[str]) -> str:
+        begin, name, _, end = match.groups()
+        if name not in texts:
             raise ValueError(f"no module of docs makes table {name!r}")
-        return f"{begin}{made[name]}{end}"
+        return f"{begin}{texts[name]}{end}"
 
     return MARKED.sub(fill, text)
 
 
 def names(text: str) -> Iterator[str]:
     """The tables of a page."""
-    return (found[2] for found in MARKED.finditer(text))
+    return (match[2] for match in MARKED.finditer(text))
 
 
 if __name__ == "__main__":

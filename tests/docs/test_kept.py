@@ -34,7 +34,7 @@ def others(study: str, monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, str]]:
         known = results.records(file).get(name)
         if known is None or known.get("settings") is None or "superseded" in known["header"]:
             return
-        if evidence._asked(known) != evidence._plain([list(seeds), settings]):
+        if evidence._request(known) != evidence._plain([list(seeds), settings]):
             found.add((file, name))
 
     module = importlib.import_module(f"docs.{study}")

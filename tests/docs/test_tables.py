@@ -39,7 +39,7 @@ def test_every_table_and_every_file_is_shown(made: dict[str, str]) -> None:
     shown = {name for page in PAGES for name in tables.names((ROOT / page).read_text("utf-8"))}
     assert shown == set(made)
     recording = Recording(RESULTS.folder)
-    tables.tables(recording, [name for name in tables.SHOWN if name != "provenance"])
+    tables.tables(recording)
     assert recording.files == set(FILES)
 
 
