@@ -429,25 +429,23 @@ class Run:
         if listed is not None:
             text = np.zeros(len(listed.rows), np.int64)
             models.true_windows.add(RecordedWindows(listed.rows, listed.targets, text))
-        with expected.compiling() as compiled:
-            timed = (
-                expected.parts(self.recipe, self.layout, settings, models.members)
-                if self.code_known
-                else []
-            )
-            pace = expected.Pace(timed, compiled=compiled)
-            say = interrupts.checked(pace.added(progress))
-            try:
-                result = suite.evaluate(self.recipe, models, settings, say, keep, show_grid)
-            finally:
-                if listed is not None and member is None:
-                    table = models.true_windows
-                    new = [n for n in sorted(models.examples) if n >= len(listed.rows)]
-                    if new:
-                        rows, targets = table.rows[new], table.targets[new]
-                        examples = [models.examples[number] for number in new]
-                        self.windows = listed.joined(rows, targets, examples)
-                        windows.save(self.folder.path, self.windows)
+        timed = (
+            expected.parts(self.recipe, self.layout, settings, models.members)
+            if self.code_known
+            else []
+        )
+        say = interrupts.checked(expected.Pace(timed).added(progress))
+        try:
+            result = suite.evaluate(self.recipe, models, settings, say, keep, show_grid)
+        finally:
+            if listed is not None and member is None:
+                table = models.true_windows
+                new = [n for n in sorted(models.examples) if n >= len(listed.rows)]
+                if new:
+                    rows, targets = table.rows[new], table.targets[new]
+                    examples = [models.examples[number] for number in new]
+                    self.windows = listed.joined(rows, targets, examples)
+                    windows.save(self.folder.path, self.windows)
         result = replace(result, num_recurrences=self.num_recurrences)
         if not settings.named:
             return result
