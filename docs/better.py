@@ -129,8 +129,8 @@ def _grids(models: Any, recipe: Any) -> Found:
     from curta.evaluation import exact_match
 
     asked = replace(recipe.evaluation, grid=GRID, grid_count=COUNT)
-    rows = exact_match.grid_rows(models, "+", asked)
-    cells = np.stack([np.array(find()) for find in rows.values()], axis=1)
+    rows = [exact_match.grid_row(models, "+", asked, first) for first in range(1, GRID + 1)]
+    cells = np.stack([np.array(row) for row in rows], axis=1)
     parts = {size: cells[:, :size, :size] for size in (40, GRID)}
     means = {f"grid of {n} x {n}": part.mean(axis=(1, 2)).tolist() for n, part in parts.items()}
     return means | {

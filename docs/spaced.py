@@ -26,7 +26,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from curta.config.recipe import Recipe
-from curta.evaluation import exact_match
+from curta.evaluation import evaluation_set, exact_match
 from curta.evaluation.results import SliceResult
 from curta.evaluation.scoring import Models
 from curta.export.base import Exported
@@ -123,7 +123,7 @@ def _seeds(of: dict[str, Any]) -> str:
 def data() -> dict[str, Any]:
     """The sums of each split: how many, their range, mean and deviation, and a histogram."""
     (task,), watched = recipe().tasks, recipe().training.validation
-    tests = exact_match.held_out_places(task, watched, recipe().evaluation).values()
+    tests = evaluation_set.held_out_places(task, watched, recipe().evaluation).values()
     splits = {"train": tasks.trained(task), "validation": range(watched)}
     splits |= dict(zip(("test_id", "test_ood"), tests, strict=True))
     answers = {one.part: vars(one) for one in tasks.answer_histograms(task, splits)}

@@ -172,10 +172,9 @@ def _held_out(
 ) -> list[Problem]:
     """Return held-out problems: of a table those of the evaluation, else new ones."""
     if task.values:
-        first = recipe.training.validation if recipe.training.validate_every else 0
-        sets = 1 + len(recipe.evaluation.layouts)
-        count = min(count, (task.held_out - first) // sets)
-        return tasks.held_out(task, range(first, first + count))
+        first = evaluation_set.watched(recipe)
+        places = evaluation_set.held_out_places(task, first, recipe.evaluation)
+        return tasks.held_out(task, places[HELD_OUT])
     watched = records.validation(recipe, layout, task) if recipe.training.validate_every else []
     if not isinstance(layout, ProgramLayout):
         validated = {_key(task, problem.operands) for problem in watched}
