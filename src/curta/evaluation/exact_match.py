@@ -153,9 +153,7 @@ def _evaluated(
         truths *= models.members
         right = [
             (text == true_text, answer == truth)
-            for (text, answer), (true_text, truth) in zip(
-                texts, truths * models.members, strict=True
-            )
+            for (text, answer), (true_text, truth) in zip(texts, truths, strict=True)
         ]
         same, correct = np.moveaxis(np.reshape(right, (models.members, count, 2)), -1, 0)
         rows.append(
