@@ -99,7 +99,7 @@ class Run:
         self._code = folder.read_code()
         self._models: scoring.Models | None = None
         self._step = 0
-        self._listed_windows: Future[certificate.ListedWindows] | None = None
+        self._listed_windows: Future[certificate.WindowList] | None = None
         self._rounds_before_resuming: int | None = None
         """Rounds of repair there were when training last resumed after a certificate."""
 
@@ -254,7 +254,7 @@ class Run:
                 # A training that is under way without a list of windows goes on without it.
                 listed = None
                 if recipe.covers and self.certifiable and not step:
-                    listed = self._list_windows().result().listed[:2]
+                    listed = self._list_windows().result()[:2]
                 self.windows = records.training_windows(recipe, self.program, self.seeds, listed)
                 windows.save(self.folder.path, self.windows)
             processes.from_first(None)  # now the windows are on disk for all
@@ -472,7 +472,7 @@ class Run:
             self.recipe, self.program, self.seeds
         )
 
-    def _list_windows(self) -> Future[certificate.ListedWindows]:
+    def _list_windows(self) -> Future[certificate.WindowList]:
         """Start listing the windows of its programs in the background; this needs no weights."""
         if self._listed_windows is None:
             self._listed_windows = system.in_background(
