@@ -15,7 +15,8 @@ Accuracy and Stability of Numerical Algorithms, section 3.1).
 import json
 import sys
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import product as combinations
 from pathlib import Path
 from typing import Any
@@ -180,6 +181,17 @@ class Numbers(dict[Any, int]):
         return self.setdefault(thing, len(self))
 
 
+def reach(start: Iterable[Any], step: Callable[[Any], Iterable[Any]]) -> set[Any]:
+    """Return all that steps lead to, from the start on."""
+    known = set(start)
+    waiting = list(known)
+    while waiting:
+        fresh = set(step(waiting.pop())) - known
+        known |= fresh
+        waiting += fresh
+    return known
+
+
 class Automaton:
     """Lines of columns: edges from a state to (letter's number, state)."""
 
@@ -204,36 +216,26 @@ class Automaton:
         back: dict[Any, set[Any]] = {}
         for q, _, to in self.edges():
             back.setdefault(to, set()).add(q)
-        live, waiting = set(self.last), list(self.last)
-        while waiting:
-            fresh = back.get(waiting.pop(), set()) - live
-            live |= fresh
-            waiting += fresh
+        live = reach(self.last, lambda q: back.get(q, ()))
         edges = ((q, x, to) for q, x, to in self.edges() if to in live)
         return Automaton(edges, self.first & live, self.last)
 
     def contains(self, other: "Automaton") -> bool:
         """Return whether all lines of the other are lines of this, by pairs of its states."""
         other = other.trim()
-        steps: dict[Any, Any] = {}
-        known = {(q, frozenset(self.first)) for q in other.first}
-        waiting = list(known)
-        while waiting:
-            q, states = waiting.pop()
-            if q in other.last and not states & self.last:
-                return False
+        steps: dict[Any, dict[int, set[Any]]] = {}
+
+        def step(pair: Any) -> Iterator[Any]:
+            q, states = pair
             if states not in steps:
                 steps[states] = {}
                 for letter, to in (edge for p in states for edge in self.after.get(p, ())):
                     steps[states].setdefault(letter, set()).add(to)
-                steps[states] = {x: frozenset(targets) for x, targets in steps[states].items()}
             for letter, to in other.after.get(q, ()):
-                if letter not in steps[states]:
-                    return False
-                if (pair := (to, steps[states][letter])) not in known:
-                    known.add(pair)
-                    waiting.append(pair)
-        return True
+                yield to, frozenset(steps[states].get(letter, ()))
+
+        pairs = reach([(q, frozenset(self.first)) for q in other.first], step)
+        return all(states and (q not in other.last or states & self.last) for q, states in pairs)
 
 
 class Closure:
@@ -304,11 +306,8 @@ class Closure:
     def check(self) -> int:
         """Return the number of sweeps; raise RefusedError where something is not shown."""
         self.read_prompt()
-        reached, waiting = {self.role(self.pen)}, [self.role(self.pen)]
-        while waiting:
-            fresh = {self.role(t) for t in self.follow.get(waiting.pop(), ())} - reached
-            reached |= fresh
-            waiting += fresh
+        following = lambda role: (self.role(t) for t in self.follow.get(role, ()))
+        reached = reach([self.role(self.pen)], following)
         self.check_moves([t for role in reached for t in self.follow.get(role, ())])
 
         # Cells that are seen from some role on, then or later; ahead on other axes nothing stands
@@ -376,8 +375,10 @@ class Closure:
                 fine = min([0, *offsets]) == 0 and not (home and (any(offsets) or self.line[n]))
             if not fine:
                 raise RefusedError(f"moves along {self.names[n]} that are not supported")
-        if any(abs(by) > 1 for near in self.near.values() for _, by in near):
-            raise RefusedError("windows that reach further than one column are not supported")
+        steps = {by for near in self.near.values() for _, by in near}
+        steps |= {t["offset"][self.axis] for t in self.tokens if not t["home"][self.axis]}
+        if not steps <= {-1, 0, 1}:
+            raise RefusedError("windows and moves further than one column are not supported")
 
     def feed(self, keys: list[Any], n: int, lines: range) -> list[Any]:
         """Return keys with the next digits of an operand, on lines so far from the pen's."""
@@ -435,35 +436,25 @@ class Closure:
         return papers if home else self.move_pen(papers, by)
 
     def move_pen(self, papers: Automaton, by: int) -> Automaton:
-        """Return papers with the pen, and the token that it holds, so many columns further.
+        """Return papers with the pen, and the token that it holds, one column further, or none.
 
-        States are copied: before the pen (0), so many columns behind its old place, and behind its
-        new place (-1).
+        States are copied: before the pen (-1), behind its new place (-2), and between, where it
+        holds a token.
         """
-        if by < 0:
-            return self.move_pen(papers.reverse(), -by).reverse()
-        edges, lifted = [], set()
-        for q, x, to in papers.edges() if by else ():
-            letter = self.letters.things[x]
-            if letter[1] >= 0:
-                away = self.letters[letter[0], -1, *letter[2:]]
-                edges.append(((q, 0, -1), away, (to, 1, letter[1])))
-                lifted.add((to, letter[1]))
-            else:
-                edges += [((q, n, -1), x, (to, n, -1)) for n in (0, -1)]
-        for n in range(1, by + 1):
-            further = set()
-            for q, token in lifted:
-                for x, to in papers.after.get(q, ()):
-                    letter = self.letters.things[x]
-                    put = self.letters[letter[0], token, *letter[2:]] if n == by else x
-                    edges.append(
-                        ((q, n, token), put, (to, -1, -1) if n == by else (to, n + 1, token))
-                    )
-                    further.add((to, token))
-            lifted = further
-        first, last = [(q, 0, -1) for q in papers.first], [(q, -1, -1) for q in papers.last]
-        return Automaton(edges, first, last) if by else papers
+        if by <= 0:
+            return self.move_pen(papers.reverse(), -by).reverse() if by else papers
+        edges = list[Any]()
+        for q, x, to in papers.edges():
+            mark, token, *cells = self.letters.things[x]
+            if token < 0:
+                edges += [((q, n), x, (to, n)) for n in (-1, -2)]
+                continue
+            edges.append(((q, -1), self.letters[mark, -1, *cells], (to, token)))
+            for y, further in papers.after.get(to, ()):
+                mark, _, *cells = self.letters.things[y]
+                edges.append(((to, token), self.letters[mark, token, *cells], (further, -2)))
+        first, last = [(q, -1) for q in papers.first], [(q, -2) for q in papers.last]
+        return Automaton(edges, first, last)
 
     def ends(self, token: int, delta: int) -> bool:
         """Return whether a token ends a sweep in this direction."""
@@ -478,41 +469,26 @@ class Closure:
         A state is one of the language, what is seen of the column to come, the pen's token (-1
         before it, -2 - t when t has ended the sweep), and what is seen of the column behind.
         """
-        start, everywhere = self.tokens[key[0]], dict(key[1])
+        start, everywhere = self.tokens[key[0]], defaultdict(lambda: -1, key[1])
         delta = -1 if start["offset"][self.axis] < 0 and not start["home"][self.axis] else 1
         words = language if delta > 0 else language.reverse()
-        roles, waiting = {start["role"]}, [start["role"]]
-        while waiting:
-            then = [t for t in self.follow.get(waiting.pop(), ()) if not self.ends(t, delta)]
-            fresh = {self.role(t) for t in then} - roles
-            roles |= fresh
-            waiting += fresh
-        near = [pair for role in roles for pair in self.near.get(role, ()) if pair[0] in self.place]
-        ahead, behind = (
-            [1, *sorted({self.place[c] for c, by in near if by * delta == side})]
-            for side in (1, -1)
-        )
-        # for each role, where its token is written in a letter, and where each neighbour is read
         ends = [self.ends(token, delta) for token in range(len(self.tokens))]
-        values, looks = [-1, *everywhere.values()], dict[str, Any]()
+        roles = reach(
+            [start["role"]],
+            lambda role: (self.role(t) for t in self.follow.get(role, ()) if not ends[t]),
+        )
+        # where each neighbour is read: in this column, the one ahead, the one behind, or everywhere
+        looks, places = dict[str, list[Any]](), [set[Any](), {1}, set[Any](), set[Any]()]
         for role in roles:
-            look = []
-            for c, by in self.near.get(role, ()):
-                if self.wide[c[0]][self.axis]:
-                    look.append((3, 1 + [*everywhere].index(c) if c in everywhere else 0))
-                elif by == 0:
-                    look.append((0, self.place[c]))
-                else:
-                    look.append(
-                        (1, ahead.index(self.place[c]))
-                        if by == delta
-                        else (2, behind.index(self.place[c]))
-                    )
-            look += [(3, 0)] * (self.table_width - 1 - len(look))
-            looks[role] = self.place.get(self.cell(role, [0] * len(self.axes)), 0), look
+            looks[role] = [
+                (3, c) if self.wide[c[0]][self.axis] else (by * delta % 3, self.place[c])
+                for c, by in self.near.get(role, ())
+            ]
+            for which, place in looks[role]:
+                places[which].add(place)
         views, rears = Numbers(), Numbers()
-        view = lambda x: views[tuple([x[n] for n in ahead])]
-        rear = lambda x: rears[tuple([x[n] for n in behind])]
+        part = lambda x, of: tuple([token if n in of else -1 for n, token in enumerate(x)])
+        view, rear = lambda x: views[part(x, places[1])], lambda x: rears[part(x, places[2])]
         blank, nothing = view(self.blank), rear(self.blank)
         after: dict[Any, dict[int, list[Any]]] = {}
         for q, x, to in words.edges():
@@ -523,19 +499,20 @@ class Closure:
             """Return the pen's token when a column is left, the rear, and the column then."""
             x, past, coming = self.letters.things[letter], rears.things[back], views.things[then]
             if token == -1:
-                return coming[0], rear(x) if coming[0] >= 0 else nothing, letter
+                return coming[1], rear(x) if coming[1] >= 0 else nothing, letter
             if token < -1:
                 return token, nothing, letter
             here = [x[0], -1, *x[2:]]
-            squares = here, coming, past, values
+            squares = here, coming, past, everywhere
             for _ in range(len(self.wide) + 1):
-                at, look = looks[self.role(token)]
-                if at:
+                role = self.role(token)
+                if at := self.place.get(self.cell(role, [0] * len(self.axes))):
                     if here[at] not in (-1, token):
                         raise RefusedError("a role is written twice on one square")
                     here[at] = token
-                row = (token, *[squares[which][n] for which, n in look])
-                if (follows := self.table.get(row)) is None:
+                row = [token, *(squares[which][place] for which, place in looks[role])]
+                row += [-1] * (self.table_width - len(row))
+                if (follows := self.table.get(tuple(row))) is None:
                     raise RefusedError(f"a window that can occur is not listed: {row}")
                 token = follows
                 if ends[token]:
