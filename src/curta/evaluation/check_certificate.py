@@ -547,61 +547,56 @@ class Closure:
 
     def read_prompt(self) -> None:
         """Read the format of the prompt: operands side by side, along other axes, and signs."""
-        parts = self.form["parts"]
-        self.chains: list[Any] = []
-        self.feeds: list[Any] = []
-        self.everywhere: list[Any] = []
-        self.before: dict[int, dict[Cell, int]] = {}
+
+        def need(*conditions: bool) -> None:
+            if not all(conditions):
+                raise RefusedError("prompts of this format are not supported")
+
+        parts, last = self.form["parts"], self.form["parts"][-1]
         for part in parts:
             part["role"] = part["role"] or {"=": "equals"}.get(part["symbol"], "operator")
-        last = parts[-1]
-        at = [last.get("at", {}).get(a, -(n == 0)) for n, a in enumerate(self.names)]
-        beside = last["kind"] == "sign" and last["step"] is not None
-        self.line = [0 if beside or n == self.axis else at[n] for n in self.axes]
-        fine = last["kind"] == "sign" and not self.wide[last["role"]][self.axis]
-        fine = fine and len({part["role"] for part in parts}) == len(parts)
+        need(last["kind"] == "sign", len({part["role"] for part in parts}) == len(parts))
+        square = lambda sign: [sign["at"].get(a, -(n == 0)) for n, a in enumerate(self.names)]
+        self.beside = last["step"] is not None
+        self.line = [0 if self.beside or n == self.axis else square(last)[n] for n in self.axes]
+        self.chains: list[Any] = []  # parts along the axis; those of a chain follow each other
+        self.feeds: list[Any] = []  # operands along other axes
+        self.everywhere: list[Any] = []
+        self.before: dict[int, dict[Cell, int]] = {}  # signs before square 0
         for part in parts:
             role, wide = part["role"], self.wide[part["role"]]
             if part["kind"] == "given":
                 along = self.names.index(part["along"])
-                fine = fine and not part["many"] and part["multiple"] == 1 and not wide[along]
-                fine = fine and not (part["filled"] and part["follows"])
+                need(not part["many"], part["multiple"] == 1, not wide[along])
+                need(not (part["filled"] and part["follows"]))
                 if along != self.axis:
-                    simple = not (part["filled"] or part["gap"] or part["follows"])
-                    fine = fine and simple and wide[self.axis]
+                    need(wide[self.axis], not (part["filled"] or part["gap"] or part["follows"]))
                     self.feeds.append((part, along))
                 else:
                     self.chains += [] if part["follows"] else [[]]
                     self.chains[-1].append(part)
             elif part["step"] is not None:
                 steps = [part["step"].get(a, 0) for a in self.names]
-                fine = fine and steps[self.axis] in (0, 1) and sum(map(abs, steps)) < 2
-                fine = (
-                    fine
-                    and not wide[self.axis]
-                    and not any(s for n, s in enumerate(steps) if n != self.axis)
-                )
+                need(not wide[self.axis], sum(map(abs, steps)) == steps[self.axis] <= 1)
+                need(bool(self.chains))
                 self.chains[-1].append(part)
             else:
-                at = [part["at"].get(a, -(n == 0)) for n, a in enumerate(self.names)]
+                at = square(part)
                 token = self.numbers[part["symbol"], role, 0, (True,) * len(at), tuple(at)]
                 cell = self.cell(role, [x - y for x, y in zip(at, self.line, strict=True)])
                 if wide[self.axis]:
                     self.everywhere.append((cell, token))
                 else:
-                    fine = fine and at[self.axis] < 0
+                    need(at[self.axis] < 0)
                     self.before.setdefault(at[self.axis], {})[cell] = token
-                    if part is last:
-                        self.pen, self.pen_square = token, at[self.axis]
-        if beside and self.chains and self.chains[-1][-1] is last:
+                if part is last:
+                    self.pen, self.pen_square = token, at[self.axis]
+        need(not self.wide[last["role"]][self.axis])
+        if self.beside:
+            need(self.chains[-1][-1] is last)
             self.pen, self.pen_square = self.sign(last), 0
-        elif beside:
-            fine = False
-        if not fine:
-            raise RefusedError("prompts of this format are not supported")
-        self.beside = beside
-        cells = [c for chain in self.chains for p in chain for c in [self.stands(p)]]
-        self.standing = [*cells, *(c for c, _ in self.everywhere)]
+        self.standing = [self.stands(p) for chain in self.chains for p in chain]
+        self.standing += [c for c, _ in self.everywhere]
         self.standing += [c for column in self.before.values() for c in column]
 
     def stands(self, part: Any) -> Cell:
