@@ -95,13 +95,6 @@ def test_weights_that_stand_for_others_are_known_up_to_their_rounding(out: str) 
     assert (ours.passed.radius > theirs.passed.radius).all()
 
 
-def test_a_drawn_adder_with_shared_weights_has_a_sum_that_it_writes_wrong() -> None:
-    found = every_sum(adder.shared("out-value"))
-    assert found.grade == "wrong"
-    assert found.problem is not None
-    assert confirmed(adder.shared("out-value"), found.problem)
-
-
 @pytest.mark.parametrize(
     ("field", "value"), [("norm", "plain"), ("qk_input", "state"), ("activation", "gelu")]
 )
