@@ -30,6 +30,7 @@ def test_answers_are_those_of_the_run(shared_runs: Shared) -> None:
             assert calculator.answer(problem, tokens) == run.layout.answer(problem, tokens)
             assert calculator.prompt(problem) == run.layout.prompt(problem)
             assert calculator.decode(tokens) == run.layout.decode(tokens)
+        assert calculator.answers("12+34\n5+6") == run.answers("12+34\n5+6", member)
 
 
 def test_other_encodings_have_no_calculator(shared_runs: Shared) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from curta.config.errors import UserError
 from curta.config.positions import Window
+from curta.evaluation import bulk
 from curta.problems.operations import Answer
 from curta.problems.problem import Problem, check_limits, parse
 from curta.programs.machine import store
@@ -47,6 +48,10 @@ class Calculator:
         """Return the tokens that the model writes after each problem."""
         self.accept(problems)
         return self.model.write([self.machine.prompt_tokens(problem) for problem in problems])
+
+    def answers(self, text: str) -> list[str] | None:
+        """Return the answers to the lines of a text, if all are plain; see `bulk`."""
+        return bulk.answers(self.machine, self.model.windows, self.model.next_tokens, text)
 
     def join(self, problems: Sequence[Problem]) -> int:
         """Join the windows that these problems met to the run's list; see `folders.join`."""

@@ -24,7 +24,7 @@ from curta.config.positions import Window
 from curta.config.recipe import Recipe, as_table, changed_evaluation
 from curta.config.sections import EvaluationSettings
 from curta.config.table import Table, cell, counted, spanned
-from curta.evaluation import certificate, evaluation_set, expected, paired, scoring, suite
+from curta.evaluation import bulk, certificate, evaluation_set, expected, paired, scoring, suite
 from curta.evaluation.paired import EvaluatedRun, Paired
 from curta.evaluation.results import Certificate, Evaluation, read_windows
 from curta.evaluation.statistics import SliceStatistics
@@ -337,16 +337,30 @@ class Run:
         """Return the tokens that the model itself writes after each problem."""
         self._member(member)
         accepted = self.accept(problems)
-        memo = self.load_models().memo
-        if memo is not None and len(accepted) >= MANY:
-            # all windows of the certificate at once cost less than what is met bit by bit
-            certified = read_windows(self.folder.path)
-            if certified is not None:
-                memo.prepare(certified.rows)
+        self._look_ahead(len(accepted))
         texts = write_texts(self.load_models(), accepted, member)
+        memo = self.load_models().memo
         if memo is not None and folders.join(self.folder, memo.index.rows, accepted):
             vars(self).pop("windows", None)  # read again
         return texts
+
+    def answers(self, text: str, member: int = 0) -> list[str] | None:
+        """Return the answers to the lines of a text, if all are plain problems; see `bulk`."""
+        self._member(member)
+        run_snapshot.make_known(self._code)
+        memo = self.load_models().memo
+        if memo is None:
+            return None
+        self._look_ahead(text.count("\n"))
+        return bulk.answers(self.program.machine, self.program.windows, memo.look(member), text)
+
+    def _look_ahead(self, problems: int) -> None:
+        """Calculate all windows of the certificate, where so many problems make it pay."""
+        memo = self.load_models().memo
+        if memo is not None and problems >= MANY:
+            certified = read_windows(self.folder.path)
+            if certified is not None:
+                memo.prepare(certified.rows)
 
     def accept(self, problems: Iterable[str | Problem]) -> list[Problem]:
         """Return the problems, read and checked; UserError for one that this run cannot answer.

@@ -96,13 +96,14 @@ def ask(
     calculator = None if trust or recurrences else open_calculator(folder, member)
     if calculator is not None:  # in NumPy, at once
         texts: Calculator | Layout = calculator
-        accept, write = calculator.accept, calculator.write
+        accept, write, answers = calculator.accept, calculator.write, calculator.answers
     else:
         from curta.frontends.api import load
 
         trained = load(run, recurrences, trust)
         texts, accept = trained.layout, trained.accept
         write = lambda problems: trained.write(problems, member)
+        answers = lambda text: trained.answers(text, member)
 
     def say_run() -> None:
         if not is_named:
@@ -112,12 +113,20 @@ def ask(
         problems = accept(lines)
         pairs = zip(problems, write(problems), strict=True)
         if calculator is not None:
-            calculator.join(problems[:JOINED])
+            calculator.join(problems)
         return [escape_unprintable(_answer(texts, *pair, trace), "\t") for pair in pairs]
 
     if converses:
         _warn(folder, member)
         return _converse(run, lambda line: answers_to([line])[0])
+    plain = None if trace else answers("\n".join(lines))
+    if plain is not None:
+        say_run()
+        print("\n".join(plain))
+        if calculator is not None:
+            calculator.join(accept(lines[:JOINED]))
+        _warn(folder, member)
+        return 0
     try:
         answered = answers_to(lines)
         say_run()
