@@ -70,7 +70,7 @@ def _row(name: str, count: int, seconds: list[float]) -> Row:
 
 
 def _exams(run: "Run", quick: bool, repeats: int) -> list[Row]:
-    from curta.evaluation.exact_match import grid_rows
+    from curta.evaluation.exact_match import grid_row
     from curta.evaluation.scoring import exact_match
 
     rows: list[Row] = []
@@ -80,8 +80,8 @@ def _exams(run: "Run", quick: bool, repeats: int) -> list[Row]:
         rows.append(_row(f"sums of {digits} digits", len(exam), seconds))
     size = 4 if quick else 40
     settings = replace(run.recipe.evaluation, grid=size, grid_count=20)
-    finds = grid_rows(run.load_models(), "+", settings).values()
-    seconds = _timed(lambda: [find() for find in finds], min(repeats, 3))
+    row = partial(grid_row, run.load_models(), "+", settings)
+    seconds = _timed(lambda: [row(first) for first in range(1, size + 1)], min(repeats, 3))
     return [
         *rows,
         _row(f"grid of {size} x {size} lengths, 20 sums each", size * size * 20, seconds),

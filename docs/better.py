@@ -124,8 +124,8 @@ def _grids(models: Any, recipe: Any) -> Shares:
     from curta.evaluation import exact_match
 
     settings = replace(recipe.evaluation, grid=GRID, grid_count=COUNT)
-    rows = exact_match.grid_rows(models, "+", settings)
-    cells = np.stack([np.array(find()) for find in rows.values()], axis=1)
+    rows = [exact_match.grid_row(models, "+", settings, first) for first in range(1, GRID + 1)]
+    cells = np.stack([np.array(row) for row in rows], axis=1)
     grids = {f"grid of {size} x {size}": cells[:, :size, :size] for size in (40, GRID)}
     means = {name: grid.mean(axis=(1, 2)).tolist() for name, grid in grids.items()}
     return means | {

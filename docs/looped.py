@@ -69,8 +69,10 @@ def _grid(models: Any, recipe: Any) -> Any:
     from curta.evaluation import exact_match
 
     settings = replace(recipe.evaluation, grid=max(SIZES), grid_count=COUNT)
-    rows = exact_match.grid_rows(models, "+", settings)
-    return np.stack([np.array(find()) for find in rows.values()], axis=1)
+    rows = [
+        exact_match.grid_row(models, "+", settings, first) for first in range(1, max(SIZES) + 1)
+    ]
+    return np.stack([np.array(row) for row in rows], axis=1)
 
 
 if __name__ == "__main__":

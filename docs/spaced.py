@@ -24,7 +24,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from curta.config.recipe import Recipe
-from curta.evaluation import exact_match
+from curta.evaluation import evaluation_set, exact_match
 from curta.evaluation.results import SliceResult
 from curta.evaluation.scoring import Models
 from curta.export.base import Exported
@@ -107,7 +107,7 @@ def contenders(numbers: dict[str, Any]) -> dict[str, Any]:
 def data() -> dict[str, Any]:
     """Return the sums of each split: how many, their range, mean, deviation and histogram."""
     (task,), watched = recipe().tasks, recipe().training.validation
-    tests = exact_match.held_out_places(task, watched, recipe().evaluation).values()
+    tests = evaluation_set.held_out_places(task, watched, recipe().evaluation).values()
     splits = {"train": tasks.trained(task), "validation": range(watched)}
     splits |= dict(zip(("test_id", "test_ood"), tests, strict=True))
     answers = {sums.part: vars(sums) for sums in tasks.answer_histograms(task, splits)}

@@ -24,24 +24,23 @@ def test_no_recipe_is_expected_to_take_hours(name: str) -> None:
     assert all(0 < part.seconds < 3600 for part in parts({}, name=name))
 
 
-def test_what_is_left_is_measured_by_what_is_done() -> None:
-    now, compiled = [0.0], [0.0]
-    every = [Estimate("a", 10.0, 4.0), Estimate("b", 10.0), Estimate("c", 20.0)]
-    pace = Pace(every, lambda: now[0], lambda: compiled[0])
-    assert pace.at("a") == "1 of 3, about 44 s left"
-    now[0], compiled[0] = 32.0, 7.0  # 25 s for what was thought to take 10, beside the compiling
-    assert pace.at("b") == "2 of 3, about 60 s left, compiled for 7 s so far"
-    now[0], compiled[0] = 62.0, 7.0
-    said: list[str] = []
-    say = pace.added(said.append)
-    say("something else")
-    say("c: 10%")
-    now[0] = 92.0
+def test_the_time_left_is_corrected_by_the_parts_that_are_finished() -> None:
+    now = [0.0]
+    pace = Pace(
+        [Estimate("a", 10.0), Estimate("b", 15.0), Estimate("c", 20.0, False)], lambda: now[0]
+    )
+    lines: list[str] = []
+    say = pace.added(lines.append)
+    for now[0], text in ((0.0, "a"), (25.0, "b"), (45.0, "c: 10%"), (50.0, "other")):
+        say(text)  # b begins after 25 s instead of 10: at twice the estimate
+    now[0] = 60.0
     say("c: 50%")
-    assert said == [
-        "something else",
-        "c: 10% (3 of 3, about 48 s left, compiled for 7 s so far)",
-        "c: 50% (3 of 3, about 18 s left, compiled for 7 s so far)",
+    assert lines == [
+        "a (1 of 3, about 45 s left)",
+        "b (2 of 3, about 30 s to 70 s left)",
+        "c: 10% (3 of 3, about 33 s left)",
+        "other",
+        "c: 50% (3 of 3, about 18 s left)",
     ]
 
 

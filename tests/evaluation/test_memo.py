@@ -11,6 +11,7 @@ from curta.evaluation.memo import Memo
 from curta.layouts.texts import layout_of
 from curta.model.decoding import logits_of_windows
 from curta.model.transformer import Transformer
+from curta.programs.machine.recording import RecordedWindows, WindowTable
 from curta.training import trainer
 from tests import paper, tiny
 
@@ -31,60 +32,51 @@ def windows() -> tuple[np.ndarray, np.ndarray]:
     return paper.rows([one for problem in problems for one in paper.windows(layout, problem)])
 
 
-def fresh(stacked: Transformer, rows: np.ndarray) -> Memo:
-    return Memo(stacked, MEMBERS, rows.shape[1])
-
-
 def logits(stacked: Transformer, rows: np.ndarray) -> np.ndarray:
     return np.asarray(jax.vmap(logits_of_windows, (0, None))(stacked, jnp.asarray(rows)))
 
 
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
+def calculated(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
     """Every window that is calculated from now on."""
-    found: list[tuple[int, ...]] = []
+    every: list[tuple[int, ...]] = []
     calculate = looked.calculate
 
     def noted(stacked: Transformer, rows: np.ndarray, targets: np.ndarray) -> looked.WindowOutputs:
-        found.extend(map(tuple, rows.tolist()))
+        every.extend(map(tuple, rows.tolist()))
         return calculate(stacked, rows, targets)
 
     monkeypatch.setattr(looked, "calculate", noted)
-    return found
+    return every
+
+
+def enter(table: WindowTable, rows: np.ndarray, targets: np.ndarray) -> WindowTable:
+    table.add(RecordedWindows(rows, targets, np.zeros(len(rows), np.int64)))
+    return table
 
 
 def test_tokens_and_losses_are_those_of_a_direct_pass(
     stacked: Transformer, windows: tuple[np.ndarray, np.ndarray]
 ) -> None:
-    (rows, targets), memo = windows, fresh(stacked, windows[0])
-    expected = logits(stacked, rows)
+    table = enter(WindowTable(windows[0].shape[1]), *windows)
+    rows, memo = windows[0], Memo(stacked, MEMBERS, windows[0].shape[1])
     losses = optax.softmax_cross_entropy_with_integer_labels(
-        jnp.asarray(expected), jnp.broadcast_to(jnp.asarray(targets), expected.shape[:2])
+        logits(stacked, table.rows), jnp.broadcast_to(table.targets, (MEMBERS, len(table)))
     )
-    number = memo.with_losses(rows, targets)
-    np.testing.assert_allclose(memo.loss[:, number], losses, atol=1e-5)
-    for member in range(MEMBERS):
-        np.testing.assert_array_equal(memo.tokens(rows, member), expected[member].argmax(-1))
-        np.testing.assert_array_equal(memo.look(member)(rows), memo.token[member, number])
+    np.testing.assert_allclose(memo.true_outputs(table).loss, losses, atol=1e-5)
+    for member, expected in enumerate(logits(stacked, rows).argmax(-1)):
+        np.testing.assert_array_equal(memo.tokens(rows, member), expected)
+        np.testing.assert_array_equal(memo.look(member)(rows), expected)
 
 
-def test_a_window_is_calculated_once_however_often_it_is_asked(
+def test_a_window_is_calculated_once_however_often_it_is_looked_up(
     stacked: Transformer,
     windows: tuple[np.ndarray, np.ndarray],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    (rows, targets), memo = windows, fresh(stacked, windows[0])
-    every = asked(monkeypatch)
-    half = len(rows) // 2
-    memo.with_losses(rows[:half], targets[:half])
-    memo.with_losses(rows, targets)
+    (rows, targets), half = windows, len(windows[0]) // 2
+    table, memo = WindowTable(rows.shape[1]), Memo(stacked, MEMBERS, rows.shape[1])
+    every = calculated(monkeypatch)
+    memo.true_outputs(enter(table, rows[:half], targets[:half]))
+    memo.true_outputs(enter(table, rows, targets))
     memo.tokens(rows, 1)
     assert len(every) == len(set(every)) == len(set(map(tuple, rows.tolist()))) < len(rows)
-
-
-def test_a_window_with_two_right_tokens_is_an_error(
-    stacked: Transformer, windows: tuple[np.ndarray, np.ndarray]
-) -> None:
-    (rows, targets), memo = windows, fresh(stacked, windows[0])
-    memo.with_losses(rows[:1], targets[:1])
-    with pytest.raises(AssertionError, match="two right tokens"):
-        memo.with_losses(rows[:1], targets[:1] + 1)

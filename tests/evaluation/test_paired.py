@@ -104,8 +104,8 @@ def untrained(recipe: Recipe, seeds: Sequence[int] = (0,)) -> EvaluatedRun:
 def sizes(
     first: EvaluatedRun, second: EvaluatedRun, settings: EvaluationSettings = SETTINGS
 ) -> list[tuple[str, ...]]:
-    found = [one for sets in paired.common(first, second, settings) for one in sets]
-    return list(dict.fromkeys((one.problems[0].operator, one.size) for one in found))
+    sets = paired.common(first, second, settings)
+    return list(dict.fromkeys((of[key][0].operator, key[0]) for of in sets for key in of))
 
 
 def test_runs_of_other_operators_have_nothing_in_common() -> None:
@@ -130,8 +130,8 @@ def table(**changes: Any) -> Recipe:
 
 def test_held_out_problems_are_asked_where_both_hold_them_out() -> None:
     first, second = untrained(table()), untrained(table())
-    *_, [held_out] = paired.common(first, second, replace(SETTINGS, digits=(1,), held_out=30))
-    assert (held_out.slice_name, held_out.size, len(held_out.problems)) == ("held out", "0..9", 30)
+    *_, held_out = paired.common(first, second, replace(SETTINGS, digits=(1,), held_out=30))
+    assert {key: len(problems) for key, problems in held_out.items()} == {("0..9", "held out"): 30}
     other = untrained(table(split=7))
     assert sizes(first, other, replace(SETTINGS, digits=(1,))) == [("+", "1")]
 

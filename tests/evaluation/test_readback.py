@@ -19,7 +19,7 @@ def listed(name: str) -> tuple[ProgramLayout, np.ndarray, np.ndarray]:
     recipe = recipes.load(name)
     layout = layout_of(recipe)
     assert isinstance(layout, ProgramLayout)
-    windows = certificate.prepare(recipe, layout).listed
+    windows = certificate.prepare(recipe, layout)
     return layout, windows.rows, windows.targets
 
 

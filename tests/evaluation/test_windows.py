@@ -1,8 +1,6 @@
 """A model under a window: of whole texts and of distinct windows it says and learns the same."""
 
 from collections import Counter
-from functools import cache
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -11,10 +9,7 @@ import optax
 import pytest
 from jaxtyping import Array
 
-from curta.config.recipe import Recipe
-from curta.layouts import ShapeBounds, Text
 from curta.layouts.batches import completion_batch
-from curta.layouts.program import ProgramLayout
 from curta.model.decoding import logits_of_windows
 from curta.model.transformer import Transformer
 from curta.training import trainer
@@ -22,22 +17,12 @@ from curta.training.records import padded_texts
 from curta.training.trainer import step_keys
 from tests import paper, tiny
 
-both = pytest.mark.parametrize("operator", ["+", pytest.param("*", marks=pytest.mark.slow)])
 
-
-class Case(NamedTuple):
-    """Whole texts of one operation, their windows by plain loops, and a random model."""
-
-    recipe: Recipe
-    layout: ProgramLayout
-    model: Transformer
-    text: Text
-    bounds: ShapeBounds
-    windows: list[list[tuple[paper.Window, int]]]
-
-
-@cache
-def case(operator: str) -> Case:
+@pytest.mark.parametrize("operator", ["+", pytest.param("*", marks=pytest.mark.slow)])
+def test_learning_from_texts_is_learning_from_distinct_windows_by_how_often_they_are(
+    operator: str,
+) -> None:
+    """The same loss and gradient: it is the premise of training on windows."""
     program = {"+": "addition", "*": "multiplication"}[operator]
     recipe = tiny.recipe(
         program=program, task__operator=operator, task__digits=[1, 3], model__role_embeddings=True
@@ -47,25 +32,15 @@ def case(operator: str) -> Case:
     texts = [layout.tokens_of(problem) for problem in problems]
     bounds = layout.room_for(texts)
     text = padded_texts(texts, bounds.total, layout.end)
-    windows = [paper.windows(layout, problem) for problem in problems]
-    return Case(recipe, layout, tiny.drawn(recipe, layout, 1), text, bounds, windows)
-
-
-@both
-def test_learning_from_texts_is_learning_from_distinct_windows_by_how_often_they_are(
-    operator: str,
-) -> None:
-    """The same loss and gradient: it is the premise of training on windows."""
-    of = case(operator)
-    batch = completion_batch(of.text, of.layout.where(of.text), of.bounds)
-    counts = Counter(one for text in of.windows for one in text)
+    batch = completion_batch(text, layout.where(text), bounds)
+    counts = Counter(one for problem in problems for one in paper.windows(layout, problem))
     rows, targets = map(jnp.asarray, paper.rows(list(counts)))
     weights = jnp.asarray(list(counts.values()), jnp.float32)
     assert len(counts) < 0.9 * sum(counts.values())
 
     def of_texts(model: Transformer) -> Array:
         keys = step_keys(0, 0)
-        return trainer.loss_and_exact_match(model, batch, of.bounds, keys, of.recipe.training)[0]
+        return trainer.loss_and_exact_match(model, batch, bounds, keys, recipe.training)[0]
 
     def of_windows(model: Transformer) -> Array:
         logits = logits_of_windows(model, rows)
@@ -73,7 +48,8 @@ def test_learning_from_texts_is_learning_from_distinct_windows_by_how_often_they
         return jnp.sum(weights * losses) / jnp.sum(weights)
 
     (loss, gradient), (same, expected) = (
-        jax.jit(jax.value_and_grad(function))(of.model) for function in (of_texts, of_windows)
+        jax.jit(jax.value_and_grad(function))(tiny.drawn(recipe, layout, 1))
+        for function in (of_texts, of_windows)
     )
     assert float(loss) == pytest.approx(float(same), rel=1e-5)
     leaves = zip(jax.tree.leaves(gradient), jax.tree.leaves(expected), strict=True)

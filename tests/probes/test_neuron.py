@@ -123,7 +123,7 @@ def test_the_costliest_neuron_is_the_one_that_writes() -> None:
 
 
 def test_windows_are_those_of_the_certificate(windowed: Run) -> None:
-    listed = certificate.prepare(windowed.recipe, windowed.program).listed
+    listed = certificate.prepare(windowed.recipe, windowed.program)
     finding = found(Neuron(count=50), windowed)
     assert {row["member"] for row in finding.rows} == {0, 1}
     assert np.array_equal(all_windows(windowed)[0], listed.rows)

@@ -30,6 +30,7 @@ from curta.evaluation.rounding import FUNCTION, UNIT
 from curta.layouts.columns import DIGITS, OPERAND, ColumnsLayout
 from curta.model.positions.vectors import CoupledSinusoidalEncoding
 from curta.model.transformer import Transformer
+from curta.model.weights import unshared
 from curta.problems.problem import Problem
 
 Doubles = Float[np.ndarray, "..."]
@@ -170,15 +171,6 @@ class DigitVectors(NamedTuple):
     always: Ball  # width
 
 
-class Matrices(NamedTuple):
-    """The matrices of the one attention layer, including shared ones."""
-
-    query: Ball  # width width
-    key: Ball  # width kv_width
-    value: Ball  # width kv_width
-    out: Ball  # width width
-
-
 class AdderMatrices(NamedTuple):
     """The matrices of a model, as balls."""
 
@@ -186,7 +178,8 @@ class AdderMatrices(NamedTuple):
     head: Ball  # width tokens
     passed: Ball  # heads tokens width: what a head hands on of a token that it sees alone
     positions: Ball  # columns width: of columns -1 to 10
-    attention: Matrices
+    query: Ball  # width width
+    key: Ball  # width kv_width
 
 
 def matrices_of(model: Transformer) -> AdderMatrices:
@@ -199,30 +192,64 @@ def matrices_of(model: Transformer) -> AdderMatrices:
         if (value := getattr(model.config, field)) not in supported:
             needed = " or ".join(map(repr, supported))
             raise UserError(f"no proof for model.{field} {value!r}: it needs {needed}")
-    characters, layer, config = _characters(model), _matrices(model), model.config
-    values = product(characters, layer.value)
+    config, tokens = model.config, np.arange(len(model.layout.characters))
+    if config.embedding == "table":
+        characters = exact(model.tokens)
+    else:
+        radius, start, step = (exact([value]) for value in model.tokens)
+        angles = added(start, scaled(step, exact(tokens)))
+        characters = scaled(radius, stacked([wave(angles, np.cos), wave(angles, np.sin)]).T)
+
+    # Shared matrices written out. Of a key that is the query with every pair of its features
+    # rotated, sine, cosine, products and sum are rounded, here and in the model.
+    layer = unshared(model).attention
+    matrices = (layer.query, layer.key, layer.value, layer.out)
+    query, key, value, out = (exact(matrix[0]) for matrix in matrices if matrix is not None)
+    if "key-query" in config.weight_sharing:
+        sizes = np.abs(query.middle)
+        pairs = np.repeat(sizes[:, ::2] + sizes[:, 1::2], 2, axis=1)
+        key = Ball(key.middle, 2 * units(FUNCTION + 4) * pairs)
+    if "value-key" in config.weight_sharing:
+        value = Ball(value.middle, key.radius)
+    if "out-value" in config.weight_sharing:
+        out = Ball(out.middle, value.radius.T)
+    values = product(characters, value)
     features = [slice(n, n + config.head_dim) for n in range(0, config.width, config.head_dim)]
-    shared = [features[n * config.kv_heads // config.heads] for n in range(config.heads)]
+    group = config.heads // config.kv_heads
     passed = [
-        product(values[:, shared_features], layer.out[query_features])
-        for shared_features, query_features in zip(shared, features, strict=True)
+        product(values[:, features[head // group]], out[features[head]])
+        for head in range(config.heads)
     ]
-    scale = rounded(exact([config.width**-0.5]))
-    tied = scaled(characters.T, scale)
+
+    # The vectors of columns -1 to 10, as the encoding's `embed` computes them.
+    harmonics = np.arange(1, config.width // 2 + 1)
+    frequencies = rounded(exact(harmonics * (2 * math.pi / model.positions.period)), 2)
+    angles = scaled(exact(np.arange(-1, OPERAND - 1)[:, None]), frequencies)
+    waves = stacked([wave(angles, np.sin), wave(angles, np.cos)], axis=-1)
+    positions = waves.each(lambda array: array.reshape(OPERAND, -1))
+    tied = scaled(characters.T, rounded(exact([config.width**-0.5])))
     head = tied if model.head is None else exact(model.head)
-    return AdderMatrices(characters, head, stacked(passed), _positions(model), layer)
+    return AdderMatrices(characters, head, stacked(passed), positions, query, key)
 
 
 def digit_vectors(model: Transformer, matrices: AdderMatrices, place: int) -> DigitVectors:
     """Return what digits add to the state at the answer digit of this place."""
+    config = model.config
     columns = np.r_[np.arange(OPERAND), np.arange(OPERAND), np.arange(place + 1)]
-    weights = _weights(model, matrices, columns, place)
+    # each head's weight for each key; the query is the last key
+    query = product(matrices.positions[[place]], matrices.query)
+    keys = product(matrices.positions[columns], matrices.key)
+    factor = rounded(exact([config.head_dim**-0.5 if config.attention_scale else 1.0]), 3)
+    weights, heads = list[Ball](), range(config.heads)
+    for head in heads:
+        mine = slice(head * config.head_dim, (head + 1) * config.head_dim)
+        shared = head * config.kv_heads // config.heads * config.head_dim
+        head_keys = keys[:, shared : shared + config.head_dim]
+        weights.append(softmax(scaled(product(query[:, mine], head_keys.T), factor))[0])
     # by key: what all heads pass on from each token
     each = [
-        added(
-            *(scaled(column[[head]], matrices.passed[head]) for head in range(len(column.middle)))
-        )
-        for column in (weights[:, key] for key in range(len(columns)))
+        added(*(scaled(weights[head][[key]], matrices.passed[head]) for head in heads))
+        for key in range(len(columns))
     ]
     first, second, equals = each[:OPERAND], each[OPERAND : 2 * OPERAND], each[2 * OPERAND]
     answer = each[2 * OPERAND + 1 :] + [exact(np.zeros_like(equals.middle))] * (DIGITS - place)
@@ -239,94 +266,17 @@ def digit_vectors(model: Transformer, matrices: AdderMatrices, place: int) -> Di
     return DigitVectors(stacked(first[1:-1]), stacked(answer), always)
 
 
-def _weights(model: Transformer, matrices: AdderMatrices, columns: np.ndarray, place: int) -> Ball:
-    """Return each head's weight for each key, heads by keys; the query is the last key."""
-    config, positions = model.config, matrices.positions
-    query = product(positions[[place]], matrices.attention.query)
-    keys = product(positions[columns], matrices.attention.key)
-    factor = rounded(exact([config.head_dim**-0.5 if config.attention_scale else 1.0]), 3)
-    weights = []
-    for head in range(config.heads):
-        mine = slice(head * config.head_dim, (head + 1) * config.head_dim)
-        shared = head * config.kv_heads // config.heads * config.head_dim
-        head_keys = keys[:, shared : shared + config.head_dim]
-        scores = product(query[:, mine], head_keys.T)
-        weights.append(softmax(scaled(scores, factor))[0])
-    return stacked(weights)
-
-
-def _matrices(model: Transformer) -> Matrices:
-    """Return the matrices, shared ones written out, with the rounding of a rotated key."""
-    layer = model.attention
-    query = exact(layer.query[0])
-    if layer.key is not None:
-        key = exact(layer.key[0])
-    else:  # the query, every pair of its features rotated by the block's angle
-        assert layer.turn is not None
-        cos, sin = (wave(exact(layer.turn[0]), function) for function in (np.cos, np.sin))
-        first, second, minus = query[:, ::2], query[:, 1::2], Ball(-sin.middle, sin.radius)
-        pairs = (
-            added(scaled(first, cos), scaled(second, minus)),
-            added(scaled(first, sin), scaled(second, cos)),
-        )
-        key = stacked(pairs, axis=-1).each(lambda array: array.reshape(query.middle.shape))
-    value = key if layer.value is None else exact(layer.value[0])
-    minus = Ball(-value.middle, value.radius)
-    leaves = minus if "out-value" in model.config.weight_sharing else query
-    return Matrices(query, key, value, leaves.T if layer.out is None else exact(layer.out[0]))
-
-
-def _positions(model: Transformer) -> Ball:
-    """Return the vectors of columns -1 to 10, as the encoding's `embed` computes them."""
-    assert isinstance(model.positions, CoupledSinusoidalEncoding)
-    harmonics = np.arange(1, model.config.width // 2 + 1)
-    frequencies = rounded(exact(harmonics * (2 * math.pi / model.positions.period)), 2)
-    angles = scaled(exact(np.arange(-1, OPERAND - 1)[:, None]), frequencies)
-    pairs = stacked([wave(angles, np.sin), wave(angles, np.cos)], axis=-1)
-    return pairs.each(lambda array: array.reshape(OPERAND, -1))
-
-
-def _characters(model: Transformer) -> Ball:
-    """Return the vector of each token."""
-    if model.config.embedding == "table":
-        return exact(model.tokens)
-    radius, start, step = (exact([value]) for value in model.tokens)
-    angles = added(start, scaled(step, exact(np.arange(len(model.layout.characters)))))
-    waves = stacked([wave(angles, np.cos), wave(angles, np.sin)])
-    return scaled(radius, waves.T)
-
-
 class Feedforward(NamedTuple):
-    """Everything after attention.
-
-    The activation is convex: over an interval it lies between its chord and the tangent of the same
-    slope. So each margin lies between two affine functions of the state, whose extremes over a ball
-    are plain sums.
-    Source: the chord and tangent of Zhang et al., CROWN, arXiv 1811.00866, here with one slope.
-    """
+    """Everything after attention."""
 
     up: Doubles  # width hidden
     down: Doubles  # hidden width
     logits: Ball  # width tokens: the head
     squared: bool
 
-    @classmethod
-    def of(cls, model: Transformer, matrices: AdderMatrices) -> "Feedforward":
-        up, down = (np.asarray(matrix[0], np.float64) for matrix in (model.mlp.up, model.mlp.down))
-        return cls(up, down, matrices.head, model.config.activation == "relu2")
-
     def activate(self, x: Doubles) -> Doubles:
         x = np.maximum(x, 0.0)
         return np.square(x) if self.squared else x
-
-
-class ActivationLines(NamedTuple):
-    """The activation is `slope x + offset` up to `error`; `most` is its largest value."""
-
-    slope: Doubles
-    offset: Doubles
-    error: Doubles
-    most: Doubles
 
 
 def margins(
@@ -336,45 +286,38 @@ def margins(
 
     Both are for the nearest other token: if the second number is negative, another token is
     likelier for every state in the ball.
+
+    The activation is convex: over an interval it lies between its chord and the tangent of the same
+    slope. So each margin lies between two affine functions of the state, whose extremes over a ball
+    are plain sums.
+    Source: the chord and tangent of Zhang et al., CROWN, arXiv 1811.00866, here with one slope.
     """
-    lines, logits = enclosed(after, state), after.logits.middle.T
-    leads = logits[target][:, None] - logits  # cases tokens width
-    down = leads @ after.down.T  # cases tokens hidden
-    slope = leads + (down * lines.slope[:, None]) @ after.up.T
-    middle = slope @ state.middle[..., None] + down @ lines.offset[..., None]
-    radius = np.abs(slope) @ state.radius[..., None] + np.abs(down) @ lines.error[..., None]
-    radius = radius[..., 0] + _rounding(after, state, lines, target)
-    sure, possible = middle[..., 0] - radius, middle[..., 0] + radius
-    for bound in (sure, possible):
-        bound[np.arange(len(target)), target] = np.inf  # a token is no rival of itself
-    return sure.min(axis=1), possible.min(axis=1)
-
-
-def enclosed(after: Feedforward, state: Ball) -> ActivationLines:
-    """Return lines around the activation of each hidden unit; the error includes rounding.
-
-    A convex function minus a line is largest at an end of the interval, and least where its slope
-    is that of the line.
-    """
+    # The activation is `slope x + offset` up to `error`. A convex function minus a line is largest
+    # at an end of the interval, and least where its slope is that of the line.
     inner = product(state, exact(after.up))
     low, high = inner.middle - inner.radius, inner.middle + inner.radius
-    rise = after.activate(high) - after.activate(low)
+    rise, most = after.activate(high) - after.activate(low), after.activate(high)
     slope = np.divide(rise, high - low, out=np.zeros_like(rise), where=high > low)
     turn = np.clip(slope / 2 if after.squared else 0.0, low, high)
     below, *above = (after.activate(x) - slope * x for x in (turn, low, high))
-    top, most = np.maximum(*above), after.activate(high)
+    top = np.maximum(*above)
     rounding = units(len(after.up)) * slope * (state.size @ np.abs(after.up)) + units(3) * most
-    return ActivationLines(slope, (top + below) / 2, (top - below) / 2 + rounding, most)
+    offset, error = (top + below) / 2, (top - below) / 2 + rounding
 
-
-def _rounding(
-    after: Feedforward, state: Ball, lines: ActivationLines, target: Int[np.ndarray, " cases"]
-) -> Float[np.ndarray, "cases tokens"]:
-    """Return how far rounding after the activation can move each margin."""
-    size = state.size + lines.most @ np.abs(after.down)
-    roundings = sum(after.down.shape) + 4
+    logits = after.logits.middle.T
+    leads = logits[target][:, None] - logits  # cases tokens width
+    down = leads @ after.down.T  # cases tokens hidden
+    slopes = leads + (down * slope[:, None]) @ after.up.T
+    middle = (slopes @ state.middle[..., None] + down @ offset[..., None])[..., 0]
+    radius = (np.abs(slopes) @ state.radius[..., None] + np.abs(down) @ error[..., None])[..., 0]
+    # how far rounding after the activation can move each margin
+    size, roundings = state.size + most @ np.abs(after.down), sum(after.down.shape) + 4
     moved = size @ (units(roundings) * after.logits.size + after.logits.radius)
-    return np.asarray(moved + moved[np.arange(len(target)), target][:, None])
+    radius = radius + moved + moved[np.arange(len(target)), target][:, None]
+    sure, possible = middle - radius, middle + radius
+    for bound in (sure, possible):
+        bound[np.arange(len(target)), target] = np.inf  # a token is no rival of itself
+    return sure.min(axis=1), possible.min(axis=1)
 
 
 @dataclass(frozen=True)
@@ -414,7 +357,8 @@ class Cases(NamedTuple):
 def every_sum(model: Transformer) -> EverySumProof:
     """Prove that a model adds every two numbers; UserError for a model of another design."""
     matrices, margin, cases = matrices_of(model), np.inf, 0
-    after = Feedforward.of(model, matrices)
+    up, down = (np.asarray(matrix[0], np.float64) for matrix in (model.mlp.up, model.mlp.down))
+    after = Feedforward(up, down, matrices.head, model.config.activation == "relu2")
     for place in range(DIGITS + 1):
         digit_proof = _digit(digit_vectors(model, matrices, place), after, place)
         margin, cases = min(margin, digit_proof.margin), cases + digit_proof.cases
@@ -498,14 +442,12 @@ def _with(
 
 def _any(vectors: DigitVectors, column: int) -> Ball:
     """Return the ball of any digit of both operands and of the answer."""
-    operand = _hull(vectors.operand[column])
-    return added(operand, operand, _hull(vectors.answer[column]))
-
-
-def _hull(some: Ball) -> Ball:
-    """Return one ball around all rows."""
-    low, high = (some.middle - some.radius).min(axis=0), (some.middle + some.radius).max(axis=0)
-    return Ball((low + high) / 2, (high - low) / 2)
+    around = list[Ball]()
+    for digits in (vectors.operand[column], vectors.operand[column], vectors.answer[column]):
+        low = (digits.middle - digits.radius).min(axis=0)
+        high = (digits.middle + digits.radius).max(axis=0)
+        around.append(Ball((low + high) / 2, (high - low) / 2))
+    return added(*around)
 
 
 def _problem(cases: Cases) -> str:

@@ -9,7 +9,7 @@ windows.safetensors    every window, what follows it, what each member writes, w
                        of a list that is proved complete, what shows that it is
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,6 +39,9 @@ from curta.training.windows import TrainingWindows
 SHOWN = 20
 """Wrong windows of a member that are named one by one."""
 
+POINTS = 100
+"""Most points of the curve of windows by tokens recorded."""
+
 BOUND = (
     "first-order sum of all rounding errors of a single-precision pass, in any order of summation,"
     " none cancelling another, of the difference to the second-best token"
@@ -48,47 +51,74 @@ Say = Callable[[str], None]
 
 
 class WindowList(NamedTuple):
-    """All windows of a run's programs, each once, and a problem in which each occurs."""
+    """All windows of a run's programs, each once: this needs no weights."""
 
     rows: Int[np.ndarray, "windows cells"]
     targets: Int[np.ndarray, " windows"]
     examples: list[Problem]
+    """For each window a problem in which it occurs."""
     conflicts: int
     """Windows of several operators after which these want different tokens."""
-    met: int = 0
-    """How many, at the end, the listing lacked: training, an evaluation or `ask` met them."""
+    catalogues: list[WindowCatalogue]
+    """The windows by operator."""
 
 
-class ListedWindows(NamedTuple):
-    """All that needs no weights, so that it can be listed beside the training."""
+def prepare(recipe: Recipe, layout: ProgramLayout, say: Say = lambda line: None) -> WindowList:
+    """List the windows of every operator, with attempts at proofs."""
+    catalogues = list[WindowCatalogue]()
+    for task in recipe.tasks:
+        say(f"windows of {task.operator}")
+        catalogues.append(catalogue.of_task(recipe, layout, task))
+    return together(catalogues)
 
-    by_operator: dict[str, WindowCatalogue]
-    listed: WindowList
+
+def together(catalogues: Sequence[WindowCatalogue]) -> WindowList:
+    """Return the windows of all operators as one list; those that several have are one.
+
+    Windows a, b of one operator and b, c of another: a, b, c, with the first one's example of b.
+    """
+    empty = catalogues[0].rows[:0], catalogues[0].targets[:0]
+    every = WindowList(*empty, [], 0, list(catalogues))
+    for one in catalogues:
+        examples = [Problem(one.operator, operands, one.base) for operands in one.examples]
+        every = _added(every, one.rows, one.targets, dict(enumerate(examples)))
+    return every
 
 
-class WindowVerdicts(NamedTuple):
-    """What every member makes of every window."""
+def _added(
+    listed: WindowList,
+    rows: Int[np.ndarray, "windows cells"],
+    targets: Int[np.ndarray, " windows"],
+    examples: Mapping[int, Problem],
+) -> WindowList:
+    """Return the list plus those of these windows that it lacks and that have an example."""
+    index = WindowIndex(rows.shape[1])
+    index.enter(listed.rows)
+    number = index.find(rows)
+    shared = np.flatnonzero(number >= 0)
+    new = [n for n in np.flatnonzero(number < 0).tolist() if n in examples]
+    return WindowList(
+        np.concatenate([listed.rows, rows[new]]),
+        np.concatenate([listed.targets, targets[new]]),
+        listed.examples + [examples[n] for n in new],
+        listed.conflicts + int(np.sum(listed.targets[number[shared]] != targets[shared])),
+        listed.catalogues,
+    )
 
-    token: Int[np.ndarray, "members windows"]
-    margin: Float[np.ndarray, "members windows"]
-    bound: Float[np.ndarray, "members windows"] | None
-    """How far rounding can move the margin; None where no bound is known."""
-    since: Int[np.ndarray, "members windows"]
-    """The round of repair since which each member was shown it; 0: in training, -1: never."""
 
-    @property
-    def wrong(self) -> Bool[np.ndarray, "members windows"]:
-        """Where the margin is not positive, or no number."""
-        return ~(self.margin > 0)
+def is_wrong(margin: Float[np.ndarray, "..."]) -> Bool[np.ndarray, "..."]:
+    """Return where a margin is not positive, or no number."""
+    return ~(margin > 0)
 
-    @property
-    def below_bound(self) -> Bool[np.ndarray, "members windows"]:
-        """Where another machine may write another token.
 
-        What is rounded there and here may be as far apart as twice the bound.
-        """
-        assert self.bound is not None
-        return np.abs(self.margin) <= 2 * self.bound
+def is_doubtful(
+    margin: Float[np.ndarray, "..."], bound: Float[np.ndarray, "..."]
+) -> Bool[np.ndarray, "..."]:
+    """Return where another machine may write another token.
+
+    What is rounded there and here may be as far apart as twice the bound on rounding.
+    """
+    return np.abs(margin) <= 2 * bound
 
 
 def certify(
@@ -97,7 +127,7 @@ def certify(
     seeds: Sequence[int],
     windows: TrainingWindows,
     say: Say,
-    prepared: ListedWindows | None = None,
+    prepared: WindowList | None = None,
 ) -> tuple[Certificate, bytes]:
     """List all windows and evaluate every member on them; the contents of both files.
 
@@ -107,119 +137,103 @@ def certify(
     layout = models.layout
     if not isinstance(layout, ProgramLayout) or models.memo is None:
         raise UserError("only models of a program under a window can be certified")
-    by_operator, listed = prepared or prepare(recipe, layout, say)
-    say(f"{len(listed.rows):,} windows")
-    listed = with_met(listed, windows)
-    verdicts = judge(models, listed, windows.find(listed.rows))
-    catalogues, bound = list(by_operator.values()), verdicts.bound
+    prepared = prepared or prepare(recipe, layout, say)
+    say(f"{len(prepared.rows):,} windows")
+    # those that the run has met, but not the listing
+    listed = _added(prepared, windows.rows, windows.targets, windows.examples)
+    rows, targets, catalogues = listed.rows, listed.targets, listed.catalogues
+    met, machine = len(rows) - len(prepared.rows), layout.machine
+
+    outputs, bound = memo.calculate(models.stacked, rows, targets), None
+    if not rounding.unbounded(models.stacked):
+        each = [
+            rounding.margins(models.member(member), rows, targets).bound
+            for member in range(models.members)
+        ]
+        bound = np.stack(each)
+    wrong, since = is_wrong(outputs.margin), windows.find(rows)
+    by_role = np.bincount(machine.role[rows[:, 0]], minlength=len(machine.roles))
+    opened = [
+        "; ".join(one.listing.reasons) or f"{one.operator}: {one.listing.open:,} open"
+        for one in catalogues
+        if not one.listing.closed
+    ]
     certificate = Certificate(
-        grade="closed" if all(one.closed for one in catalogues) and not listed.met else "saturated",
-        windows=len(listed.rows),
-        met=listed.met,
+        grade="closed" if all(one.closed for one in catalogues) and not met else "saturated",
+        windows=len(rows),
+        met=met,
         conflicts=listed.conflicts + sum(one.conflicts for one in catalogues),
         unwritable=[str(problem) for one in catalogues for problem in one.unwritable],
         listing=_listing(catalogues),
-        closure=_closure(catalogues),
-        operators={operator: one.listing for operator, one in by_operator.items()},
+        closure=ClosureResult(
+            not opened,
+            sum(one.listing.open for one in catalogues),
+            "; ".join(opened) or "proved by sweeps from the prompts on",
+        ),
+        operators={one.operator: one.listing for one in catalogues},
         rounding=Rounding(None if bound is None else float(bound.max()), BOUND),
-        roles=_roles(layout, listed),
+        roles=[
+            RoleWindows(
+                role=role.name,
+                sees=[neighbour_name(machine.axes, near) for near in layout.windows[role.name]],
+                windows=int(count),
+            )
+            for role, count in zip(machine.roles, by_role, strict=True)
+            if role.name in layout.windows
+        ],
         members=[
-            _member(number, seed, windows.rounds(number), verdicts)
-            for number, seed in enumerate(seeds)
+            MemberWindows(
+                member=member,
+                seed=seed,
+                shown=int((since[member] == 0).sum()),
+                repaired=int((since[member] > 0).sum()),
+                rounds=windows.rounds(member),
+                correct=int((~wrong[member]).sum()),
+                wrong=int(wrong[member].sum()),
+                held_out=int((since[member] < 0).sum()),
+                held_out_correct=int(((since[member] < 0) & ~wrong[member]).sum()),
+                margin=float(outputs.margin[member].min()),
+                below_bound=None
+                if bound is None
+                else int(is_doubtful(outputs.margin[member], bound[member]).sum()),
+            )
+            for member, seed in enumerate(seeds)
         ],
         wrong=[
             WrongWindow(
                 member=member,
-                role=layout.machine.tokens[listed.rows[window][0]].role,
-                window=window_texts(layout, listed.rows[window]),
-                expected=layout.machine.tokens[listed.targets[window]].text,
-                written=layout.machine.tokens[verdicts.token[member, window]].text,
-                margin=float(verdicts.margin[member, window]),
-                shown=bool(verdicts.since[member, window] >= 0),
+                role=machine.tokens[rows[window][0]].role,
+                window=window_texts(layout, rows[window]),
+                expected=machine.tokens[targets[window]].text,
+                written=machine.tokens[outputs.token[member, window]].text,
+                margin=float(outputs.margin[member, window]),
+                shown=bool(since[member, window] >= 0),
                 problem=str(listed.examples[window]),
-                at=place_of(layout, listed.examples[window], listed.rows[window]),
+                at=place_of(layout, listed.examples[window], rows[window]),
             )
             for member in range(len(seeds))
-            for window in np.flatnonzero(verdicts.wrong[member])[:SHOWN].tolist()
+            for window in np.flatnonzero(wrong[member])[:SHOWN].tolist()
         ],
     )
     arrays: dict[str, Any] = {
-        "rows": listed.rows.astype(np.int32, order="C"),
-        "targets": listed.targets.astype(np.int32, order="C"),
-        "token": verdicts.token.astype(np.int32, order="C"),
-        "margin": verdicts.margin.astype(np.float32, order="C"),
-        "shown": (verdicts.since + 1).astype(np.uint16, order="C"),
+        "rows": rows.astype(np.int32, order="C"),
+        "targets": targets.astype(np.int32, order="C"),
+        "token": outputs.token.astype(np.int32, order="C"),
+        "margin": outputs.margin.astype(np.float32, order="C"),
+        "shown": (since + 1).astype(np.uint16, order="C"),
     }
     if bound is not None:
         arrays["bound"] = bound.astype(np.float32, order="C")
     if certificate.grade == "closed":
-        for operator, one in by_operator.items():
-            arrays |= {f"closure {operator} {name}": a for name, a in one.evidence.items()}
+        for one in catalogues:
+            arrays |= {f"closure {one.operator} {name}": a for name, a in one.evidence.items()}
     return certificate, safetensors.numpy.save(arrays)
-
-
-def prepare(recipe: Recipe, layout: ProgramLayout, say: Say = lambda line: None) -> ListedWindows:
-    """List the windows of every operator, with attempts at proofs."""
-    by_operator: dict[str, WindowCatalogue] = {}
-    for task in recipe.tasks:
-        say(f"windows of {task.operator}")
-        by_operator[task.operator] = catalogue.of_task(recipe, layout, task)
-    return ListedWindows(by_operator, together(list(by_operator.values())))
-
-
-def with_met(listed: WindowList, windows: TrainingWindows) -> WindowList:
-    """Return the list plus the windows that the run has met outside it."""
-    index = WindowIndex(listed.rows.shape[1])
-    index.enter(listed.rows)
-    number = index.find(windows.rows)
-    known = np.flatnonzero(number >= 0)
-    conflicts = int(np.sum(listed.targets[number[known]] != windows.targets[known]))
-    met = [n for n in np.flatnonzero(number < 0).tolist() if n in windows.examples]
-    return WindowList(
-        np.concatenate([listed.rows, windows.rows[met]]),
-        np.concatenate([listed.targets, windows.targets[met]]),
-        listed.examples + [windows.examples[n] for n in met],
-        listed.conflicts + conflicts,
-        len(met),
-    )
-
-
-def judge(
-    models: Models, listed: WindowList, since: Int[np.ndarray, "members windows"]
-) -> WindowVerdicts:
-    """Evaluate all members on all windows, with bounds on rounding where they are known."""
-    outputs = memo.calculate(models.stacked, listed.rows, listed.targets)
-    bound = None
-    if not rounding.unbounded(models.stacked):
-        bound = np.stack(
-            [
-                rounding.margins(models.member(member), listed.rows, listed.targets).bound
-                for member in range(models.members)
-            ]
-        )
-    return WindowVerdicts(outputs.token, outputs.margin, bound, since)
-
-
-def together(catalogues: Sequence[WindowCatalogue]) -> WindowList:
-    """Return the windows of all operators as one list; those that several have are one.
-
-    Windows a, b of one operator and b, c of another: a, b, c, with the first one's example of b.
-    """
-    index, examples, conflicts = WindowIndex(catalogues[0].rows.shape[1]), list[Problem](), 0
-    targets = catalogues[0].targets[:0]
-    for one in catalogues:
-        number = index.find(one.rows)
-        new, known = np.flatnonzero(number < 0), np.flatnonzero(number >= 0)
-        conflicts += int(np.sum(targets[number[known]] != one.targets[known]))
-        index.enter(one.rows[new])
-        targets = np.concatenate([targets, one.targets[new]])
-        examples += [Problem(one.operator, one.examples[n], one.base) for n in new.tolist()]
-    return WindowList(index.rows, targets, examples, conflicts)
 
 
 def _listing(catalogues: Sequence[WindowCatalogue]) -> Listing:
     """Return what was recorded, all operators together; the bound is that of the worst."""
     listings, sizes = [one.listing for one in catalogues], dict[str, str]()
+    growth, tokens, windows = list[tuple[int, int]](), 0, 0
     for one in catalogues:  # `1..40 digits`, for several numbers `2..20 of 1..32 digits`
         largest = one.listing.sizes[-1]
         spans = dict.fromkeys([largest.first, largest.others])
@@ -228,6 +242,10 @@ def _listing(catalogues: Sequence[WindowCatalogue]) -> Listing:
         sizes[one.operator] = (
             f"{few}..{many} of {digits} digits" if many > few else f"{digits} digits"
         )
+        # one operator after the other
+        growth += [(tokens + t, windows + w) for t, w in one.curve]
+        tokens, windows = growth[-1]
+    step = -(-len(growth) // POINTS)
     return Listing(
         problems=sum(one.problems for one in listings),
         tokens=sum(one.tokens for one in listings),
@@ -236,64 +254,7 @@ def _listing(catalogues: Sequence[WindowCatalogue]) -> Listing:
         bound=max(one.bound for one in listings),
         good_turing=max(one.once / max(1, one.drawn) for one in listings),
         confidence=CONFIDENCE,
-        growth=_growth([one.curve for one in catalogues]),
-    )
-
-
-def _growth(curves: Sequence[Sequence[tuple[int, int]]]) -> list[tuple[int, int]]:
-    """Return tokens and windows, one operator after the other: at most a hundred points.
-
-    >>> _growth([[(10, 4), (20, 6)], [(10, 3)]])
-    [(10, 4), (20, 6), (30, 9)]
-    """
-    points, tokens, windows = list[tuple[int, int]](), 0, 0
-    for curve in curves:
-        points += [(tokens + t, windows + w) for t, w in curve]
-        tokens, windows = points[-1]
-    step = -(-len(points) // 100)
-    return points[(len(points) - 1) % step :: step]
-
-
-def _closure(catalogues: Sequence[WindowCatalogue]) -> ClosureResult:
-    """Return what came of the proofs."""
-    reasons = [
-        "; ".join(one.listing.reasons) or f"{one.operator}: {one.listing.open:,} open"
-        for one in catalogues
-        if not one.listing.closed
-    ]
-    reason = "; ".join(reasons) or "proved by sweeps from the prompts on"
-    return ClosureResult(not reasons, sum(one.listing.open for one in catalogues), reason)
-
-
-def _roles(layout: ProgramLayout, listed: WindowList) -> list[RoleWindows]:
-    machine = layout.machine
-    counts = np.bincount(machine.role[listed.rows[:, 0]], minlength=len(machine.roles))
-    return [
-        RoleWindows(
-            role=role.name,
-            sees=[neighbour_name(machine.axes, near) for near in layout.windows[role.name]],
-            windows=int(count),
-        )
-        for role, count in zip(machine.roles, counts, strict=True)
-        if role.name in layout.windows
-    ]
-
-
-def _member(number: int, seed: int, rounds: list[int], verdicts: WindowVerdicts) -> MemberWindows:
-    since, wrong = verdicts.since[number], verdicts.wrong[number]
-    held_out = since < 0
-    return MemberWindows(
-        member=number,
-        seed=seed,
-        shown=int((since == 0).sum()),
-        repaired=int((since > 0).sum()),
-        rounds=rounds,
-        correct=int((~wrong).sum()),
-        wrong=int(wrong.sum()),
-        held_out=int(held_out.sum()),
-        held_out_correct=int((held_out & ~wrong).sum()),
-        margin=float(verdicts.margin[number].min()),
-        below_bound=None if verdicts.bound is None else int(verdicts.below_bound[number].sum()),
+        growth=growth[(len(growth) - 1) % step :: step],
     )
 
 

@@ -15,7 +15,8 @@ Accuracy and Stability of Numerical Algorithms, section 3.1).
 import json
 import sys
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import product as combinations
 from pathlib import Path
 from typing import Any
@@ -180,6 +181,17 @@ class Numbers(dict[Any, int]):
         return self.setdefault(thing, len(self))
 
 
+def reach(start: Iterable[Any], step: Callable[[Any], Iterable[Any]]) -> set[Any]:
+    """Return all that steps lead to, from the start on."""
+    known = set(start)
+    waiting = list(known)
+    while waiting:
+        fresh = set(step(waiting.pop())) - known
+        known |= fresh
+        waiting += fresh
+    return known
+
+
 class Automaton:
     """Lines of columns: edges from a state to (letter's number, state)."""
 
@@ -204,36 +216,26 @@ class Automaton:
         back: dict[Any, set[Any]] = {}
         for q, _, to in self.edges():
             back.setdefault(to, set()).add(q)
-        live, waiting = set(self.last), list(self.last)
-        while waiting:
-            fresh = back.get(waiting.pop(), set()) - live
-            live |= fresh
-            waiting += fresh
+        live = reach(self.last, lambda q: back.get(q, ()))
         edges = ((q, x, to) for q, x, to in self.edges() if to in live)
         return Automaton(edges, self.first & live, self.last)
 
     def contains(self, other: "Automaton") -> bool:
         """Return whether all lines of the other are lines of this, by pairs of its states."""
         other = other.trim()
-        steps: dict[Any, Any] = {}
-        known = {(q, frozenset(self.first)) for q in other.first}
-        waiting = list(known)
-        while waiting:
-            q, states = waiting.pop()
-            if q in other.last and not states & self.last:
-                return False
+        steps: dict[Any, dict[int, set[Any]]] = {}
+
+        def step(pair: Any) -> Iterator[Any]:
+            q, states = pair
             if states not in steps:
                 steps[states] = {}
                 for letter, to in (edge for p in states for edge in self.after.get(p, ())):
                     steps[states].setdefault(letter, set()).add(to)
-                steps[states] = {x: frozenset(targets) for x, targets in steps[states].items()}
             for letter, to in other.after.get(q, ()):
-                if letter not in steps[states]:
-                    return False
-                if (pair := (to, steps[states][letter])) not in known:
-                    known.add(pair)
-                    waiting.append(pair)
-        return True
+                yield to, frozenset(steps[states].get(letter, ()))
+
+        pairs = reach([(q, frozenset(self.first)) for q in other.first], step)
+        return all(states and (q not in other.last or states & self.last) for q, states in pairs)
 
 
 class Closure:
@@ -279,7 +281,7 @@ class Closure:
         for key in keys["keys"]:
             known = tuple(sorted(((roles[r], tuple(m)), t) for (r, m), t in key["everywhere"]))
             fed = tuple(frozenset(map(tuple, states)) for states in key["feeds"])
-            fresh, *lines = key["lines"]
+            fresh, *lines = key.get("lines", [[], 0, True])
             lines = (tuple(map(tuple, fresh)), *lines)
             self.languages[key["token"], known, fed, lines] = languages[key["language"]]
         self.near = {
@@ -306,11 +308,8 @@ class Closure:
     def check(self) -> int:
         """Return the number of sweeps; raise RefusedError where something is not shown."""
         self.read_prompt()
-        reached, waiting = {self.role(self.pen)}, [self.role(self.pen)]
-        while waiting:
-            fresh = {self.role(t) for t in self.follow.get(waiting.pop(), ())} - reached
-            reached |= fresh
-            waiting += fresh
+        following = lambda role: (self.role(t) for t in self.follow.get(role, ()))
+        reached = reach([self.role(self.pen)], following)
         self.check_moves([t for role in reached for t in self.follow.get(role, ())])
 
         # Cells that are seen from some role on, then or later; ahead on other axes nothing stands
@@ -388,8 +387,10 @@ class Closure:
                 fine = min([0, *offsets]) == 0 and not (home and (any(offsets) or self.line[n]))
             if not fine:
                 raise RefusedError(f"moves along {self.names[n]} that are not supported")
-        if any(abs(by) > 1 for near in self.near.values() for _, by in near):
-            raise RefusedError("windows that reach further than one column are not supported")
+        steps = {by for near in self.near.values() for _, by in near}
+        steps |= {t["offset"][self.axis] for t in self.tokens if not t["home"][self.axis]}
+        if not steps <= {-1, 0, 1}:
+            raise RefusedError("windows and moves further than one column are not supported")
 
     def feed(self, keys: list[Any], n: int, lines: range) -> list[Any]:
         """Return keys with the next digits of an operand, on lines so far from the pen's."""
@@ -530,35 +531,25 @@ class Closure:
         return papers if home else self.move_pen(papers, by)
 
     def move_pen(self, papers: Automaton, by: int) -> Automaton:
-        """Return papers with the pen, and the token that it holds, so many columns further.
+        """Return papers with the pen, and the token that it holds, one column further, or none.
 
-        States are copied: before the pen (0), so many columns behind its old place, and behind its
-        new place (-1).
+        States are copied: before the pen (-1), behind its new place (-2), and between, where it
+        holds a token.
         """
-        if by < 0:
-            return self.move_pen(papers.reverse(), -by).reverse()
-        edges, lifted = [], set()
-        for q, x, to in papers.edges() if by else ():
-            letter = self.letters.things[x]
-            if letter[1] >= 0:
-                away = self.letters[letter[0], -1, *letter[2:]]
-                edges.append(((q, 0, -1), away, (to, 1, letter[1])))
-                lifted.add((to, letter[1]))
-            else:
-                edges += [((q, n, -1), x, (to, n, -1)) for n in (0, -1)]
-        for n in range(1, by + 1):
-            further = set()
-            for q, token in lifted:
-                for x, to in papers.after.get(q, ()):
-                    letter = self.letters.things[x]
-                    put = self.letters[letter[0], token, *letter[2:]] if n == by else x
-                    edges.append(
-                        ((q, n, token), put, (to, -1, -1) if n == by else (to, n + 1, token))
-                    )
-                    further.add((to, token))
-            lifted = further
-        first, last = [(q, 0, -1) for q in papers.first], [(q, -1, -1) for q in papers.last]
-        return Automaton(edges, first, last) if by else papers
+        if by <= 0:
+            return self.move_pen(papers.reverse(), -by).reverse() if by else papers
+        edges = list[Any]()
+        for q, x, to in papers.edges():
+            mark, token, *cells = self.letters.things[x]
+            if token < 0:
+                edges += [((q, n), x, (to, n)) for n in (-1, -2)]
+                continue
+            edges.append(((q, -1), self.letters[mark, -1, *cells], (to, token)))
+            for y, further in papers.after.get(to, ()):
+                mark, _, *cells = self.letters.things[y]
+                edges.append(((to, token), self.letters[mark, token, *cells], (further, -2)))
+        first, last = [(q, -1) for q in papers.first], [(q, -2) for q in papers.last]
+        return Automaton(edges, first, last)
 
     def ends(self, token: int, delta: int) -> bool:
         """Return whether a token ends a sweep in this direction."""
@@ -573,41 +564,26 @@ class Closure:
         A state is one of the language, what is seen of the column to come, the pen's token (-1
         before it, -2 - t when t has ended the sweep), and what is seen of the column behind.
         """
-        start, everywhere = self.tokens[key[0]], dict(key[1])
+        start, everywhere = self.tokens[key[0]], defaultdict(lambda: -1, key[1])
         delta = -1 if start["offset"][self.axis] < 0 and not start["home"][self.axis] else 1
         words = language if delta > 0 else language.reverse()
-        roles, waiting = {start["role"]}, [start["role"]]
-        while waiting:
-            then = [t for t in self.follow.get(waiting.pop(), ()) if not self.ends(t, delta)]
-            fresh = {self.role(t) for t in then} - roles
-            roles |= fresh
-            waiting += fresh
-        near = [pair for role in roles for pair in self.near.get(role, ()) if pair[0] in self.place]
-        ahead, behind = (
-            [1, *sorted({self.place[c] for c, by in near if by * delta == side})]
-            for side in (1, -1)
-        )
-        # for each role, where its token is written in a letter, and where each neighbour is read
         ends = [self.ends(token, delta) for token in range(len(self.tokens))]
-        values, looks = [-1, *everywhere.values()], dict[str, Any]()
+        roles = reach(
+            [start["role"]],
+            lambda role: (self.role(t) for t in self.follow.get(role, ()) if not ends[t]),
+        )
+        # where each neighbour is read: in this column, the one ahead, the one behind, or everywhere
+        looks, places = dict[str, list[Any]](), [set[Any](), {1}, set[Any](), set[Any]()]
         for role in roles:
-            look = []
-            for c, by in self.near.get(role, ()):
-                if self.wide[c[0]][self.axis]:
-                    look.append((3, 1 + [*everywhere].index(c) if c in everywhere else 0))
-                elif by == 0:
-                    look.append((0, self.place[c]))
-                else:
-                    look.append(
-                        (1, ahead.index(self.place[c]))
-                        if by == delta
-                        else (2, behind.index(self.place[c]))
-                    )
-            look += [(3, 0)] * (self.table_width - 1 - len(look))
-            looks[role] = self.place.get(self.cell(role, [0] * len(self.axes)), 0), look
+            looks[role] = [
+                (3, c) if self.wide[c[0]][self.axis] else (by * delta % 3, self.place[c])
+                for c, by in self.near.get(role, ())
+            ]
+            for which, place in looks[role]:
+                places[which].add(place)
         views, rears = Numbers(), Numbers()
-        view = lambda x: views[tuple([x[n] for n in ahead])]
-        rear = lambda x: rears[tuple([x[n] for n in behind])]
+        part = lambda x, of: tuple([token if n in of else -1 for n, token in enumerate(x)])
+        view, rear = lambda x: views[part(x, places[1])], lambda x: rears[part(x, places[2])]
         blank, nothing = view(self.blank), rear(self.blank)
         after: dict[Any, dict[int, list[Any]]] = {}
         for q, x, to in words.edges():
@@ -618,19 +594,20 @@ class Closure:
             """Return the pen's token when a column is left, the rear, and the column then."""
             x, past, coming = self.letters.things[letter], rears.things[back], views.things[then]
             if token == -1:
-                return coming[0], rear(x) if coming[0] >= 0 else nothing, letter
+                return coming[1], rear(x) if coming[1] >= 0 else nothing, letter
             if token < -1:
                 return token, nothing, letter
             here = [x[0], -1, *x[2:]]
-            squares = here, coming, past, values
+            squares = here, coming, past, everywhere
             for _ in range(len(self.wide) + 1):
-                at, look = looks[self.role(token)]
-                if at:
+                role = self.role(token)
+                if at := self.place.get(self.cell(role, [0] * len(self.axes))):
                     if here[at] not in (-1, token):
                         raise RefusedError("a role is written twice on one square")
                     here[at] = token
-                row = (token, *[squares[which][n] for which, n in look])
-                if (follows := self.table.get(row)) is None:
+                row = [token, *(squares[which][place] for which, place in looks[role])]
+                row += [-1] * (self.table_width - len(row))
+                if (follows := self.table.get(tuple(row))) is None:
                     raise RefusedError(f"a window that can occur is not listed: {row}")
                 token = follows
                 if ends[token]:
@@ -665,68 +642,64 @@ class Closure:
 
     def read_prompt(self) -> None:
         """Read the format of the prompt: operands side by side, along other axes, and signs."""
-        parts = self.form["parts"]
-        self.chains: list[Any] = []
-        self.feeds: list[Any] = []
-        self.everywhere: list[Any] = []
-        self.before: dict[int, dict[Cell, int]] = {}
-        self.many: Any = None
+
+        def need(*conditions: bool) -> None:
+            if not all(conditions):
+                raise RefusedError("prompts of this format are not supported")
+
+        parts, last = self.form["parts"], self.form["parts"][-1]
         for part in parts:
             part["role"] = part["role"] or {"=": "equals"}.get(part["symbol"], "operator")
-        last = parts[-1]
-        at = [last.get("at", {}).get(a, -(n == 0)) for n, a in enumerate(self.names)]
-        beside = last["kind"] == "sign" and last["step"] is not None
-        self.line = [0 if beside or n == self.axis else at[n] for n in self.axes]
-        fine = last["kind"] == "sign" and not self.wide[last["role"]][self.axis]
-        fine = fine and len({part["role"] for part in parts}) == len(parts)
+        need(last["kind"] == "sign", len({part["role"] for part in parts}) == len(parts))
+        square = lambda sign: [sign["at"].get(a, -(n == 0)) for n, a in enumerate(self.names)]
+        self.beside = last["step"] is not None
+        self.line = [0 if self.beside or n == self.axis else square(last)[n] for n in self.axes]
+        self.chains: list[Any] = []  # parts along the axis; those of a chain follow each other
+        self.feeds: list[Any] = []  # operands along other axes
+        self.everywhere: list[Any] = []
+        self.before: dict[int, dict[Cell, int]] = {}  # signs before square 0
+        self.many: Any = None  # the operands on lines, of which there may be any number
         for part in parts:
             role, wide = part["role"], self.wide[part["role"]]
             if part["kind"] == "given":
                 along = self.names.index(part["along"])
-                fine = fine and part["multiple"] == 1 and not wide[along]
-                fine = fine and not (part["filled"] and part["follows"])
+                need(part["multiple"] == 1, not wide[along])
+                need(not (part["filled"] and part["follows"]))
                 simple = not (part["filled"] or part["gap"] or part["follows"])
                 if part["many"]:
                     self.many, self.many_axis = part, self.names.index(part["many"])
-                    sign, other = role + " between", self.many_axis != self.axis == along
-                    fine = fine and simple and other and not any(self.wide[sign])
-                    fine = fine and not (wide[self.axis] or wide[self.many_axis])
+                    sign = role + " between"
+                    need(simple, self.many_axis != self.axis == along, not any(self.wide[sign]))
+                    need(not wide[self.axis], not wide[self.many_axis])
                     self.many_sign = next(n for n, t in enumerate(self.tokens) if t["role"] == sign)
                 elif along != self.axis:
-                    fine = fine and simple and wide[self.axis]
+                    need(wide[self.axis], simple)
                     self.feeds.append((part, along))
                 else:
                     self.chains += [] if part["follows"] else [[]]
                     self.chains[-1].append(part)
             elif part["step"] is not None:
                 steps = [part["step"].get(a, 0) for a in self.names]
-                fine = fine and steps[self.axis] in (0, 1) and sum(map(abs, steps)) < 2
-                fine = (
-                    fine
-                    and not wide[self.axis]
-                    and not any(s for n, s in enumerate(steps) if n != self.axis)
-                )
+                need(not wide[self.axis], sum(map(abs, steps)) == steps[self.axis] <= 1)
+                need(bool(self.chains))
                 self.chains[-1].append(part)
             else:
-                at = [part["at"].get(a, -(n == 0)) for n, a in enumerate(self.names)]
+                at = square(part)
                 token = self.numbers[part["symbol"], role, 0, (True,) * len(at), tuple(at)]
                 cell = self.cell(role, [x - y for x, y in zip(at, self.line, strict=True)])
                 if wide[self.axis]:
                     self.everywhere.append((cell, token))
                 else:
-                    fine = fine and at[self.axis] < 0
+                    need(at[self.axis] < 0)
                     self.before.setdefault(at[self.axis], {})[cell] = token
-                    if part is last:
-                        self.pen, self.pen_square = token, at[self.axis]
-        if beside and self.chains and self.chains[-1][-1] is last:
+                if part is last:
+                    self.pen, self.pen_square = token, at[self.axis]
+        need(not self.wide[last["role"]][self.axis])
+        if self.beside:
+            need(self.chains[-1][-1] is last)
             self.pen, self.pen_square = self.sign(last), 0
-        elif beside:
-            fine = False
-        if not fine:
-            raise RefusedError("prompts of this format are not supported")
-        self.beside = beside
-        cells = [c for chain in self.chains for p in chain for c in [self.stands(p)]]
-        self.standing = [*cells, *(c for c, _ in self.everywhere)]
+        self.standing = [self.stands(p) for chain in self.chains for p in chain]
+        self.standing += [c for c, _ in self.everywhere]
         self.standing += [c for column in self.before.values() for c in column]
 
     def stands(self, part: Any) -> Cell:

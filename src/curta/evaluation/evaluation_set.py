@@ -5,13 +5,16 @@ draws them. A run whose program's code is not available uses the problems that i
 """
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from curta.config.errors import UserError
 from curta.config.recipe import Recipe
+from curta.config.sections import EvaluationSettings
 from curta.config.table import sized
+from curta.config.task import Task
+from curta.evaluation.results import HELD_OUT
 from curta.layouts import Layout, layout_named
 from curta.model.positions import encoding
 from curta.problems.operations import OPERATIONS
@@ -28,23 +31,19 @@ SPECIAL = "special"
 DRAWS = {RANDOM: draw, SPECIAL: rare}
 
 
-def every(recipe: Recipe, layout: Layout, count: int) -> Iterator[tuple[str, str, Problem]]:
-    """Yield `count` problems of each size and slice of a recipe, with their size and slice."""
-    settings = recipe.evaluation
-    for task in recipe.tasks:
-        for size in settings.sizes(task.operator):
-            for slice_name in slices(layout, task.operator):
-                problems = drawn(layout, task.operator, slice_name, size, count, settings.seed)
-                yield from ((str(size), slice_name, problem) for problem in problems)
-
-
 def keep(path: Path, recipe: Recipe, layout: Layout) -> None:
     """Store problems and texts in a run's folder, so that others need not run foreign code."""
     recorder = layout.recorder
     if recorder is None or isinstance(recorder, StoredTexts):
         return
-    settings = recipe.evaluation
-    rows = list(every(recipe, layout, min(COUNT, settings.count)))
+    settings, count = recipe.evaluation, min(COUNT, recipe.evaluation.count)
+    rows = [
+        (str(size), slice_name, problem)
+        for task in recipe.tasks
+        for size in settings.sizes(task.operator)
+        for slice_name in slices(layout, task.operator)
+        for problem in drawn(layout, task.operator, slice_name, size, count, settings.seed)
+    ]
     rows += [("", "named", parse(text)) for text in settings.named]
     save(path, rows, recorder)
 
@@ -64,6 +63,31 @@ def slices(layout: Layout, operator: str) -> list[str]:
     if _by_host(layout, operator):
         return list(DRAWS)
     return known_slices(operator)
+
+
+def watched(recipe: Recipe) -> int:
+    """Return how many held-out problems, the first ones, are used for validation."""
+    return recipe.training.validation if recipe.training.validate_every else 0
+
+
+def held_out_places(task: Task, first: int, settings: EvaluationSettings) -> dict[str, range]:
+    """Return the places of each slice's held-out problems in the table, from place `first` on."""
+    names = (HELD_OUT, *(f"{HELD_OUT}, {name}" for name in settings.layouts))
+    count = min(settings.held_out, (task.held_out - first) // len(names))
+    return {
+        name: range(first + number * count, first + (number + 1) * count)
+        for number, name in enumerate(names)
+    }
+
+
+def drawn_slices(
+    layout: Layout, operator: str, size: int | str, count: int, seed: int
+) -> dict[str, list[Problem]]:
+    """Return the test problems of one size by slice, of each slice that has any."""
+    sets = {
+        name: drawn(layout, operator, name, size, count, seed) for name in slices(layout, operator)
+    }
+    return {name: problems for name, problems in sets.items() if problems}
 
 
 def drawn(

@@ -5,7 +5,7 @@ Every evaluation also generates a sample token by token and reports whether both
 
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -16,7 +16,7 @@ from jaxtyping import Bool, Int
 
 from curta.config.sections import EvaluationSettings
 from curta.config.task import Task
-from curta.evaluation.evaluation_set import drawn, slices
+from curta.evaluation.evaluation_set import drawn, drawn_slices, held_out_places
 from curta.evaluation.results import (
     HELD_OUT,
     Example,
@@ -26,14 +26,7 @@ from curta.evaluation.results import (
     WholeTable,
     WrongAnswer,
 )
-from curta.evaluation.scoring import (
-    Models,
-    Scores,
-    exact_match,
-    room_for,
-    rounded,
-    scores,
-)
+from curta.evaluation.scoring import Models, exact_match, room_for, rounded, scores
 from curta.evaluation.writing import MOST_NATS, TokensAndAnswer, answers, first_error
 from curta.layouts import ShapeBounds
 from curta.problems import tasks
@@ -52,12 +45,7 @@ def lengths(
     models: Models, operator: str, size: int | str, settings: EvaluationSettings
 ) -> list[SliceResult]:
     """Return exact match for each slice of the problems of one size, for each member."""
-    count = settings.count
-    sets = {
-        name: drawn(models.layout, operator, name, size, count, settings.seed)
-        for name in slices(models.layout, operator)
-    }
-    sets = {name: problems for name, problems in sets.items() if problems}
+    sets = drawn_slices(models.layout, operator, size, settings.count, settings.seed)
     return _evaluated(models, sets, str(size), settings)
 
 
@@ -77,35 +65,17 @@ def held_out(
     return rows
 
 
-def held_out_places(task: Task, first: int, settings: EvaluationSettings) -> dict[str, range]:
-    """Return the places of each slice's held-out problems in the table, from place `first` on."""
-    names = (HELD_OUT, *(f"{HELD_OUT}, {name}" for name in settings.layouts))
-    count = min(settings.held_out, (task.held_out - first) // len(names))
-    return {
-        name: range(first + number * count, first + (number + 1) * count)
-        for number, name in enumerate(names)
-    }
-
-
-def grid_rows(
-    models: Models, operator: str, settings: EvaluationSettings
-) -> dict[str, Callable[[], GridRow]]:
-    """Return the functions that measure each row of a grid, by name; `grid` joins their results."""
+def grid_row(models: Models, operator: str, settings: EvaluationSettings, first: int) -> GridRow:
+    """Measure all pairs of which the first operand has `first` digits; `grid` joins the rows."""
     draw = partial(drawn, models.layout, operator, tasks.RANDOM, seed=settings.seed)
-    largest = room_for(models, draw(settings.grid, 1))
-    bounds = largest if models.layout.linear else None  # else a smaller problem may be longer
-
-    def row(first: int) -> GridRow:
-        seconds = range(1, settings.grid + 1)
-        samples = (draw(f"{first}/{second}", settings.grid_count) for second in seconds)
-        problems = list(chain.from_iterable(samples))
-        cells = exact_match(models, problems, bounds).reshape(models.members, len(seconds), -1)
-        return [rounded(member) for member in cells.mean(axis=-1)]
-
-    return {
-        f"grid of {operator}: {first} of {settings.grid}": partial(row, first)
-        for first in range(1, settings.grid + 1)
-    }
+    # room for the largest problems, so that all rows are one program; in layouts that are not
+    # linear a smaller problem may be longer
+    bounds = room_for(models, draw(settings.grid, 1)) if models.layout.linear else None
+    seconds = range(1, settings.grid + 1)
+    samples = (draw(f"{first}/{second}", settings.grid_count) for second in seconds)
+    problems = list(chain.from_iterable(samples))
+    cells = exact_match(models, problems, bounds).reshape(models.members, len(seconds), -1)
+    return [rounded(member) for member in cells.mean(axis=-1)]
 
 
 def grid_place(name: str) -> tuple[str, int, int] | None:
@@ -152,11 +122,8 @@ def examples(
     models: Models, operator: str, size: int | str, settings: EvaluationSettings
 ) -> list[Example]:
     """Return a few generated answers of every member."""
-    problems = [
-        problem
-        for name in slices(models.layout, operator)
-        for problem in drawn(models.layout, operator, name, size, 2, settings.seed + 1)
-    ]
+    sets = drawn_slices(models.layout, operator, size, 2, settings.seed + 1)
+    problems = list(chain.from_iterable(sets.values()))
     pairs = [(member, problem) for member in range(models.members) for problem in problems]
     texts = answers(models, pairs, room_for(models, problems))
     return [_example(models, *pair, text) for pair, text in zip(pairs, texts, strict=True)]
@@ -167,16 +134,28 @@ def _evaluated(
 ) -> list[SliceResult]:
     """Return a row for each slice of problems, all of one size."""
     every = [problem for problems in sets.values() for problem in problems]
-    bounds, sample = room_for(models, every), max(1, settings.generated)
+    bounds = room_for(models, every)
     if models.memo is None:
         # compiles, so that only writing is timed
-        answers(models, [(0, problem) for problem in every[:sample]], bounds)
+        answers(models, [(0, problem) for problem in every[: settings.generated or 1]], bounds)
     digits = max(max(widths(problem)) for problem in every)
-    all_scores, rows, first = scores(models, every, bounds), [], 0
+    all_scores, rows, begin = scores(models, every, bounds), list[SliceResult](), 0
     for name, problems in sets.items():
-        slice_scores = all_scores.part(slice(first, first := first + len(problems)))
-        texts = [_completion(models, problem) for problem in problems[:sample]]
-        generated, generations = _generated(models, problems[:sample], texts, slice_scores, bounds)
+        part = all_scores.part(slice(begin, begin := begin + len(problems)))
+        sample = problems[: settings.generated or 1]
+        count, begun = len(sample), time.perf_counter()
+        pairs = [(member, problem) for member in range(models.members) for problem in sample]
+        texts = answers(models, pairs, bounds)
+        seconds = time.perf_counter() - begun
+        generated = [texts[first : first + count] for first in range(0, len(texts), count)]
+        # An answer may be right although its working is not.
+        truths = [(_completion(models, problem), problem.truth) for problem in sample]
+        truths *= models.members
+        right = [
+            (text == true_text, answer == truth)
+            for (text, answer), (true_text, truth) in zip(texts, truths, strict=True)
+        ]
+        same, correct = np.moveaxis(np.reshape(right, (models.members, count, 2)), -1, 0)
         rows.append(
             SliceResult(
                 operator=every[0].operator,
@@ -184,13 +163,16 @@ def _evaluated(
                 digits=digits,
                 slice_name=name,
                 count=len(problems),
-                exact_match=rounded(slice_scores.exact_match.mean(axis=1)),
-                token_accuracy=rounded(slice_scores.token_accuracy),
-                perplexity=np.exp(np.minimum(slice_scores.loss, MOST_NATS)).round(6).tolist(),
-                generated=generated,
-                errors=list(
-                    _errors(models, problems, slice_scores.exact_match, generations, bounds)
+                exact_match=rounded(part.exact_match.mean(axis=1)),
+                token_accuracy=rounded(part.token_accuracy),
+                perplexity=np.exp(np.minimum(part.loss, MOST_NATS)).round(6).tolist(),
+                generated=Generated(
+                    count=count,
+                    exact_match=rounded(correct.mean(axis=1)),
+                    agrees=bool((same == part.exact_match[:, :count]).all()),
+                    tokens_per_second=round(sum(len(text) for text, _ in texts) / seconds),
                 ),
+                errors=_errors(models, problems, part.exact_match, generated, bounds),
             )
         )
     return rows
@@ -200,34 +182,26 @@ def _errors(
     models: Models,
     problems: Sequence[Problem],
     exact_match: Bool[np.ndarray, "members problems"],
-    generations: list[list[TokensAndAnswer]],
+    generated: list[list[TokensAndAnswer]],
     bounds: ShapeBounds | None,
-) -> Iterator[WrongAnswer]:
-    """Yield one wrong answer of each member that has any.
-
-    It comes from the generated sample if possible; else the first wrong problems are generated.
-    """
-    wrong = [np.flatnonzero(~mine).tolist() for mine in exact_match]
-    count = len(generations[0]) if models.memo is None else 1  # as many as what is compiled writes
-    further = [
-        (member, number)
-        for member, mine in enumerate(wrong)
-        if mine and mine[0] >= len(generations[member])
-        for number in (mine * count)[:count]
-    ]
-    pairs = [(member, problems[number]) for member, number in further]
-    more = dict(zip(further, answers(models, pairs, bounds), strict=True))
-    for member, sample in enumerate(generations):
-        texts = {(member, number): answer for number, answer in enumerate(sample)} | more
-        for number in wrong[member]:
-            if (member, number) not in texts:
-                continue
-            example = _example(models, member, problems[number], texts[member, number])
-            if example.first_error is not None:
-                yield WrongAnswer(  # without the text, which may be very long
+) -> list[WrongAnswer]:
+    """Return the first wrong answer of each member that has any; generate it unless it is there."""
+    first = {m: int(np.argmin(row)) for m, row in enumerate(exact_match) if not row.all()}
+    count = len(generated[0])
+    repeat = count if models.memo is None else 1  # as many as what is compiled writes
+    pairs = [(m, problems[n]) for m, n in first.items() if n >= count for _ in range(repeat)]
+    further = iter(answers(models, pairs, bounds)[::repeat])
+    errors = list[WrongAnswer]()
+    for member, number in first.items():
+        text = generated[member][number] if number < count else next(further)
+        example = _example(models, member, problems[number], text)
+        if example.first_error is not None:
+            errors.append(  # without the text, which may be very long
+                WrongAnswer(
                     example.problem, example.truth, example.answer, member, example.first_error
                 )
-                break
+            )
+    return errors
 
 
 def _example(models: Models, member: int, problem: Problem, pair: TokensAndAnswer) -> Example:
@@ -241,36 +215,6 @@ def _example(models: Models, member: int, problem: Problem, pair: TokensAndAnswe
         text=layout.decode(tokens),
         first_error=first_error(tokens, _completion(models, problem), layout.characters),
     )
-
-
-def _generated(
-    models: Models,
-    sample: Sequence[Problem],
-    truths: Sequence[list[int]],
-    scored: Scores,
-    bounds: ShapeBounds | None,
-) -> tuple[Generated, list[list[TokensAndAnswer]]]:
-    """Return the statistics of the generated answers, and the answers by member.
-
-    Generation agrees if it writes a text of `texts` exactly where scoring says so. An answer may be
-    right although its working is not.
-    """
-    begun = time.perf_counter()
-    pairs = [(member, problem) for member in range(models.members) for problem in sample]
-    flat = answers(models, pairs, bounds)
-    seconds = time.perf_counter() - begun
-    generations = [flat[first : first + len(sample)] for first in range(0, len(pairs), len(sample))]
-    tokens = sum(len(text) for answers in generations for text, _ in answers)
-    right = np.array(
-        [[a == p.truth for (_, a), p in zip(row, sample, strict=True)] for row in generations]
-    )
-    same = np.array(
-        [[t == text for (t, _), text in zip(row, truths, strict=True)] for row in generations]
-    )
-    agrees = bool((same == scored.exact_match[:, : len(sample)]).all())
-    return Generated(
-        len(sample), rounded(right.mean(axis=1)), agrees, round(tokens / seconds)
-    ), generations
 
 
 def _completion(models: Models, problem: Problem) -> list[int]:

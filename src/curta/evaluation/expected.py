@@ -1,12 +1,11 @@
 """How long an evaluation takes: estimated before it begins, and corrected as it goes on.
 
 The estimate is good to a factor of three, enough to tell seconds from hours. Finished parts
-correct it, without the seconds of JAX's compilation, which dominate a short first part.
+correct it.
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -43,20 +42,12 @@ DRAWN = 5e4
 TRUST = 5.0
 """Weight of the estimate, in seconds, beside the time that finished parts have taken."""
 
-COMPILED = (
-    "/jax/core/compile/jaxpr_trace_duration",
-    "/jax/core/compile/jaxpr_to_mlir_module_duration",
-    "/jax/core/compile/backend_compile_duration",
-)
-"""JAX's names for the events of compiling."""
-
 
 class PartEstimate(NamedTuple):
-    """A part of an evaluation, as `suite` names it, and its seconds without those of compiling."""
+    """A part of an evaluation, as `suite` names it, and its seconds."""
 
     name: str
     seconds: float
-    compiling: float = 0.0
     certain: bool = True
     """Whether it is evaluated even if every shorter size was entirely wrong."""
 
@@ -78,9 +69,9 @@ def parts(
         if window:
             seconds += samples * layout.estimate_tokens(operator, digits) / WRITTEN
         shape = window or (operator, *(bucket(n) if layout.linear else n for n in digits))
-        compiling = 0.0 if shape in shapes else COMPILING
+        seconds += 0.0 if shape in shapes else COMPILING
         shapes.add(shape)
-        estimates.append(PartEstimate(name, seconds, compiling, certain))
+        estimates.append(PartEstimate(name, seconds, certain))
 
     for task in recipe.tasks:
         operator = task.operator
@@ -120,9 +111,7 @@ def whole(name: str, recipe: Recipe, members: int) -> PartEstimate:
 def total(recipe: Recipe, layout: Layout, members: int) -> tuple[float, float]:
     """Estimate the seconds of an evaluation: without sizes that may be left out, and with them."""
     every = parts(recipe, layout, recipe.evaluation, members)
-    seconds = [part.seconds + part.compiling for part in every]
-    certain = [time for time, part in zip(seconds, every, strict=True) if part.certain]
-    return sum(certain), sum(seconds)
+    return sum(part.seconds for part in every if part.certain), sum(part.seconds for part in every)
 
 
 def _seconds(
@@ -145,69 +134,45 @@ class Pace:
     """Progress and remaining time of an evaluation, from its finished parts."""
 
     def __init__(
-        self,
-        parts: Sequence[PartEstimate],
-        clock: Callable[[], float] = time.monotonic,
-        compiled: Callable[[], float] = lambda: 0.0,
+        self, parts: Sequence[PartEstimate], clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self.parts = {part.name: part for part in parts}
-        self.clock, self.compiled, self.begun = clock, compiled, clock()
-        self.over = list[PartEstimate]()
-        self.now: PartEstimate | None = None
-        self.since = self.begun, 0.0
-        """When the current part began: by the clock, and the seconds compiled by then."""
+        self.parts, self.clock, self.begun = parts, clock, clock()
+        self.places = {part.name: place for place, part in enumerate(parts)}
+        self.place, self.since = -1, self.begun
+        """The current part, and when it began."""
+        self.expected = 0.0
+        """Seconds that were estimated for the parts before it."""
 
     def at(self, name: str) -> str:
         """Return the progress at a part: `2 of 4, about 30 s left`; `again` for an unknown part.
 
         `about 3 s to 2 min left` where longer sizes may be left out.
         """
-        if name not in self.parts:
+        if name not in self.places:
             return "again"
-        if self.now is None or self.now.name != name:
-            self.over += [] if self.now is None else [self.now]
-            self.now, self.since = self.parts[name], (self.clock(), self.compiled())
-        place = list(self.parts).index(name)
-        compiled = self.since[1]
-        before = f", compiled for {duration(compiled)} so far" if compiled >= 1 else ""
-        remaining = list(self.parts.values())[place:]
-        least = self.left([part for part in remaining if part.certain or part is remaining[0]])
-        left = between(least, self.left(remaining))
-        return f"{place + 1} of {len(self.parts)}, about {left} left{before}"
-
-    def left(self, remaining: Sequence[PartEstimate]) -> float:
-        """Estimate the seconds left for these parts; the first is running."""
-        begun, compiled = self.since
-        pace = (begun - self.begun - compiled + TRUST) / (
-            sum(part.seconds for part in self.over) + TRUST
+        if self.places[name] != self.place:
+            if self.place >= 0:
+                self.expected += self.parts[self.place].seconds
+            self.place, self.since = self.places[name], self.clock()
+        current, *later = self.parts[self.place :]
+        pace = (self.since - self.begun + TRUST) / (self.expected + TRUST)
+        least, most = (
+            max(0.0, seconds * pace - (self.clock() - self.since))
+            for seconds in (
+                current.seconds + sum(part.seconds for part in later if part.certain),
+                current.seconds + sum(part.seconds for part in later),
+            )
         )
-        slow = (compiled + TRUST) / (sum(part.compiling for part in self.over) + TRUST)
-        whole = sum(part.seconds * pace + part.compiling * slow for part in remaining)
-        return max(0.0, whole - (self.clock() - begun))
+        return f"{self.place + 1} of {len(self.parts)}, about {between(least, most)} left"
 
     def added(self, say: Callable[[str], None]) -> Callable[[str], None]:
         """Return `say` with the remaining time after a part's name; other words unchanged."""
 
         def say_with_time(text: str) -> None:
             name = text.partition(": ")[0]
-            say(f"{text} ({self.at(name)})" if name in self.parts else text)
+            say(f"{text} ({self.at(name)})" if name in self.places else text)
 
         return say_with_time
-
-
-@contextmanager
-def compiling() -> Iterator[Callable[[], float]]:
-    """Count the seconds in which JAX compiles while the block runs."""
-    seconds = [0.0]
-
-    def listen(event: str, duration_secs: float, **more: str | int) -> None:
-        seconds[0] += duration_secs * (event in COMPILED)
-
-    jax.monitoring.register_event_duration_secs_listener(listen)
-    try:
-        yield lambda: seconds[0]
-    finally:
-        jax.monitoring.unregister_event_duration_listener(listen)
 
 
 def between(least: float, most: float) -> str:

@@ -52,14 +52,23 @@ def known_problems(
     if not can_be_known(layout, task):
         return None
     count = recipe.evaluation.held_out
-    trained = _trained(recipe, layout, task, seeds, count)
-    held_out = _held_out(recipe, layout, task, seeds, count)
-    if not held_out:
-        return None
-    if not task.values:
-        return TrainedAndHeldOut(trained, held_out, [])
-    rows = records.trained_rows(recipe, layout, task, seeds)
-    return TrainedAndHeldOut(trained, held_out, tasks.with_trained_twin(task, held_out, rows))
+    if isinstance(layout, ProgramLayout):
+        base = layout.base(task.operator)
+        each = [
+            [Problem(task.operator, operands, base) for operands in own]
+            for own in (records.problems(recipe, layout, task, seed, count) for seed in seeds)
+        ]
+    else:
+        each = [tasks.trained_problems(task, count)]
+    if task.values:
+        first = evaluation_set.watched(recipe)
+        places = evaluation_set.held_out_places(task, first, recipe.evaluation)
+        held_out = tasks.held_out(task, places[HELD_OUT])
+        rows = records.trained_rows(recipe, layout, task, seeds)
+        twins = tasks.with_trained_twin(task, held_out, rows)
+    else:
+        held_out, twins = list(islice(_new(recipe, layout, task, seeds, count), count)), []
+    return TrainedAndHeldOut(each, held_out, twins) if held_out else None
 
 
 def can_be_known(layout: Layout, task: Task) -> bool:
@@ -78,12 +87,18 @@ def measure(models: Models, recipe: Recipe, task: Task) -> list[Gap]:
         return []
     every = [*chain.from_iterable(problems.trained), *problems.held_out]
     bounds = scoring.room_for(models, every)
-    trained = _share(own_exact_match(models, problems.trained, bounds))
-    held_out = _share(scoring.exact_match(models, problems.held_out, bounds))
-    twins = _share(scoring.exact_match(models, problems.twins, bounds)) if problems.twins else None
+
+    def share(exact_match: Bool[np.ndarray, "members problems"]) -> Share:
+        return Share(exact_match.shape[1], scoring.rounded(exact_match.mean(axis=1)))
+
+    trained = share(own_exact_match(models, problems.trained, bounds))
+    held_out = share(scoring.exact_match(models, problems.held_out, bounds))
+    twins = share(scoring.exact_match(models, problems.twins, bounds)) if problems.twins else None
     pairs = zip(trained.exact_match, held_out.exact_match, strict=True)
     gap = [round(ours - other, 6) for ours, other in pairs]
-    return [Gap(task.operator, describe_range(task), trained, held_out, gap, twins)]
+    values = "{}..{}".format(*task.values) if task.values else ""
+    operands = values or spanned(task_sizes.span(task), "digit")
+    return [Gap(task.operator, operands, trained, held_out, gap, twins)]
 
 
 def own_exact_match(
@@ -99,10 +114,8 @@ def own_exact_match(
         matches = [scoring.exact_match(models.only(m), mine, bounds) for m, mine in enumerate(each)]
         return np.concatenate(matches)
     every = scoring.exact_match(models, [problem for mine in each for problem in mine], bounds)
-    members = np.arange(len(each))
-    own_part: Bool[np.ndarray, "members problems"] = every.reshape(len(each), len(each), -1)[
-        members, members
-    ]
+    by_owner = every.reshape(len(each), len(each), -1)  # members, whose problems, problems
+    own_part: Bool[np.ndarray, "members problems"] = np.einsum("mmp->mp", by_owner)
     return own_part
 
 
@@ -143,79 +156,32 @@ def watched_exact_match(
     return shares
 
 
-def describe_range(task: Task) -> str:
-    """Return the range of problems: `0..99` for a table, else `1 to 10 digits`.
-
-    >>> describe_range(Task("+", special=0.0, values=(0, 99)))
-    '0..99'
-    >>> describe_range(Task("//", digits=(1, 6), second=(1, 3)))
-    '1 to 6 digits'
-    """
-    if task.values:
-        return "{}..{}".format(*task.values)
-    return spanned(task_sizes.span(task), "digit")
-
-
-def _trained(
-    recipe: Recipe, layout: Layout, task: Task, seeds: Sequence[int], count: int
-) -> list[list[Problem]]:
-    """Return equally many problems of each member; one list where all learn from the same."""
-    if not isinstance(layout, ProgramLayout):
-        return [tasks.trained_problems(task, count)]
-    base = layout.base(task.operator)
-    each = [records.problems(recipe, layout, task, seed, count) for seed in seeds]
-    return [[Problem(task.operator, operands, base) for operands in mine] for mine in each]
-
-
-def _held_out(
-    recipe: Recipe, layout: Layout, task: Task, seeds: Sequence[int], count: int
-) -> list[Problem]:
-    """Return held-out problems: of a table those of the evaluation, else new ones."""
-    if task.values:
-        first = recipe.training.validation if recipe.training.validate_every else 0
-        sets = 1 + len(recipe.evaluation.layouts)
-        count = min(count, (task.held_out - first) // sets)
-        return tasks.held_out(task, range(first, first + count))
-    watched = records.validation(recipe, layout, task) if recipe.training.validate_every else []
-    if not isinstance(layout, ProgramLayout):
-        validated = {_key(task, problem.operands) for problem in watched}
-        fresh = tasks.fresh_problems(task, count + len(watched))
-        fresh = [problem for problem in fresh if _key(task, problem.operands) not in validated]
-        return fresh[:count]
-    base = layout.base(task.operator)
-    new = islice(_new(recipe, layout, task, seeds, watched, TRIES * count), count)
-    return [Problem(task.operator, operands, base) for operands in new]
-
-
 def _new(
-    recipe: Recipe,
-    layout: ProgramLayout,
-    task: Task,
-    seeds: Sequence[int],
-    watched: Sequence[Problem],
-    tries: int,
-) -> Iterator[tuple[int, ...]]:
+    recipe: Recipe, layout: Layout, task: Task, seeds: Sequence[int], count: int
+) -> Iterator[Problem]:
     """Yield problems drawn as in training on which no member was trained or validated.
 
     Neither was any member trained on their mirrored pairs.
     """
+    watched = records.validation(recipe, layout, task) if recipe.training.validate_every else []
+    met = {_key(task, problem.operands) for problem in watched}
+    if not isinstance(layout, ProgramLayout):
+        fresh = tasks.fresh_problems(task, count + len(watched))
+        yield from (problem for problem in fresh if _key(task, problem.operands) not in met)
+        return
     assert layout.recorder is not None
-    program = layout.recorder.programs[task.operator]
-    problems = (records.problems(recipe, layout, task, seed) for seed in seeds)
-    met = {_key(task, operands) for mine in problems for operands in mine}
-    met |= {_key(task, problem.operands) for problem in watched}
+    for seed in seeds:
+        met |= {_key(task, own) for own in records.problems(recipe, layout, task, seed)}
+    program, base = layout.recorder.programs[task.operator], layout.base(task.operator)
     name = f"held out {recipe.evaluation.seed} {task.operator}"
-    for operands in islice(drawn(program, task_sizes.sizes(task), name, task.special), tries):
+    every = drawn(program, task_sizes.sizes(task), name, task.special)
+    for operands in islice(every, TRIES * count):
         key = _key(task, operands)
         if key not in met:
             met.add(key)
-            yield operands
+            yield Problem(task.operator, operands, base)
 
 
 def _key(task: Task, operands: Sequence[int]) -> tuple[int, ...]:
     """Return equal keys for mirrored pairs: for 1+2 and 2+1, but not for 1-2 and 2-1."""
     return tuple(sorted(operands) if task_sizes.operation(task).commutes else operands)
-
-
-def _share(exact_match: Bool[np.ndarray, "members problems"]) -> Share:
-    return Share(exact_match.shape[1], scoring.rounded(exact_match.mean(axis=1)))

@@ -15,12 +15,10 @@ from jaxtyping import Array, Float, Int
 
 from curta.model.decoding import logits_of_windows
 from curta.model.transformer import Transformer
-from curta.programs.machine.recording import WindowIndex, distinct
+from curta.programs.machine.recording import WindowIndex, WindowTable, distinct
 
 BLOCKS = (64, 4096)
 """Windows of one pass: few sizes, so that few programs are compiled."""
-
-UNKNOWN = -1
 
 
 class WindowOutputs(NamedTuple):
@@ -89,54 +87,46 @@ class Memo:
     def __init__(self, stacked: Transformer, members: int, cells: int) -> None:
         self.stacked, self.index = stacked, WindowIndex(cells)
         self.token = np.zeros((members, 0), np.int32)
-        self.loss = np.zeros((members, 0), np.float32)
-        self.targets = np.zeros(0, np.int32)
+        empty = np.zeros((members, 0), np.float32)
+        self.true = WindowOutputs(self.token, empty, empty)
 
     def tokens(
         self, rows: Int[np.ndarray, "queries cells"], member: int | Int[np.ndarray, " queries"]
     ) -> Int[np.ndarray, " queries"]:
         """Return the next token of a member, or of each window's own member."""
-        number = self.prepare(rows)
+        number = self.prepare(rows)  # before `token` is read, which it makes longer
         return self.token[member, number]
-
-    def prepare(
-        self,
-        rows: Int[np.ndarray, "queries cells"],
-        targets: Int[np.ndarray, " queries"] | None = None,
-    ) -> Int[np.ndarray, " queries"]:
-        """Compute unknown windows, all at once, and return the number of each window."""
-        number = self.index.find(rows)
-        fresh = number < 0
-        if fresh.any():
-            first, _ = distinct(rows[fresh])
-            new = rows[fresh][first]
-            goals = np.zeros(len(new), np.int32) if targets is None else targets[fresh][first]
-            outputs = calculate(self.stacked, new, goals)
-            self.index.enter(new)
-            self.token = np.concatenate([self.token, outputs.token], axis=1)
-            self.loss = np.concatenate([self.loss, outputs.loss], axis=1)
-            goals = np.full(len(new), UNKNOWN, np.int32) if targets is None else goals
-            self.targets = np.concatenate([self.targets, goals])
-            number = self.index.find(rows)
-        return number
 
     def look(self, member: int) -> Any:
         """Return `tokens` of one member."""
         return partial(self.tokens, member=member)
 
-    def with_losses(
-        self, rows: Int[np.ndarray, "queries cells"], targets: Int[np.ndarray, " queries"]
-    ) -> Int[np.ndarray, " queries"]:
-        """Return the number of each window, all of them computed with the loss of their targets.
-
-        New windows a, b, a have numbers 0, 1, 0, or 1, 0, 1.
-        """
-        number = self.prepare(rows, targets)
-        without_loss = self.targets[number] == UNKNOWN
-        if without_loss.any():  # they were only written after so far
-            chosen, first = np.unique(number[without_loss], return_index=True)
-            goals = targets[without_loss][first]
-            self.loss[:, chosen] = calculate(self.stacked, self.index.rows[chosen], goals).loss
-            self.targets[chosen] = goals
-        assert np.array_equal(self.targets[number], targets), "a window with two right tokens"
+    def prepare(self, rows: Int[np.ndarray, "queries cells"]) -> Int[np.ndarray, " queries"]:
+        """Compute unknown windows, all at once, and return the number of each window."""
+        number = self.index.find(rows)
+        fresh = rows[number < 0]
+        if len(fresh):
+            fresh = fresh[distinct(fresh)[0]]
+            targets = np.zeros(len(fresh), np.int32)  # only for losses, which are not needed
+            self._enter(fresh, calculate(self.stacked, fresh, targets).token)
+            number = self.index.find(rows)
         return number
+
+    def true_outputs(self, table: WindowTable) -> WindowOutputs:
+        """Return what members make of true windows; those that the table has gained are computed.
+
+        It is always the same table, to which windows are only added.
+        """
+        known = self.true.token.shape[1]
+        if known < len(table):
+            rows = table.rows[known:]
+            outputs = calculate(self.stacked, rows, table.targets[known:])
+            pairs = zip(self.true, outputs, strict=True)
+            self.true = WindowOutputs(*(np.concatenate(pair, axis=1) for pair in pairs))
+            fresh = self.index.find(rows) < 0
+            self._enter(rows[fresh], outputs.token[:, fresh])
+        return self.true
+
+    def _enter(self, rows: Int[np.ndarray, "windows cells"], token: np.ndarray) -> None:
+        self.index.enter(rows)
+        self.token = np.concatenate([self.token, token], axis=1)

@@ -6,14 +6,13 @@ from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool
 
 from curta.config import sections
 from curta.config.errors import UserError
 from curta.config.recipe import Recipe
 from curta.config.table import sized
 from curta.evaluation import evaluation_set, scoring, statistics
-from curta.evaluation.results import SliceName
+from curta.evaluation.results import HELD_OUT, SliceName
 from curta.evaluation.statistics import Interval
 from curta.problems import tasks
 from curta.problems.problem import Problem, widths
@@ -86,12 +85,8 @@ class Paired:
     slices: list[PairedSlice]
 
 
-class ProblemSet(NamedTuple):
-    """Problems of one operator, size and slice."""
-
-    size: str
-    slice_name: str
-    problems: list[Problem]
+ProblemSets = dict[tuple[str, str], list[Problem]]
+"""Problems of one operator by size and slice."""
 
 
 def paired(
@@ -112,37 +107,41 @@ def paired(
     same_seeds = sorted(first.seeds) == sorted(second.seeds)
     rows = list[PairedSlice]()
     for sets in common(first, second, settings):
-        say(f"{sets[0].problems[0].operator} at {sized(sets[0].size)}")
         # All problems of a size are evaluated at once, so that one program is compiled for them.
-        every = [problem for problem_set in sets for problem in problem_set.problems]
-        ends = np.cumsum([len(problem_set.problems) for problem_set in sets])[:-1]
-        right = [
+        every = [problem for problems in sets.values() for problem in problems]
+        say(f"{every[0].operator} at {sized(next(iter(sets))[0])}")
+        ends = np.cumsum([len(problems) for problems in sets.values()])[:-1]
+        correct = [
             np.split(scoring.exact_match(run.models, every), ends, axis=1)
             for run in (first, second)
         ]
-        for problem_set, ours, theirs in zip(sets, *right, strict=True):
+        for ((size, slice_name), problems), ours, theirs in zip(
+            sets.items(), *correct, strict=True
+        ):
             shares, others = (scoring.rounded(match.mean(axis=1)) for match in (ours, theirs))
             if same_seeds:
                 others = [others[second.seeds.index(seed)] for seed in first.seeds]
-            means = fmean(shares), fmean(others)
-            difference = Difference(
-                first=round(means[0], 6),
-                second=round(means[1], 6),
-                difference=round(means[0] - means[1], 6),
-                interval=statistics.of_difference(shares, others, same_seeds),
-            )
+            mean, other_mean = fmean(shares), fmean(others)
             discordance = None
             if member is not None:
-                discordance = _discordance(ours[member], theirs[member])
-            problems = problem_set.problems
+                pair = list(zip(ours[member].tolist(), theirs[member].tolist(), strict=True))
+                only_first, only_second = pair.count((True, False)), pair.count((False, True))
+                p = statistics.mcnemar(only_first, only_second)
+                both, neither = pair.count((True, True)), pair.count((False, False))
+                discordance = Discordance(both, only_first, only_second, neither, p, adjusted=p)
             rows.append(
                 PairedSlice(
                     operator=problems[0].operator,
-                    size=problem_set.size,
+                    size=size,
                     digits=max(max(widths(problem)) for problem in problems),
-                    slice_name=problem_set.slice_name,
+                    slice_name=slice_name,
                     count=len(problems),
-                    seeds=difference,
+                    seeds=Difference(
+                        first=round(mean, 6),
+                        second=round(other_mean, 6),
+                        difference=round(mean - other_mean, 6),
+                        interval=statistics.of_difference(shares, others, same_seeds),
+                    ),
                     members=discordance,
                 )
             )
@@ -161,59 +160,30 @@ def paired(
 
 def common(
     first: EvaluatedRun, second: EvaluatedRun, settings: sections.EvaluationSettings
-) -> Iterator[list[ProblemSet]]:
+) -> Iterator[ProblemSets]:
     """Yield the slices of each size that both runs have positions for, in the same base.
 
     Also yields held-out problems where both hold out the same, without those of validation.
     """
-    layout = first.models.layout
+    layout, runs = first.models.layout, (first, second)
     for task in first.recipe.tasks:
         operator = task.operator
         other = next((t for t in second.recipe.tasks if t.operator == operator), None)
         if other is None or layout.base(operator) != second.models.layout.base(operator):
             continue
         for size in settings.sizes(operator):
-            if any(_refusal(run, operator, size) for run in (first, second)):
+            try:
+                for run in runs:
+                    run.models.layout.accept(operator, tasks.as_size(size, operator))
+            except UserError:
                 continue
-            sets = [
-                ProblemSet(str(size), name, problems)
-                for name in evaluation_set.slices(layout, operator)
-                if (
-                    problems := evaluation_set.drawn(
-                        layout, operator, name, size, settings.count, settings.seed
-                    )
-                )
-            ]
-            yield sets
+            if not any(evaluation_set.refusal(run.recipe, operator, size) for run in runs):
+                count, seed = settings.count, settings.seed
+                slices = evaluation_set.drawn_slices(layout, operator, size, count, seed)
+                yield {(str(size), name): problems for name, problems in slices.items()}
         if task.held_out and other.values and tasks.table(task) == tasks.table(other):
             assert task.values is not None
-            trainings = [run.recipe.training for run in (first, second)]
-            begin = max(t.validation if t.validate_every else 0 for t in trainings)
+            begin = max(evaluation_set.watched(run.recipe) for run in runs)
             places = range(begin, min(task.held_out, begin + settings.held_out))
             if problems := tasks.held_out(task, places):
-                yield [ProblemSet("{}..{}".format(*task.values), "held out", problems)]
-
-
-def _refusal(run: EvaluatedRun, operator: str, size: int | str) -> str | None:
-    """Return why a run cannot be evaluated at this size, by its program or its layout."""
-    try:
-        run.models.layout.accept(operator, tasks.as_size(size, operator))
-    except UserError as error:
-        return str(error)
-    return evaluation_set.refusal(run.recipe, operator, size)
-
-
-def _discordance(
-    first: Bool[np.ndarray, " problems"], second: Bool[np.ndarray, " problems"]
-) -> Discordance:
-    """Count both, first alone, second alone and neither; `adjusted` is filled in later."""
-    only_first, only_second = int((first & ~second).sum()), int((second & ~first).sum())
-    p = statistics.mcnemar(only_first, only_second)
-    return Discordance(
-        both=int((first & second).sum()),
-        only_first=only_first,
-        only_second=only_second,
-        neither=int((~first & ~second).sum()),
-        p=p,
-        adjusted=p,
-    )
+                yield {("{}..{}".format(*task.values), HELD_OUT): problems}

@@ -1,22 +1,24 @@
 """The algorithm that a model has learned, read back from its windows as Python.
 
 The next token of a certified model is a finite table with a row per window. `read_back` turns that
-table into one short function per role, and checks each function against every row. A function
-first decides which kind of token follows (its role, symbol and move), by tests of the form "this
-square is empty" and "a + b > digit". Digits and carries are formulas of a small family:
+table into one short function per role, in two steps. First rows are divided into classes with one
+formula each: a kind of token (its role, symbol and move), and its digit and carry in the digits of
+the window. Formulas are of a small family:
 
     sum of terms                  the visible digits, times -1, 1 or 2; products of two digits
     (sum) % base, (sum) // base   with a constant
     (sum + (sum > c)) % base      with a carry that is a comparison
 
 The shortest formula that fits all rows is taken; where none fits, the rows become a dictionary.
+Then classes are told apart, one `if` after the other, by the fewest tests of the form "this square
+is empty", "this digit is odd" and "a + b > digit".
 """
 
-import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,19 +33,10 @@ TERMS = 4
 SAMPLE = 128
 """Rows on which a formula is tried before all rows."""
 
-DEPTH = 8
-"""Most tests on the way to a kind of token."""
-
 RowValues = Int[np.ndarray, " rows"]
 RowMask = Bool[np.ndarray, " rows"]
-
-
-class TokenKind(NamedTuple):
-    """The traits of a token other than digit and carry; `symbol` is None for digits."""
-
-    role: str
-    symbol: str | None
-    move: tuple[int, ...]
+Terms = dict[str, int]
+"""A sum: factors by the names of columns."""
 
 
 class Condition(NamedTuple):
@@ -51,6 +44,8 @@ class Condition(NamedTuple):
 
     text: str
     holds: RowMask
+    compares: bool = False
+    """Whether it compares digits of two cells."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +68,7 @@ HEADER = """# {title}
 # Each function is equal to the model on every listed window of its role."""
 
 
-def algorithm(title: str, rules: Sequence["RoleRule"]) -> str:
+def algorithm(title: str, rules: Sequence[RoleRule]) -> str:
     """Return the functions of all roles as one Python text."""
     texts = [f"# {rule.windows:,} windows\n{rule.source}" for rule in rules]
     return "\n\n\n".join([HEADER.format(title=title), *texts]) + "\n"
@@ -97,241 +92,215 @@ class _RoleTable:
     """The windows of one role, their digits as columns, and the tokens that follow."""
 
     def __init__(self, machine: Machine, windows: Windows, rows: Any, tokens: Any) -> None:
-        self.machine, self.rows, self.tokens = machine, rows, tokens
-        self.role = machine.tokens[rows[0, 0]].role
+        self.machine, self.role = machine, machine.tokens[rows[0, 0]].role
         near = windows.get(self.role, ())
         self.names = ["last", *neighbour_names(near)]
         self.roles = [self.role, *(role for role, _ in near)]
         self.rows = rows[:, : len(self.names)]
-        values = [t.value if t.value is not None else -1 for t in machine.tokens]
-        value = np.array([*values, -1])[self.rows]
-        self.columns = {"last_carry": np.array([t.carry for t in machine.tokens])[self.rows[:, 0]]}
-        self.columns |= dict(zip(self.names, np.maximum(value, 0).T, strict=True))
-        self.columns = {
-            name: column for name, column in self.columns.items() if len(np.unique(column)) > 1
+        values = [max(0, t.value or 0) for t in machine.tokens]
+        columns = dict(zip(self.names, np.array([*values, 0])[self.rows].T, strict=True))
+        carries = np.array([t.carry for t in machine.tokens])[rows[:, 0]]
+        columns = {"last_carry": carries} | columns
+        self.columns = {n: column for n, column in columns.items() if len(np.unique(column)) > 1}
+        self.remainders = {f"{name} % 2": column % 2 for name, column in self.columns.items()}
+        self.products = {
+            f"{a} * {b}": self.columns[a] * self.columns[b]
+            for a, b in combinations(self.columns, 2)
         }
-        nexts = [machine.tokens[token] for token in self.tokens.tolist()]
-        self.kinds = [
-            TokenKind(t.role, t.symbol if t.value is None else None, tuple(t.move)) for t in nexts
+        self.terms = self.columns | self.remainders | self.products
+        self.next_tokens = [machine.tokens[token] for token in tokens.tolist()]
+        self.value = np.array([t.value or 0 for t in self.next_tokens])
+        self.carry = np.array([t.carry for t in self.next_tokens])
+
+    def rule(self) -> RoleRule:
+        """Return the function of this role."""
+        kinds = [
+            (t.role, "" if t.value is not None else t.symbol, *t.move) for t in self.next_tokens
         ]
-        self.value = np.array([t.value if t.value is not None else 0 for t in nexts])
-        self.carry = np.array([t.carry for t in nexts])
+        classes, tabulated = dict[str, RowMask](), 0
+        for kind in dict.fromkeys(kinds):
+            for source, rows in self._classes(np.array([other == kind for other in kinds])):
+                classes[source] = classes.get(source, False) | rows
+        body = list[str]()
+        while len(classes) > 1:
+            # the class that the fewest tests tell from all others, else the smallest one
+            left = np.any([*classes.values()], axis=0)
+            order = sorted(classes, key=lambda source: classes[source].sum())
+            whole = {
+                source: [tests]
+                for source in order
+                if (tests := self._tests_of(classes[source], left & ~classes[source])) is not None
+            }
+            source = min(whole or order[:1], key=lambda source: len(whole.get(source, [[]])[0]))
+            ways, rows, alike = whole.get(source, []), classes[source], None
+            todo = rows & (not ways)
+            while todo.any() and alike is None:
+                first = np.arange(len(rows)) == np.flatnonzero(todo)[0]
+                tests = self._tests_of(rows, left & ~rows, first)
+                if tests is None:
+                    alike = left & _all([t for t in self.tests if t.holds[first].all()], len(rows))
+                else:
+                    ways.append(tests)
+                    todo = todo & ~_all(tests, len(rows))
+            if alike is not None:  # no test tells these apart
+                classes = {source: rows & ~alike for source, rows in classes.items()}
+                classes = {source: rows for source, rows in classes.items() if rows.any()}
+                classes[self._tabulated(alike)] = alike
+            else:
+                body.append(f"    if {_any(ways)}:\n        return {source}")
+                tabulated += int(rows.sum()) * ("*{" in source)
+                del classes[source]
+        ((source, rows),) = classes.items()
+        tabulated += int(rows.sum()) * ("*{" in source)
+        text = "\n".join([*body, f"    return {source}"])
+        words = set(re.findall(r"\w+", text))
+        every = ("last", "last_carry", *self.names[1:], "empty", "signs")
+        names = ", ".join(name for name in every if name in words)
+        head = f"def after_{_identifier(self.role)}({names}):"
+        return RoleRule(self.role, f"{head}\n{text}", len(self.rows), tabulated)
 
     @cached_property
-    def tests(self) -> list[Condition]:
+    def cell_tests(self) -> list[Condition]:
         """Tests of one cell: is it empty, and which symbol or carry does it have."""
         tests = [
             Condition(f"last_carry == {value}", self.columns["last_carry"] == value)
             for value in np.unique(self.columns.get("last_carry", [])).tolist()
         ]
+        tokens = self.machine.tokens
         for name, role, cells in zip(self.names, self.roles, self.rows.T, strict=True):
-            empty = cells == len(self.machine.tokens)
+            empty = cells == len(tokens)
             if empty.any() and not empty.all():
-                tests.append(Condition(f"{name!r} in empty", empty))
-                tests.append(Condition(f"{name!r} not in empty", ~empty))
-            there = [self.machine.tokens[cell] for cell in set(cells[~empty].tolist())]
-            symbols = {token.symbol for token in there if token.value is None}
-            alone = all(t.value is None for t in self.machine.tokens if t.role == role)
+                tests += [Condition(f"{name!r} in empty", empty)]
+                tests += [Condition(f"{name!r} not in empty", ~empty)]
+            symbols = {tokens[cell].symbol for cell in set(cells[~empty].tolist())}
+            symbols &= {token.symbol for token in tokens if token.value is None}
+            alone = all(token.value is None for token in tokens if token.role == role)
             sign = name if alone else f"signs.get({name!r})"
             for symbol in sorted(symbols):
-                same = [t.value is None and t.symbol == symbol for t in self.machine.tokens]
+                same = [token.value is None and token.symbol == symbol for token in tokens]
                 holds = np.array([*same, False])[cells]
                 if not holds.all():
-                    tests.append(Condition(f"{sign} == {symbol!r}", holds))
-                    tests.append(Condition(f"{sign} != {symbol!r}", ~holds))
+                    tests += [Condition(f"{sign} == {symbol!r}", holds)]
+                    tests += [Condition(f"{sign} != {symbol!r}", ~holds)]
         return tests
 
     @cached_property
-    def remainders(self) -> list[Condition]:
-        """Tests for odd digits."""
-        return [
-            Condition(f"{name} % 2 == {odd}", column % 2 == odd)
-            for name, column in self.columns.items()
-            if column.max() > 1
-            for odd in (1, 0)
+    def tests(self) -> list[Condition]:
+        """All tests, simple ones first: of a cell, of odd digits, of two digits."""
+        odd = [
+            Condition(f"{name} == {value}", column == value)
+            for name, column in self.remainders.items()
+            for value in (1, 0)
         ]
+        pairs = [
+            Condition(f"{a} {sign} {b}", compare(self.columns[a], self.columns[b]), True)
+            for a, b in combinations(self.columns, 2)
+            for sign, compare in (
+                ("==", np.equal), ("!=", np.not_equal), (">", np.greater), ("<", np.less),
+                (">=", np.greater_equal), ("<=", np.less_equal),
+            )
+        ]  # fmt: skip
+        return [*self.cell_tests, *odd, *pairs]
 
-    @cached_property
-    def pairs(self) -> list[Condition]:
-        """Comparisons of two digits; an empty square counts as 0."""
-        return [
-            Condition(f"{a} {sign} {b}", compare(self.columns[a], self.columns[b]))
-            for a, b in itertools.combinations(self.columns, 2)
-            for sign, compare in (("==", np.equal), (">", np.greater), ("<", np.less))
-        ]
+    def _tests_of(
+        self, mine: RowMask, others: RowMask, seed: RowMask | None = None
+    ) -> list[Condition] | None:
+        """Return few tests that hold together on all of `seed` and on none of `others`.
 
-    def rule(self) -> RoleRule:
-        """Return the function of this role."""
-        everything = np.ones(len(self.rows), bool)
-        ways: dict[TokenKind | None, list[list[Condition]]] = {}
-        for kind, tests in self._paths(everything, []):
-            ways.setdefault(kind, []).append(tests)
-        branches, tabulated = list[tuple[list[list[Condition]], str]](), 0
-        for kind, alternatives in ways.items():
-            mine = np.array([row_kind == kind for row_kind in self.kinds])
-            source = None if kind is None else self._written(kind, mine)
-            if source is not None:
-                branches.append((alternatives, source))
-                continue
-            for way in alternatives:
-                for tests, source, count in self._split(kind, way):
-                    branches.append(([tests], source))
-                    tabulated += count
-        merged = dict[str, list[list[Condition]]]()
-        for alternatives, source in branches:
-            merged.setdefault(source, []).extend(alternatives)
-        branches = [(alternatives, source) for source, alternatives in merged.items()]
-        branches.sort(key=lambda branch: (len(branch[0]), -len(branch[0][0])))
-        body, left = list[str](), np.ones(len(self.rows), bool)
-        for alternatives, source in branches[:-1]:
-            shorter = _simplified(alternatives, left, [*self.tests, *self.pairs])
-            body.append(f"    if {_any(shorter)}:\n        return {source}")
-            left &= ~np.any([_all(way, len(left)) for way in alternatives], axis=0)
-        body.append(f"    return {branches[-1][1]}")
-        text = "\n".join(body)
-        words = set(re.findall(r"\w+", text))
-        names = [
-            name
-            for name in ("last", "last_carry", *self.names[1:], "empty", "signs")
-            if name in words
-        ]
-        head = f"def after_{_identifier(self.role)}({', '.join(names)}):"
-        return RoleRule(self.role, f"{head}\n{text}", len(self.rows), tabulated)
+        The seed is `mine` by default, else a part, and as many of `mine` as possible are covered.
+        None where no tests are enough.
+        """
+        tests = [test for test in self.tests if test.holds[mine if seed is None else seed].all()]
+        chosen, left, covered = list[Condition](), others, mine
+        while left.any():
+            gain = [(left & ~test.holds).sum() * (covered & test.holds).sum() for test in tests]
+            best = tests[int(np.argmax(gain))] if max(gain, default=0) else None
+            # one comparison of sums says more than several of two digits
+            if best is None or (best.compares and (left & best.holds).any()):
+                best = self._comparison(covered, left) or best
+            if best is None:
+                return None
+            chosen.append(best)
+            left, covered = left & best.holds, covered & best.holds
+        for test in list(chosen):
+            fewer = [other for other in chosen if other is not test]
+            if not (others & _all(fewer, len(mine))).any():
+                chosen = fewer
+        return chosen
 
-    def _written(self, kind: TokenKind, mine: RowMask) -> str | None:
+    def _classes(self, mine: RowMask, depth: int = 2) -> list[tuple[str, RowMask]]:
+        """Divide rows, all followed by one kind of token, into parts with one formula each."""
+        source = self._written(mine)
+        if source is not None:
+            return [(source, mine)]
+        best: tuple[str, RowMask] | None = None
+        for test in self.cell_tests if depth else ():
+            part, rest = mine & test.holds, mine & ~test.holds
+            if part.any() and rest.any() and (source := self._written(part)) is not None:
+                if (other := self._written(rest)) is not None:
+                    return [(source, part), (other, rest)]
+                if best is None or part.sum() > best[1].sum():
+                    best = source, part
+        if best is None:
+            return [(self._tabulated(mine), mine)]
+        return [best, *self._classes(mine & ~best[1], depth - 1)]
+
+    def _written(self, mine: RowMask) -> str | None:
         """Return the token on these rows, all of one kind, as a formula; None if none fits."""
-        same = [token for token in self.machine.tokens if token.role == kind.role]
-        bases = [max(token.value or 1 for token in of) + 1 for of in (self.machine.tokens, same)]
-        value = repr(kind.symbol) if kind.symbol else self._fit(self.value, mine, bases)
+        token = self.next_tokens[np.flatnonzero(mine)[0]]
+        same = [other for other in self.machine.tokens if other.role == token.role]
+        bases = [max(other.value or 1 for other in of) + 1 for of in (self.machine.tokens, same)]
+        value: str | None = repr(token.symbol)
+        if token.value is not None:
+            value = self._fit(self.value, mine, bases)
         carry = value and self._fit(self.carry, mine, [2])
         if carry is None:
             return None
         carries = "" if carry == "0" else f", carry={carry}"
-        return f"write({kind.role!r}, {self._steps(kind.move)!r}, {value}{carries})"
-
-    def _split(
-        self, kind: TokenKind | None, way: list[Condition], depth: int = 2
-    ) -> list[tuple[list[Condition], str, int]]:
-        """Return formulas for rows that one formula does not fit, told apart by more tests.
-
-        Each has its tests, its source and the number of rows in its dictionary, 0 for a formula.
-        """
-        mine = _all(way, len(self.rows))
-        source = None if kind is None else self._written(kind, mine)
-        if source is not None:
-            return [(way, source, 0)]
-        best = [(way, self._tabulated(mine), int(mine.sum()))]
-        if kind is None:
-            return best
-        for test in self.tests if depth else ():
-            if 0 < np.sum(test.holds & mine) < np.sum(mine):
-                sides = [
-                    leaf
-                    for side in (test, _opposite(test))
-                    for leaf in self._split(kind, [*way, side], depth - 1)
-                ]
-                if sum(leaf[2] for leaf in sides) < sum(leaf[2] for leaf in best):
-                    best = sides
-            if not sum(leaf[2] for leaf in best):
-                break
-        return best
+        return f"write({token.role!r}, {self._steps(token.move)!r}, {value}{carries})"
 
     def _steps(self, move: Sequence[int]) -> str:
         """Return the move as `place+1`, or `place=-1` for a square counted from home."""
-        steps = []
-        for axis, step in zip(self.machine.axes, move, strict=True):
-            if step > HOME // 2:
-                steps.append(f"{axis}={step - HOME}")
-            elif step:
-                steps.append(f"{axis}{step:+d}")
-        return " ".join(steps)
+        return " ".join(
+            f"{axis}={step - HOME}" if step > HOME // 2 else f"{axis}{step:+d}"
+            for axis, step in zip(self.machine.axes, move, strict=True)
+            if step
+        )
 
-    def _paths(
-        self, mine: RowMask, before: list[Condition]
-    ) -> Iterator[tuple[TokenKind | None, list[Condition]]]:
-        """Yield the kinds of token that follow, each with the tests that lead there.
-
-        None stands for rows of several kinds that no test tells apart.
-        """
-        kinds = {self.kinds[row] for row in np.flatnonzero(mine).tolist()}
-        if len(kinds) == 1:
-            yield kinds.pop(), before
-            return
-        test = self._separating(mine, kinds) if len(before) < DEPTH else None
-        if test is None:
-            yield None, before
-            return
-        opposite = _opposite(test)
-        yield from self._paths(mine & test.holds, [*before, test])
-        yield from self._paths(mine & ~test.holds, [*before, opposite])
-
-    def _separating(self, mine: RowMask, kinds: set[TokenKind]) -> Condition | None:
-        """Return the test that separates one kind from all others, else the most informative."""
-        number = {kind: n for n, kind in enumerate(sorted(kinds, key=str))}
-        kind = np.array([number.get(row_kind, -1) for row_kind in self.kinds])
-        pure = [
-            test
-            for test in [*self.tests, *self.remainders, *self.pairs]
-            if any(np.array_equal(test.holds[mine], kind[mine] == n) for n in number.values())
+    def _tabulated(self, mine: RowMask) -> str:
+        """Return these rows as a dictionary from everything visible to the next token."""
+        keys = [*self.columns.items()]
+        keys += [
+            (test.text, test.holds) for test in self.cell_tests if len(set(test.holds[mine])) > 1
         ]
-        if pure:
-            return pure[0]
-        for n in number.values():
-            comparison = self._comparison(kind == n, mine)
-            if comparison is not None:
-                return comparison
-        tests = [*self.tests, *self.remainders, *self.pairs]
-        useful = [test for test in tests if 0 < np.sum(test.holds & mine) < np.sum(mine)]
-        if not useful:
-            return None
-        return min(useful, key=lambda test: _entropy(kind, mine, test.holds))
+        table = {}
+        for row in np.flatnonzero(mine).tolist():
+            token = self.next_tokens[row]
+            value = token.symbol if token.value is None else token.value
+            key = tuple(int(values[row]) for _, values in keys)
+            table[key] = token.role, self._steps(token.move), value, token.carry
+        return f"write(*{table}[{', '.join(text for text, _ in keys)},])"
 
-    def _comparison(self, goal: RowMask, mine: RowMask) -> Condition | None:
-        """Return the shortest comparison that holds exactly on the `goal` rows of `mine`."""
-        low, high = mine & ~goal, mine & goal
-        few, many = (np.flatnonzero(side)[:: 1 + int(side.sum()) // 100] for side in (low, high))
-        for names, signs in self._sums(3):
-            if self._total(names, signs, few).max() >= self._total(names, signs, many).min():
-                continue
-            total = self._total(names, signs)
-            most, least = total[low].max(), total[high].min()
-            if most < least:
-                limit = int(np.clip(0, most, least - 1))
-                return Condition(_compared(names, signs, limit), total > limit)
-        return None
+    # Formulas: a sum of terms, and what can be made of it
 
-    def _sums(
-        self, terms: int, derived: str = "", base: int = 0
-    ) -> Iterator[tuple[list[str], list[int]]]:
-        """Yield the terms of sums with their factors, short ones first.
+    def _sums(self, most: int, extra: Sequence[str] = (), base: int = 0) -> Iterator[Terms]:
+        """Yield sums of at most so many digits, short ones first; with one of `extra`, if any.
 
-        `derived` sums have one more kind of term: a product of two digits, or a digit's remainder
-        by 2, which may be times the base.
+        A remainder may be times the base.
         """
-        plain = list(self.columns)
         factors = [1, -1] if base == 2 else [1, -1, 2]
-        extra: list[str | None] = [None]
-        if derived == "products":
-            extra = [f"{a} * {b}" for a, b in itertools.combinations(plain, 2)]
-        if derived == "remainders":
-            extra = [f"{name} % 2" for name in plain]
-        for count in range(bool(not derived), terms + 1):
-            for chosen, added in itertools.product(itertools.combinations(plain, count), extra):
-                names = [*chosen, *([added] if added else [])]
-                each = [[*factors, base] if " % " in name else factors for name in names]
-                for signs in itertools.product(*each):
+        further: list[str | None] = [*extra] or [None]
+        for count in range(not extra, most + 1):
+            for digits, added in product(combinations(self.columns, count), further):
+                names = [*digits, *([added] if added else [])]
+                each = [[*factors, base] if name in self.remainders else factors for name in names]
+                for signs in product(*each):
                     if signs.count(2) < 2:
-                        yield names, list(signs)
+                        yield dict(zip(names, signs, strict=True))
 
-    def _total(self, names: Sequence[str], signs: Sequence[int], rows: Any = ...) -> RowValues:
+    def _total(self, terms: Terms, rows: Any = ...) -> RowValues:
         """Return a sum of terms on these rows, by default on all."""
-        total: Any = 0
-        for name, sign in zip(names, signs, strict=True):
-            first, _, divisor = name.partition(" % ")
-            factors = [self.columns[part][rows] for part in first.split(" * ")]
-            term = np.prod(factors, axis=0)
-            total = total + sign * (term % int(divisor) if divisor else term)
-        return total
+        return sum((f * self.terms[name][rows] for name, f in terms.items()), np.array(0))
 
     def _fit(self, target: RowValues, mine: RowMask, bases: Sequence[int]) -> str | None:
         """Return the shortest formula for the target on these rows; None if there is none."""
@@ -343,47 +312,48 @@ class _RoleTable:
         for name, column in self.columns.items():
             if np.array_equal(column[mine], goal):
                 return name
-        flag = self._comparison(target == 1, mine) if set(goal.tolist()) == {0, 1} else None
-        if flag is not None:
-            return f"int({flag.text})"
-        for base, derived in itertools.product(
-            dict.fromkeys(bases), ("", "remainders", "products")
-        ):
-            for names, signs in self._sums(TERMS if not derived else 2, derived, base):
-                formula = None
-                for rows in (sample, mine):
-                    total, goal_rows = self._total(names, signs, rows), target[rows]
-                    formula = _fitted(names, signs, total, goal_rows, base)
-                    if formula is None:
-                        break
-                if formula is not None:
-                    return formula
-            for names, signs in self._sums(TERMS, base=base) if not derived else ():
-                left = (target[sample] - self._total(names, signs, sample)) % base
-                if len(np.unique(left)) != 2:
+        if set(goal.tolist()) == {0, 1}:
+            flag = self._comparison(mine & (target == 1), mine & (target == 0))
+            if flag is not None:
+                return f"int({flag.text})"
+        families: list[tuple[int, Sequence[str]]] = [
+            (TERMS, ()), (2, [*self.remainders]), (2, [*self.products])
+        ]  # fmt: skip
+        for base, (most, extra) in product(dict.fromkeys(bases), families):
+            if extra or most == TERMS:
+                for terms in self._sums(most, extra, base):
+                    formula = None
+                    for rows in (sample, mine):
+                        formula = _fitted(terms, self._total(terms, rows), target[rows], base)
+                        if formula is None:
+                            break
+                    if formula is not None:
+                        return formula
+            for terms in self._sums(TERMS, base=base) if not extra else ():
+                remainder = (target[sample] - self._total(terms, sample)) % base
+                if len(np.unique(remainder)) != 2:
                     continue
-                left = (target - self._total(names, signs)) % base
-                levels = np.unique(left[mine])
+                remainder = (target - self._total(terms)) % base
+                levels = np.unique(remainder[mine])
                 if len(levels) != 2 or (levels[1] - levels[0]) % base not in (1, base - 1):
                     continue
                 low = levels[0] if levels[1] - levels[0] == 1 else levels[1]
-                comparison = self._comparison(left != low, mine)
+                comparison = self._comparison(mine & (remainder != low), mine & (remainder == low))
                 if comparison is not None:
-                    terms = [_sum(names, signs, int(low)), f"({comparison.text})"]
-                    return f"({' + '.join(terms)}) % {base}"
+                    return f"({_sum(terms, int(low))} + ({comparison.text})) % {base}"
         return None
 
-    def _tabulated(self, mine: RowMask) -> str:
-        """Return these rows as a dictionary from everything visible to the next token."""
-        keys = [*self.columns.items()]
-        keys += [(test.text, test.holds) for test in self.tests if len(set(test.holds[mine])) > 1]
-        table = {}
-        for row in np.flatnonzero(mine).tolist():
-            kind = self.kinds[row]
-            value = int(self.value[row]) if kind.symbol is None else kind.symbol
-            next_token = kind.role, self._steps(kind.move), value, int(self.carry[row])
-            table[tuple(int(values[row]) for _, values in keys)] = next_token
-        return f"write(*{table}[{', '.join(text for text, _ in keys)},])"
+    def _comparison(self, high: RowMask, low: RowMask) -> Condition | None:
+        """Return the shortest comparison that holds on all `high` rows and on no `low` ones."""
+        few, many = (np.flatnonzero(side)[:: 1 + int(side.sum()) // 100] for side in (low, high))
+        for terms in self._sums(3):
+            if self._total(terms, few).max() < self._total(terms, many).min():
+                total = self._total(terms)
+                most, least = total[low].max(), total[high].min()
+                if most < least:
+                    limit = int(np.clip(0, most, least - 1))
+                    return Condition(_compared(terms, limit), total > limit)
+        return None
 
 
 def _all(way: Sequence[Condition], count: int) -> RowMask:
@@ -391,51 +361,25 @@ def _all(way: Sequence[Condition], count: int) -> RowMask:
     return np.all([np.ones(count, bool), *(test.holds for test in way)], axis=0)
 
 
-def _simplified(
-    ways: Sequence[Sequence[Condition]], left: RowMask, tests: Sequence[Condition]
-) -> list[list[Condition]]:
-    """Return fewer tests and ways for the same rows among those that are left."""
-    goal = left & np.any([_all(way, len(left)) for way in ways], axis=0)
-    shorter = []
-    for way in ways:
-        rows = _all(way, len(left)) & left
-        short = list(way)
-        for test in way:
-            fewer = [other for other in short if other is not test]
-            if fewer and not (_all(fewer, len(left)) & left & ~goal).any():
-                short = fewer
-        same = [test for test in tests if np.array_equal(test.holds & left, rows)]
-        shorter.append(same[:1] if same and len(short) > 1 else short)
-    for way in sorted(shorter, key=len, reverse=True):
-        others = [other for other in shorter if other is not way]
-        if others and (np.any([_all(o, len(left)) for o in others], axis=0) >= goal).all():
-            shorter = others
-    return shorter
-
-
 def _any(ways: Sequence[Sequence[Condition]]) -> str:
     """Return `(a and b) or c`."""
-    texts = [" and ".join(test.text for test in way) or "True" for way in ways]
-    several = len(ways) > 1
-    return " or ".join(f"({t})" if several and " and " in t else t for t in texts)
+    texts = [" and ".join(test.text for test in way) for way in ways]
+    return " or ".join(f"({t})" if len(ways) > 1 and " and " in t else t for t in texts)
 
 
-def _fitted(
-    names: Sequence[str], signs: Sequence[int], total: RowValues, goal: RowValues, base: int
-) -> str | None:
+def _fitted(terms: Terms, total: RowValues, goal: RowValues, base: int) -> str | None:
     """Return the total plus a constant, plain, modulo the base or divided by it, if it fits."""
     left = goal - total
     if (left == left[0]).all():
-        return _sum(names, signs, int(left[0]))
+        return _sum(terms, int(left[0]))
     if base > 1 and ((left - left[0]) % base == 0).all():
-        return f"{_bracketed(_sum(names, signs, int(left[0]) % base))} % {base}"
+        return f"{_bracketed(_sum(terms, int(left[0]) % base))} % {base}"
     for divisor in dict.fromkeys((base, 2)):
         low = int((divisor * goal - total).max())
         high = int((divisor * goal + divisor - 1 - total).min())
         if low <= high:
-            constant = 0 if low <= 0 <= high else low if abs(low) < abs(high) else high
-            text = _sum(names, signs, constant)
-            return f"{_bracketed(text)} // {divisor}"
+            constant = min((0, low, high), key=lambda c: (not low <= c <= high, abs(c)))
+            return f"{_bracketed(_sum(terms, constant))} // {divisor}"
     return None
 
 
@@ -443,59 +387,30 @@ def _bracketed(text: str) -> str:
     return text if text.isidentifier() else f"({text})"
 
 
-def _sum(names: Sequence[str], signs: Sequence[int], constant: int) -> str:
+def _sum(terms: Terms, constant: int = 0) -> str:
     """Return `a + b - digit + 9`."""
-    pieces = [
-        ("-" if sign < 0 else "+", (f"{abs(sign)} * " if abs(sign) > 1 else "") + _term(name, sign))
-        for name, sign in zip(names, signs, strict=True)
-    ]
+    pieces = list[tuple[bool, str]]()
+    for name, factor in terms.items():
+        times = f"{abs(factor)} * " if abs(factor) > 1 else ""
+        pieces.append(
+            (factor < 0, times + (f"({name})" if " % " in name and factor != 1 else name))
+        )
     if constant:
-        pieces.append(("-" if constant < 0 else "+", f"{abs(constant)}"))
-    pieces.sort(key=lambda piece: piece[0] == "-")
-    text = " ".join(f"{sign} {piece}" for sign, piece in pieces)
+        pieces.append((constant < 0, f"{abs(constant)}"))
+    pieces.sort(key=lambda piece: piece[0])
+    text = " ".join(f"{'-' if minus else '+'} {piece}" for minus, piece in pieces)
     return re.sub("^- ", "-", text.removeprefix("+ ")) or "0"
 
 
-def _term(name: str, factor: int) -> str:
-    return f"({name})" if " % " in name and factor != 1 else name
-
-
-def _compared(names: Sequence[str], signs: Sequence[int], most: int) -> str:
-    """Return `a + b > digit`, with terms on the side where they are positive."""
-    left = [(n, s) for n, s in zip(names, signs, strict=True) if s > 0]
-    right = [(n, -s) for n, s in zip(names, signs, strict=True) if s < 0]
-    sides = [_sum([n for n, _ in side], [s for _, s in side], 0) for side in (left, right)]
+def _compared(terms: Terms, most: int) -> str:
+    """Return `a + b > digit`: the sum is more than `most`, with terms where they are positive."""
+    left = {name: factor for name, factor in terms.items() if factor > 0}
+    right = {name: -factor for name, factor in terms.items() if factor < 0}
     if not left:
-        return f"{sides[1]} < {-most}"
+        return f"{_sum(right)} < {-most}"
     if most == -1:
-        return f"{sides[0]} >= {sides[1]}"
-    if most < 0:
-        return f"{sides[0]} + {-most} > {sides[1]}"
-    if most and right:
-        sides[1] = f"{sides[1]} + {most}"
-    return f"{sides[0]} > {sides[1] if right else most}"
-
-
-def _opposite(test: Condition) -> Condition:
-    """Return the condition that holds where this one does not."""
-    opposites = (
-        (" not in ", " in "), (" in ", " not in "), (" == ", " != "), (" != ", " == "),
-        (" >= ", " < "), (" <= ", " > "), (" > ", " <= "), (" < ", " >= "),
-    )  # fmt: skip
-    for symbol, other in opposites:
-        if symbol in test.text and " and " not in test.text:
-            return Condition(test.text.replace(symbol, other), ~test.holds)
-    return Condition(f"not ({test.text})", ~test.holds)
-
-
-def _entropy(kind: RowValues, mine: RowMask, holds: RowMask) -> float:
-    """Return the bits of the kinds that remain, on average, once the test is known."""
-    total = 0.0
-    for side in (mine & holds, mine & ~holds):
-        counts = np.bincount(kind[side] + 1)
-        counts = counts[counts > 0]
-        total -= float(np.sum(counts * np.log2(counts / counts.sum())))
-    return round(total, 6)
+        return f"{_sum(left)} >= {_sum(right)}"
+    return f"{_sum(left, max(0, -most))} > {_sum(right, max(0, most))}"
 
 
 def _identifier(text: str) -> str:

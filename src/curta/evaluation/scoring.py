@@ -192,8 +192,8 @@ def _looked_up(models: Models, memo: Memo, problems: Sequence[Problem]) -> Score
     new, first = np.unique(window, return_index=True)
     examples = zip(new.tolist(), true_windows.text[first].tolist(), strict=True)
     models.examples.update((n, problems[text]) for n, text in examples if n >= before)
-    number = memo.with_losses(table.rows, table.targets)
-    right, loss = memo.token[:, number] == table.targets, memo.loss[:, number]
+    outputs = memo.true_outputs(table)
+    right, loss = outputs.token == table.targets, outputs.loss
     hits, losses = (
         np.stack([np.bincount(true_windows.text, member[window], count) for member in column])
         for column in (right.astype(np.float64), loss)
@@ -257,20 +257,16 @@ def bounds_of(models: Models, problems: Sequence[Problem]) -> ShapeBounds:
     """Return the bounds of these problems' texts.
 
     Where texts grow no faster than their operands, sizes are rounded up to a few, so that few
-    programs are compiled.
+    programs are compiled. Raises UserError if the models have no positions for them.
     """
     operator, layout = problems[0].operator, models.layout
-    check(models, layout.bounds_of(problems))
+    bounds = layout.bounds_of(problems)
+    jax.tree.map(lambda leaf: leaf[0], models.stacked.positions).check(bounds)
     if not layout.linear:
-        return layout.bounds_of(problems)
+        return bounds
     widest = [max(column) for column in zip_longest(*map(widths, problems), fillvalue=0)]
     longest = layout.longest or max(map(bucket, widest))
     return layout.bounds(operator, [min(bucket(width), longest) for width in widest])
-
-
-def check(models: Models, bounds: ShapeBounds) -> None:
-    """Raise UserError if the models have no positions for texts of this size."""
-    jax.tree.map(lambda leaf: leaf[0], models.stacked.positions).check(bounds)
 
 
 # One pass over whole true texts, on the device.

@@ -9,7 +9,7 @@ from curta.config import sections
 from curta.config.errors import UserError
 from curta.config.recipe import Recipe, changed_evaluation
 from curta.evaluation import exact_match, gap
-from curta.evaluation.evaluation_set import size_name, within
+from curta.evaluation.evaluation_set import held_out_places, size_name, watched, within
 from curta.evaluation.results import Evaluation, Gap, Grid, SliceResult, UnevaluatedSize
 from curta.evaluation.scoring import Models
 from curta.layouts import Layout
@@ -71,7 +71,6 @@ def evaluate(
     """
     tabled = _operators(recipe, "table", settings.table, lambda operation: operation.takes(2))
     paired = _operators(recipe, "grid", settings.grid, lambda operation: operation.least == 2)
-    grid_rows = {name: exact_match.grid_rows(models, name, settings) for name in paired}
 
     def measure(name: str, find: Find) -> Any:
         say(name)
@@ -98,14 +97,15 @@ def evaluate(
             reasons[digits] = reason
     for task in recipe.tasks:
         if task.held_out:
-            find = partial(exact_match.held_out, models, task, _watched(recipe), settings)
+            find = partial(exact_match.held_out, models, task, watched(recipe), settings)
             lengths += measure(f"{task.operator}, held out", find)
 
     grids = list[Grid]()
-    for operator, by_name in grid_rows.items():
+    for operator in paired:
         cells = list[exact_match.GridRow]()
-        for name, find_row in by_name.items():
-            cells.append(measure(name, find_row))
+        for first in range(1, settings.grid + 1):
+            find_row = partial(exact_match.grid_row, models, operator, settings, first)
+            cells.append(measure(f"grid of {operator}: {first} of {settings.grid}", find_row))
             grid = exact_match.grid(operator, settings, cells)
             show_grid(grid)
         grids.append(grid)
@@ -147,22 +147,17 @@ def _splits(
     For a fixed set, yields the number of validation problems in it. For a program with unknown
     seeds, everything that may be trained on counts.
     """
-    watched = _watched(recipe)
+    validated = watched(recipe)
     for task in recipe.tasks:
         if task.held_out:
             seeds = models.seeds
             trained = records.trained_rows(recipe, models.layout, task, seeds) if seeds else None
-            places = {"training": tasks.trained(task), "validation": range(watched)}
-            places |= exact_match.held_out_places(task, watched, settings)
+            places = {"training": tasks.trained(task), "validation": range(validated)}
+            places |= held_out_places(task, validated, settings)
             answers = tasks.answer_histograms(task, places, trained)
             yield replace(tasks.split(task, trained), answers=answers)
-        elif task.rows and not task.values and watched:
-            yield tasks.set_split(task, tasks.validation(task, watched))
-
-
-def _watched(recipe: Recipe) -> int:
-    """Return the number of held-out problems used for validation: the first ones."""
-    return recipe.training.validation if recipe.training.validate_every else 0
+        elif task.rows and not task.values and validated:
+            yield tasks.set_split(task, tasks.validation(task, validated))
 
 
 def _operators(

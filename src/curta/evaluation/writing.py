@@ -12,7 +12,7 @@ from curta.layouts import ShapeBounds
 from curta.layouts.program import ProgramLayout
 from curta.problems.operations import Answer
 from curta.problems.problem import Problem, answer_text, parse, widths
-from curta.programs.machine.writing import Prompts, complete, write
+from curta.programs.machine.writing import Prompts, complete
 
 TokensAndAnswer = tuple[list[int], Answer | None]
 """The tokens that a member wrote, and their answer; None if it is malformed."""
@@ -35,21 +35,29 @@ ALONE = 8192
 
 def generate(
     models: Models,
-    member: int,
+    member: int | Sequence[int],
     problems: Sequence[Problem],
     bounds: ShapeBounds | None,
+    limit: int = 0,
 ) -> list[list[int]]:
-    """Return the tokens that a member writes after each prompt.
+    """Return the tokens that a member, or each problem's own member, writes after each prompt.
 
-    With a window, a text without end is abandoned after more tokens than any program writes.
+    With a window they are written side by side; a text without end is abandoned after `limit`
+    tokens, by default more than any program writes.
     """
-    layout = models.layout
+    layout, texts = models.layout, list[list[int]]()
+    members = [member] * len(problems) if isinstance(member, int) else member
     if models.memo is None:
         bounds = bounds or bounds_of(models, problems)
-        return completions(models.member(member), layout, problems, bounds)
+        for number, group in groupby(zip(members, problems, strict=True), lambda pair: pair[0]):
+            own = [problem for _, problem in group]
+            texts += completions(models.member(number), layout, own, bounds)
+        return texts
     assert isinstance(layout, ProgramLayout)
-    prompts = [layout.prompt_tokens(problem) for problem in problems]
-    return write(layout.machine, layout.windows, models.memo.look(member), prompts)
+    look, owner = models.memo.tokens, np.array(members)
+    follow = lambda rows, texts: look(rows, owner[texts])
+    prompts = Prompts.of([layout.prompt_tokens(problem) for problem in problems])
+    return complete(layout.machine, layout.windows, follow, prompts, limit).lists
 
 
 def answers(
@@ -57,24 +65,18 @@ def answers(
 ) -> list[TokensAndAnswer]:
     """Return the texts and answers of members for pairs of member and problem.
 
-    With a window they are written side by side; a text longer than the right one is abandoned.
+    With a window, a text longer than the right one is abandoned.
     """
-    layout, texts = models.layout, list[list[int]]()
     if not pairs:
         return []
-    if models.memo is None or not isinstance(layout, ProgramLayout):
-        for member, group in groupby(pairs, lambda pair: pair[0]):
-            texts += generate(models, member, [problem for _, problem in group], bounds)
-    else:
-        right = {problem: layout.tokens_of(problem) for problem in {p: None for _, p in pairs}}
-        look, members = models.memo.tokens, np.array([member for member, _ in pairs])
-        prompts = Prompts.of([right[problem][0][: right[problem][1]] for _, problem in pairs])
-        limit = 16 + max(len(tokens) - prompt for tokens, prompt in right.values())
-        follow = lambda rows, texts: look(rows, members[texts])
-        texts = complete(layout.machine, layout.windows, follow, prompts, limit).lists
+    layout, limit = models.layout, 0
+    members, problems = [member for member, _ in pairs], [problem for _, problem in pairs]
+    if models.memo is not None:
+        right = [layout.tokens_of(problem) for problem in dict.fromkeys(problems)]
+        limit = 16 + max(len(tokens) - prompt for tokens, prompt in right)
+    texts = generate(models, members, problems, bounds, limit)
     return [
-        (text, layout.answer(problem, text))
-        for (_, problem), text in zip(pairs, texts, strict=True)
+        (text, layout.answer(problem, text)) for problem, text in zip(problems, texts, strict=True)
     ]
 
 

@@ -94,7 +94,7 @@ class Run:
         self._code = folder.read_code()
         self._models: scoring.Models | None = None
         self._step = 0
-        self._listed_windows: Future[certificate.ListedWindows] | None = None
+        self._listed_windows: Future[certificate.WindowList] | None = None
         self._rounds_before_resuming: int | None = None
         """Rounds of repair there were when training last resumed after a certificate."""
 
@@ -257,7 +257,7 @@ class Run:
             # A training that is under way without a list of windows goes on without it.
             listed = None
             if self.recipe.covers and self.certifiable and not step:
-                listed = self._list_windows().result().listed[:2]
+                listed = self._list_windows().result()[:2]
             shown = records.training_windows(self.recipe, self.program, self.seeds, listed)
             windows.save(self.folder.path, shown)
         processes.from_first(None)  # now the windows are on disk for all
@@ -386,19 +386,18 @@ class Run:
         if listed is not None:
             text = np.zeros(len(listed.rows), np.int64)
             models.true_windows.add(RecordedWindows(listed.rows, listed.targets, text))
-        with expected.compiling() as compiled:
-            timed = []
-            if self.code_known:
-                timed = expected.parts(self.recipe, self.layout, settings, models.members)
-            say = interrupts.checked(expected.Pace(timed, compiled=compiled).added(progress))
-            try:
-                result = suite.evaluate(self.recipe, models, settings, say, keep, show_grid)
-            finally:
-                new = [n for n in sorted(models.examples) if listed and n >= len(listed.rows)]
-                if listed is not None and member is None and new:
-                    table, examples = models.true_windows, [models.examples[n] for n in new]
-                    joined = listed.joined(table.rows[new], table.targets[new], examples)
-                    windows.save(self.folder.path, joined)
+        timed = []
+        if self.code_known:
+            timed = expected.parts(self.recipe, self.layout, settings, models.members)
+        say = interrupts.checked(expected.Pace(timed).added(progress))
+        try:
+            result = suite.evaluate(self.recipe, models, settings, say, keep, show_grid)
+        finally:
+            new = [n for n in sorted(models.examples) if listed and n >= len(listed.rows)]
+            if listed is not None and member is None and new:
+                table, examples = models.true_windows, [models.examples[n] for n in new]
+                joined = listed.joined(table.rows[new], table.targets[new], examples)
+                windows.save(self.folder.path, joined)
         result = replace(result, num_recurrences=self.num_recurrences)
         if not settings.named:
             return result
@@ -414,7 +413,7 @@ class Run:
         is_windowed = isinstance(self.recipe.positions, Window)
         return is_windowed and self.code_known and self.program.recorder is not None
 
-    def _list_windows(self) -> Future[certificate.ListedWindows]:
+    def _list_windows(self) -> Future[certificate.WindowList]:
         """Start listing the windows of its programs in the background; this needs no weights."""
         if self._listed_windows is None:
             self._listed_windows = system.in_background(

@@ -29,7 +29,7 @@ def all_windows(run: Run) -> tuple[WindowRows, WindowTargets]:
     if not run.certifiable:
         raise UserError(f"run {run.name!r} has no certificate, and its code is not known here")
     assert isinstance(run.layout, ProgramLayout)
-    listed = certificate.prepare(run.recipe, run.layout).listed
+    listed = certificate.prepare(run.recipe, run.layout)
     return listed.rows, listed.targets
 
 
