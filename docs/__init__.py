@@ -1,7 +1,8 @@
 """Studies that measure, and what makes the pages' tables and pictures of what they found."""
 
 STUDIES = (
-    "programs", "certified", "teaching", "controls", "adderboard", "phases", "exhaustive", "scaling",
+    "programs", "certified", "teaching", "controls", "adderboard", "phases", "exhaustive",
+    "scaling",
     "ladder", "findings", "grokking", "price", "looped", "encoder", "spaced",
     "components", "announced", "sizes", "profiling", "operations", "better",
     "install",

@@ -23,6 +23,7 @@ from curta.programs.machine import store
 from curta.programs.multiplication import in_base as multiplication_in_base
 from curta.programs.proof.closing import prove
 from curta.programs.proof.listing import list_windows
+from curta.programs.sums import in_base as sums_in_base
 from curta.runs.run import Run
 from tests.programs.machine import machines
 from tests.runs.test_repair import FIELDS
@@ -133,6 +134,8 @@ CLOSED = {
     "double": machines.double,
     "binary": PROGRAMS["binary"],
     "multiplication": multiplication_in_base(3),
+    "sums": sums_in_base(2),
+    "greatest": machines.greatest,
 }
 Table = dict[tuple[int, ...], int]
 
@@ -155,7 +158,7 @@ class Proved(NamedTuple):
 def proved(request: pytest.FixtureRequest) -> Proved:
     of = CLOSED[request.param]
     count = len(of.format.givens)
-    sizes = Sizes((1, 5), (1, 5), (count, count))
+    sizes = Sizes((1, 5), (1, 5), (count, of.format.most or 4))
     found = machines.made(of, sizes, problems=600)
     lister = machines.lister(of, found)
     list_windows(lister, sizes, budget=60_000)

@@ -163,7 +163,7 @@ def paired(member: bool, is_paired: bool = True, seeds: tuple[int, ...] = (0, 1)
 def test_two_members_are_told_problem_by_problem() -> None:
     found = paired_table(paired(member=True))
     assert found.title == "right on the same problems: one, seed 0, and two & more, seed 3"
-    assert [column.heading for column in found.seen()][4:] == [
+    assert [column.heading for column in found.screen_columns][4:] == [
         "both", "only one", "only two & more", "neither", "p", "p, Holm",
     ]  # fmt: skip
     assert found.texts()[1] == [

@@ -123,8 +123,7 @@ class Table:
         view = View(
             title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=0, show_edge=False
         )
-        columns = [column for column in self.columns if column.on_screen]
-        for place, column in enumerate(columns):
+        for place, column in enumerate(self.screen_columns):
             side: JustifyMethod = "left" if column.words else "right"
             view.add_column(
                 Text(column.heading), justify=side, no_wrap=not column.fold, overflow="fold",
@@ -135,6 +134,11 @@ class Table:
             styles = [column.style(value, values) for column, value in cells if column.on_screen]
             view.add_row(*map(Text, row, styles), style="dim" if number >= len(self.rows) else "")
         return view
+
+    @property
+    def screen_columns(self) -> list[Column]:
+        """The columns that people see."""
+        return [column for column in self.columns if column.on_screen]
 
     def records(self) -> list[dict[str, Any]]:
         """Return each row as values by the names of their columns."""
@@ -159,7 +163,7 @@ class Table:
 
     def latex(self) -> str:
         """Return a LaTeX `tabular` with booktabs rules and the columns of a screen."""
-        columns = [column for column in self.columns if column.on_screen]
+        columns = self.screen_columns
         comments = filter(None, [self.title, *self.notes, r"The rules need \usepackage{booktabs}."])
         heading, *rows = (
             " & ".join(map(escaped, row)) + r" \\"
