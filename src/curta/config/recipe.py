@@ -340,6 +340,8 @@ def parse_value(text: str) -> Any:
     """Parse a value of the command line: a TOML value, or else the text itself."""
     try:
         return tomllib.loads(f"x = {text}")["x"]
+    except RecursionError:
+        raise UserError(f"{quoted(text)} is nested too deeply") from None
     except ValueError:  # no TOML, or a number of thousands of digits
         return text
 
@@ -350,6 +352,8 @@ def tables(text: str, where: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"{where} is not valid TOML: {error}") from None
+    except RecursionError:
+        raise UserError(f"{where}: its tables, or lists, are nested too deeply") from None
     except ValueError:
         raise UserError(f"{where}: one of its numbers has thousands of digits") from None
 

@@ -38,8 +38,17 @@ class Row:
     slices: int = 0
     curve: tuple[float, ...] = ()
     """Exact match on training problems, at moments spread evenly over its training."""
-    calculates: bool = False
-    """Whether there can be a page in which a member calculates."""
+    positions: str = ""
+    """The name of its position encoding, if its recipe can be read."""
+
+    @property
+    def calculates(self) -> bool:
+        """Whether there can be a page in which a member calculates."""
+        from curta.export.html import page_refusal
+
+        if self.info is None or not (self.info.checkpoint and self.positions):
+            return False
+        return page_refusal(self.positions, self.info.parameters or 0) is None
 
     @property
     def running(self) -> bool:
@@ -148,8 +157,6 @@ def row(name: Name, path: Path) -> Row:
 @lru_cache(4096)
 def _read_row(name: Name, path: Path, versions: tuple[object, ...]) -> Row:
     """Read a run, once for each of the versions of its files."""
-    from curta.export.html import page_refusal
-
     folder = Folder(path)
     try:
         info, evaluation = folder.read_info(), folder.read_evaluation()
@@ -164,9 +171,9 @@ def _read_row(name: Name, path: Path, versions: tuple[object, ...]) -> Row:
         recipe = {}
     match recipe:
         case {"positions": {"name": str(positions)}}:
-            refusal = page_refusal(positions, info.parameters or 0)
+            pass
         case _:
-            refusal = "its recipe cannot be read"
+            positions = ""
     shares = [line.exact_match for line in last]
     learned = [share for share in shares if share is not None and math.isfinite(share)]
     return Row(
@@ -175,5 +182,5 @@ def _read_row(name: Name, path: Path, versions: tuple[object, ...]) -> Row:
         max((line.seconds for line in last), default=None),
         median(learned) if learned else None, min(rows, default=None), len(rows),
         tuple(line.exact_match for line in curve if line.exact_match is not None),
-        bool(info.checkpoint) and refusal is None,
+        positions,
     )  # fmt: skip

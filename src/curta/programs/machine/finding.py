@@ -87,7 +87,8 @@ def _select(squares: Squares, query: Queries, reach: int) -> tuple[Neighbour, ..
         best = min(range(len(scores)), key=lambda i: (round(scores[i], 9), candidates[i].size, i))
         chosen.append(candidates.pop(best))
         code, _ = _classes(chosen[-1].refine(code))
-    return tuple(c.neighbour for c in _needed(start, chosen, target))
+    needed = _needed(start, chosen, target)
+    return tuple(c.neighbour for c in _with_signs(start, needed, candidates, target))
 
 
 def _candidates(squares: Squares, query: Queries, reach: int) -> Iterator[Candidate]:
@@ -147,6 +148,25 @@ def _needed(start: Queries, chosen: list[Candidate], target: Queries) -> list[Ca
         others = [c for c in chosen if c is not candidate]
         if _uncertainty(_code(start, others), target) <= least:
             chosen = others
+    return chosen
+
+
+def _with_signs(
+    start: Queries, chosen: list[Candidate], others: list[Candidate], target: Queries
+) -> list[Candidate]:
+    """Replace operands by the signs before them where these decide as much.
+
+    In `12+39+50=` the second `+` says that there is one more number, as the first digit of that
+    number does. A proof that sees signs alone has fewer papers to follow.
+    """
+    least = _uncertainty(_code(start, chosen), target)
+    for place, candidate in enumerate(chosen):
+        for sign in others:
+            if sign.neighbour[0] == f"{candidate.neighbour[0]} between":
+                swapped = [*chosen[:place], sign, *chosen[place + 1 :]]
+                if _uncertainty(_code(start, swapped), target) <= least:
+                    chosen = swapped
+                    break
     return chosen
 
 
