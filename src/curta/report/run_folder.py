@@ -6,19 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curta.config.errors import UserError
 from curta.config.task import Span
 from curta.evaluation.results import Evaluation, SliceResult, SliceSummary
-from curta.layouts import Layout
-from curta.layouts.program import ProgramLayout
 from curta.probes import results as probes
 from curta.probes.results import ProbeTable
 from curta.problems.operations import OPERATIONS
 from curta.programs.machine import store
 from curta.runs.folders import Folder, layout_in
 from curta.runs.info import Metric, RunInfo
+
+if TYPE_CHECKING:
+    from curta.layouts import Layout
 
 NOT_EVALUATED = Evaluation(seed=0, lengths=[], examples=[])
 
@@ -146,7 +147,7 @@ def read_run(path: Path, evaluation: str = "") -> RunData:
     )
 
 
-def read_layout(path: Path) -> Layout:
+def read_layout(path: Path) -> "Layout":
     """Return the layout of a run's folder.
 
     A program that does not come with Curta leaves only its machine: its code is not run.
@@ -154,6 +155,8 @@ def read_layout(path: Path) -> Layout:
     try:
         return layout_in(Folder(path))
     except UserError:
+        from curta.layouts.program import ProgramLayout
+
         return ProgramLayout(*store.read(path / "machine.json", path.name))
 
 
