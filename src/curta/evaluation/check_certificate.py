@@ -4,8 +4,8 @@ This file needs Python 3.11 and NumPy, and shares no code with the program that 
 certificate. `windows.safetensors` lists windows: a token, the tokens that it sees around it, and
 the token that is right to write next. The check is that each member of the run gives the right
 token the largest logit after every window: in exact arithmetic and, where that can be proved, in
-single precision on any machine, whatever the order of its sums. It does not check that the list
-is complete, which is `closure` in certificate.json.
+single precision on any machine, whatever the order of its sums. Then `Closure` replays what shows
+that no other window can occur, if the certificate says so.
 
 Every number of the forward pass is a ball: a centre, computed in double precision, and a radius,
 which bounds the distance of any computation with rounding errors of at most `unit` (Higham,
@@ -243,7 +243,7 @@ class Closure:
 
     `table` says which token follows each window. The evidence has a language of papers for each
     key: the pen's token, what is found from everywhere on the axis, and how far operands along
-    other axes have come into sight. To be shown: it holds all prompts, a sweep of the pen over its
+    other axes and on further lines have come into sight. To be shown: it holds all prompts, a sweep of the pen over its
     papers meets listed windows alone, and what a sweep leaves is in the language of the next key.
     """
 
