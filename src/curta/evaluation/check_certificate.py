@@ -243,8 +243,9 @@ class Closure:
 
     `table` says which token follows each window. The evidence has a language of papers for each
     key: the pen's token, what is found from everywhere on the axis, and how far operands along
-    other axes and on further lines have come into sight. To be shown: it holds all prompts, a sweep of the pen over its
-    papers meets listed windows alone, and what a sweep leaves is in the language of the next key.
+    other axes and on further lines have come into sight. To be shown: it holds all prompts, a sweep
+    of the pen over its papers meets listed windows alone, and what a sweep leaves is in the
+    language of the next key.
     """
 
     def __init__(self, machine: Any, form: Any, table: Any, evidence: Weights) -> None:
