@@ -47,6 +47,7 @@ def measured(recipe: str, kind: str, count: int) -> dict[str, Any]:
     run.complete()
     verdict = run.certify(report=False)
     windows = window_files.read(run.folder.path)
+    assert windows is not None
     members = range(len(SEEDS))
     wrong_after = [member.wrong for member in verdict.members]
     return {
@@ -69,7 +70,7 @@ def teaching_windows(run: Any, kind: str, count: int) -> Any:
     from curta.training.windows import NEVER
 
     recipe, layout = run.recipe, run.program
-    listed = certificate.prepare(recipe, layout).listed[:2]
+    listed = certificate.prepare(recipe, layout)[:2]
     windows = records.training_windows(recipe, layout, run.seeds, listed)
     windows.since[:] = NEVER
     if kind == "chosen":

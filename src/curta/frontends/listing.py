@@ -22,7 +22,7 @@ Name = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Row:
+class RunListing:
     """One run in short; without `info` there is an `error` instead."""
 
     name: Name
@@ -73,7 +73,7 @@ class ComparisonListing:
     title: str
     entries: tuple[str, ...]
     """Folders of its runs; none where the comparison is damaged, which the title then says."""
-    rows: tuple[Row, ...]
+    rows: tuple[RunListing, ...]
     finished: int
 
 
@@ -90,12 +90,12 @@ def comparison_folders() -> dict[Name, Path]:
     return {(name,): folders.root() / name for name in folders.comparisons()}
 
 
-def _score(row: Row) -> float:
+def _score(row: RunListing) -> float:
     score = row.learned if row.evaluated is None else row.evaluated
     return -1.0 if score is None else score
 
 
-ORDERS: dict[str, Callable[[Row], Any]] = {
+ORDERS: dict[str, Callable[[RunListing], Any]] = {
     "newest first": lambda row: row.info.created if row.info else "",
     "most exact first": _score,
     "longest first": lambda row: row.seconds or 0.0,
@@ -103,7 +103,7 @@ ORDERS: dict[str, Callable[[Row], Any]] = {
 """How a list may be sorted, the largest first; always after those that run."""
 
 
-def sorted_rows(words: str = "", order: str = "") -> list[Row]:
+def sorted_rows(words: str = "", order: str = "") -> list[RunListing]:
     """Return the runs of no comparison: those that run first, then by an order of ORDERS.
 
     Only those that hold each of the words in their name, recipe, summary or status.
@@ -143,7 +143,7 @@ def comparisons() -> list[ComparisonListing]:
     return listings
 
 
-def row(name: Name, path: Path) -> Row:
+def row(name: Name, path: Path) -> RunListing:
     """Return what the files of a run say by now; one line instead if they are damaged."""
     versions = []
     for file in ("run.json", "recipe.toml", "metrics.jsonl", "evaluation.json"):
@@ -155,7 +155,7 @@ def row(name: Name, path: Path) -> Row:
 
 
 @lru_cache(4096)
-def _read_row(name: Name, path: Path, versions: tuple[object, ...]) -> Row:
+def _read_row(name: Name, path: Path, versions: tuple[object, ...]) -> RunListing:
     """Read a run, once for each of the versions of its files."""
     folder = Folder(path)
     try:
@@ -164,7 +164,7 @@ def _read_row(name: Name, path: Path, versions: tuple[object, ...]) -> Row:
         curve = metrics.read_evenly(folder.metrics, POINTS)
         rows = [median(row.exact_match) for row in evaluation.lengths] if evaluation else []
     except (OSError, ValueError) as error:  # UserError too, a date that is none, no members
-        return Row(name, None, str(error))
+        return RunListing(name, None, str(error))
     try:
         recipe = tomllib.loads(folder.read_recipe_text())
     except (OSError, ValueError, RecursionError):
@@ -176,7 +176,7 @@ def _read_row(name: Name, path: Path, versions: tuple[object, ...]) -> Row:
             positions = ""
     shares = [line.exact_match for line in last]
     learned = [share for share in shares if share is not None and math.isfinite(share)]
-    return Row(
+    return RunListing(
         name, info, "", str(recipe.get("summary", "")),
         max((line.step for line in last), default=0),
         max((line.seconds for line in last), default=None),

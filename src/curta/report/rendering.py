@@ -71,7 +71,7 @@ def environment() -> Environment:
         auto_reload=False,
     )
     jinja.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
-    functions = [digest, drawing.ruled, left_out, median]
+    functions: list[Any] = [digest, drawing.ruled, left_out, median]
     for module in (sections, summary, table):
         own = (value for value in vars(module).values() if isfunction(value))
         functions += [function for function in own if function.__module__.startswith("curta")]

@@ -21,7 +21,7 @@ from curta.frontends.cli import arguments, display
 from curta.frontends.cli.display import notice
 
 if TYPE_CHECKING:
-    from curta.frontends.listing import Row
+    from curta.frontends.listing import RunListing
     from curta.runs.cluster.job import JobFolder
     from curta.runs.cluster.states import RunState
 
@@ -141,15 +141,15 @@ def list_runs(patterns: Sequence[str], as_json: bool) -> int:
     return 0
 
 
-def list_run(name: str) -> "Row":
+def list_run(name: str) -> "RunListing":
     """Return what the files of a run say; what is wrong with them if they cannot be read."""
-    from curta.frontends.listing import Row, row
+    from curta.frontends.listing import RunListing, row
     from curta.runs import folders
 
     try:
         return row((name,), folders.find(name).path)
     except UserError as error:
-        return Row((name,), None, str(error))
+        return RunListing((name,), None, str(error))
 
 
 def _hardest(share_and_rows: tuple[float | None, int]) -> str:

@@ -115,7 +115,7 @@ def home(request: Request) -> Response:
 def watched(request: Request) -> Response:
     """A run as it trains; one that waits in the queue has a page already."""
     name, trainings = _name(request), trainings_of(request)
-    row, job = listing.Row(name, None), trainings.jobs.get("/".join(name))
+    row, job = listing.RunListing(name, None), trainings.jobs.get("/".join(name))
     if job is None or name in listing.run_folders():
         row = listing.row(name, _folder(request))
         if row.error:
@@ -241,7 +241,7 @@ def _refusal(title: str, reason: str) -> str:
     return render("serve/refusal.html", title=title, reason=reason)
 
 
-def address(row: listing.Row) -> str:
+def address(row: listing.RunListing) -> str:
     """The page of a run: its curves while it trains, else its report."""
     return _place(row.name) + ("live.html" if row.running else "report.html")
 

@@ -21,7 +21,7 @@ PATIENCE = 20.0
 
 
 @dataclass
-class Job:
+class QueuedTraining:
     """A training of the run of that name, waiting, running or ended, and what it complained of."""
 
     run: str
@@ -36,8 +36,8 @@ class Trainings:
 
     def __init__(self) -> None:
         self.token = secrets.token_urlsafe()
-        self.jobs: dict[str, Job] = {}
-        self._queue = queue.SimpleQueue[Job]()
+        self.jobs: dict[str, QueuedTraining] = {}
+        self._queue = queue.SimpleQueue[QueuedTraining]()
         self._lock = threading.Lock()
         self._worker: threading.Thread | None = None
 
@@ -49,7 +49,7 @@ class Trainings:
         with self._lock:
             if self.state(run) != "ended":
                 raise UserError(f"run {run!r} is being trained already")
-            self.jobs[run] = Job(run, words)
+            self.jobs[run] = QueuedTraining(run, words)
             self._queue.put(self.jobs[run])
             if self._worker is None:
                 self._worker = threading.Thread(target=self._work, daemon=True)

@@ -49,7 +49,7 @@ class Line(NamedTuple):
     squares: tuple[tuple[Mark, ...], ...]
 
 
-class Block(NamedTuple):
+class DrawnBlock(NamedTuple):
     """The squares at one place on the third and further axes; unnamed if there are none."""
 
     name: str
@@ -61,7 +61,7 @@ class Sheet(NamedTuple):
 
     axes: tuple[str, ...]
     columns: tuple[str, ...]
-    blocks: tuple[Block, ...]
+    blocks: tuple[DrawnBlock, ...]
 
 
 class Cut(NamedTuple):
@@ -214,10 +214,10 @@ def _sheet(machine: Machine, placed: Mapping[tuple[Place, str], Mark], cut: Cut)
         names = (
             f"{axis} {_place_name(x)}" for axis, x in zip(machine.axes[2:], outer, strict=True)
         )
-        blocks.append(Block(", ".join(names), lines))
+        blocks.append(DrawnBlock(", ".join(names), lines))
     if len(blocks) > cut.blocks:
         half = cut.blocks // 2
-        blocks = [*blocks[: cut.blocks - half], Block(GAP, ()), *blocks[len(blocks) - half :]]
+        blocks = [*blocks[: cut.blocks - half], DrawnBlock(GAP, ()), *blocks[len(blocks) - half :]]
     return Sheet(machine.axes, tuple(map(_place_name, across)), tuple(blocks))
 
 

@@ -58,7 +58,7 @@ class Completions(NamedTuple):
         return [row[:count] for row, count in pairs]
 
 
-class Entry(NamedTuple):
+class WrittenTokens(NamedTuple):
     """Tokens written in one step: the texts and squares on which they stand."""
 
     texts: Int[np.ndarray, " n"]
@@ -98,8 +98,8 @@ def complete(
     count, last = len(lengths), np.cumsum(lengths) - 1
     limits = np.array([limit or limit_of(length) for length in lengths.tolist()])
     squares = machine.positions(flat)
-    history = [Entry(np.repeat(np.arange(count), lengths), flat, squares)]
-    active = Entry(np.arange(count), flat[last], squares[last])
+    history = [WrittenTokens(np.repeat(np.arange(count), lengths), flat, squares)]
+    active = WrittenTokens(np.arange(count), flat[last], squares[last])
     low, high = squares.min(axis=0), squares.max(axis=0)
     edge = SPARE * (high > low)  # none on axes that are not in use
     low, high = low - edge, 2 * high - low + edge
@@ -117,12 +117,12 @@ def complete(
         if table is None:
             return _in_halves(machine, windows, next_tokens, prompts, limit)
         tokens = next_tokens(table.windows(active), active.texts)
-        newest = Entry(active.texts, tokens, machine.advance(active.position, tokens))
+        newest = WrittenTokens(active.texts, tokens, machine.advance(active.position, tokens))
         history.append(newest)
         goes_on = (tokens != machine.end) & (limits[active.texts] > step + 1)
         if not goes_on.any():
             break
-        active = newest if goes_on.all() else Entry(*(column[goes_on] for column in newest))
+        active = newest if goes_on.all() else WrittenTokens(*(column[goes_on] for column in newest))
     steps = history[1:]
     rows, counts = np.zeros((count, len(steps)), np.int32), np.zeros(count, int)
     for step, entry in enumerate(steps):
@@ -196,7 +196,7 @@ class SquareTable:
         cls,
         machine: Machine,
         windows: Windows,
-        history: Sequence[Entry],
+        history: Sequence[WrittenTokens],
         active: Int[np.ndarray, " texts"],
         low: Int[np.ndarray, " axes"],
         high: Int[np.ndarray, " axes"],
@@ -217,15 +217,15 @@ class SquareTable:
         table, goes_on = cls(machine, windows, blocks, visible, count), np.zeros(count, bool)
         goes_on[active] = True
         for entry in history:
-            table.enter(Entry(*(column[goes_on[entry.texts]] for column in entry)))
+            table.enter(WrittenTokens(*(column[goes_on[entry.texts]] for column in entry)))
         return table
 
-    def enter(self, entry: Entry) -> None:
+    def enter(self, entry: WrittenTokens) -> None:
         """Write tokens on their squares."""
         role = self.machine.role[entry.tokens]
         self.tokens[self.blocks.address(role, entry.position, entry.texts)] = entry.tokens
 
-    def windows(self, newest: Entry) -> Int[np.ndarray, "texts cells"]:
+    def windows(self, newest: WrittenTokens) -> Int[np.ndarray, "texts cells"]:
         """Return the window of the newest token of each text, itself first.
 
         `12+34=`, where `=` has the lowest digits of b and a for neighbours: = 4 2.

@@ -52,7 +52,7 @@ import numpy as np
 
 from curta.problems.sizes import Sizes
 from curta.programs.machine.prompt import Format
-from curta.programs.proof.listing import Lister, Listing, Operands, list_windows
+from curta.programs.proof.listing import Lister, Operands, SearchSummary, list_windows
 from curta.programs.proof.prompts import Cell, ColumnPaper, PromptLanguage, State, cell_at
 from curta.programs.proof.sweep import ENDS, Sweep, Sweeper
 from curta.programs.proof.words import BLANK, MARK, PEN, UnprovableError, Words
@@ -151,7 +151,7 @@ class Closure:
 
 def list_and_prove(
     lister: Lister, sizes: Sizes, budget: int = 1_000_000
-) -> tuple[Listing, Closure]:
+) -> tuple[SearchSummary, Closure]:
     """List the windows of problems, and try to prove that there are no others.
 
     A proof completes a short list by itself; where there is none, the list is made long, of

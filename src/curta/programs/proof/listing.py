@@ -128,7 +128,7 @@ def _batches(lister: Lister, budget: int) -> Iterator[int]:
         idle = 0 if lister.tokens > before else idle + 1
 
 
-class Listing(NamedTuple):
+class SearchSummary(NamedTuple):
     """How the windows of a lister were found."""
 
     sizes: list[Sizes]
@@ -149,7 +149,9 @@ class Listing(NamedTuple):
         return chernoff(self.fresh, self.drawn, DELTA)
 
 
-def list_windows(lister: Lister, sizes: Sizes, seed: int = 0, budget: int = 1_000_000) -> Listing:
+def list_windows(
+    lister: Lister, sizes: Sizes, seed: int = 0, budget: int = 1_000_000
+) -> SearchSummary:
     """Enters the windows of problems from these sizes up to several times those in a lister.
 
     Two thirds of the budget go to a search in growing sizes, each of which ends early when a tenth
@@ -171,7 +173,7 @@ def list_windows(lister: Lister, sizes: Sizes, seed: int = 0, budget: int = 1_00
         brought = lister.add([drawer.numbers(drawer.draw()) for drawer in chosen])
         fresh += sum(new > 0 for new, _ in brought)
     once = int(np.sum((table.texts == 1) & (table.example >= searched)))
-    return Listing(ranges, lister.problems - searched, fresh, once)
+    return SearchSummary(ranges, lister.problems - searched, fresh, once)
 
 
 def chernoff(hits: int, draws: int, delta: float) -> float:

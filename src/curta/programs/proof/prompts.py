@@ -118,7 +118,7 @@ class Feed(NamedTuple):
         return _on_line(self.chain[0].cell, self.axis, moved)
 
 
-class Lines(NamedTuple):
+class OperandLines(NamedTuple):
     """Operands on one line each, along the axis of the sweeps: one or more of them.
 
     Behind the first, each has a sign before it, which says that there is one more.
@@ -145,7 +145,7 @@ class PromptLanguage:
         self.machine, self.form, self.axis = machine, form, axis
         self.chains: list[list[Link]] = []
         self.feeds: list[Feed] = []
-        self.lines: Lines | None = None
+        self.lines: OperandLines | None = None
         self.everywhere: dict[Cell, int] = {}
         """Tokens that are found from every square of the axis."""
         self.before: dict[int, dict[Cell, int]] = defaultdict(dict)
@@ -238,7 +238,7 @@ class PromptLanguage:
             first=digits[0 : 2 * part.base : 2], others=digits[1 : 2 * part.base : 2]
         )
         still = [-by for by in self.line]
-        self.lines = Lines(axis, link, cell_at(machine, self.axis, sign, still), token)
+        self.lines = OperandLines(axis, link, cell_at(machine, self.axis, sign, still), token)
 
     def following(self, feed: Feed, states: frozenset[State]) -> dict[int, frozenset[State]]:
         """Return the digits of an operand that may come into sight next, -1 for none.
