@@ -73,6 +73,9 @@ class Sites:
         """
         return self(x @ weight, _gamma(len(weight)) * (jnp.abs(x) @ jnp.abs(weight)))
 
+    def sum(self, x: Array, change: Array) -> Float[Array, "..."]:
+        return self(x + change, UNIT * jnp.abs(x + change))
+
 
 class Margins(NamedTuple):
     """Margins and their rounding bounds."""
@@ -130,57 +133,49 @@ def _margins(
 
 def _logits(model: Transformer, rows: Int[Array, "windows cells"], sites: Sites) -> Array:
     """Return logits as `logits_of_windows`, with every cell computed separately and all errors."""
-    config, attention = model.config, index_tree(model.attention, 0)
-    x = _vectors(model, rows, sites)
+    config, layout, positions = model.config, model.layout, model.positions
+    assert isinstance(layout, ProgramLayout)
+    assert isinstance(positions, WindowEncoding)
+    # The vector of each cell's token is a sum of at most four parts and a role.
+    vectors, size = model.tokens, jnp.abs(model.tokens)
+    if config.compositional_embeddings:
+        mix = jnp.asarray(layout.composition())
+        vectors, size = mix @ vectors, mix @ size
+    if model.roles is not None:
+        roles = model.roles[layout.machine.role]
+        vectors, size = vectors + roles, size + jnp.abs(roles)
+    x = sites(vectors[rows], _gamma(6) * size[rows])
+
+    # One query meets the keys of all cells; an empty square has a key and a value of zeros.
+    attention, cells = index_tree(model.attention, 0), rows.shape[1]
     h = _normed(x, attention.gain, sites)
     split = (*rows.shape, config.heads, config.head_dim)
-    there = rows[..., None, None] < len(model.layout.characters)
+    there = rows[..., None, None] < len(layout.characters)
     query = sites.product(h[:, 0], attention.query).reshape(len(rows), 1, *split[2:])
     key, value = (
         jnp.where(there, sites.product(h, w).reshape(split), 0.0)
         for w in (attention.key, attention.value)
     )
-    taken = _attended(model, rows, (query, key, value), sites)
-    x = _added(x[:, 0], sites.product(taken, attention.out), sites)
+    bias = positions.table(positions.layers[0])[jnp.asarray(layout.machine.role)[rows[:, 0]]]
+    scale = config.head_dim**-0.5
+    scores = jnp.sum(query * key, axis=-1) * scale + bias
+    size = _gamma(config.head_dim + 3) * scale * jnp.sum(jnp.abs(query * key), axis=-1)
+    scores = sites(scores, size + UNIT * jnp.abs(scores))
+    weights = jax.nn.softmax(scores, axis=1)
+    weights = sites(weights, (2 * FUNCTION + 2 * cells) * UNIT * weights)
+    taken = jnp.sum(weights[..., None] * value, axis=1)
+    size = _gamma(cells) * jnp.sum(weights[..., None] * jnp.abs(value), axis=1)
+    taken = sites(taken, size).reshape(len(rows), -1)
+    x = sites.sum(x[:, 0], sites.product(taken, attention.out))
+
     for block in range(config.num_layers):
         mlp = index_tree(model.mlp, block)
         inner = sites.product(_normed(x, mlp.gain, sites), mlp.up)
         inner = ACTIVATIONS[config.activation](inner)
         inner = sites(inner, UNIT * jnp.abs(inner))
-        x = _added(x, sites.product(inner, mlp.down), sites)
+        x = sites.sum(x, sites.product(inner, mlp.down))
     assert model.head is not None
     return sites.product(_normed(x, model.gain, sites), model.head)
-
-
-def _vectors(model: Transformer, rows: Int[Array, "windows cells"], sites: Sites) -> Array:
-    """Return the vector of each cell's token: a sum of at most four parts and a role."""
-    assert isinstance(model.layout, ProgramLayout)
-    mix = jnp.asarray(model.layout.composition()) if model.config.compositional_embeddings else None
-    table = model.tokens if mix is None else mix @ model.tokens
-    size = jnp.abs(model.tokens) if mix is None else mix @ jnp.abs(model.tokens)
-    if model.roles is not None:
-        roles = model.roles[model.layout.machine.role]
-        table, size = table + roles, size + jnp.abs(roles)
-    return sites(table[rows], _gamma(6) * size[rows])
-
-
-def _attended(
-    model: Transformer, rows: Int[Array, "windows cells"], heads: tuple[Array, ...], sites: Sites
-) -> Array:
-    """Return each query's attention output: weights 3/4, 1/4 of values 4, 8 give 5."""
-    assert isinstance(model.positions, WindowEncoding)
-    assert isinstance(model.layout, ProgramLayout)
-    (query, key, value), machine = heads, model.layout.machine
-    features, scale = query.shape[-1], query.shape[-1] ** -0.5
-    bias = model.positions.table(model.positions.layers[0])[jnp.asarray(machine.role)[rows[:, 0]]]
-    scores = jnp.sum(query * key, axis=-1) * scale + bias
-    size = _gamma(features + 3) * scale * jnp.sum(jnp.abs(query * key), axis=-1)
-    scores = sites(scores, size + UNIT * jnp.abs(scores))
-    weights = jax.nn.softmax(scores, axis=1)
-    weights = sites(weights, (2 * FUNCTION + 2 * rows.shape[1]) * UNIT * weights)
-    taken = jnp.sum(weights[..., None] * value, axis=1)
-    sizes = _gamma(rows.shape[1]) * jnp.sum(weights[..., None] * jnp.abs(value), axis=1)
-    return sites(taken, sizes).reshape(len(rows), -1)
 
 
 def _normed(
@@ -193,10 +188,6 @@ def _normed(
     y = x * jax.lax.rsqrt(jnp.mean(jnp.square(x), axis=-1, keepdims=True) + 1e-6)
     y = y if gain is None else y * jnp.expand_dims(gain, tuple(range(y.ndim - 1)))
     return sites(y, (_gamma(x.shape[-1] + 3) / 2 + (FUNCTION + 3) * UNIT) * jnp.abs(y))
-
-
-def _added(x: Array, change: Array, sites: Sites) -> Float[Array, "..."]:
-    return sites(x + change, UNIT * jnp.abs(x + change))
 
 
 def _gamma(count: int) -> float:
