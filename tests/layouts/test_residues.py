@@ -2,8 +2,7 @@
 
 import pytest
 
-from curta.config.errors import UserError
-from curta.layouts import LAYOUTS, layout_named
+from curta.layouts import layout_named
 from curta.problems.problem import Problem, parse
 
 
@@ -30,15 +29,3 @@ def test_only_a_residue_is_an_answer() -> None:
     assert [layout.answer(asked, tokens) for tokens in written] == [0, 96, None, None, None, 17]
     assert layout.read("+ mod 97", "97") is None
     assert layout.read("+ mod 97", "07") is None
-
-
-def test_each_modulus_has_a_layout_of_its_own() -> None:
-    layout = layout_named("residues-5")
-    assert layout is layout_named("residues-5")
-    assert layout.characters == ("0", "1", "2", "3", "4", "+", "-", "*", "=")
-    assert layout.digits == [0, 1, 2, 3, 4]
-    assert [layout.value(token) for token in (4, 5)] == [4, None]
-    assert [layout.with_value(*asked) for asked in ((4, 3), (4, 5), (5, 3))] == [3, None, None]
-    assert "residues-5" not in list(LAYOUTS)
-    with pytest.raises(UserError, match=r"layout 'residues-5' has no '\+ mod 97'"):
-        layout.accept("+ mod 97", [1, 1])

@@ -105,18 +105,6 @@ def test_what_was_surveyed_is_kept_and_not_surveyed_again(
     assert [one["axes"] for one in kept] == [["place"]] * 2
 
 
-def test_a_run_has_the_machine_that_it_was_made_with(monkeypatch: pytest.MonkeyPatch) -> None:
-    recipe = tiny.recipe(positions=NAMED | {"neighbours": {"sum": CUT}})
-    layout = paper.layout(recipe)
-    folder = folders.create(recipe, layout, "addition", [0], "mine")
-    monkeypatch.setattr(texts, "survey", None)
-    again = folders.layout_in(folder)
-    assert isinstance(again, type(layout))
-    assert same((again.machine, again.windows), (layout.machine, layout.windows))
-    problem = paper.some("+", 3, 1)[0]
-    assert again.tokens_of(problem) == layout.tokens_of(problem)
-
-
 def test_the_machine_of_another_run_is_one_line() -> None:
     recipe, other = tiny.recipe(), tiny.recipe(program="copy", task={"operator": "copy"})
     folder = folders.create(recipe, paper.layout(recipe), "addition", [0], "mine")

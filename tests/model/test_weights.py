@@ -12,10 +12,10 @@ from curta.layouts.texts import layout_of
 from curta.model import weights
 from curta.model.decoding import logits_of_windows
 from curta.model.transformer import Transformer, parameters
-from curta.model.weights import draw, normal, unshared
+from curta.model.weights import draw, normal
 from curta.training import records
 from tests import tiny
-from tests.model.test_transformer import LAYOUT, TEXT, logits
+from tests.model.test_transformer import LAYOUT
 
 TREE = {"a": normal(40, 50, scale=2.0), "b": (jnp.arange(3), normal(2000, scale=0.1)), "c": None}
 
@@ -38,24 +38,12 @@ SHARED: dict[str, tuple[str, ...]] = {
     "all": ("key-query", "value-key", "out-query", "norms"),
     "all, negative": ("key-query", "value-key", "out-value", "norms"),
 }
-every = pytest.mark.parametrize("shared", SHARED.values(), ids=SHARED)
 SIZE = {"model__num_layers": 3, "model__num_attention_layers": 2}
 
 
 def made(shared: tuple[str, ...], **changes: Any) -> Transformer:
     recipe = tiny.with_encoding("nope", model__weight_sharing=list(shared), **SIZE, **changes)
     return tiny.drawn(recipe, LAYOUT)
-
-
-@every
-def test_written_out_it_is_the_same_function_without_anything_shared(
-    shared: tuple[str, ...],
-) -> None:
-    model = made(shared)
-    other = unshared(model)
-    assert other.config.weight_sharing == ()
-    assert jax.tree.structure(other) == jax.tree.structure(made(()))
-    tiny.assert_close(logits(model, TEXT), logits(other, TEXT))
 
 
 def test_as_many_weights_are_saved_as_are_shared() -> None:
@@ -125,13 +113,3 @@ def test_matrices_are_cast_and_what_encodings_norms_and_head_have_is_not() -> No
     leaves = jax.tree_util.tree_leaves_with_path(model)
     kept = {jax.tree_util.keystr(path) for path, leaf in leaves if leaf.dtype == jnp.float32}
     assert kept == {".positions.table", ".attention.gain", ".mlp.gain", ".gain", ".head"}
-
-
-@pytest.mark.parametrize("name", ["rope", "alibi", "window"])
-def test_scores_and_their_softmax_are_float32(name: str) -> None:
-    recipe = tiny.with_encoding(name)
-    model = weights.cast(tiny.drawn(recipe, layout_of(recipe)), "bfloat16")
-    traced = str(jax.make_jaxpr(lambda: half_logits(recipe, model))())
-    exponentials = [line for line in traced.splitlines() if " exp " in line]
-    assert exponentials
-    assert all(":f32[" in line for line in exponentials)

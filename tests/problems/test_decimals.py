@@ -8,13 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curta.problems.numerals import of_exact, places_of, to_exact, to_int, to_text
-from tests import tiny
-
-
-@given(value=tiny.ints(200))
-def test_conversion_is_pythons_own(value: int) -> None:
-    assert to_text(value) == str(value)
-    assert to_int(str(value)) == value
 
 
 @pytest.mark.parametrize("count", [4000, 4001, 4300, 4301, 9001, 20_000])

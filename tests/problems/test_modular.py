@@ -27,17 +27,6 @@ def test_the_truth_is_pythons_remainder(sign: str, modulus: int, a: int, b: int)
     assert len(str(problem.truth)) <= problem.operation.widths((31, 31))[0]
 
 
-@given(signs, moduli)
-def test_an_operation_knows_its_modulus_and_its_answers(sign: str, modulus: int) -> None:
-    operation = OPERATIONS[f"{sign} mod {modulus}"]
-    assert operation.modulus == modulus
-    assert operation.commutes == (sign != "-")
-    assert [operation.value([n]) for n in (0, modulus - 1, modulus, -1)] == [
-        0, modulus - 1, None, None,
-    ]  # fmt: skip
-    assert parse(operation.example).operation is operation
-
-
 @pytest.mark.parametrize(
     "symbol", ["+ mod 1", "+ mod 252", "// mod 97", "sort mod 97", "+ mod 097", "+ mod"]
 )

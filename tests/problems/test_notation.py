@@ -1,14 +1,11 @@
 """Numbers in any base, calls of named operations, and operations that programs bring."""
 
-import math
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from curta.config.errors import UserError
 from curta.problems.numerals import format_number, literals
-from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem, answer_text, parse
 
 
@@ -67,9 +64,3 @@ def test_problems_are_read_and_answered(line: str, problem: Problem, answer: str
 def test_what_cannot_be_read_is_told_in_one_line(line: str, complaint: str) -> None:
     with pytest.raises(UserError, match=complaint):
         parse(line)
-
-
-@given(values=st.tuples(*[st.integers(0, 10**40)] * 2))
-def test_the_truth_of_an_operation_of_a_program_is_pythons(values: tuple[int, int]) -> None:
-    assert OPERATIONS["gcd"].truth(*values) == math.gcd(*values)
-    assert OPERATIONS["isqrt"].truth(values[0]) == math.isqrt(values[0])

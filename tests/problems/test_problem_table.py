@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from curta.problems.numerals import to_int
 from curta.problems.operations import OPERATIONS
-from curta.problems.problem_table import ProblemTable, numbers, shuffled
+from curta.problems.problem_table import ProblemTable, shuffled
 from tests import tiny
 
 OPERATORS = [symbol for symbol in tiny.ON_DEVICE if OPERATIONS[symbol].least == 2]
@@ -43,12 +42,3 @@ def test_a_table_has_every_pair_that_has_an_answer_once(symbol: str, span: tuple
     table = ProblemTable(symbol, low, high)
     assert table.rows == len(expected)
     assert sorted(map(tuple, table.pairs(jnp.arange(table.rows)).tolist())) == expected
-
-
-def test_numbers_are_their_digits() -> None:
-    values = [[0, 7], [10, 999], [305, 40]]
-    found = numbers(jnp.array(values), 999)
-    for row, digits, lengths in zip(values, found.digits, found.lengths, strict=True):
-        for value, places, length in zip(row, digits.tolist(), lengths.tolist(), strict=True):
-            assert to_int("".join(map(str, places[:length][::-1]))) == value
-            assert length == len(str(value))

@@ -67,16 +67,6 @@ def test_a_member_is_shown_the_windows_of_its_own_problems_each_once(uniform: Da
     assert set(shown(uniform, 0)) != set(shown(uniform, 1))
 
 
-def test_shares_of_windows_are_their_shares_of_the_tokens(frequency: Data) -> None:
-    assert frequency.by_member[2] is not None
-    for member, seed in enumerate(SEEDS):
-        counts = counted(seed)
-        upto = np.asarray(frequency.by_member[2][member], np.float64) / 2**32
-        shares = np.diff(upto, prepend=0.0)[: len(counts)]
-        expected = [counts[window] / counts.total() for window in shown(frequency, member)]
-        np.testing.assert_allclose(shares, expected, atol=1e-9)
-
-
 def drawn(data: Data, member: int, count: int) -> np.ndarray:
     """How often each of a member's windows was drawn."""
     mine = jax.tree.map(lambda part: jnp.asarray(part[member]), data.by_member)

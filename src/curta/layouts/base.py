@@ -4,8 +4,8 @@ A layout has three parts. `write` and `read` are plain Python, simple enough to 
 correct; where possible they follow from a `prompt_format` and an `answer_pattern`, which are data.
 `tokens` writes a whole batch on the device, under `jit`. `automaton` holds tables that read a text
 from left to right and give each token a role (the part it plays) and coordinates (where it stands).
-It sees only what came before, so roles and coordinates are causal by construction. A `RuledLayout`
-defines these tables by a `rule`, one character at a time.
+It sees only what came before, so roles and coordinates are causal by construction. Published
+layouts (`direct`) define these tables by a `rule`, one character at a time.
 
 The tables of an automaton are shared by layouts, a run's machine and every export:
 
@@ -89,7 +89,8 @@ class PromptFormat(NamedTuple):
     """How operands are joined to a prompt: `before a between b between c after`.
 
     `turned` says whether the first number, and whether the others, are written least significant
-    digit first. With `fill`, all numbers are first padded to the width of the longest plus `ahead`.
+    digit first. With `fill`, all numbers are first padded to `width`, or else to the width of the
+    longest plus `ahead`.
     """
 
     between: str
@@ -98,11 +99,12 @@ class PromptFormat(NamedTuple):
     turned: tuple[bool, bool] = (True, True)
     fill: str = ""
     ahead: int = 0
+    width: int | None = None
 
     def write(self, operands: Sequence[int]) -> str:
         """Return the prompt of these operands."""
         texts = [to_text(value) for value in operands]
-        width = max(map(len, texts)) + self.ahead if self.fill else 0
+        width = (self.width or max(map(len, texts)) + self.ahead) if self.fill else 0
         numbers = [
             ordered(text.rjust(width, self.fill or "0"), self.turned[place > 0])
             for place, text in enumerate(texts)
@@ -267,7 +269,7 @@ class Layout(ABC):
         if not form.fill:
             first, other = (number_pattern(digits, turned) for turned in form.turned)
             return f"{before}(?:{first}(?:{between}{other}){more}){after}"
-        low, high = 1 + form.ahead, digits + form.ahead
+        low, high = form.width or 1 + form.ahead, form.width or digits + form.ahead
         widths = [f"{w}" for w in range(low, high + 1)] if high <= 64 else [f"{low},{high}"]
         padded = (f"[{re.escape(form.fill)}0-9]{{{width}}}" for width in widths)
         numbers = "|".join(f"{number}(?:{between}{number}){more}" for number in padded)
@@ -287,8 +289,10 @@ class Layout(ABC):
 
     def read(self, operator: str, completion: str) -> Answer | None:
         """Return the answer in what a model wrote after the prompt; None if it is malformed."""
-        text, end, _ = completion.partition(self.end_sign)
-        numbers = self.answer_pattern(operator).read(text) if end else None
+        if self.end_sign not in completion:
+            return None
+        text = completion.split(self.end_sign)[0] if self.end_sign else completion
+        numbers = self.answer_pattern(operator).read(text)
         return None if numbers is None else OPERATIONS[operator].value(numbers)
 
     @abstractmethod
@@ -455,22 +459,6 @@ def tabulated(
     move = np.array([[[entry.move] for entry in row] for row in entries], np.int32)
     home = move > HOME // 2
     return Automaton(np.array(after, np.int32), role, home, np.where(home, move - HOME, move))
-
-
-class RuledLayout(Layout):
-    """A layout whose tables are derived from a rule for one character at a time."""
-
-    begin: State = 0
-    """The state of `rule` before the first token."""
-
-    @abstractmethod
-    def rule(self, state: State, character: str) -> Transition:
-        """Return the next state, and the role and move of a character in this state."""
-
-    @cached_property
-    def automaton(self) -> Automaton:
-        """The tables that give each token its role and coordinates."""
-        return tabulated(self.characters, self.begin, self.rule)
 
 
 def number(digits: Int[Array, "batch width"], lengths: Int[Array, " batch"]) -> Piece:

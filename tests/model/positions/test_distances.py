@@ -7,11 +7,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from curta.config.errors import UserError
-from curta.config.positions import FIRE, T5, ALiBi, Positions, Randomised, Sinusoidal
+from curta.config.positions import FIRE, T5, Positions, Randomised
 from curta.layouts import TokenPositions, layout_named
 from curta.model import weights
 from curta.model.positions import build
@@ -46,39 +44,7 @@ def earlier(indices: Any) -> list[tuple[int, int]]:
 # Sinusoidal.
 
 
-@given(index=st.integers(0, 5000), pair=st.integers(0, WIDTH // 2 - 1))
-def test_sinusoidal_pairs_are_sine_and_cosine_of_the_index_by_its_wavelength(
-    index: int, pair: int
-) -> None:
-    """Up to the rounding of a 32-bit angle."""
-    vector = np.asarray(built(Sinusoidal()).embed(at(index)))[0, 0]
-    angle = index / 10_000 ** (2 * pair / WIDTH)
-    assert vector[2 * pair] == pytest.approx(math.sin(angle), abs=1e-6 * index + 1e-6)
-    assert vector[2 * pair + 1] == pytest.approx(math.cos(angle), abs=1e-6 * index + 1e-6)
-
-
 # ALiBi.
-
-
-@pytest.mark.parametrize(
-    ("heads", "slopes"),
-    [
-        (8, [1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256]),  # the paper's example
-        (2, [1 / 16, 1 / 256]),
-        (3, [2 ** (-8 / 3), 2 ** (-16 / 3), 2**-8]),
-    ],
-)
-@pytest.mark.parametrize("learned", [False, True])
-def test_alibi_takes_the_slope_times_the_distance_off_each_score(
-    heads: int, slopes: list[float], learned: bool
-) -> None:
-    indices = (0, 1, 4, 9)
-    encoding = built(ALiBi(learned=learned), heads)
-    for block in range(BLOCKS):
-        found = biases(encoding, at(*indices), block)
-        for head, (i, j) in ((h, pair) for h in range(heads) for pair in earlier(indices)):
-            expected = -slopes[head] * (indices[i] - indices[j])
-            assert found[head, i, j] == pytest.approx(expected, rel=1e-6)
 
 
 # T5.

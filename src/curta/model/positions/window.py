@@ -20,7 +20,7 @@ from curta.config.errors import UserError
 from curta.config.positions import Window
 from curta.layouts import Layout, ShapeBounds, TokenPositions
 from curta.layouts.program import ProgramLayout
-from curta.model.positions.base import HIDDEN, Encoding, Keys, Queries, Shape, VisibleKeys
+from curta.model.positions.base import HIDDEN, Encoding, Keys, Queries, Scores, Shape, VisibleKeys
 from curta.model.weights import Weight, normal
 from curta.programs.machine.machine import cells_of
 
@@ -81,16 +81,12 @@ class WindowEncoding(Encoding):
         newest = jnp.take_along_axis(jnp.max(time_by_cell, axis=2), key_cell, axis=2)
         return visible_keys._replace(mask=(time >= 0) & (time == newest))
 
-    def bias(
-        self, layer: Array, visible_keys: VisibleKeys
-    ) -> Float[Array, "batch heads queries keys"]:
+    def bias(self, layer: Array, visible_keys: VisibleKeys) -> Scores:
         table = jnp.pad(self.table(layer), ((0, 0), (0, 1), (0, 0)))
         chosen = table[visible_keys.queries.role[:, :, None], self._cell(visible_keys)]
         return jnp.moveaxis(chosen, -1, 1)
 
-    def weights(
-        self, layer: Any, visible_keys: VisibleKeys, q: Queries, k: Keys
-    ) -> Float[Array, "batch heads queries keys"]:
+    def weights(self, layer: Any, visible_keys: VisibleKeys, q: Queries, k: Keys) -> Scores:
         """Return attention weights; the remainder to 1 is attention to absent neighbours."""
         scores, cell = self.scores(layer, visible_keys, q, k), self.cell_of_keys(visible_keys)
         is_present = jnp.any(cell[..., None] == self._all_cells(), axis=2)
