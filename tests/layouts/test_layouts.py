@@ -1,6 +1,10 @@
 """Layouts: the device's text against plain Python's, and both against Python's ints."""
 
+import json
+from pathlib import Path
+
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,9 +12,12 @@ from hypothesis import strategies as st
 from jax.typing import ArrayLike
 
 from curta.config.errors import UserError
-from curta.layouts import LAYOUTS, Layout, ShapeBounds, Text, TokenPositions
+from curta.layouts import LAYOUTS, Layout, ShapeBounds, Text, TokenPositions, layout_named
+from curta.layouts.program import ProgramLayout
+from curta.layouts.texts import layout_of
+from curta.model import recipes
 from curta.problems.operations import OPERATIONS
-from curta.problems.problem import Problem
+from curta.problems.problem import Problem, parse
 from tests import covering, tiny
 
 BATCH, WIDTH, SEVERAL = 8, 6, 4
@@ -129,3 +136,67 @@ def test_a_layout_refuses_other_operators(layout: Layout) -> None:
     for symbol in set(OPERATIONS) - set(layout.operators):
         with pytest.raises(UserError, match=f"layout '{layout.name}' has no"):
             layout.accept(symbol, [1] * OPERATIONS[symbol].least)
+
+
+KNOWN = json.loads((Path(__file__).parent / "coordinates.json").read_text("utf-8"))
+"""By layout: texts, the role of each token in hexadecimal, and its coordinate."""
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_coordinates_of_texts_stay_what_they_are(name: str) -> None:
+    layout = layout_named(name)
+    written = [layout.encode(text) for text, _, _ in KNOWN[name]]
+    tokens = np.zeros((len(written), max(map(len, written))), np.int32)
+    for row, line in zip(tokens, written, strict=True):
+        row[: len(line)] = line
+    lengths = jnp.array(list(map(len, written)))
+    where = jax.jit(layout.follow)(jnp.asarray(tokens), lengths)[1]
+    for number, (line, (_, roles, coordinates)) in enumerate(
+        zip(written, KNOWN[name], strict=True)
+    ):
+        found = np.asarray(where.role)[number, : len(line)]
+        assert found.tolist() == [int(role, 16) for role in roles]
+        assert np.asarray(where.coordinates)[number, : len(line), 0].tolist() == coordinates
+
+
+def layout(name: str) -> ProgramLayout:
+    found = layout_of(recipes.load(name))
+    assert isinstance(found, ProgramLayout)
+    return found
+
+
+@pytest.mark.parametrize(("name", "base"), [("addition", 10), ("base-2", 2), ("base-16", 16)])
+def test_a_text_is_as_long_as_that_of_the_largest_operands_in_their_base(
+    name: str, base: int
+) -> None:
+    of = layout(name)
+    assert of.extremes("+", (3, 1)) == [(base**3 - 1, base - 1), (base**2, 1)]
+    tokens, prompt = of.tokens_of(Problem("+", (base**4 - 1, base**4 - 1), base))
+    bounds = of.bounds("+", (4, 4))
+    assert (bounds.prompt, bounds.total) == (prompt, len(tokens))
+    assert of.estimate_tokens("+", (4, 4)) == len(tokens)
+
+
+@pytest.mark.parametrize(
+    ("problem", "text", "tokens"),
+    [
+        ("12+5 mod 97", "12+5=17", [12, 97, 5, 100, 17]),
+        ("90+10 mod 97", "90+10=3", [90, 97, 10, 100, 3]),
+        ("5-7 mod 97", "5-7=95", [5, 98, 7, 100, 95]),
+        ("200*3 mod 97", "6*3=18", [6, 99, 3, 100, 18]),
+    ],
+)
+def test_a_residue_is_one_token(problem: str, text: str, tokens: list[int]) -> None:
+    layout, asked = layout_named("residues-97"), parse(problem)
+    assert layout.write(asked) == text
+    assert layout.tokens_of(asked) == (tokens, 4)
+    assert layout.encode(text).tolist() == tokens
+    assert layout.answer(asked, tokens[4:]) == asked.truth
+
+
+def test_only_a_residue_is_an_answer() -> None:
+    layout, asked = layout_named("residues-97"), Problem("+ mod 97", (12, 5))
+    written = [[0], [96], [97], [100], [], [1, 7]]
+    assert [layout.answer(asked, tokens) for tokens in written] == [0, 96, None, None, None, 17]
+    assert layout.read("+ mod 97", "97") is None
+    assert layout.read("+ mod 97", "07") is None

@@ -76,15 +76,6 @@ def test_sgd_goes_down_the_gradient_and_its_momentum_by_hand() -> None:
     close(found[1], jax.tree.map(lambda g, h: -0.1 * (0.5 * g + h), first, second))
 
 
-def test_clipping_shortens_a_long_gradient_and_leaves_a_short_one() -> None:
-    gradient = gradients(1)
-    norm = sum(float(jnp.sum(leaf**2)) for leaf in jax.tree.leaves(gradient)) ** 0.5
-    (clipped,) = updates(replace(PLAIN, clip=norm / 4), 1.0, 0.0, gradient)
-    close(clipped, jax.tree.map(lambda g: -g / 4, gradient))
-    (whole,) = updates(replace(PLAIN, clip=norm * 4), 1.0, 0.0, gradient)
-    close(whole, jax.tree.map(jnp.negative, gradient))
-
-
 def test_adamw_by_hand() -> None:
     """Two steps of the textbook's Adam, with decoupled weight decay."""
     settings = AdamW(**STEADY)

@@ -88,23 +88,6 @@ def test_windows_are_drawn_all_alike_or_by_their_frequency(uniform: Data, freque
             assert (abs(found - share) < 5 * np.sqrt(share / 200_000)).all()
 
 
-@pytest.mark.parametrize("sampling", ["uniform", "frequency"])
-def test_data_is_a_function_of_recipe_and_seed(
-    sampling: str, uniform: Data, frequency: Data
-) -> None:
-    """Whoever else is trained with a member, it draws the same windows."""
-    together = {"uniform": uniform, "frequency": frequency}[sampling]
-    assert tiny.same(together, made(sampling))
-    alone = made(sampling, SEEDS[1:])
-    assert shown(alone, 0) == shown(together, 1)
-    rows = []
-    for data, member in ((alone, 0), (together, 1)):
-        mine = jax.tree.map(lambda part, m=member: jnp.asarray(part[m]), data.by_member)
-        places = trainer.draw_windows(data._replace(by_member=mine), jax.random.key(2), 500)
-        rows.append(data.shared[0][np.asarray(places)])
-    np.testing.assert_array_equal(*rows)
-
-
 def test_an_encoding_that_sees_all_is_given_whole_texts() -> None:
     recipe = tiny.recipe(positions__name="rope", **BOTH)
     layout = paper.layout(recipe)

@@ -20,10 +20,12 @@ from curta.training import records, trainer
 from curta.training.records import Data
 from curta.training.trainer import (
     KEY_USES,
+    Keys,
     Member,
     Metrics,
     TaskLayout,
     step_keys,
+    task_keys,
 )
 from tests import tiny
 
@@ -241,3 +243,27 @@ def test_a_mesh_gives_devices_to_members_first_and_to_the_batch_then(
     mesh = trainer.mesh_for(members, batch, jax.devices()[:devices])
     assert mesh.devices.shape == shape
     assert mesh.axis_names == ("member", "batch")
+
+
+TASK_COUNT = 9
+
+
+def of_each_task(seed: int, number: int) -> list[Keys]:
+    """On the one device of a batch."""
+
+    def found(_: jax.Array) -> list[Keys]:
+        return [task_keys(step_keys(seed, number), task) for task in range(TASK_COUNT)]
+
+    whole = jax.vmap(found, axis_name="batch")(jnp.zeros(1))
+    return jax.tree.map(lambda leaf: leaf[0], whole)
+
+
+def test_every_use_of_a_step_has_a_key_of_its_own() -> None:
+    found = []
+    for seed, number in ((0, 0), (0, 1), (1, 0)):
+        keys = step_keys(seed, number)
+        found += [keys.problems, keys.starts, keys.recurrences, keys.dropout]
+        tasks = of_each_task(seed, number)
+        found += [one.problems for one in tasks[1:]] + [one.dropout for one in tasks]
+    words = {tuple(np.asarray(jax.random.key_data(key)).tolist()) for key in found}
+    assert len(words) == len(found) == 3 * (4 + TASK_COUNT - 1 + TASK_COUNT)

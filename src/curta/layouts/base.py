@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import zip_longest
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -214,6 +215,10 @@ class Layout(ABC):
     """The most digits of an operand; None: any number."""
     end_sign: str = END
     """The last character of a text; empty if all completions have the same length."""
+    machine: Any = None
+    """The `Machine` whose texts these are; None for a published layout."""
+    windows: Any = MappingProxyType({})
+    """The neighbours of each role of a machine, `Windows`; see `positions.window`."""
     recorder: Recorder | None = None
     """What records the texts of a program; None for a published layout, or without its code."""
 

@@ -107,12 +107,9 @@ class DirectLayout(Layout):
         return ShapeBounds(operands + signs, completion, ((-1, max(widest, *answer)),))
 
     def tokens(self, operator: str, operands: NumberBatch, bounds: ShapeBounds) -> Text:
-        prompt, completion = (
-            self._prompt(operator, operands, bounds),
-            self._work(operator, operands),
-        )
         stop = self._signs(self.end_sign, len(operands.digits))
-        return join(prompt, [*completion, *stop], bounds.total, self.end)
+        completion = [*self._work(operator, operands), *stop]
+        return join(self._prompt(operator, operands, bounds), completion, bounds.total, self.end)
 
     def _prompt(self, operator: str, operands: NumberBatch, bounds: ShapeBounds) -> list[Piece]:
         """Return the prompts, piece by piece."""

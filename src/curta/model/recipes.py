@@ -4,22 +4,21 @@
 Names are checked before layouts and encodings are imported, since importing JAX takes a second.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from curta.config import files, recipe
-from curta.config.errors import UserError, quoted, unknown
+from curta.config.errors import UserError, error_prefix, quoted, unknown
 from curta.config.limits import check_path
 from curta.config.positions import Window
 from curta.config.recipe import Recipe
-from curta.layouts import LAYOUTS, layout_named
+from curta.layouts import LAYOUTS
 from curta.model import unread
 from curta.model.positions import encoding, user
 from curta.problems import problem
-from curta.problems.operations import operation_named
 from curta.problems.sizes import OperandLimits
 from curta.programs.user import registry, userfiles
 
@@ -49,7 +48,7 @@ def resolve(
     fields = recipe.with_overrides(source, {**common, **overrides})
     resolved = parse_fields(fields, where)
     others = () if resolved.layout else resolved.evaluation.layouts
-    with _named(where):
+    with error_prefix(where):
         for program in (*resolved.programs, *others):
             registry.programs_of(program)
         check(resolved)
@@ -90,7 +89,7 @@ def parse(fields: Mapping[str, Any], where: str) -> Recipe:
     Executes the user's files that the fields name.
     """
     parsed = parse_fields(fields, where)
-    with _named(where):
+    with error_prefix(where):
         check(parsed)
     return parsed
 
@@ -116,7 +115,7 @@ def parse_fields(fields: Mapping[str, Any], where: str) -> Recipe:
 def check(candidate: Recipe) -> None:
     """Raise UserError if the recipe's operations, layout, positions or sizes do not fit."""
     for task in candidate.tasks:
-        operation_named(task.operator)
+        operationerror_prefix(task.operator)
     if candidate.layout is not None:
         for name in (candidate.layout, *candidate.evaluation.layouts):
             LAYOUTS.check(name)
@@ -126,10 +125,10 @@ def check(candidate: Recipe) -> None:
         tasks.check(task)
         if candidate.training.order == "fixed" and tasks.trained_count(task) < share:
             raise UserError(f"training.order 'fixed': there are fewer problems than {share} a step")
-    layout = None if candidate.layout is None else layout_named(candidate.layout)
+    layout = None if candidate.layout is None else layouterror_prefix(candidate.layout)
     if layout is not None:
         _check_layout(candidate, layout)
-    check_named(candidate, layout)
+    checkerror_prefix(candidate, layout)
     operators = [task.operator for task in candidate.tasks]
     sizes_by_field = {
         "evaluation.digits": candidate.evaluation.digits,
@@ -193,18 +192,16 @@ def check_problems(
         problem.check_limits(query, limits, title)
         if layout is None or positions is None:
             continue
-        try:
+        with error_prefix(quoted(str(query))):
             bounds = layout.bounds_of([query])
             positions.check(bounds)
             if not candidate.model.causal:
                 _check_prompt(candidate, bounds)
-        except UserError as error:
-            raise UserError(f"{quoted(str(query))}: {error}") from None
 
 
-def check_named(candidate: Recipe, layout: "Layout | None") -> None:
+def checkerror_prefix(candidate: Recipe, layout: "Layout | None") -> None:
     """Check the problems that a recipe's evaluation names."""
-    with _named("evaluation.named"):
+    with error_prefix("evaluation.named"):
         problems = [problem.parse(text) for text in candidate.evaluation.named]
         check_problems(candidate, layout, problems, "this recipe")
 
@@ -216,15 +213,6 @@ def _check_prompt(candidate: Recipe, bounds: "ShapeBounds") -> None:
             f"without model.causal an answer is written over its prompt, which is too"
             f" short in layout {candidate.layout!r}: {bounds.prompt} for {bounds.completion} tokens"
         )
-
-
-@contextmanager
-def _named(where: str) -> Iterator[None]:
-    """Begin the line of a UserError with `where`."""
-    try:
-        yield
-    except UserError as error:
-        raise UserError(f"{where}: {error}") from None
 
 
 def _with_files(fields: Mapping[str, Any], change: Callable[[str], str]) -> dict[str, Any]:

@@ -10,12 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from curta.config.errors import UserError
-from curta.config.positions import Window
-from curta.layouts import ShapeBounds, layout_named
+from curta.layouts import ShapeBounds
 from curta.layouts.program import ProgramLayout
-from curta.model.positions import build
-from curta.model.positions.base import Shape
 from curta.model.positions.window import WindowEncoding
 from tests import paper, tiny
 
@@ -72,10 +68,3 @@ def test_a_query_sees_itself_and_its_neighbours_with_a_bias_for_each(
         role = layout.machine.role[tokens[query]]
         for key, cell in expected.items():
             np.testing.assert_array_equal(bias[:, query, key], table[:, role, cell])
-
-
-def test_a_window_needs_a_program() -> None:
-    with pytest.raises(
-        UserError, match="positions 'window' needs a program; 'coupled' is a layout"
-    ):
-        build(Window(), Shape(layout_named("coupled"), 8, 2, 1))

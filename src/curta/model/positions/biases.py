@@ -11,14 +11,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from curta.config.positions import FIRE, T5, ALiBi
 from curta.layouts import ShapeBounds, TokenPositions
-from curta.model.positions.base import (
-    Encoding,
-    Scores,
-    Shape,
-    VisibleKeys,
-    distances,
-    first_text,
-)
+from curta.model.positions.base import Encoding, Scores, Shape, VisibleKeys, distances, first_text
 from curta.model.positions.vectors import check_subset, subset
 from curta.model.weights import Weight, constant, normal
 
