@@ -165,11 +165,11 @@ class DirectLayout(Layout):
         """
         if not self.padded:
             return numbers
-        widest, room = self.width, self.width or operands.digits.shape[2]
-        if widest is None:
-            widest = jnp.max(operands.lengths, axis=1, keepdims=True)
-        free = max(0, room + ahead - numbers.digits.shape[2])
-        digits = jnp.pad(numbers.digits, ((0, 0), (0, 0), (0, free)))
+        widest = jnp.max(operands.lengths, axis=1, keepdims=True)
+        if self.width is not None:
+            widest = jnp.full_like(widest, self.width)
+        free = (self.width or operands.digits.shape[2]) + ahead - numbers.digits.shape[2]
+        digits = jnp.pad(numbers.digits, ((0, 0), (0, 0), (0, max(0, free))))
         if self.fill != "0":
             is_missing = places(digits) >= numbers.lengths[..., None]
             digits = jnp.where(is_missing, self.code(self.fill), digits)

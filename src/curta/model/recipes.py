@@ -15,10 +15,11 @@ from curta.config.errors import UserError, error_prefix, quoted, unknown
 from curta.config.limits import check_path
 from curta.config.positions import Window
 from curta.config.recipe import Recipe
-from curta.layouts import LAYOUTS
+from curta.layouts import LAYOUTS, layout_named
 from curta.model import unread
 from curta.model.positions import encoding, user
 from curta.problems import problem
+from curta.problems.operations import operation_named
 from curta.problems.sizes import OperandLimits
 from curta.programs.user import registry, userfiles
 
@@ -115,7 +116,7 @@ def parse_fields(fields: Mapping[str, Any], where: str) -> Recipe:
 def check(candidate: Recipe) -> None:
     """Raise UserError if the recipe's operations, layout, positions or sizes do not fit."""
     for task in candidate.tasks:
-        operationerror_prefix(task.operator)
+        operation_named(task.operator)
     if candidate.layout is not None:
         for name in (candidate.layout, *candidate.evaluation.layouts):
             LAYOUTS.check(name)
@@ -125,10 +126,10 @@ def check(candidate: Recipe) -> None:
         tasks.check(task)
         if candidate.training.order == "fixed" and tasks.trained_count(task) < share:
             raise UserError(f"training.order 'fixed': there are fewer problems than {share} a step")
-    layout = None if candidate.layout is None else layouterror_prefix(candidate.layout)
+    layout = None if candidate.layout is None else layout_named(candidate.layout)
     if layout is not None:
         _check_layout(candidate, layout)
-    checkerror_prefix(candidate, layout)
+    check_named(candidate, layout)
     operators = [task.operator for task in candidate.tasks]
     sizes_by_field = {
         "evaluation.digits": candidate.evaluation.digits,
@@ -199,7 +200,7 @@ def check_problems(
                 _check_prompt(candidate, bounds)
 
 
-def checkerror_prefix(candidate: Recipe, layout: "Layout | None") -> None:
+def check_named(candidate: Recipe, layout: "Layout | None") -> None:
     """Check the problems that a recipe's evaluation names."""
     with error_prefix("evaluation.named"):
         problems = [problem.parse(text) for text in candidate.evaluation.named]
