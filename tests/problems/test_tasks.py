@@ -131,15 +131,7 @@ FIXED = Task(digits=(1, 3), special=0.0, rows=36)
 
 
 def as_ints(found: NumberBatch) -> list[tuple[int, ...]]:
-    """Operands of each problem, digit by digit."""
-    rows = zip(np.asarray(found.digits), np.asarray(found.lengths), strict=True)
-    return [
-        tuple(
-            int("".join(map(str, number[:length][::-1])))
-            for number, length in zip(*row, strict=False)
-        )
-        for row in rows
-    ]
+    return [problem.operands for problem in tasks.as_problems("+", found)]
 
 
 @pytest.mark.parametrize("task", [FIXED, Task(values=(0, 6), held_out=13, special=0.0)])

@@ -1,11 +1,11 @@
 """What training is given of programs: each member's own windows, or whole texts."""
 
 from collections import Counter
+from functools import cache
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 
 from curta.problems.problem import Problem
 from curta.training import records, trainer
@@ -23,21 +23,12 @@ BOTH = {
 SEEDS = [3, 8]
 
 
-def made(sampling: str = "uniform", seeds: list[int] = SEEDS) -> Data:
+@cache
+def made(sampling: str) -> Data:
     recipe = tiny.recipe(training__sampling=sampling, **BOTH)
-    data, bounds = records.training_data(recipe, paper.layout(recipe), seeds)
+    data, bounds = records.training_data(recipe, paper.layout(recipe), SEEDS)
     assert bounds == ()
     return jax.device_get(data)
-
-
-@pytest.fixture(scope="module")
-def uniform() -> Data:
-    return made()
-
-
-@pytest.fixture(scope="module")
-def frequency() -> Data:
-    return made("frequency")
 
 
 def shown(data: Data, member: int) -> list[tuple[paper.Window, int]]:
@@ -59,7 +50,8 @@ def counted(seed: int) -> Counter[tuple[paper.Window, int]]:
     )
 
 
-def test_a_member_is_shown_the_windows_of_its_own_problems_each_once(uniform: Data) -> None:
+def test_a_member_is_shown_the_windows_of_its_own_problems_each_once() -> None:
+    uniform = made("uniform")
     for member, seed in enumerate(SEEDS):
         found = shown(uniform, member)
         assert len(set(found)) == len(found)
@@ -77,8 +69,9 @@ def drawn(data: Data, member: int, count: int) -> np.ndarray:
     return np.bincount(places, minlength=len(data.shared[0]))[known] / count
 
 
-def test_windows_are_drawn_all_alike_or_by_their_frequency(uniform: Data, frequency: Data) -> None:
+def test_windows_are_drawn_all_alike_or_by_their_frequency() -> None:
     """Within five standard deviations of 200,000 draws."""
+    uniform, frequency = made("uniform"), made("frequency")
     for member, seed in enumerate(SEEDS):
         counts, mine = counted(seed), shown(uniform, member)
         even = np.full(len(mine), 1 / len(mine))

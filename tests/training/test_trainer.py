@@ -32,29 +32,18 @@ from tests import tiny
 RECIPE = tiny.recipe()
 DENSE = tiny.dense()
 LAYOUT, LAYOUT_OF_WINDOWS = layout_of(DENSE), layout_of(RECIPE)
-NOISY = tiny.dense(
-    model__dropout=0.3,
-    model__num_recurrences=2,
-    model__input_injection="block",
-    training__recurrence_loss="progressive",
-)
-"""A recipe whose steps draw more than their problems."""
-
 TRAINED = 1e-3
 """Tolerance for weights after a few steps: Adam divides small gradients, rounding included."""
 
 
 @cache
-def program(
-    members: int, devices: int, noisy: bool = False
-) -> Callable[..., tuple[Member, Metrics]]:
+def program(members: int, devices: int) -> Callable[..., tuple[Member, Metrics]]:
     """A recipe's steps for that many members on that many devices, compiled once."""
-    recipe = NOISY if noisy else RECIPE
-    mesh = trainer.mesh_for(members, recipe.training.batch, jax.devices()[:devices])
-    call = trainer.compile_steps(recipe, written(recipe), mesh)
+    mesh = trainer.mesh_for(members, RECIPE.training.batch, jax.devices()[:devices])
+    call = trainer.compile_steps(RECIPE, written(RECIPE), mesh)
 
     def run(state: Member, first: int, count: int) -> tuple[Member, Metrics]:
-        data, _ = records.training_data(recipe, layout_of(recipe), state.seed.tolist())
+        data, _ = records.training_data(RECIPE, LAYOUT_OF_WINDOWS, state.seed.tolist())
         state, data = trainer.shard(state, mesh), trainer.place_data(data, mesh)
         after = call(state, data, jnp.int32(first), jnp.int32(count))
         members, metrics = jax.device_get(after)
@@ -73,8 +62,8 @@ def begun(recipe: Recipe, *seeds: int) -> Member:
     return trainer.init(recipe, layout_of(recipe), jnp.asarray(seeds))
 
 
-def fresh(*seeds: int, noisy: bool = False) -> Member:
-    return jax.device_get(begun(NOISY if noisy else RECIPE, *seeds))
+def fresh(*seeds: int) -> Member:
+    return jax.device_get(begun(RECIPE, *seeds))
 
 
 def member(of: Any, number: int) -> Any:
@@ -267,3 +256,25 @@ def test_every_use_of_a_step_has_a_key_of_its_own() -> None:
         found += [one.problems for one in tasks[1:]] + [one.dropout for one in tasks]
     words = {tuple(np.asarray(jax.random.key_data(key)).tolist()) for key in found}
     assert len(words) == len(found) == 3 * (4 + TASK_COUNT - 1 + TASK_COUNT)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("platform", ["cuda", "tpu"])
+@pytest.mark.parametrize(
+    "changes", [{}, tiny.DENSE | {"positions__name": "t5"}], ids=["window", "text"]
+)
+def test_accelerators_multiply_float32_in_full_precision(
+    platform: str, changes: dict[str, Any]
+) -> None:
+    """As lowered for their compilers, which needs none of them."""
+    recipe = tiny.recipe(**changes)
+    layout = layout_of(recipe)
+    data, _ = records.training_data(recipe, layout, [0, 1])
+    state = jax.eval_shape(lambda: begun(recipe, 0, 1))
+    mesh = trainer.mesh_for(1, 1, jax.devices()[:1])
+    call: Any = trainer.compile_steps(recipe, written(recipe), mesh, vectorised=True)
+    traced = call.trace(state, data, jnp.int32(0), jnp.int32(0))
+    text = str(traced.lower(lowering_platforms=(platform,)).as_text())
+    dots = [line for line in text.splitlines() if "dot_general" in line]
+    assert dots
+    assert all("precision = [HIGHEST, HIGHEST]" in line for line in dots)

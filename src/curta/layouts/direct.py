@@ -535,7 +535,7 @@ class Framed(DirectLayout):
 
     def prompt_pattern(self, operator: str, digits: int, operands: int) -> str:
         patterns, least, mark = [], 0, re.escape(OPERATIONS[operator].mark)
-        for longest in range(20, digits + 10, 10):  # one pattern for each width
+        for longest in range(20, max(digits, 11) + 10, 10):  # one pattern for each width
             number = number_pattern(min(longest, digits), turned=True)
             size = f"(?=[\\s\\S]{{{frame(longest)}}}(?![\\s\\S]))"
             shorter = f"(?!={number_pattern(least, True)}{mark}{number_pattern(least, True)}_)"
