@@ -321,12 +321,6 @@ class Layout(ABC):
     def automaton(self) -> Automaton:
         """The tables that give each token its role and coordinates."""
 
-    def step(
-        self, state: Int[Array, "*batch states"], token: Int[Array, "*batch"]
-    ) -> tuple[Int[Array, "*batch states"], Int[Array, "*batch"], Int[Array, "*batch axes"]]:
-        """Return the next state, and role and coordinates of `token`, after what came before it."""
-        return self.automaton.step(state, token)
-
     def composition(self) -> Float[np.ndarray, "tokens parts"]:
         """Return the vectors that each token is the sum of, as zeros and ones: here one each."""
         return np.eye(len(self.characters), dtype=np.float32)
@@ -349,7 +343,7 @@ class Layout(ABC):
 
         def advance(state: Array, column: tuple[Array, Array]) -> tuple[Array, tuple[Array, Array]]:
             token, is_text = column
-            after, role, coordinates = self.step(state, token)
+            after, role, coordinates = self.automaton.step(state, token)
             state = jnp.where(is_text[:, None], after, state)
             return state, (jnp.where(is_text, role, -1), coordinates)
 
