@@ -190,13 +190,6 @@ class ShapeBounds:
         return self.prompt + self.completion
 
 
-class Piece(NamedTuple):
-    """A piece of each text of a batch: tokens in order, of which only valid ones are written."""
-
-    tokens: Int[Array, "batch width"]
-    valid: Bool[Array, "batch width"]
-
-
 class Layout(ABC):
     """One way of writing problems. Stateless; registered by name in `LAYOUTS`."""
 
@@ -458,40 +451,3 @@ def tabulated(
     move = np.array([[[entry.move] for entry in row] for row in entries], np.int32)
     home = move > HOME // 2
     return Automaton(np.array(after, np.int32), role, home, np.where(home, move - HOME, move))
-
-
-def number(digits: Int[Array, "batch width"], lengths: Int[Array, " batch"]) -> Piece:
-    """Return a number, least significant digit first; the token of a digit is the digit.
-
-    >>> number(jnp.array([[5, 4, 0]]), jnp.array([2])).valid.tolist()  # 45
-    [[True, True, False]]
-    """
-    return Piece(digits, jnp.arange(digits.shape[1])[None] < lengths[:, None])
-
-
-def flipped(piece: Piece) -> Piece:
-    """Return the piece in opposite order."""
-    return Piece(piece.tokens[:, ::-1], piece.valid[:, ::-1])
-
-
-def sign(token: int, batch: int) -> Piece:
-    """Return a token that stands in every text."""
-    return Piece(jnp.full((batch, 1), token, jnp.int32), jnp.ones((batch, 1), bool))
-
-
-def join(prompt: Sequence[Piece], completion: Sequence[Piece], total: int, fill: int) -> Text:
-    """Write the valid tokens of all pieces into `total` slots; the others get `fill`.
-
-    >>> piece = number(jnp.array([[5, 4, 0]]), jnp.array([2]))
-    >>> join([piece], [sign(7, 1)], total=5, fill=9)[0].tolist()
-    [[5, 4, 7, 9, 9]]
-    """
-    pieces = Piece(
-        *(jnp.concatenate(columns, axis=1) for columns in zip(*prompt, *completion, strict=True))
-    )
-    slots = jnp.where(pieces.valid, jnp.cumsum(pieces.valid, axis=1) - 1, total)
-    rows = jnp.arange(len(slots))[:, None]
-    blank = jnp.full((len(slots), total), fill, jnp.int32)
-    tokens = blank.at[rows, slots].set(pieces.tokens, mode="drop")
-    prompts = sum(jnp.sum(piece.valid, axis=1) for piece in prompt)
-    return Text(tokens, jnp.asarray(prompts), jnp.sum(pieces.valid, axis=1))

@@ -13,18 +13,15 @@ from jaxtyping import Array, Int, Key
 from curta.layouts.base import (
     END,
     AnswerPattern,
-    Piece,
     PromptFormat,
     ShapeBounds,
     State,
     Text,
     TokenRole,
     Transition,
-    flipped,
-    number,
     number_pattern,
 )
-from curta.layouts.direct import DirectLayout, SumLayout
+from curta.layouts.direct import DirectLayout, Piece, SumLayout, flipped, number
 from curta.problems import digits
 from curta.problems.arithmetic import ARITHMETIC, less
 from curta.problems.digits import NumberBatch, places
