@@ -59,26 +59,6 @@ def test_padding_is_scored_to_the_end_of_thirteen_characters_and_never_judged() 
     ] == ["10#", "198#"]
 
 
-def test_without_causality_each_token_is_asked_of_the_prompts_at_once() -> None:
-    """The answer to =3+21____ is 51$, asked of its first three characters and never shown."""
-    layout, problem = layout_named("framed"), Problem("+", (12, 3))
-    bounds = tiny.bounds(layout, 4)
-    text = tiny.text(layout, [problem], bounds.total)
-    batch = completion_batch(text, layout.where(text), bounds, causal=False)
-    prompt = layout.prompt(problem)
-    assert layout.decode(batch.tokens[0].tolist()) == prompt
-    found = [
-        (query, layout.characters[goal])
-        for query, goal, scored in zip(
-            *(np.asarray(part[0]) for part in (batch.queries, batch.goals, batch.scored)),
-            strict=True,
-        )
-        if scored
-    ]
-    assert found == list(enumerate("51$"))
-    assert batch.queries.max() < len(prompt)
-
-
 def test_without_causality_nothing_but_the_prompts_is_shown() -> None:
     """Rows of other lengths: where a prompt ends, its answer follows, and is not seen."""
     layout = layout_named("labelled")

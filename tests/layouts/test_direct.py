@@ -1,41 +1,14 @@
 """The direct layouts: as their sources show them, and where their tokens stand."""
 
-import re
-from typing import NamedTuple
-
 import jax
 import numpy as np
 import pytest
-from hypothesis import given
 
 from curta.config.errors import UserError
-from curta.layouts import Layout, layout_named
-from curta.layouts.marked import HINTS
+from curta.layouts import layout_named
+from curta.layouts.special import HINTS
 from curta.problems.problem import Problem, parse
 from tests import tiny
-
-WIDTH = 12
-
-
-class Spot(NamedTuple):
-    """Role and place of one character."""
-
-    role: str
-    place: int
-
-
-followed = jax.jit(lambda layout, text: layout.where(text), static_argnums=0)
-
-
-def spots(layout: Layout, problem: Problem) -> list[Spot]:
-    """Role and first coordinate of every written character, as the device sees them."""
-    digits, count = layout.longest or WIDTH, len(problem.operands)
-    bounds = tiny.bounds(layout, digits, problem.operator, count)
-    text = tiny.text(layout, [problem], bounds.total)
-    where, lengths = jax.device_get((followed(layout, text), text.lengths))
-    roles = [layout.roles[role].name for role in where.role[0, : lengths[0]].tolist()]
-    places = where.coordinates[0, :, 0].tolist()
-    return [Spot(*spot) for spot in zip(roles, places, strict=False)]
 
 
 @pytest.mark.parametrize(
@@ -87,37 +60,6 @@ def test_every_operation_as_people_write_it_and_turned_around(
 ) -> None:
     assert layout_named("plain").write(parse(problem)) == plain
     assert layout_named("reversed").write(parse(problem)) == turned
-
-
-def coupled_spots(line: str) -> list[Spot]:
-    """The definition of the coupled layout: equal significance, equal place."""
-    first, second, answer = re.fullmatch(r"(\d+)\+(\d+)=(\d+)\$", line).groups()
-    return [
-        *(Spot("first", place) for place in range(len(first))),
-        Spot("operator", len(first)),
-        *(Spot("second", place) for place in range(len(second))),
-        Spot("equals", -1),
-        *(Spot("answer", place) for place in range(len(answer))),
-        Spot("end", len(answer)),
-    ]
-
-
-@given(problem=tiny.sums(WIDTH))
-def test_coupled_kinds_and_places_are_those_of_the_definition(problem: Problem) -> None:
-    layout = layout_named("coupled")
-    assert spots(layout, problem) == coupled_spots(layout.write(problem))
-
-
-@given(problem=tiny.sums(WIDTH))
-def test_position_coupling_ids_are_the_sources(problem: Problem) -> None:
-    """Its `__getitem__`, with start = 1."""
-    layout = layout_named("position-coupling")
-    a, b, answer = re.fullmatch(r"(\d+)\+(\d+)=(\d+)\$", layout.write(problem)).groups()
-    end = 1 + max(len(a), len(b)) + 1
-    inputs = [*range(end - len(a), end + 1), *range(end - len(b), end + 1)]
-    labels = list(range(end - len(answer), end))[::-1]
-    ids = [spot.place + 1 for spot in spots(layout, problem)]
-    assert ids == [*inputs, *labels, 0]
 
 
 # Letters.

@@ -9,11 +9,9 @@ import pytest
 
 from curta.config.recipe import Recipe
 from curta.layouts import TokenPositions
-from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
-from curta.model.model_cost import layers, scored_keys
+from curta.model.model_cost import layers
 from curta.model.transformer import parameters
-from curta.problems.problem import parse
 from tests import tiny
 
 DESIGNS: dict[str, dict[str, Any]] = {
@@ -65,12 +63,3 @@ def test_parameters_and_multiply_adds_are_those_of_the_program(name: str) -> Non
     looked_up = tokens * (len(layout.characters) + len(layout.roles)) * recipe.model.width
     found = multiplied(program.jaxpr) - looked_up
     assert found == tokens * sum(row.multiply_adds for row in rows)
-
-
-def test_a_window_scores_its_neighbours_however_long_the_text() -> None:
-    recipe = tiny.recipe()
-    short, long = scored_keys(recipe, parse("1+2")), scored_keys(recipe, parse("1" * 500 + "+2"))
-    layout = layout_of(recipe)
-    assert isinstance(layout, ProgramLayout)
-    assert short.keys == long.keys == 1 + max(map(len, layout.windows.values())) < 20
-    assert short.tokens < 20 < 1000 < long.tokens

@@ -1,7 +1,8 @@
-"""The transformer: its size, recurrences, dropout and first weights; see `test_conformance.py`."""
+"""The transformer: its weights, recurrences and dropout; see `test_conformance.py` for the rest."""
 
 import itertools
 from typing import Any
+from unittest import mock
 
 import jax
 import jax.numpy as jnp
@@ -9,9 +10,16 @@ import numpy as np
 import pytest
 from jaxtyping import Array
 
+from curta.config.model import ModelConfig
+from curta.config.positions import NoPE, Positions
+from curta.config.recipe import Recipe
 from curta.layouts import Text, layout_named
 from curta.layouts.texts import layout_of
-from curta.model.transformer import Transformer
+from curta.model import layers, weights
+from curta.model.decoding import logits_of_windows
+from curta.model.transformer import Transformer, parameters
+from curta.model.weights import draw, normal
+from curta.training import records
 from tests import textbook, tiny
 
 LAYOUT = layout_named("coupled")
@@ -96,3 +104,142 @@ def test_dropout_leaves_out_embeddings_and_what_else_a_recipe_names(
         )
         x = textbook.loop(model, x, embedded, kept)
     np.testing.assert_allclose(found[row, :length], textbook.logits(model, x), atol=1e-4)
+
+
+def deviations(settings: ModelConfig, positions: Positions) -> dict[str, float]:
+    """The deviation of every weight that is drawn, by its path: what comes of drawing ones."""
+    with mock.patch.object(jax.random, "normal", lambda key, shape: jnp.ones(shape)):
+        model = Transformer.init(settings, positions, LAYOUT, key=jax.random.key(0))
+    leaves = jax.tree_util.tree_leaves_with_path(model)
+    found = {jax.tree_util.keystr(path): float(leaf.max()) for path, leaf in leaves}
+    return {path: scale for path, scale in found.items() if not path.endswith("gain")}
+
+
+def test_weights_have_the_deviation_of_their_fan_in() -> None:
+    found = deviations(ModelConfig(width=16, gated=True), NoPE())
+    square, wide = 1 / 4, 1 / 8
+    assert found == {
+        ".tokens": 1.0,
+        **{f".attention.{name}": square for name in ("query", "key", "value", "out")},
+        ".mlp.up": square,
+        ".mlp.gate": square,
+        ".mlp.down": wide,
+        ".head": square,
+    }
+
+
+def test_without_a_scale_of_scores_queries_are_smaller_by_it() -> None:
+    """(width * features) ** -1/2, as T5 has it."""
+    found = deviations(ModelConfig(width=64, heads=4, attention_scale=False), NoPE())
+    assert found[".attention.query"] == pytest.approx((64 * 16) ** -0.5)
+    assert found[".attention.key"] == 64**-0.5
+
+
+@pytest.mark.parametrize("share", [1e-3, 0.1, 0.5, 0.999])
+def test_the_share_is_exact_and_neighbours_know_nothing_of_each_other(share: float) -> None:
+    config = ModelConfig(dropout=share)
+    mask = layers.dropout_mask(jax.random.key(1), config, "output", 1001, 999)
+    assert mask is not None
+    left_out = ~np.asarray(mask).ravel()  # an odd number of them
+    spread = (share * (1 - share) / left_out.size) ** 0.5
+    assert left_out.mean() == pytest.approx(share, abs=5 * spread)
+    both = (left_out[:-1] & left_out[1:]).mean()
+    assert both == pytest.approx(share**2, abs=5 * (share**2 / left_out.size) ** 0.5)
+
+
+TREE = {"a": normal(40, 50, scale=2.0), "b": (jnp.arange(3), normal(2000, scale=0.1)), "c": None}
+
+
+def test_weights_have_the_described_shapes_and_deviations_and_the_rest_is_untouched() -> None:
+    drawn = draw(TREE, jax.random.key(0))
+    assert drawn["a"].shape == (40, 50)
+    np.testing.assert_allclose([drawn["a"].std(), drawn["b"][1].std()], [2.0, 0.1], rtol=0.1)
+    np.testing.assert_allclose([drawn["a"].mean(), drawn["b"][1].mean()], 0.0, atol=0.2)
+    np.testing.assert_array_equal(drawn["b"][0], jnp.arange(3))
+    assert drawn["c"] is None
+
+
+SHARED: dict[str, tuple[str, ...]] = {
+    "turned": ("key-query",),
+    "values": ("value-key",),
+    "out": ("out-query",),
+    "negative": ("out-value",),
+    "norms": ("norms",),
+    "all": ("key-query", "value-key", "out-query", "norms"),
+    "all, negative": ("key-query", "value-key", "out-value", "norms"),
+}
+SIZE = {"model__num_layers": 3, "model__num_attention_layers": 2}
+
+
+def made(shared: tuple[str, ...], **changes: Any) -> Transformer:
+    recipe = tiny.with_encoding("nope", model__weight_sharing=list(shared), **SIZE, **changes)
+    return tiny.drawn(recipe, LAYOUT)
+
+
+def test_as_many_weights_are_saved_as_are_shared() -> None:
+    """Two attention layers of width 16, three MLPs, five norms before them and the last."""
+    whole = parameters(made(()))
+    square, all_norms = 2 * 16 * 16, 5 * 16
+    both = 3 * square - 2 + all_norms
+    saved = [whole - parameters(made(shared)) for shared in SHARED.values()]
+    assert saved == [square - 2, square, square, square, all_norms, both, both]
+
+
+DESIGN = {
+    "model__num_kv_heads": 1,
+    "model__gated": True,
+    "model__tie_embeddings": True,
+    "model__norm_placement": "post_residual",
+}
+
+
+ARC = {
+    "model__embedding": "arc", "model__width": 2, "model__heads": 1, "model__tie_embeddings": True,
+    "model__compositional_embeddings": False, "layout": "coupled",
+}  # fmt: skip
+
+
+def half_logits(recipe: Recipe, model: Transformer) -> jax.Array:
+    """Of windows, or of all tokens of two texts."""
+    layout = layout_of(recipe)
+    if recipe.positions.name == "window":
+        data, _ = records.training_data(recipe, layout, [0])
+        return logits_of_windows(model, data.shared[0][:32])
+    bounds = tiny.bounds(layout, 4)
+    text = tiny.text(layout, tiny.random_sums(2, 4), bounds.total)
+    return model(text.tokens, layout.where(text), tiny.every_index(text), bounds)
+
+
+def mean(model: Transformer, recipe: Recipe, chosen: Any) -> tuple[jax.Array, jax.Array]:
+    found = half_logits(recipe, weights.cast(model, chosen))
+    return jnp.mean(jnp.square(found)), found
+
+
+@pytest.mark.parametrize(
+    ("name", "design"),
+    [
+        pytest.param("window", {}, id="window"),
+        pytest.param("rope", DESIGN, id="rope, other design"),
+        pytest.param("nope", ARC, id="nope, arc"),
+    ],
+)
+def test_logits_are_nearly_those_of_float32_and_gradients_are_float32(
+    name: str, design: dict[str, Any]
+) -> None:
+    """Dtypes are mixed nowhere: where they are, the suite's strict promotion raises."""
+    recipe = tiny.with_encoding(name, **design)
+    model = tiny.drawn(recipe, layout_of(recipe))
+    (_, exact), _ = jax.value_and_grad(mean, has_aux=True)(model, recipe, "float32")
+    (_, found), gradients = jax.value_and_grad(mean, has_aux=True)(model, recipe, "bfloat16")
+    assert found.dtype == jnp.float32
+    assert {leaf.dtype for leaf in jax.tree.leaves(gradients)} == {jnp.dtype("float32")}
+    off = np.abs(np.asarray(found - exact)).max()
+    assert 0 < off < 0.1 * np.abs(np.asarray(exact)).max()
+
+
+def test_matrices_are_cast_and_what_encodings_norms_and_head_have_is_not() -> None:
+    recipe = tiny.with_encoding("learned")
+    model = weights.cast(tiny.drawn(recipe, layout_of(recipe)), "bfloat16")
+    leaves = jax.tree_util.tree_leaves_with_path(model)
+    kept = {jax.tree_util.keystr(path) for path, leaf in leaves if leaf.dtype == jnp.float32}
+    assert kept == {".positions.table", ".attention.gain", ".mlp.gain", ".gain", ".head"}

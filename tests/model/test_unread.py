@@ -85,13 +85,6 @@ def test_shipped_recipes_have_nothing_without_effect(name: str) -> None:
     recipes.resolve(name, {}, name)
 
 
-def test_what_a_file_has_without_effect_is_refused_whatever_else_is_changed(tmp_path: Any) -> None:
-    file = tmp_path / "mine.toml"
-    file.write_text('program = "addition"\n[training]\nstop_after = 3\n')
-    with pytest.raises(UserError, match=r"training\.stop_after 3 has no effect"):
-        recipes.resolve(str(file), {"model.width": 16}, "mine")
-
-
 def test_what_entries_of_a_comparison_have_in_common_is_read_by_one_of_them() -> None:
     common = {"training.problems": 8}
     program, layout = resolve(Draft("", (Entry(WINDOW), Entry(PLAIN))), common).rows
@@ -99,3 +92,18 @@ def test_what_entries_of_a_comparison_have_in_common_is_read_by_one_of_them() ->
     assert layout.recipe.training.problems == Training().problems
     with pytest.raises(UserError, match=r"training\.problems has no effect on any of these"):
         resolve(Draft("", (Entry(PLAIN),)), common)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"program": ["addition", "/tmp/code.py"]},
+        {"program": "addition", "positions": {"name": "code.py"}},
+        {"program": "addition", "evaluation": {"layouts": ["code.py"]}},
+    ],
+    ids=str,
+)
+def test_a_recipe_of_a_run_that_names_a_file_is_refused(fields: dict[str, Any]) -> None:
+    with pytest.raises(UserError, match=r"the recipe names the file '.*code\.py'"):
+        recipes.check_kept(fields, "the recipe")
+    recipes.check_kept({"program": "code.py@0123456789ab", "positions": 5}, "the recipe")

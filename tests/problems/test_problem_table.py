@@ -1,4 +1,6 @@
-"""Tables: every pair once, in an order that is a bijection and looks random."""
+"""Tables: every pair once in an order that looks random, split as the task says."""
+
+import dataclasses
 
 import jax
 import jax.numpy as jnp
@@ -7,9 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from curta.problems.numerals import to_int
+from curta.config.task import Task
+from curta.problems import tasks
 from curta.problems.operations import OPERATIONS
-from curta.problems.problem_table import ProblemTable, numbers, shuffled
+from curta.problems.problem import Problem
+from curta.problems.problem_table import ProblemTable, shuffled
 from tests import tiny
 
 OPERATORS = [symbol for symbol in tiny.ON_DEVICE if OPERATIONS[symbol].least == 2]
@@ -45,10 +49,59 @@ def test_a_table_has_every_pair_that_has_an_answer_once(symbol: str, span: tuple
     assert sorted(map(tuple, table.pairs(jnp.arange(table.rows)).tolist())) == expected
 
 
-def test_numbers_are_their_digits() -> None:
-    values = [[0, 7], [10, 999], [305, 40]]
-    found = numbers(jnp.array(values), 999)
-    for row, digits, lengths in zip(values, found.digits, found.lengths, strict=True):
-        for value, places, length in zip(row, digits.tolist(), lengths.tolist(), strict=True):
-            assert to_int("".join(map(str, places[:length][::-1]))) == value
-            assert length == len(str(value))
+def rows(table: ProblemTable) -> list[tuple[int, int]]:
+    pairs = jax.jit(lambda: table.pairs(jnp.arange(table.rows)))()
+    return [(a, b) for a, b in np.asarray(pairs).tolist()]
+
+
+@pytest.mark.parametrize(("symbol", "high"), [("+", 0), ("gcd", 1), ("+", 3)])
+def test_every_size_of_the_first_part_is_exact_and_parts_no_twins(symbol: str, high: int) -> None:
+    whole = {(a, b) for a in range(high + 1) for b in range(high + 1)}
+    for held_out in range(len(whole) + 1):
+        found = rows(ProblemTable(symbol, 0, high, 42, held_out, twins_together=True))
+        assert len(found) == len(whole)
+        assert set(found) == whole
+        first = set(found[:held_out])
+        assert {(b, a) for a, b in first} & whole == first
+
+
+@pytest.mark.parametrize("held_out", [101])
+def test_held_out_ranges_part_no_twins_wherever_they_meet(held_out: int) -> None:
+    table = ProblemTable("+", 0, 19, 42, held_out, twins_together=True)
+    pairs = list(map(frozenset, rows(table)[:held_out]))
+    for place in range(held_out):
+        start = table.boundary(place)
+        assert not set(pairs[:place]) & set(pairs[start:])
+        assert place <= start <= place + 2
+    task = Task("+", special=0.0, values=(0, 19), held_out=held_out, split=42)
+    cut = next(place for place in range(held_out) if table.boundary(place) > place)
+    assert len(tasks.held_out(task, range(cut, held_out - 2))) == held_out - 2 - cut
+    assert len(tasks.held_out(task, range(cut, held_out))) == held_out - table.boundary(cut)
+
+
+def operands(task: Task, places: range) -> set[tuple[int, ...]]:
+    return {problem.operands for problem in tasks.held_out(task, places)}
+
+
+@pytest.mark.parametrize("operator", ["+", "-", "*", "//"])
+@pytest.mark.parametrize("rows", [0, 20])
+@pytest.mark.parametrize("together", [False, True])
+def test_a_split_is_counted(operator: str, rows: int, together: bool) -> None:
+    task = Task(operator, special=0.0, values=(0, 9), held_out=30, rows=rows)
+    task = dataclasses.replace(task, twins_together=together)
+    found = tasks.split(task)
+    end = 30 + rows if rows else tasks.table(task).rows
+    every = [(a, b) for a, b in tasks.table(task).pairs(jnp.arange(end)).tolist()]
+    out, known = operands(task, range(30)), set(every[30:])
+    if not rows:
+        pairs = {(a, b) for a in range(10) for b in range(10) if b or operator != "//"}
+        assert known == pairs - out
+    same = {
+        (a, b)
+        for a, b in out
+        if a != b and (b, a) in known
+        and Problem(operator, (a, b)).truth == Problem(operator, (b, a)).truth
+    }  # fmt: skip
+    assert (found.held_out, found.training, found.overlap) == (len(out), len(known), 0)
+    assert found.mirrored == len(same)
+    assert (found.mirrored > 0) == (operator in "+*" and not together)

@@ -7,11 +7,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from jax import Array
 
-from curta.config.task import Task, shares
+from curta.config.task import Task
 from curta.problems import tasks
 from curta.problems.digits import NumberBatch
 from curta.problems.operations import OPERATIONS
@@ -31,16 +29,6 @@ every_category = pytest.mark.parametrize(
 
 def drawn(task: Task, seed: int = 0) -> NumberBatch:
     return jax.device_get(draw(task, jax.random.key(seed)))
-
-
-def check_written_form(found: NumberBatch) -> None:
-    """Digits within 0..9, no leading zero but in zero itself, zeros beyond the length."""
-    places = np.arange(found.digits.shape[-1])
-    ends = np.maximum(found.lengths[..., None] - 1, 0)
-    last = np.take_along_axis(found.digits, ends, axis=-1)[..., 0]
-    assert ((found.digits >= 0) & (found.digits <= 9)).all()
-    assert (found.digits[places >= found.lengths[..., None]] == 0).all()
-    assert ((last > 0) | (found.lengths <= 1)).all()
 
 
 @every_operator
@@ -63,7 +51,6 @@ def test_the_number_of_operands_is_uniform_and_absent_ones_come_last(symbol: str
     assert (there[:, :-1] >= there[:, 1:]).all()
     counts = np.bincount(there.sum(axis=1), minlength=6)
     np.testing.assert_allclose(counts / BATCH, [0, 0, 0.25, 0.25, 0.25, 0.25], atol=0.03)
-    check_written_form(found)
 
 
 def test_special_problems_are_the_asked_share() -> None:
@@ -100,23 +87,6 @@ def test_in_every_second_place_the_smallest_of_several_divisors_is_trained_on() 
     assert not held_out & {problem.operands for problem in sample(task, BATCH)}
 
 
-@given(
-    weights=st.lists(st.floats(0.01, 10.0), min_size=1, max_size=6),
-    more=st.integers(0, 200),
-)
-def test_every_task_has_at_least_one_problem_and_about_its_weight(
-    weights: list[float], more: int
-) -> None:
-    batch = len(weights) + more
-    found = shares([Task(weight=weight) for weight in weights], batch)
-    exact = [batch * weight / sum(weights) for weight in weights]
-    assert sum(found) == batch
-    assert min(found) >= 1
-    assert all(count <= max(1, int(share) + 1) for count, share in zip(found, exact, strict=True))
-    if min(exact) >= 1:
-        assert all(abs(count - share) < 1 for count, share in zip(found, exact, strict=True))
-
-
 # Test problems, as Python's ints.
 
 
@@ -129,44 +99,25 @@ def size_of(symbol: str, digits: int) -> tuple[int, ...]:
 
 
 @every_category
-def test_test_problems_are_a_pure_function_of_what_is_asked(symbol: str, slice_name: str) -> None:
-    size = size_of(symbol, 6)
-    one = problems(symbol, slice_name, size, 20, seed=3)
-    assert one == problems(symbol, slice_name, size, 20, seed=3)
-    assert one[:5] == problems(symbol, slice_name, size, 5, seed=3)
-    assert one != problems(symbol, slice_name, size, 20, seed=4)
-    assert len(set(one)) > 10
-
-
-@every_category
 @pytest.mark.parametrize("digits", [1, 40])
 def test_no_test_problem_is_longer_than_was_asked_for(
     symbol: str, slice_name: str, digits: int
 ) -> None:
     size = size_of(symbol, digits)
-    for problem in problems(symbol, slice_name, size, 100, seed=1):
+    found = problems(symbol, slice_name, size, 100, seed=1)
+    assert found[:5] == problems(symbol, slice_name, size, 5, seed=1)
+    for problem in found:
         assert len(problem.operands) == len(size)
         assert max(widths(problem)) <= digits
         assert problem.operation.refuse(problem.operands) is None
 
 
-def test_a_sample_is_always_the_same_and_of_its_task() -> None:
-    task = Task("sort", digits=(2, 3), operands=(1, 4))
-    found = sample(task, 50)
-    assert found == sample(task, 50)
-    assert {len(problem.operands) for problem in found} == {1, 2, 3, 4}
-    assert max(max(widths(problem)) for problem in found) == 3
-
-
 @pytest.mark.parametrize(
     ("size", "symbol", "digits"),
     [
-        (20, "+", (20, 20)),
-        ("20", "copy", (20,)),
         (20, "sort", (20,)),
         ("50/25", "//", (50, 25)),
         ("5/3", "+", (5, 3)),
-        ("20x5", "+", (5,) * 20),
         ("3x7", "sort", (7, 7, 7)),
     ],
 )
@@ -180,22 +131,7 @@ FIXED = Task(digits=(1, 3), special=0.0, rows=36)
 
 
 def as_ints(found: NumberBatch) -> list[tuple[int, ...]]:
-    """Operands of each problem, digit by digit."""
-    rows = zip(np.asarray(found.digits), np.asarray(found.lengths), strict=True)
-    return [
-        tuple(
-            int("".join(map(str, number[:length][::-1])))
-            for number, length in zip(*row, strict=False)
-        )
-        for row in rows
-    ]
-
-
-def test_a_fixed_set_has_every_pair_of_sizes_equally_often() -> None:
-    found = tasks.numbered(FIXED, jnp.arange(36))
-    sizes = Counter(map(tuple, np.asarray(found.lengths).tolist()))
-    assert len(sizes) == 9
-    assert set(sizes.values()) == {4}
+    return [problem.operands for problem in tasks.as_problems("+", found)]
 
 
 @pytest.mark.parametrize("task", [FIXED, Task(values=(0, 6), held_out=13, special=0.0)])
@@ -234,18 +170,3 @@ def test_a_fixed_set_is_tested_by_another_one_and_what_both_have_is_counted() ->
     assert found.overlap == sum(one.operands in known for one in tested) > 0
     twins = [one.operands[::-1] in known and len({*one.operands}) == 2 for one in tested]
     assert found.mirrored == sum(twins)
-
-
-def test_fresh_held_out_problems_are_others_each_time_and_never_trained_on() -> None:
-    task = Task("%", special=0.0, values=(0, 20), held_out=100)
-    first, again, second = (tasks.held_out_drawn(task, 40, step) for step in (500, 500, 1000))
-    assert first == again != second
-    assert len({*first}) == 40
-    assert {*first, *second} <= {*tasks.held_out(task, range(100))}
-
-
-def test_where_rare_problems_fade_from_training_there_are_none_to_watch_it_by() -> None:
-    fading = Task("+", digits=(6, 6), special=1.0, special_until=100)
-    plain = Task("+", digits=(6, 6), special=0.0)
-    assert tasks.validation(fading, 20) == tasks.validation(plain, 20)
-    assert tasks.sample(fading, 20) != tasks.sample(plain, 20)

@@ -1,7 +1,5 @@
 """What training takes of memory and time, before it begins."""
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,41 +7,6 @@ import pytest
 
 from curta.frontends.cli import main
 from curta.training import estimate
-
-PEAK = """
-import sys
-from pathlib import Path
-from curta.frontends import api
-from curta.model import recipes
-from curta.training import estimate
-
-changes = {**eval(sys.argv[2]), "training.steps": 2, "training.checkpoint_every": 2}
-api._configure()
-print(estimate.estimate(recipes.resolve(sys.argv[1], changes, "it"), 1).memory)
-api.begin(sys.argv[1], 1, None, changes).train()
-peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if "VmHWM" in line)
-print(1024 * int(peak.split()[1]))
-"""
-"""Its own peak: `getrusage` would begin with that of the process that has started it."""
-
-WIDE = {"model.width": 256, "training.batch": 512, "task.digits": [1, 20]}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("recipe", "changes"),
-    [
-        ("addition", {}),
-        ("addition-reversed", WIDE),
-        ("sources/looped-abacus-small", {"model.width": 128, "training.batch": 512}),
-    ],
-)
-def test_it_is_near_the_peak_of_a_process(recipe: str, changes: dict[str, Any]) -> None:
-    command = [sys.executable, "-c", PEAK, recipe, repr(changes)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    told, peak = map(int, done.stdout.split())
-    assert peak / 4 < told < 4 * peak
 
 
 @pytest.mark.parametrize(

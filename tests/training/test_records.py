@@ -1,11 +1,11 @@
 """What training is given of programs: each member's own windows, or whole texts."""
 
 from collections import Counter
+from functools import cache
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 
 from curta.problems.problem import Problem
 from curta.training import records, trainer
@@ -23,21 +23,12 @@ BOTH = {
 SEEDS = [3, 8]
 
 
-def made(sampling: str = "uniform", seeds: list[int] = SEEDS) -> Data:
+@cache
+def made(sampling: str) -> Data:
     recipe = tiny.recipe(training__sampling=sampling, **BOTH)
-    data, bounds = records.training_data(recipe, paper.layout(recipe), seeds)
+    data, bounds = records.training_data(recipe, paper.layout(recipe), SEEDS)
     assert bounds == ()
     return jax.device_get(data)
-
-
-@pytest.fixture(scope="module")
-def uniform() -> Data:
-    return made()
-
-
-@pytest.fixture(scope="module")
-def frequency() -> Data:
-    return made("frequency")
 
 
 def shown(data: Data, member: int) -> list[tuple[paper.Window, int]]:
@@ -59,22 +50,13 @@ def counted(seed: int) -> Counter[tuple[paper.Window, int]]:
     )
 
 
-def test_a_member_is_shown_the_windows_of_its_own_problems_each_once(uniform: Data) -> None:
+def test_a_member_is_shown_the_windows_of_its_own_problems_each_once() -> None:
+    uniform = made("uniform")
     for member, seed in enumerate(SEEDS):
         found = shown(uniform, member)
         assert len(set(found)) == len(found)
         assert set(found) == set(counted(seed))
     assert set(shown(uniform, 0)) != set(shown(uniform, 1))
-
-
-def test_shares_of_windows_are_their_shares_of_the_tokens(frequency: Data) -> None:
-    assert frequency.by_member[2] is not None
-    for member, seed in enumerate(SEEDS):
-        counts = counted(seed)
-        upto = np.asarray(frequency.by_member[2][member], np.float64) / 2**32
-        shares = np.diff(upto, prepend=0.0)[: len(counts)]
-        expected = [counts[window] / counts.total() for window in shown(frequency, member)]
-        np.testing.assert_allclose(shares, expected, atol=1e-9)
 
 
 def drawn(data: Data, member: int, count: int) -> np.ndarray:
@@ -87,8 +69,9 @@ def drawn(data: Data, member: int, count: int) -> np.ndarray:
     return np.bincount(places, minlength=len(data.shared[0]))[known] / count
 
 
-def test_windows_are_drawn_all_alike_or_by_their_frequency(uniform: Data, frequency: Data) -> None:
+def test_windows_are_drawn_all_alike_or_by_their_frequency() -> None:
     """Within five standard deviations of 200,000 draws."""
+    uniform, frequency = made("uniform"), made("frequency")
     for member, seed in enumerate(SEEDS):
         counts, mine = counted(seed), shown(uniform, member)
         even = np.full(len(mine), 1 / len(mine))
@@ -96,23 +79,6 @@ def test_windows_are_drawn_all_alike_or_by_their_frequency(uniform: Data, freque
         for data, share in ((uniform, even), (frequency, often)):
             found = drawn(data, member, 200_000)
             assert (abs(found - share) < 5 * np.sqrt(share / 200_000)).all()
-
-
-@pytest.mark.parametrize("sampling", ["uniform", "frequency"])
-def test_data_is_a_function_of_recipe_and_seed(
-    sampling: str, uniform: Data, frequency: Data
-) -> None:
-    """Whoever else is trained with a member, it draws the same windows."""
-    together = {"uniform": uniform, "frequency": frequency}[sampling]
-    assert tiny.same(together, made(sampling))
-    alone = made(sampling, SEEDS[1:])
-    assert shown(alone, 0) == shown(together, 1)
-    rows = []
-    for data, member in ((alone, 0), (together, 1)):
-        mine = jax.tree.map(lambda part, m=member: jnp.asarray(part[m]), data.by_member)
-        places = trainer.draw_windows(data._replace(by_member=mine), jax.random.key(2), 500)
-        rows.append(data.shared[0][np.asarray(places)])
-    np.testing.assert_array_equal(*rows)
 
 
 def test_an_encoding_that_sees_all_is_given_whole_texts() -> None:

@@ -7,7 +7,8 @@ bug and keeps its traceback.
 import difflib
 import re
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 LONGEST_LINE = 290
 """Most characters of an error message: about four lines of a terminal."""
@@ -45,6 +46,15 @@ def refuse_if(condition: object, line: str) -> None:
     """Raise a UserError with this line if the condition holds."""
     if condition:
         raise UserError(line)
+
+
+@contextmanager
+def error_prefix(where: str) -> Iterator[None]:
+    """Begin the line of a UserError with `where` and a colon."""
+    try:
+        yield
+    except UserError as error:
+        raise UserError(f"{where}: {error}") from None
 
 
 def unknown(kind: str, name: object, options: Iterable[str], lister: str = "") -> UserError:

@@ -27,13 +27,15 @@ from jaxtyping import Float, Int
 
 from curta.config.errors import UserError
 from curta.evaluation.rounding import FUNCTION, UNIT
-from curta.layouts.columns import DIGITS, OPERAND, ColumnsLayout
+from curta.layouts.direct import ColumnsLayout
 from curta.model.positions.vectors import CoupledSinusoidalEncoding
 from curta.model.transformer import Transformer
 from curta.model.weights import unshared
 from curta.problems.problem import Problem
 
 Doubles = Float[np.ndarray, "..."]
+
+DIGITS, OPERAND = ColumnsLayout.width, ColumnsLayout.operand
 
 UNDERFLOW = 2.0**-125
 """Absolute error where a result is so small that it underflows."""

@@ -64,7 +64,7 @@ def complete(
     def write(now: Writing) -> Writing:
         token = jnp.where(now.done, end, now.token)
         written = now.written.at[:, now.step].set(token)
-        state, role, coordinates = layout.step(now.state, token)
+        state, role, coordinates = layout.automaton.step(now.state, token)
         index = jnp.minimum(prompts + now.step, bounds.total - 1)
         where = TokenPositions(index[:, None], role[:, None], coordinates[:, None])
         cache, logits = decode_step(model, now.cache, token[:, None], where)

@@ -26,7 +26,7 @@ from curta.evaluation import adder_proof
 from curta.export.base import Exported, Exporter, machine_data, part_indices, weights_of
 from curta.export.huggingface import asking_curta
 from curta.export.room import rooms
-from curta.layouts.columns import ColumnsLayout
+from curta.layouts.direct import ColumnsLayout
 from curta.model.positions.vectors import CoupledSinusoidalEncoding
 from curta.model.transformer import parameters
 from curta.problems import task_sizes

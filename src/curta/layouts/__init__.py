@@ -18,7 +18,7 @@ def _residues(name: str) -> "Layout | None":
     match = re.fullmatch("residues-([1-9][0-9]{0,8})", name)
     if match is None or int(match[1]) not in MODULI:
         return None
-    from curta.layouts.residues import Residues
+    from curta.layouts.special import Residues
 
     return Residues(int(match[1]))
 
@@ -31,20 +31,20 @@ LAYOUTS: "Registry[Layout]" = Registry(
         "padded": "curta.layouts.direct:Padded",
         "plain-padded": "curta.layouts.direct:PlainPadded",
         "begun": "curta.layouts.direct:Begun",
-        "filled": "curta.layouts.spaced:Filled",
-        "filled-left": "curta.layouts.spaced:FilledLeft",
-        "blanks": "curta.layouts.spaced:Blanks",
-        "carries": "curta.layouts.marked:Carries",
-        "hints": "curta.layouts.marked:Hints",
+        "filled": "curta.layouts.direct:Filled",
+        "filled-left": "curta.layouts.direct:FilledLeft",
+        "blanks": "curta.layouts.direct:Blanks",
+        "carries": "curta.layouts.special:Carries",
+        "hints": "curta.layouts.special:Hints",
         "coupled": "curta.layouts.direct:CoupledLayout",
         "position-coupling": "curta.layouts.direct:PositionCouplingLayout",
-        "columns": "curta.layouts.columns:ColumnsLayout",
-        "fields": "curta.layouts.fields:Fields",
-        "framed": "curta.layouts.framed:Framed",
-        "labelled": "curta.layouts.labelled:Labelled",
-        "spaced": "curta.layouts.spaced:Spaced",
-        "spaced-apart": "curta.layouts.spaced:SpacedApart",
-        "residues-97": "curta.layouts.residues:Residues",
+        "columns": "curta.layouts.direct:ColumnsLayout",
+        "fields": "curta.layouts.special:Fields",
+        "framed": "curta.layouts.direct:Framed",
+        "labelled": "curta.layouts.special:Labelled",
+        "spaced": "curta.layouts.direct:Spaced",
+        "spaced-apart": "curta.layouts.direct:SpacedApart",
+        "residues-97": "curta.layouts.special:Residues",
     },
     load=lambda layout: layout(),
     numbered=_residues,

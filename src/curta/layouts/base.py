@@ -4,8 +4,8 @@ A layout has three parts. `write` and `read` are plain Python, simple enough to 
 correct; where possible they follow from a `prompt_format` and an `answer_pattern`, which are data.
 `tokens` writes a whole batch on the device, under `jit`. `automaton` holds tables that read a text
 from left to right and give each token a role (the part it plays) and coordinates (where it stands).
-It sees only what came before, so roles and coordinates are causal by construction. A `RuledLayout`
-defines these tables by a `rule`, one character at a time.
+It sees only what came before, so roles and coordinates are causal by construction. Published
+layouts (`direct`) define these tables by a `rule`, one character at a time.
 
 The tables of an automaton are shared by layouts, a run's machine and every export:
 
@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import zip_longest
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -89,7 +90,8 @@ class PromptFormat(NamedTuple):
     """How operands are joined to a prompt: `before a between b between c after`.
 
     `turned` says whether the first number, and whether the others, are written least significant
-    digit first. With `fill`, all numbers are first padded to the width of the longest plus `ahead`.
+    digit first. With `fill`, all numbers are first padded to `width`, or else to the width of the
+    longest plus `ahead`.
     """
 
     between: str
@@ -98,11 +100,12 @@ class PromptFormat(NamedTuple):
     turned: tuple[bool, bool] = (True, True)
     fill: str = ""
     ahead: int = 0
+    width: int | None = None
 
     def write(self, operands: Sequence[int]) -> str:
         """Return the prompt of these operands."""
         texts = [to_text(value) for value in operands]
-        width = max(map(len, texts)) + self.ahead if self.fill else 0
+        width = (self.width or max(map(len, texts)) + self.ahead) if self.fill else 0
         numbers = [
             ordered(text.rjust(width, self.fill or "0"), self.turned[place > 0])
             for place, text in enumerate(texts)
@@ -187,13 +190,6 @@ class ShapeBounds:
         return self.prompt + self.completion
 
 
-class Piece(NamedTuple):
-    """A piece of each text of a batch: tokens in order, of which only valid ones are written."""
-
-    tokens: Int[Array, "batch width"]
-    valid: Bool[Array, "batch width"]
-
-
 class Layout(ABC):
     """One way of writing problems. Stateless; registered by name in `LAYOUTS`."""
 
@@ -212,6 +208,10 @@ class Layout(ABC):
     """The most digits of an operand; None: any number."""
     end_sign: str = END
     """The last character of a text; empty if all completions have the same length."""
+    machine: Any = None
+    """The `Machine` whose texts these are; None for a published layout."""
+    windows: Any = MappingProxyType({})
+    """The neighbours of each role of a machine, `Windows`; see `positions.window`."""
     recorder: Recorder | None = None
     """What records the texts of a program; None for a published layout, or without its code."""
 
@@ -267,7 +267,7 @@ class Layout(ABC):
         if not form.fill:
             first, other = (number_pattern(digits, turned) for turned in form.turned)
             return f"{before}(?:{first}(?:{between}{other}){more}){after}"
-        low, high = 1 + form.ahead, digits + form.ahead
+        low, high = form.width or 1 + form.ahead, form.width or digits + form.ahead
         widths = [f"{w}" for w in range(low, high + 1)] if high <= 64 else [f"{low},{high}"]
         padded = (f"[{re.escape(form.fill)}0-9]{{{width}}}" for width in widths)
         numbers = "|".join(f"{number}(?:{between}{number}){more}" for number in padded)
@@ -287,8 +287,10 @@ class Layout(ABC):
 
     def read(self, operator: str, completion: str) -> Answer | None:
         """Return the answer in what a model wrote after the prompt; None if it is malformed."""
-        text, end, _ = completion.partition(self.end_sign)
-        numbers = self.answer_pattern(operator).read(text) if end else None
+        if self.end_sign not in completion:
+            return None
+        text = completion.split(self.end_sign)[0] if self.end_sign else completion
+        numbers = self.answer_pattern(operator).read(text)
         return None if numbers is None else OPERATIONS[operator].value(numbers)
 
     @abstractmethod
@@ -312,12 +314,6 @@ class Layout(ABC):
     def automaton(self) -> Automaton:
         """The tables that give each token its role and coordinates."""
 
-    def step(
-        self, state: Int[Array, "*batch states"], token: Int[Array, "*batch"]
-    ) -> tuple[Int[Array, "*batch states"], Int[Array, "*batch"], Int[Array, "*batch axes"]]:
-        """Return the next state, and role and coordinates of `token`, after what came before it."""
-        return self.automaton.step(state, token)
-
     def composition(self) -> Float[np.ndarray, "tokens parts"]:
         """Return the vectors that each token is the sum of, as zeros and ones: here one each."""
         return np.eye(len(self.characters), dtype=np.float32)
@@ -340,7 +336,7 @@ class Layout(ABC):
 
         def advance(state: Array, column: tuple[Array, Array]) -> tuple[Array, tuple[Array, Array]]:
             token, is_text = column
-            after, role, coordinates = self.step(state, token)
+            after, role, coordinates = self.automaton.step(state, token)
             state = jnp.where(is_text[:, None], after, state)
             return state, (jnp.where(is_text, role, -1), coordinates)
 
@@ -455,56 +451,3 @@ def tabulated(
     move = np.array([[[entry.move] for entry in row] for row in entries], np.int32)
     home = move > HOME // 2
     return Automaton(np.array(after, np.int32), role, home, np.where(home, move - HOME, move))
-
-
-class RuledLayout(Layout):
-    """A layout whose tables are derived from a rule for one character at a time."""
-
-    begin: State = 0
-    """The state of `rule` before the first token."""
-
-    @abstractmethod
-    def rule(self, state: State, character: str) -> Transition:
-        """Return the next state, and the role and move of a character in this state."""
-
-    @cached_property
-    def automaton(self) -> Automaton:
-        """The tables that give each token its role and coordinates."""
-        return tabulated(self.characters, self.begin, self.rule)
-
-
-def number(digits: Int[Array, "batch width"], lengths: Int[Array, " batch"]) -> Piece:
-    """Return a number, least significant digit first; the token of a digit is the digit.
-
-    >>> number(jnp.array([[5, 4, 0]]), jnp.array([2])).valid.tolist()  # 45
-    [[True, True, False]]
-    """
-    return Piece(digits, jnp.arange(digits.shape[1])[None] < lengths[:, None])
-
-
-def flipped(piece: Piece) -> Piece:
-    """Return the piece in opposite order."""
-    return Piece(piece.tokens[:, ::-1], piece.valid[:, ::-1])
-
-
-def sign(token: int, batch: int) -> Piece:
-    """Return a token that stands in every text."""
-    return Piece(jnp.full((batch, 1), token, jnp.int32), jnp.ones((batch, 1), bool))
-
-
-def join(prompt: Sequence[Piece], completion: Sequence[Piece], total: int, fill: int) -> Text:
-    """Write the valid tokens of all pieces into `total` slots; the others get `fill`.
-
-    >>> piece = number(jnp.array([[5, 4, 0]]), jnp.array([2]))
-    >>> join([piece], [sign(7, 1)], total=5, fill=9)[0].tolist()
-    [[5, 4, 7, 9, 9]]
-    """
-    pieces = Piece(
-        *(jnp.concatenate(columns, axis=1) for columns in zip(*prompt, *completion, strict=True))
-    )
-    slots = jnp.where(pieces.valid, jnp.cumsum(pieces.valid, axis=1) - 1, total)
-    rows = jnp.arange(len(slots))[:, None]
-    blank = jnp.full((len(slots), total), fill, jnp.int32)
-    tokens = blank.at[rows, slots].set(pieces.tokens, mode="drop")
-    prompts = sum(jnp.sum(piece.valid, axis=1) for piece in prompt)
-    return Text(tokens, jnp.asarray(prompts), jnp.sum(pieces.valid, axis=1))

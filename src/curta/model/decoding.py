@@ -8,7 +8,6 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from curta.layouts import ShapeBounds, TokenPositions
-from curta.layouts.program import ProgramLayout
 from curta.model.layers import Flat, KVHeads, Logits, Slots, Tap, Tokens, no_tap, prefixed
 from curta.model.positions.window import WindowEncoding
 from curta.model.transformer import (
@@ -123,5 +122,4 @@ def vocabulary(model: Transformer) -> Float[Array, "tokens width"]:
     """Return the vector of each token of a program, with that of its role."""
     if model.roles is None:
         return model.characters()
-    assert isinstance(model.layout, ProgramLayout)
     return model.characters() + model.roles[model.layout.machine.role]

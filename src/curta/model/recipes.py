@@ -4,14 +4,14 @@
 Names are checked before layouts and encodings are imported, since importing JAX takes a second.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from curta.config import files, recipe
-from curta.config.errors import UserError, quoted, unknown
+from curta.config.errors import UserError, error_prefix, quoted, unknown
 from curta.config.limits import check_path
 from curta.config.positions import Window
 from curta.config.recipe import Recipe
@@ -49,7 +49,7 @@ def resolve(
     fields = recipe.with_overrides(source, {**common, **overrides})
     resolved = parse_fields(fields, where)
     others = () if resolved.layout else resolved.evaluation.layouts
-    with _named(where):
+    with error_prefix(where):
         for program in (*resolved.programs, *others):
             registry.programs_of(program)
         check(resolved)
@@ -90,7 +90,7 @@ def parse(fields: Mapping[str, Any], where: str) -> Recipe:
     Executes the user's files that the fields name.
     """
     parsed = parse_fields(fields, where)
-    with _named(where):
+    with error_prefix(where):
         check(parsed)
     return parsed
 
@@ -193,18 +193,16 @@ def check_problems(
         problem.check_limits(query, limits, title)
         if layout is None or positions is None:
             continue
-        try:
+        with error_prefix(quoted(str(query))):
             bounds = layout.bounds_of([query])
             positions.check(bounds)
             if not candidate.model.causal:
                 _check_prompt(candidate, bounds)
-        except UserError as error:
-            raise UserError(f"{quoted(str(query))}: {error}") from None
 
 
 def check_named(candidate: Recipe, layout: "Layout | None") -> None:
     """Check the problems that a recipe's evaluation names."""
-    with _named("evaluation.named"):
+    with error_prefix("evaluation.named"):
         problems = [problem.parse(text) for text in candidate.evaluation.named]
         check_problems(candidate, layout, problems, "this recipe")
 
@@ -216,15 +214,6 @@ def _check_prompt(candidate: Recipe, bounds: "ShapeBounds") -> None:
             f"without model.causal an answer is written over its prompt, which is too"
             f" short in layout {candidate.layout!r}: {bounds.prompt} for {bounds.completion} tokens"
         )
-
-
-@contextmanager
-def _named(where: str) -> Iterator[None]:
-    """Begin the line of a UserError with `where`."""
-    try:
-        yield
-    except UserError as error:
-        raise UserError(f"{where}: {error}") from None
 
 
 def _with_files(fields: Mapping[str, Any], change: Callable[[str], str]) -> dict[str, Any]:

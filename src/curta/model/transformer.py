@@ -24,33 +24,13 @@ from curta.config.model import ModelConfig
 from curta.config.positions import Positions
 from curta.layouts import Layout, ShapeBounds, TokenPositions
 from curta.model import layers, weights
-from curta.model.layers import (
-    AttentionWeights,
-    Dropout,
-    Flat,
-    KVHeads,
-    Logits,
-    MLPWeights,
-    Queries,
-    States,
-    Tap,
-    Tokens,
-    add_bias,
-    apply_dropout,
-    dropout_mask,
-    feedforward,
-    linear,
-    no_tap,
-    normalize,
-    one_hot_rows,
-    prefixed,
-    select_queries,
-)
+from curta.model.layers import Dropout, Flat, KVHeads, Logits, Queries, States, Tap, Tokens, no_tap
 from curta.model.positions import build as build_positions
 from curta.model.positions.base import Encoding, Shape, VisibleKeys
 from curta.model.weights import Weight, draw, normal
 
 ActiveTokens = Float[Array, "active width"]  # tokens that go on after an attention layer
+SublayerWeights = layers.AttentionWeights | layers.MLPWeights
 ScoredQueries = tuple[Queries, VisibleKeys]
 DropoutKey = PRNGKeyArray | None
 
@@ -92,7 +72,7 @@ Attend = Callable[["Block", Flat, BlockContext, Tap], AttentionOutput]
 class Block(eqx.Module):
     """One layer, or several, stacked along a leading axis."""
 
-    mlp: MLPWeights
+    mlp: layers.MLPWeights
     attention: Any  # AttentionWeights; None in an MLP-only layer
     positions: Any  # what the encoding learns for each attention layer
     dropout: Dropout
@@ -114,24 +94,22 @@ class Block(eqx.Module):
             x = self._add(x, output, self.attention, sublayer=0)
             x = tap("middle", x + context.embedded if injection == "sublayer" else x)
         h = self.sublayer_input(x, self.mlp, context)
-        output = tap("mlp.output", feedforward(self.config, self.mlp, h, self.dropout.mlp, tap))
+        output = tap(
+            "mlp.output", layers.feedforward(self.config, self.mlp, h, self.dropout.mlp, tap)
+        )
         return tap("after", self._add(x, output, self.mlp, sublayer=1)), aux
 
-    def sublayer_input(
-        self, x: Flat, layer: AttentionWeights | MLPWeights, context: BlockContext
-    ) -> Flat:
+    def sublayer_input(self, x: Flat, layer: SublayerWeights, context: BlockContext) -> Flat:
         """Return norm(x), or x where the norm stands elsewhere; plus the input if injected here."""
         if self.config.norms_before:
-            x = normalize(self.config, x, layer.gain, layer.gain_bias)
+            x = layers.normalize(self.config, x, layer.gain, layer.gain_bias)
         return x + context.embedded if self.config.input_injection == "normed" else x
 
-    def _add(
-        self, x: Flat, output: Flat, layer: AttentionWeights | MLPWeights, sublayer: int
-    ) -> Flat:
+    def _add(self, x: Flat, output: Flat, layer: SublayerWeights, sublayer: int) -> Flat:
         """Return x + dropout(output), normalised where the norm stands after the sub-layer."""
-        x = x + apply_dropout(self.config, output, index_tree(self.dropout.output, sublayer))
+        x = x + layers.apply_dropout(self.config, output, index_tree(self.dropout.output, sublayer))
         return (
-            normalize(self.config, x, layer.after, layer.after_bias)
+            layers.normalize(self.config, x, layer.after, layer.after_bias)
             if self.config.norms_after
             else x
         )
@@ -143,11 +121,11 @@ class Block(eqx.Module):
         """
         weight, bias = self.attention.out, self.attention.out_bias
         if tap is no_tap:
-            return linear(heads, weight, bias)
+            return layers.linear(heads, weight, bias)
         by_head = heads.reshape(len(heads), self.config.heads, -1)
         rows = weight.reshape(self.config.heads, -1, weight.shape[-1])
         outputs = tap("attention.heads", jnp.einsum("the,hew->thw", by_head, rows))
-        return tap("attention.output", add_bias(jnp.sum(outputs, axis=1), bias))
+        return tap("attention.output", layers.add_bias(jnp.sum(outputs, axis=1), bias))
 
 
 class Transformer(eqx.Module):
@@ -156,8 +134,8 @@ class Transformer(eqx.Module):
     tokens: Weight
     roles: Weight | None
     positions: Encoding
-    attention: AttentionWeights
-    mlp: MLPWeights
+    attention: layers.AttentionWeights
+    mlp: layers.MLPWeights
     gain: Float[Array, " width"] | None
     head: Weight | None
     config: ModelConfig = eqx.field(static=True)
@@ -248,7 +226,7 @@ class Transformer(eqx.Module):
 
         def recur_and_record(x: Flat, number: Array) -> tuple[Flat, ActiveTokens | None]:
             x = recur(self, context, x, number)
-            return x, select_queries(x, queries) if each else None
+            return x, layers.select_queries(x, queries) if each else None
 
         earlier, count = None, (num_recurrences or self.config.num_recurrences) - 1
         if count:
@@ -259,7 +237,7 @@ class Transformer(eqx.Module):
                 recur_and_record, x, numbers, unroll=min(count, max(1, unroll))
             )
         # In the last recurrence only the queries go on after the last attention layer's keys.
-        scored = (queries, self._visible_keys(index, select_queries(where, queries)))
+        scored = (queries, self._visible_keys(index, layers.select_queries(where, queries)))
         dropout = self._draw_dropout(dropout_key, no_grad_recurrences + count, tokens)
         return States(earlier, self._recurrence(x, context, dropout, scored))
 
@@ -267,11 +245,11 @@ class Transformer(eqx.Module):
         """Return logits for the tokens that follow `queries`, from their states."""
         config, h = self.config, state
         if config.final_norm:
-            h = normalize(config, h, self.gain, self.gain_bias)
+            h = layers.normalize(config, h, self.gain, self.gain_bias)
         h = tap("final", h)
         scale = config.width**-0.5 if config.tied_scale else 1.0
         head = self.characters().T * scale if self.head is None else self.head
-        logits = linear(h.astype(jnp.float32), head.astype(jnp.float32), self.head_bias)
+        logits = layers.linear(h.astype(jnp.float32), head.astype(jnp.float32), self.head_bias)
         return tap("logits", logits.reshape(*queries.shape, -1))
 
     def with_recurrences(self, num_recurrences: int) -> "Transformer":
@@ -291,15 +269,15 @@ class Transformer(eqx.Module):
     ) -> BlockContext:
         """Embed the tokens and find the keys of `index` (see `Encoding.index`) that they see."""
         visible_keys = self._visible_keys(index, where)
-        x = one_hot_rows(self.characters(), tokens)
+        x = layers.one_hot_rows(self.characters(), tokens)
         if self.roles is not None:
-            x = x + one_hot_rows(self.roles, where.role)
+            x = x + layers.one_hot_rows(self.roles, where.role)
         if self.config.qk_input == "state":
             x = x + jnp.asarray(self.positions.embed(where), x.dtype)
         x = x.reshape(tokens.size, -1)
         key = None if dropout_key is None else jax.random.fold_in(dropout_key, 0)
-        mask = dropout_mask(key, self.config, "embedding", *x.shape)
-        return BlockContext(where, visible_keys, apply_dropout(self.config, x, mask))
+        mask = layers.dropout_mask(key, self.config, "embedding", *x.shape)
+        return BlockContext(where, visible_keys, layers.apply_dropout(self.config, x, mask))
 
     def _visible_keys(self, index: Any, queries: TokenPositions) -> VisibleKeys:
         if self.config.causal:
@@ -323,9 +301,9 @@ class Transformer(eqx.Module):
         key = None if key is None else jax.random.fold_in(key, 1 + recurrence)
         size, heads, attending = batch * time, config.heads, config.num_attention_layers
         return Dropout(
-            dropout_mask(key, config, "output", config.num_layers, 2, size, config.width),
-            dropout_mask(key, config, "attention", attending, batch, time, heads, time),
-            dropout_mask(key, config, "mlp", config.num_layers, size, config.mlp_width),
+            layers.dropout_mask(key, config, "output", config.num_layers, 2, size, config.width),
+            layers.dropout_mask(key, config, "attention", attending, batch, time, heads, time),
+            layers.dropout_mask(key, config, "mlp", config.num_layers, size, config.mlp_width),
         )
 
     def block(self, which: int | slice, dropout: Dropout = layers.NO_DROPOUT) -> Block:
@@ -366,7 +344,9 @@ class Transformer(eqx.Module):
         """
         x, layer_aux = self.inject_input(x, context.embedded), []
         for number, attend in zip_longest(range(self.config.num_layers), attends):
-            x, aux = self.block(number)(x, context, attend, prefixed(tap, f"layer.{number}."))
+            x, aux = self.block(number)(
+                x, context, attend, layers.prefixed(tap, f"layer.{number}.")
+            )
             layer_aux.append(aux)
         return x, layer_aux[: self.config.num_attention_layers]
 
@@ -409,8 +389,8 @@ class Transformer(eqx.Module):
             keys, values, aux = store(keys, values)
         if queries is not None:
             picked, visible_keys = queries
-            x = select_queries(x, picked)
-            embedded = select_queries(context.embedded, picked)
+            x = layers.select_queries(x, picked)
+            embedded = layers.select_queries(context.embedded, picked)
             context = aux = BlockContext(visible_keys.queries, visible_keys, embedded)
         h = block.sublayer_input(x, block.attention, context)
         shape = context.where.index.shape  # batch queries
@@ -424,7 +404,7 @@ class Transformer(eqx.Module):
 
         visible_keys, mask = context.visible_keys, block.dropout.attention
         if mask is not None:
-            factors = apply_dropout(config, jnp.ones(mask.shape), mask)
+            factors = layers.apply_dropout(config, jnp.ones(mask.shape), mask)
             visible_keys = visible_keys._replace(factors=factors)
         if tap is no_tap:
             heads = self.positions.attend(block.positions, visible_keys, query, keys, values)
@@ -449,7 +429,7 @@ def project(block: Block, h: Flat, name: str, *shape: int) -> Float[Array, "*sha
     One token, [1, 2, 3, 4], is [[1, 2], [3, 4]] in two heads.
     """
     layer = block.attention
-    heads = linear(h, getattr(layer, name), getattr(layer, f"{name}_bias"))
+    heads = layers.linear(h, getattr(layer, name), getattr(layer, f"{name}_bias"))
     return heads.reshape(*shape, -1, block.config.head_dim)
 
 

@@ -16,27 +16,21 @@ from jaxtyping import Array, Bool, Int, UInt
 from curta.config.registry import Registry
 from curta.problems import digits
 from curta.problems.digits import NumberBatch, cut
-from curta.problems.operations import OPERATIONS
+from curta.problems.operations import OPERATIONS, SIGNS
 
 Noise = UInt[Array, "batch numbers width"]
 Case = Callable[[NumberBatch, Noise], NumberBatch]
 """Turns random problems into rare ones of one kind, with random bits for each digit."""
 
 
-class Result(NamedTuple):
-    """Answers of a batch: one or more numbers each, and whether they are negative."""
-
-    numbers: NumberBatch
-    negative: Bool[Array, " batch"]
-
-
 class Arithmetic(NamedTuple):
     """An operation on the device; `answer` agrees with `Operation.truth`.
 
-    `admit` replaces random operands that have no answer.
+    `answer` returns absolute values; of a `signed` operation, an answer is negative if the first
+    operand is `less` than the second. `admit` replaces random operands that have no answer.
     """
 
-    answer: Callable[[NumberBatch], Result]
+    answer: Callable[[NumberBatch], NumberBatch]
     cases: Mapping[str, Case]
     admit: Callable[[NumberBatch], NumberBatch] = lambda operands: operands
 
@@ -227,22 +221,27 @@ def _with_first(operands: NumberBatch, first: Int[Array, "batch width"]) -> Numb
     return NumberBatch(operands.digits.at[:, 0].set(first), lengths)
 
 
-def _single(answer: Int[Array, "batch width"]) -> Result:
-    """Return answers of one non-negative number: `[[0, 6, 0]]` is 60."""
-    number = answer[:, None]
-    return Result(NumberBatch(number, digits.length(number)), jnp.zeros(len(number), bool))
+def _single(answer: Int[Array, "batch width"]) -> NumberBatch:
+    """Return answers of one number: `[[0, 6, 0]]` is 60."""
+    return NumberBatch(answer[:, None], digits.length(answer)[:, None])
 
 
-def _sum(operands: NumberBatch) -> Result:
+def _sum(operands: NumberBatch) -> NumberBatch:
     carries = operands.digits.shape[1] // 9 + 1  # each further digit holds nine more operands
     columns = jnp.pad(jnp.sum(operands.digits, axis=1), ((0, 0), (0, carries)))
     return _single(digits.carried(columns))
 
 
-def _difference(operands: NumberBatch) -> Result:
-    difference, negative = digits.distance(operands.digits[:, 0], operands.digits[:, 1])
-    number = difference[:, None]
-    return Result(NumberBatch(number, digits.length(number)), negative)
+def less(operands: NumberBatch) -> Bool[Array, " batch"]:
+    """Return whether the first operand is less than the second."""
+    return digits.distance(operands.digits[:, 0], operands.digits[:, 1])[1]
+
+
+def _pairwise(
+    operate: Callable[[Array, Array], Int[Array, "batch width"]],
+) -> Callable[[NumberBatch], NumberBatch]:
+    """Return the answer as a function of the operands' digits."""
+    return lambda operands: _single(operate(operands.digits[:, 0], operands.digits[:, 1]))
 
 
 def _not_by_zero(operands: NumberBatch) -> NumberBatch:
@@ -252,62 +251,28 @@ def _not_by_zero(operands: NumberBatch) -> NumberBatch:
     return operands._replace(digits=operands.digits.at[:, 1, 0].add(is_zero.astype(jnp.int32)))
 
 
-def _less(operands: NumberBatch) -> Result:
-    """Return 1 where the first operand is less than the second, else 0."""
-    _, less = digits.distance(operands.digits[:, 0], operands.digits[:, 1])
-    number = less.astype(jnp.int32)[:, None, None]
-    return Result(NumberBatch(number, jnp.ones_like(number[..., 0])), jnp.zeros_like(less))
-
-
-def _sorted(operands: NumberBatch) -> Result:
-    ordered = digits.ascending(operands)
-    return Result(ordered, jnp.zeros(len(ordered.digits), bool))
-
-
-def _places(operands: NumberBatch) -> Result:
+def _places(operands: NumberBatch) -> NumberBatch:
     """Return the places of the operands in ascending order, from 1: 2, 3, 1 for 210, 7, 33."""
     is_present = jnp.sort(operands.lengths > 0, axis=1, descending=True)
     places = jnp.where(is_present, 1 + digits.order(operands), 0)
     numbers = digits.of_ints(places, places.shape[1])
-    lengths = jnp.where(is_present, digits.length(numbers), 0)
-    return Result(NumberBatch(numbers, lengths), jnp.zeros(len(places), bool))
+    return NumberBatch(numbers, jnp.where(is_present, digits.length(numbers), 0))
 
 
-def _reversed(operands: NumberBatch) -> Result:
+def _reversed(operands: NumberBatch) -> NumberBatch:
     numbers = digits.reverse(operands.digits, operands.lengths)
-    return Result(NumberBatch(numbers, digits.length(numbers)), jnp.zeros(len(numbers), bool))
-
-
-def _residue(sign: str, modulus: int, operands: NumberBatch) -> Result:
-    """Return answers modulo a number: 90 + 10 is 3 modulo 97, and 5 - 7 is 95."""
-    first, second = digits.residue(operands.digits, modulus).T
-    answer = {"+": first + second, "-": first - second, "*": first * second}[sign] % modulus
-    return _single(digits.of_ints(answer, modulus - 1))
+    return NumberBatch(numbers, digits.length(numbers))
 
 
 zero: Case = partial(one_operand_is, 0)
 one: Case = partial(one_operand_is, 1)
 
 # Special cases by name; their order is part of the random draw.
-_SUM = {"unequal": unequal, "carry": carry, "nines": nines, "zero": zero}
-_DIFFERENCE = {"unequal": unequal, "borrow": borrow, "equal": equal, "near": near, "zero": zero}
-_PRODUCT = {
-    "unequal": unequal, "nines": nines, "trailing zeros": trailing_zeros, "sparse": sparse,
-    "zero": zero, "one": one,
-}  # fmt: skip
 _DIVISION = {
     "larger": smaller_first, "exact": exact, "almost": almost, "equal": equal,
     "nines": beyond_nines, "trailing zeros": trailing_zeros, "zero": zero, "one": one,
 }  # fmt: skip
-_SORT = {
-    "unequal": unequal, "equal": equal, "near": near, "few digits": few_digits, "zero": zero,
-}  # fmt: skip
-_ORDER = {
-    "unequal": unequal, "same length": same_length, "one digit": one_digit, "ties": ties,
-    "near": near, "in order": in_order,
-}  # fmt: skip
 _SINGLE = {"few digits": few_digits, "trailing zeros": trailing_zeros}
-_MODULAR = {"equal": equal, "zero": zero, "one": one}
 
 
 @lru_cache
@@ -316,24 +281,50 @@ def _modular(symbol: str) -> Arithmetic | None:
     operation = OPERATIONS.get(symbol)
     if operation is None or operation.modulus is None:
         return None
-    return Arithmetic(partial(_residue, operation.mark, operation.modulus), _MODULAR)
+    operate, modulus = SIGNS[operation.mark][1], operation.modulus
+
+    def answer(operands: NumberBatch) -> NumberBatch:
+        """Return answers modulo a number: 90 + 10 is 3 modulo 97, and 5 - 7 is 95."""
+        first, second = digits.residue(operands.digits, modulus).T
+        return _single(digits.of_ints(operate(first, second) % modulus, modulus - 1))
+
+    return Arithmetic(answer, {"equal": equal, "zero": zero, "one": one})
 
 
-_ENTRIES: dict[str, Arithmetic] = {
-    "+": Arithmetic(_sum, _SUM),
-    "-": Arithmetic(_difference, _DIFFERENCE),
-    "*": Arithmetic(lambda n: _single(digits.multiply(n.digits[:, 0], n.digits[:, 1])), _PRODUCT),
-    "//": Arithmetic(
-        lambda n: _single(digits.divide(n.digits[:, 0], n.digits[:, 1])[0]), _DIVISION, _not_by_zero
-    ),
-    "%": Arithmetic(
-        lambda n: _single(digits.divide(n.digits[:, 0], n.digits[:, 1])[1]), _DIVISION, _not_by_zero
-    ),
-    "<": Arithmetic(_less, {"unequal": unequal, "equal": equal, "near": near}),
-    "sort": Arithmetic(_sorted, _SORT),
-    "order": Arithmetic(_places, _ORDER),
-    "copy": Arithmetic(lambda n: Result(n, jnp.zeros(len(n.digits), bool)), _SINGLE),
-    "reverse": Arithmetic(_reversed, _SINGLE),
-}
-ARITHMETIC: Registry[Arithmetic] = Registry("operation", _ENTRIES, numbered=_modular)
+ARITHMETIC: Registry[Arithmetic] = Registry(
+    "operation",
+    {
+        "+": Arithmetic(
+            _sum, {"unequal": unequal, "carry": carry, "nines": nines, "zero": zero}
+        ),
+        "-": Arithmetic(
+            _pairwise(lambda a, b: digits.distance(a, b)[0]),
+            {"unequal": unequal, "borrow": borrow, "equal": equal, "near": near, "zero": zero},
+        ),
+        "*": Arithmetic(
+            _pairwise(digits.multiply),
+            {"unequal": unequal, "nines": nines, "trailing zeros": trailing_zeros,
+             "sparse": sparse, "zero": zero, "one": one},
+        ),
+        "//": Arithmetic(_pairwise(lambda a, b: digits.divide(a, b)[0]), _DIVISION, _not_by_zero),
+        "%": Arithmetic(_pairwise(lambda a, b: digits.divide(a, b)[1]), _DIVISION, _not_by_zero),
+        "<": Arithmetic(
+            lambda n: _single(less(n)[:, None].astype(jnp.int32)),
+            {"unequal": unequal, "equal": equal, "near": near},
+        ),
+        "sort": Arithmetic(
+            digits.ascending,
+            {"unequal": unequal, "equal": equal, "near": near, "few digits": few_digits,
+             "zero": zero},
+        ),
+        "order": Arithmetic(
+            _places,
+            {"unequal": unequal, "same length": same_length, "one digit": one_digit,
+             "ties": ties, "near": near, "in order": in_order},
+        ),
+        "copy": Arithmetic(lambda operands: operands, _SINGLE),
+        "reverse": Arithmetic(_reversed, _SINGLE),
+    },
+    numbered=_modular,
+)  # fmt: skip
 """The arithmetic of every operation that is `on_device`, by symbol."""

@@ -4,6 +4,7 @@
 new operation is an entry of `OPERATIONS` here and of `ARITHMETIC` there.
 """
 
+import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -116,10 +117,10 @@ def _by_zero(operands: tuple[int, ...]) -> str | None:
 MODULI = range(2, 252)
 """At most 255 tokens, operators included, so that data sets can store one as a byte."""
 
-SIGNS: Mapping[str, tuple[str, Callable[[int, int], int]]] = {
-    "+": ("addition", int.__add__),
-    "-": ("subtraction", int.__sub__),
-    "*": ("multiplication", int.__mul__),
+SIGNS: Mapping[str, tuple[str, Callable[[Any, Any], Any]]] = {
+    "+": ("addition", operator.add),
+    "-": ("subtraction", operator.sub),
+    "*": ("multiplication", operator.mul),
 }
 """Operators of modular operations, with their names and Python's functions."""
 

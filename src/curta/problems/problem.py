@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from curta.config.errors import UserError, quoted, unknown
+from curta.config.errors import UserError, error_prefix, quoted, unknown
 from curta.config.limits import DIGITS, OPERANDS
 from curta.problems.numerals import format_number, literals, to_digits, to_exact, to_int, to_text
 from curta.problems.operations import OPERATIONS, Answer, Operation, operation_named
@@ -88,10 +88,8 @@ def widths(problem: Problem) -> tuple[int, ...]:
 
 def check_limits(problem: Problem, limits: Mapping[str, OperandLimits], title: str) -> None:
     """Check a problem by `check_operands`; messages begin with the problem."""
-    try:
+    with error_prefix(quoted(str(problem))):
         check_operands(title, limits, problem.operator, widths(problem), problem.base)
-    except UserError as error:
-        raise UserError(f"{quoted(str(problem))}: {error}") from None
 
 
 def parse(text: str | Problem, operators: Collection[str] = ()) -> Problem:
@@ -109,7 +107,7 @@ def parse(text: str | Problem, operators: Collection[str] = ()) -> Problem:
     if pair is not None and pair[2] in PLAIN:
         return Problem(pair[2], (to_int(pair[1]), to_int(pair[3])))
     plain = text.strip().removesuffix("=").rstrip()
-    try:
+    with error_prefix(f"cannot read {quoted(text.strip())}"):
         if "=" in plain:
             before = plain.partition("=")[0].rstrip()
             raise UserError(f"'=' ends a problem: write {quoted(before)}")
@@ -144,8 +142,6 @@ def parse(text: str | Problem, operators: Collection[str] = ()) -> Problem:
                 f" such as {operation.example}"
             )
         return Problem(operator + modulus, operands, base)
-    except UserError as error:
-        raise UserError(f"cannot read {quoted(text.strip())}: {error}") from None
 
 
 PLAIN = frozenset(OPERATIONS)

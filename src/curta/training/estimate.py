@@ -13,12 +13,11 @@ from curta.config import system
 from curta.config.errors import UserError
 from curta.config.positions import Window
 from curta.config.recipe import Recipe
-from curta.layouts.program import SHORT, ProgramLayout
+from curta.layouts.program import SHORT
 from curta.layouts.texts import layout_of
 from curta.model import model_cost
 from curta.problems import task_sizes
 from curta.problems.task_sizes import widest
-from curta.programs.machine.machine import cells_of
 
 BYTES = 4
 """Bytes of a number: single precision, or a 32-bit integer."""
@@ -73,28 +72,23 @@ def estimate(recipe: Recipe, members: int) -> Estimate:
 
     Long problems of a program are shortened first, so that surveying it takes no time.
     """
-    if recipe.layout is None and any(max(widest(task)) > 4 * SHORT for task in recipe.tasks):
-        short = tuple(
-            task
-            if task.values
-            else replace(
-                task,
-                digits=(1, min(SHORT, task.digits[1])),
-                second=None if task.second is None else (1, min(SHORT, task.second[1])),
-            )
-            for task in recipe.tasks
+    tasks = recipe.tasks
+    if recipe.layout is None and any(max(widest(task)) > 4 * SHORT for task in tasks):
+        short = lambda span: span and (1, min(SHORT, span[1]))
+        tasks = tuple(
+            replace(task, digits=short(task.digits), second=short(task.second))
+            if not task.values
+            else task
+            for task in tasks
         )
-        layout = layout_of(replace(recipe, task=short))
-    else:
-        layout = layout_of(recipe)
+    layout = layout_of(replace(recipe, task=tasks))
     # For each task the texts of a step, tokens of each, and keys of each query.
     windowed = isinstance(recipe.positions, Window)
     longest = [layout.estimate_tokens(task.operator, widest(task)) for task in recipe.tasks]
+    steps = list(zip(recipe.shares, longest, longest, strict=True))
     if windowed:
-        assert isinstance(layout, ProgramLayout)
-        steps = [(texts, 1, cells_of(layout.windows)) for texts in recipe.shares]
-    else:
-        steps = [(texts, n, n) for texts, n in zip(recipe.shares, longest, strict=True)]
+        keys = model_cost.scored_keys(replace(recipe, task=tasks)).keys
+        steps = [(texts, 1, keys) for texts in recipe.shares]
 
     activations, operations = 0, 0.0
     for texts, tokens, keys in steps:

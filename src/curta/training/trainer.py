@@ -77,6 +77,10 @@ class Metrics(NamedTuple):
     exact_match: Float[Array, "*members steps"]
 
 
+LossAndMatch = tuple[Float[Array, ""], Float[Array, ""]]
+"""The loss of a step, and the share of problems (or windows) without an error."""
+
+
 class TaskLayout(NamedTuple):
     """The layout of all tasks, and bounds on the texts of each in training."""
 
@@ -201,7 +205,7 @@ def loss_and_exact_match(
     keys: Keys,
     settings: Training,
     total: Callable[[Array], Array] = lambda x: x,
-) -> tuple[Float[Array, ""], Float[Array, ""]]:
+) -> LossAndMatch:
     """Return the mean cross entropy over scored tokens, and the share of exact matches.
 
     `total` sums over the devices that share the batch. If the loss of a looped model has several
@@ -251,7 +255,7 @@ def objective(
     keys: Keys,
     shards: int,
     total: Callable[[Array], Array],
-) -> tuple[Float[Array, ""], Float[Array, ""]]:
+) -> LossAndMatch:
     """Return this device's part of a step's loss and exact match.
 
     Every task has a batch of its own, so short problems are not padded to long ones. Losses are
@@ -276,7 +280,7 @@ def objective(
 
 def window_objective(
     model: Transformer, batch: int, data: Data, keys: Keys, shards: int
-) -> tuple[Float[Array, ""], Float[Array, ""]]:
+) -> LossAndMatch:
     """Return this device's part of the mean loss over windows, and of the share correct."""
     chosen = _shard(draw_windows(data, keys.problems, batch), shards)
     rows, targets = (column[chosen] for column in data.shared)

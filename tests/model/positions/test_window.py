@@ -10,12 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from curta.config.errors import UserError
-from curta.config.positions import Window
-from curta.layouts import ShapeBounds, layout_named
+from curta.layouts import ShapeBounds
 from curta.layouts.program import ProgramLayout
-from curta.model.positions import build
-from curta.model.positions.base import Shape
 from curta.model.positions.window import WindowEncoding
 from tests import paper, tiny
 
@@ -72,32 +68,3 @@ def test_a_query_sees_itself_and_its_neighbours_with_a_bias_for_each(
         role = layout.machine.role[tokens[query]]
         for key, cell in expected.items():
             np.testing.assert_array_equal(bias[:, query, key], table[:, role, cell])
-
-
-@every_machine
-def test_the_first_token_attends_to_the_cells_of_its_window(name: str) -> None:
-    """Softmax over the cells that its role has; an absent neighbour is a zero vector."""
-    layout, encoding = built(name)
-    rng, count = np.random.default_rng(0), len(layout.machine.tokens)
-    query, keys, values = rng.normal(size=(3, count + 1, 2, 4)).astype(np.float32)
-    keys[count] = values[count] = 0.0
-    rows = rng.integers(0, count + 1, (9, encoding.cells)).astype(np.int32)
-    rows[:, 0] %= count
-    heads = (jnp.asarray(array[:count]) for array in (query, keys, values))
-    outputs = encoding.of_windows(encoding.biases[0], jnp.asarray(rows), *heads)
-    table = np.asarray(encoding.biases[0]).reshape(2, len(layout.roles), encoding.cells)
-    for row, output in zip(rows, outputs, strict=True):
-        role = layout.machine.role[row[0]]
-        cells = np.arange(1 + len(layout.windows.get(layout.roles[role].name, ())))
-        for head in range(2):
-            scores = keys[row[cells], head] @ query[row[0], head] / 2 + table[head, role, cells]
-            shares = np.exp(scores) / np.exp(scores).sum()
-            expected = shares @ values[row[cells], head]
-            np.testing.assert_allclose(output[head], expected, rtol=1e-4, atol=1e-5)
-
-
-def test_a_window_needs_a_program() -> None:
-    with pytest.raises(
-        UserError, match="positions 'window' needs a program; 'coupled' is a layout"
-    ):
-        build(Window(), Shape(layout_named("coupled"), 8, 2, 1))

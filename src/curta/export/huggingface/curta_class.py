@@ -34,7 +34,7 @@ POSITIONS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "sinusoidal": lambda encoding: {"width": encoding.width},
     "randomised": lambda encoding: _randomised(encoding),
     "rope": lambda encoding: {"kind": "nope"} if encoding.over_heads else {},
-    "alibi": lambda encoding: {"slopes": None if weights_of(encoding) else encoding.slopes},
+    "alibi": lambda encoding: {"slopes": None if weights_of(encoding) else encoding.fixed},
     "t5": lambda encoding: {
         "buckets": buckets(len(encoding.table), encoding.max_distance).tolist()
     },

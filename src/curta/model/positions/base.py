@@ -36,6 +36,8 @@ LONG, PAIRS = 1 << 19, 1 << 17
 Heads = Float[Array, "batch time heads features"]
 Queries = Float[Array, "batch queries heads features"]
 Keys = Float[Array, "batch keys heads features"]
+Scores = Float[Array, "#batch heads queries keys"]
+Vectors = Float[Array, "batch time width"]
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ class Encoding(eqx.Module):
         """Displace positions at random in training, by one key for each text of the batch."""
         return where
 
-    def embed(self, where: TokenPositions) -> Float[Array, "batch time width"] | float:
+    def embed(self, where: TokenPositions) -> Vectors | float:
         """Return what is added to the token embeddings."""
         return 0.0
 
@@ -88,9 +90,7 @@ class Encoding(eqx.Module):
         """Transform queries, or keys, in every attention layer."""
         return heads
 
-    def bias(
-        self, layer: Any, visible_keys: VisibleKeys
-    ) -> Float[Array, "#batch heads queries keys"] | float:
+    def bias(self, layer: Any, visible_keys: VisibleKeys) -> Scores | float:
         """Return what is added to the attention scores."""
         return 0.0
 
@@ -102,8 +102,8 @@ class Encoding(eqx.Module):
         """Return the index of texts with room for `slots` tokens, none of them written yet."""
         batch, _, axes = like.coordinates.shape
         never = jnp.full((batch, slots), jnp.iinfo(jnp.int32).max, jnp.int32)
-        role, coordinates = jnp.full_like(never, -1), jnp.zeros((batch, slots, axes), jnp.int32)
-        return TokenPositions(never, role, coordinates)
+        coordinates = jnp.zeros((batch, slots, axes), jnp.int32)
+        return TokenPositions(never, jnp.full_like(never, -1), coordinates)
 
     def insert(self, index: Any, new: TokenPositions) -> Any:
         """Return the index with more tokens, written at the slots `new.index`."""
@@ -130,38 +130,28 @@ class Encoding(eqx.Module):
         self, layer: Any, visible_keys: VisibleKeys, q: Queries, k: Keys, v: Keys
     ) -> Queries:
         """Return softmax attention of each query over its visible keys; in chunks if long."""
-        size = queries_at_once(q.shape[1], k.shape[1])
-        if size == q.shape[1]:
-            return self._attend_at_once(layer, visible_keys, q, k, v)
 
         def attend_chunk(chunk: tuple[Queries, VisibleKeys]) -> Queries:
             heads, visible = chunk
             visible = visible._replace(keys=visible_keys.keys)
-            return self._attend_at_once(layer, visible, heads, k, v)
+            weights = self.weights(layer, visible, heads, k)
+            if visible.factors is not None:
+                weights = weights * jnp.moveaxis(visible.factors, 2, 1)
+            return jnp.einsum("bhqk,bkhe->bqhe", weights.astype(v.dtype), v)
 
+        size = queries_at_once(q.shape[1], k.shape[1])
+        if size == q.shape[1]:
+            return attend_chunk((q, visible_keys))
         whole = (q, visible_keys._replace(keys=None))
         mixed = jax.lax.map(attend_chunk, jax.tree.map(partial(_split_queries, size=size), whole))
         joined: Queries = jnp.moveaxis(mixed, 0, 1).reshape(len(q), -1, *q.shape[2:])
         return joined[:, : q.shape[1]]
 
-    def _attend_at_once(
-        self, layer: Any, visible_keys: VisibleKeys, q: Queries, k: Keys, v: Keys
-    ) -> Queries:
-        weights = self.weights(layer, visible_keys, q, k)
-        if visible_keys.factors is not None:
-            weights = weights * jnp.moveaxis(visible_keys.factors, 2, 1)
-        weights = weights.astype(v.dtype)
-        return jnp.einsum("bhqk,bkhe->bqhe", weights, v)
-
-    def weights(
-        self, layer: Any, visible_keys: VisibleKeys, q: Queries, k: Keys
-    ) -> Float[Array, "batch heads queries keys"]:
+    def weights(self, layer: Any, visible_keys: VisibleKeys, q: Queries, k: Keys) -> Scores:
         """Return attention weights; 0 where a key is not visible."""
         return jax.nn.softmax(self.scores(layer, visible_keys, q, k), axis=-1)
 
-    def scores(
-        self, layer: Any, visible_keys: VisibleKeys, q: Queries, k: Keys
-    ) -> Float[Array, "batch heads queries keys"]:
+    def scores(self, layer: Any, visible_keys: VisibleKeys, q: Queries, k: Keys) -> Scores:
         """Return scaled products of queries and keys plus bias; HIDDEN where not visible."""
         scores = jnp.einsum("bqhe,bkhe->bhqk", q, k, preferred_element_type=jnp.float32)
         scores = scores * q.shape[-1] ** -0.5 + self.bias(layer, visible_keys)

@@ -11,17 +11,16 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from curta.config.positions import FIRE, T5, ALiBi
 from curta.layouts import ShapeBounds, TokenPositions
-from curta.model.positions.base import Encoding, Shape, VisibleKeys, distances, first_text
+from curta.model.positions.base import Encoding, Scores, Shape, VisibleKeys, distances, first_text
 from curta.model.positions.vectors import check_subset, subset
 from curta.model.weights import Weight, constant, normal
 
 
 def build_alibi(settings: ALiBi, shape: Shape) -> Encoding:
-    heads = shape.heads
+    heads, blocks = shape.heads, shape.num_attention_layers
     slopes = np.exp2(-8.0 * np.arange(1, heads + 1) / heads).astype(np.float32)
-    if not settings.learned:
-        return ALiBiEncoding(tuple(slopes.tolist()))
-    return LearnedALiBiEncoding(constant(np.tile(slopes, (shape.num_attention_layers, 1))))
+    learned = constant(np.tile(slopes, (blocks, 1))) if settings.learned else None
+    return ALiBiEncoding(learned, tuple(slopes.tolist()))
 
 
 class ALiBiEncoding(Encoding):
@@ -34,35 +33,18 @@ class ALiBiEncoding(Encoding):
     Source: Press et al., arXiv 2108.12409.
     """
 
-    slopes: tuple[float, ...] = eqx.field(static=True)
-
-    def bias(
-        self, layer: Any, visible_keys: VisibleKeys
-    ) -> Float[Array, "#batch heads queries keys"]:
-        return linear_bias(jnp.array(self.slopes), visible_keys)
-
-
-class LearnedALiBiEncoding(Encoding):
-    """ALiBi with trained slopes."""
-
-    slopes: Weight  # attention_layers heads
+    slopes: Weight | None  # attention_layers heads, if they are learned
+    fixed: tuple[float, ...] = eqx.field(static=True)
 
     @property
     def layers(self) -> Any:
         return self.slopes
 
-    def bias(
-        self, layer: Any, visible_keys: VisibleKeys
-    ) -> Float[Array, "#batch heads queries keys"]:
-        return linear_bias(layer, visible_keys)
-
-
-def linear_bias(
-    slopes: Float[Array, " heads"], visible_keys: VisibleKeys
-) -> Float[Array, "#batch heads queries keys"]:
-    """Return -slope x |distance| for each head."""
-    distance = jnp.abs(distances(first_text(visible_keys))).astype(jnp.float32)
-    return -slopes[None, :, None, None] * distance[:, None]
+    def bias(self, layer: Any, visible_keys: VisibleKeys) -> Scores:
+        """Return -slope x |distance| for each head."""
+        slopes = jnp.array(self.fixed) if layer is None else layer
+        distance = jnp.abs(distances(first_text(visible_keys))).astype(jnp.float32)
+        return -slopes[None, :, None, None] * distance[:, None]
 
 
 def build_t5(settings: T5, shape: Shape) -> Encoding:
@@ -82,9 +64,7 @@ class T5Encoding(Encoding):
     table: Weight  # buckets heads
     max_distance: int = eqx.field(static=True)
 
-    def bias(
-        self, layer: Any, visible_keys: VisibleKeys
-    ) -> Float[Array, "#batch heads queries keys"]:
+    def bias(self, layer: Any, visible_keys: VisibleKeys) -> Scores:
         count = len(self.table)
         bucket_of = jnp.asarray(buckets(count, self.max_distance))
         bucket = bucket_of[jnp.clip(distances(first_text(visible_keys)), 0, self.max_distance)]
@@ -169,9 +149,7 @@ class FIREEncoding(Encoding):
         coordinates = jnp.concatenate([where.coordinates, positions], axis=-1)
         return replace(where, coordinates=coordinates)
 
-    def bias(
-        self, layer: Any, visible_keys: VisibleKeys
-    ) -> Float[Array, "#batch heads queries keys"]:
+    def bias(self, layer: Any, visible_keys: VisibleKeys) -> Scores:
         maps, number = layer
         visible_keys = first_text(visible_keys)
         query = self._positions(visible_keys.queries, number)[:, :, None]

@@ -19,7 +19,7 @@ from curta.config.positions import (
     Sinusoidal,
 )
 from curta.layouts import Layout, ShapeBounds, TokenPositions
-from curta.model.positions.base import Encoding, Heads, Shape, is_digit
+from curta.model.positions.base import Encoding, Heads, Shape, Vectors, is_digit
 from curta.model.weights import Weight, normal
 
 
@@ -39,7 +39,7 @@ class LearnedEncoding(Encoding):
                 f" {self.table.shape[0]:,} learned positions (positions.length)"
             )
 
-    def embed(self, where: TokenPositions) -> Float[Array, "batch time width"]:
+    def embed(self, where: TokenPositions) -> Vectors:
         return self.table[where.index]
 
 
@@ -60,12 +60,20 @@ class SinusoidalEncoding(Encoding):
     base: float = eqx.field(static=True)
     width: int = eqx.field(static=True)
 
-    def embed(self, where: TokenPositions) -> Float[Array, "batch time width"]:
+    def embed(self, where: TokenPositions) -> Vectors:
         half = self.width // 2
-        frequencies = self.base ** (-jnp.arange(half, dtype=jnp.float32) / half)
-        angles = where.index[:, :, None].astype(jnp.float32) * frequencies[None, None]
-        pairs = jnp.stack([jnp.sin(angles), jnp.cos(angles)], axis=-1)
-        return pairs.reshape(*where.index.shape, self.width)
+        return waves(where.index, self.base ** (-jnp.arange(half, dtype=jnp.float32) / half))
+
+
+def waves(
+    positions: Int[Array, "*shape"], frequencies: Float[Array, " pairs"]
+) -> Float[Array, "*shape width"]:
+    """Return the sine and the cosine of each position times each frequency, in turn."""
+    angles = positions[..., None].astype(jnp.float32) * jnp.expand_dims(
+        frequencies, tuple(range(positions.ndim))
+    )
+    pairs = jnp.stack([jnp.sin(angles), jnp.cos(angles)], axis=-1)
+    return pairs.reshape(*positions.shape, -1)
 
 
 def build_randomised(settings: Randomised, shape: Shape) -> Encoding:
@@ -95,7 +103,7 @@ class RandomisedEncoding(Encoding):
     def shift_batch(self, where: TokenPositions, key: PRNGKeyArray) -> TokenPositions:
         return replace(where, index=subset(key, self.max_length, where.index.shape[1])[where.index])
 
-    def embed(self, where: TokenPositions) -> Float[Array, "batch time width"] | float:
+    def embed(self, where: TokenPositions) -> Vectors | float:
         return self.vectors.embed(where)
 
 
@@ -145,7 +153,7 @@ class CoupledEncoding(Encoding):
         start = jax.random.randint(key, (len(self.tables),), 0, self.max_start + 1)
         return replace(where, coordinates=where.coordinates + start[None, None])
 
-    def embed(self, where: TokenPositions) -> Float[Array, "batch time width"]:
+    def embed(self, where: TokenPositions) -> Vectors:
         rows = where.coordinates + 1  # negative ones, for places below -1, index from the end
         axes = jnp.arange(len(self.tables))
         return jnp.sum(self.tables[axes, rows], axis=-2)
@@ -170,11 +178,9 @@ class CoupledSinusoidalEncoding(Encoding):
     period: float = eqx.field(static=True)
     width: int = eqx.field(static=True)
 
-    def embed(self, where: TokenPositions) -> Float[Array, "batch time width"]:
+    def embed(self, where: TokenPositions) -> Vectors:
         frequencies = jnp.arange(1.0, self.width // 2 + 1) * (2 * math.pi / self.period)
-        angles = where.coordinates[..., None].astype(jnp.float32) * frequencies[None, None, None]
-        pairs = jnp.stack([jnp.sin(angles), jnp.cos(angles)], axis=-1)
-        return jnp.sum(pairs, axis=-3).reshape(*where.index.shape, self.width)
+        return jnp.sum(waves(where.coordinates, frequencies), axis=-2)
 
 
 def build_position_coupling(settings: PositionCoupling, shape: Shape) -> Encoding:
@@ -211,7 +217,7 @@ class PositionCouplingEncoding(Encoding):
         starts = moved(keys, bounds)[:, None, :]
         return replace(where, coordinates=jnp.where(ids > 0, ids + starts, 0) - 1)
 
-    def embed(self, where: TokenPositions) -> Float[Array, "batch time width"]:
+    def embed(self, where: TokenPositions) -> Vectors:
         axes = jnp.arange(len(self.tables))
         return jnp.sum(self.tables[axes, self._ids(where)], axis=-2)
 
@@ -222,9 +228,7 @@ class PositionCouplingEncoding(Encoding):
 
 def build_abacus(settings: Abacus, shape: Shape) -> Encoding:
     table = normal(settings.rows, shape.width, scale=1.0)
-    kind = AbacusEncoding if settings.inject == "embedding" else InnerAbacusEncoding
-    per_text = settings.offset_of == "text"
-    return kind(table, settings.max_offset, per_text, settings.evaluation_offset, shape.layout)
+    return AbacusEncoding(table, settings, shape.layout)
 
 
 class AbacusEncoding(Encoding):
@@ -244,13 +248,12 @@ class AbacusEncoding(Encoding):
     """
 
     table: Weight  # rows width
-    max_offset: int = eqx.field(static=True)
-    per_text_keys: bool = eqx.field(static=True)
-    evaluation_offset: int = eqx.field(static=True)
+    settings: Abacus = eqx.field(static=True)
     layout: Layout = eqx.field(static=True)
 
     def check(self, bounds: ShapeBounds, *, training: bool = False) -> None:
-        last = bounds.extents[0][1] + (self.max_offset if training else self.evaluation_offset)
+        offset = self.settings.max_offset if training else self.settings.evaluation_offset
+        last = bounds.extents[0][1] + offset
         if last + 1 >= self.table.shape[0]:  # row 0 is for tokens that are no digits
             raise UserError(
                 f"digit indices of up to {last:,}, offset included, are too many for this model:"
@@ -258,38 +261,34 @@ class AbacusEncoding(Encoding):
             )
 
     def shift_batch(self, where: TokenPositions, key: PRNGKeyArray) -> TokenPositions:
-        if self.per_text_keys:
+        if self.settings.offset_of == "text":
             return where
-        return self._shifted(where, jax.random.randint(key, (), 0, self.max_offset + 1))
+        return self._shifted(where, jax.random.randint(key, (), 0, self.settings.max_offset + 1))
 
     def shift_each(self, where: TokenPositions, keys: Key[Array, " texts"]) -> TokenPositions:
-        if not self.per_text_keys:
+        if self.settings.offset_of != "text":
             return where
-        drawn = jax.vmap(lambda key: jax.random.randint(key, (1, 1), 0, self.max_offset + 1))
-        return self._shifted(where, drawn(keys))
+        most = self.settings.max_offset
+        draw = jax.vmap(lambda key: jax.random.randint(key, (1, 1), 0, most + 1))
+        return self._shifted(where, draw(keys))
 
     def _shifted(
         self, where: TokenPositions, offset: Int[Array, "#texts #time #axes"] | Int[Array, ""]
     ) -> TokenPositions:
         """Shift coordinates so that `vectors`, which adds `evaluation_offset`, adds this offset."""
-        moved = where.coordinates + offset - self.evaluation_offset
+        moved = where.coordinates + offset - self.settings.evaluation_offset
         return replace(where, coordinates=moved)
 
-    def embed(self, where: TokenPositions) -> Float[Array, "batch time width"] | float:
-        return self.vectors(where)
-
-    def vectors(self, where: TokenPositions) -> Float[Array, "batch time width"]:
-        """Return the vector of each token."""
-        digit = is_digit(self.layout, where.role)
-        row = where.coordinates[..., 0] + self.evaluation_offset + 1
-        return self.table[jnp.where(digit, row, 0)]
-
-
-class InnerAbacusEncoding(AbacusEncoding):
-    """Abacus vectors that are added to queries and keys."""
-
-    def embed(self, where: TokenPositions) -> float:
-        return 0.0
+    def embed(self, where: TokenPositions) -> Vectors | float:
+        return self.vectors(where) if self.settings.inject == "embedding" else 0.0
 
     def rotate(self, heads: Heads, where: TokenPositions) -> Heads:
+        if self.settings.inject == "embedding":
+            return heads
         return heads + self.vectors(where).reshape(heads.shape)
+
+    def vectors(self, where: TokenPositions) -> Vectors:
+        """Return the vector of each token."""
+        digit = is_digit(self.layout, where.role)
+        row = where.coordinates[..., 0] + self.settings.evaluation_offset + 1
+        return self.table[jnp.where(digit, row, 0)]

@@ -19,15 +19,14 @@ from jaxtyping import Array, Bool, Float, Int
 from curta.config.errors import UserError
 from curta.config.positions import Window
 from curta.layouts import Layout, ShapeBounds, TokenPositions
-from curta.layouts.program import ProgramLayout
-from curta.model.positions.base import HIDDEN, Encoding, Keys, Queries, Shape, VisibleKeys
+from curta.model.positions.base import HIDDEN, Encoding, Keys, Queries, Scores, Shape, VisibleKeys
 from curta.model.weights import Weight, normal
 from curta.programs.machine.machine import cells_of
 
 
 def build_window(settings: Window, shape: Shape) -> Encoding:
     layout = shape.layout
-    if not isinstance(layout, ProgramLayout):
+    if layout.machine is None:
         raise UserError(f"positions 'window' needs a program; {layout.name!r} is a layout")
     cells = cells_of(layout.windows)
     biases = normal(shape.num_attention_layers, shape.heads, len(layout.roles) * cells, scale=1.0)
@@ -58,7 +57,7 @@ class WindowEncoding(Encoding):
         Query, keys and values are those of the whole vocabulary; an absent cell has the number
         after the last token, and zeros. In float32: gradients of looked-up rows sum many terms.
         """
-        machine, dtype = self._program.machine, query.dtype
+        machine, dtype = self.layout.machine, query.dtype
         query, keys, values = (heads.astype(jnp.float32) for heads in (query, keys, values))
         k, v = (jnp.pad(heads, ((0, 1), (0, 0), (0, 0)))[rows] for heads in (keys, values))
         scores = jnp.sum(query[rows[:, 0], None] * k, axis=-1) * k.shape[-1] ** -0.5
@@ -81,16 +80,12 @@ class WindowEncoding(Encoding):
         newest = jnp.take_along_axis(jnp.max(time_by_cell, axis=2), key_cell, axis=2)
         return visible_keys._replace(mask=(time >= 0) & (time == newest))
 
-    def bias(
-        self, layer: Array, visible_keys: VisibleKeys
-    ) -> Float[Array, "batch heads queries keys"]:
+    def bias(self, layer: Array, visible_keys: VisibleKeys) -> Scores:
         table = jnp.pad(self.table(layer), ((0, 0), (0, 1), (0, 0)))
         chosen = table[visible_keys.queries.role[:, :, None], self._cell(visible_keys)]
         return jnp.moveaxis(chosen, -1, 1)
 
-    def weights(
-        self, layer: Any, visible_keys: VisibleKeys, q: Queries, k: Keys
-    ) -> Float[Array, "batch heads queries keys"]:
+    def weights(self, layer: Any, visible_keys: VisibleKeys, q: Queries, k: Keys) -> Scores:
         """Return attention weights; the remainder to 1 is attention to absent neighbours."""
         scores, cell = self.scores(layer, visible_keys, q, k), self.cell_of_keys(visible_keys)
         is_present = jnp.any(cell[..., None] == self._all_cells(), axis=2)
@@ -102,11 +97,6 @@ class WindowEncoding(Encoding):
     def _all_cells(self) -> Int[Array, "1 1 1 cells"]:
         return jnp.arange(self.cells)[None, None, None]
 
-    @property
-    def _program(self) -> ProgramLayout:
-        assert isinstance(self.layout, ProgramLayout)
-        return self.layout
-
     def table(self, layer: Array) -> Float[Array, "roles cells heads"]:
         """Return the score bias of each cell of each role's window; HIDDEN where it has no cell."""
         table = layer.reshape(len(layer), -1, self.cells).transpose(1, 2, 0)
@@ -114,7 +104,7 @@ class WindowEncoding(Encoding):
 
     def has_cell(self) -> Bool[np.ndarray, "roles cells"]:
         """Return which cells each role's window has: the query itself, then its neighbours."""
-        windows = self._program.windows
+        windows = self.layout.windows
         counts = [1 + len(windows.get(role.name, ())) for role in self.layout.roles]
         return np.arange(self.cells) < np.array(counts)[:, None]
 
@@ -126,7 +116,7 @@ class WindowEncoding(Encoding):
         """Return the cell of each query's window that each key stands in; `cells` if in none."""
         numbers, reach = self._numbers()
         keys, queries = visible_keys.keys, visible_keys.queries
-        broadcast = jnp.asarray(self._program.machine.broadcast_mask)[keys.role][:, None]
+        broadcast = jnp.asarray(self.layout.machine.broadcast_mask)[keys.role][:, None]
         moved = keys.coordinates[:, None] - queries.coordinates[:, :, None]
         moved = jnp.clip(jnp.where(broadcast, 0, moved), -reach - 1, reach + 1) + reach + 1
         # The address of (query role, key role, displacement on each axis) in the flat table.
@@ -141,7 +131,7 @@ class WindowEncoding(Encoding):
 
         Larger displacements belong to no cell: the table has one more place at either end.
         """
-        windows, roles = self._program.windows, len(self.layout.roles)
+        windows, roles = self.layout.windows, len(self.layout.roles)
         names = [role.name for role in self.layout.roles]
         moves = [abs(m) for near in windows.values() for _, d in near for m in d]
         reach = max(moves, default=0)
