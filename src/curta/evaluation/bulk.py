@@ -71,7 +71,9 @@ def prompts(machine: Machine, operator: str, problems: Sequence[Operands]) -> Pr
         if isinstance(part, Sign):
             columns.append([chr(tokens[0])] * len(problems))
             continue
-        first, others = (dict(zip(b"0123456789", t, strict=True)) for t in (tokens[::2], tokens[1::2]))
+        first, others = (
+            dict(zip(b"0123456789", t, strict=True)) for t in (tokens[::2], tokens[1::2])
+        )
         number, step = next(numbers), 1 if part.high_first else -1
         digits = [operands[number][::step] for operands in problems]
         columns.append([d[0].translate(first) + d[1:].translate(others) for d in digits])
@@ -92,7 +94,10 @@ def answered(completions: Completions, machine: Machine, operator: str) -> list[
     ]
     rows, counts = completions
     characters = np.array(digits, np.uint32)[rows]
-    texts, step = characters.view(f"U{rows.shape[1]}")[:, 0].tolist(), 1 if answer.high_first else -1
+    texts, step = (
+        characters.view(f"U{rows.shape[1]}")[:, 0].tolist(),
+        1 if answer.high_first else -1,
+    )
     numbers = [
         text[:count].replace(" ", "")[::step] for text, count in zip(texts, counts, strict=True)
     ]
