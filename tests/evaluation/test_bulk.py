@@ -26,12 +26,6 @@ def layout_of(sign: str) -> ProgramLayout:
 LAYOUTS = {sign: layout_of(sign) for sign in SIGNS}
 
 
-@pytest.fixture(scope="module")
-def learned() -> Models:
-    """Two members that have learned some sums."""
-    return paper.trained(tiny.recipe(training__problems=60), 60)
-
-
 @given(sign=st.sampled_from("+*"), pairs=st.lists(st.tuples(positive, positive), min_size=1))
 def test_prompts_are_those_of_each_problem(sign: str, pairs: list[tuple[int, int]]) -> None:
     texts, layout = [f"{a}{sign}{b}" for a, b in pairs], LAYOUTS[sign]

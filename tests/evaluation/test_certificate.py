@@ -98,11 +98,6 @@ def test_what_was_taught_wrongly_is_all_that_is_found(
         assert one.written == machine.tokens[planted.taught].text
         assert one.margin < 0
         assert one.shown
-
-
-def test_its_problem_holds_the_window_and_is_written_wrongly(
-    planted: Trained, content: Certificate
-) -> None:
     run = planted.run
     for one in content.wrong:
         problem = one.problem
@@ -153,13 +148,10 @@ def test_only_a_program_under_a_window_is_certified(planted: Trained) -> None:
         certificate.certify(models, of, [0], windows, print)
 
 
-def test_a_margin_that_is_no_number_is_wrong() -> None:
+def test_wrong_and_doubtful_margins() -> None:
+    """Off by 1 in one direction here, and in the other there: 1.9 may be -0.1 there, 2.1 not."""
     margins = np.array([np.nan, 1.0, 0.0, -1.0])
     assert certificate.is_wrong(margins).tolist() == [True, False, True, True]
-
-
-def test_margins_have_to_be_above_what_is_rounded_here_and_elsewhere() -> None:
-    """Off by 1 in one direction here, and in the other there: 1.9 may be -0.1 there, 2.1 not."""
     doubtful = certificate.is_doubtful(np.array([1.9, 2.1, -1.9, -2.1]), np.ones(4))
     assert doubtful.tolist() == [True, False, True, False]
 

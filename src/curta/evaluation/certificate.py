@@ -147,7 +147,7 @@ def certify(
     outputs, bound = memo.calculate(models.stacked, rows, targets), None
     if not rounding.unbounded(models.stacked):
         each = [
-            rounding.margins(models.member(member), rows, targets).bound
+            rounding.bounds(models.member(member), rows, targets)
             for member in range(models.members)
         ]
         bound = np.stack(each)
