@@ -78,8 +78,8 @@ def prompts(machine: Machine, operator: str, problems: Sequence[Operands]) -> Pr
         digits = [operands[number][::step] for operands in problems]
         columns.append([d[0].translate(first) + d[1:].translate(others) for d in digits])
     texts = list(map("".join, zip(*columns, strict=True)))
-    tokens = np.frombuffer("".join(texts).encode("utf-32-le"), np.int32)
-    return Prompts(tokens, np.array(list(map(len, texts))))
+    every = np.frombuffer("".join(texts).encode("utf-32-le"), np.int32)
+    return Prompts(every, np.array(list(map(len, texts))))
 
 
 def answered(completions: Completions, machine: Machine, operator: str) -> list[str] | None:

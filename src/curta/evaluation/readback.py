@@ -289,8 +289,8 @@ class _RoleTable:
         """
         factors = [1, -1] if base == 2 else [1, -1, 2]
         for count in range(not extra, most + 1):
-            for digits, added in product(combinations(self.columns, count), extra or [None]):
-                names = [*digits, *([added] if added else [])]
+            for digits, added in product(combinations(self.columns, count), extra or [""]):
+                names = [name for name in (*digits, added) if name]
                 each = [[*factors, base] if "%" in name else factors for name in names]
                 for signs in product(*each):
                     if signs.count(2) < 2:
