@@ -8,17 +8,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import safetensors.numpy
 
 from curta.config.errors import UserError
-from curta.evaluation import catalogue, certificate, results
+from curta.evaluation import catalogue, certificate
 from curta.evaluation.results import Certificate
 from curta.evaluation.scoring import Models
 from curta.evaluation.writing import generate
 from curta.frontends import api
 from curta.layouts import layout_named
 from curta.layouts.program import ProgramLayout
-from curta.model.decoding import logits_of_windows
 from curta.problems.problem import parse
 from curta.runs import run as run_module
 from curta.runs.run import Run
@@ -81,10 +79,6 @@ def windows_in(run: Run, text: str) -> dict[tuple[int, ...], int]:
     return dict(paper.windows(layout_of(run), parse(text)))
 
 
-def arrays(run: Run) -> dict[str, np.ndarray]:
-    return safetensors.numpy.load_file(run.folder.path / results.WINDOWS)
-
-
 def test_what_was_taught_wrongly_is_all_that_is_found(
     planted: Trained, content: Certificate
 ) -> None:
@@ -122,20 +116,6 @@ def test_problems_without_it_are_right_and_with_it_wrong(
         assert (written != tokens[prompt:]) == holds, text
         met += holds
     assert 0 < met < 100
-
-
-def test_margins_are_those_of_the_model(planted: Trained, content: Certificate) -> None:
-    kept, rows = arrays(planted.run), slice(0, 40)
-    for member in range(2):
-        model = jax.tree.map(jnp.asarray, planted.run.model(member))
-        logits = np.asarray(logits_of_windows(model, jnp.asarray(kept["rows"][rows])))
-        for logit, target, margin in zip(
-            logits, kept["targets"][rows], kept["margin"][member, rows], strict=True
-        ):
-            others = np.delete(logit, target).max()
-            assert margin == pytest.approx(logit[target] - others, abs=1e-3)
-    assert (kept["margin"].min(axis=1) < 0).all()
-    assert [m.margin for m in content.members] == pytest.approx(kept["margin"].min(axis=1))
 
 
 def test_only_a_program_under_a_window_is_certified(planted: Trained) -> None:
