@@ -61,7 +61,7 @@ class WindowCatalogue(NamedTuple):
 
     @property
     def unwritable(self) -> list[Problem]:
-        return [Problem(self.operator, one, self.base) for one in self.strange]
+        return [Problem(self.operator, operands, self.base) for operands in self.strange]
 
 
 def of_task(recipe: Recipe, layout: ProgramLayout, task: Task) -> WindowCatalogue:

@@ -190,13 +190,13 @@ class Numbers(dict[Any, int]):
 
 def reach(start: Iterable[Any], step: Callable[[Any], Iterable[Any]]) -> set[Any]:
     """Return all that steps lead to, from the start on."""
-    known = set(start)
-    waiting = list(known)
+    reached = set(start)
+    waiting = list(reached)
     while waiting:
-        fresh = set(step(waiting.pop())) - known
-        known |= fresh
+        fresh = set(step(waiting.pop())) - reached
+        reached |= fresh
         waiting += fresh
-    return known
+    return reached
 
 
 class Automaton:
@@ -284,11 +284,11 @@ class Closure:
             languages.append(Automaton(edges, first, last))
         self.languages = {}
         for key in keys["keys"]:
-            known = tuple(sorted(((roles[r], tuple(m)), t) for (r, m), t in key["everywhere"]))
+            afar = tuple(sorted(((roles[r], tuple(m)), t) for (r, m), t in key["everywhere"]))
             fed = tuple(frozenset(map(tuple, states)) for states in key["feeds"])
             fresh, *lines = key.get("lines", [[], 0, True])
             lines = (tuple(map(tuple, fresh)), *lines)
-            self.languages[key["token"], known, fed, lines] = languages[key["language"]]
+            self.languages[key["token"], afar, fed, lines] = languages[key["language"]]
         self.near = {
             role: [(self.cell(other, moved), moved[self.axis]) for other, moved in near]
             for role, near in machine["windows"].items()
@@ -351,7 +351,7 @@ class Closure:
 
         keys: list[Any] = [(self.alike(self.pen), tuple(self.everywhere), ())]
         for n, sight in enumerate(self.sight):
-            keys = [(t, known, (*fed, frozenset([(0, False)]))) for t, known, fed in keys]
+            keys = [(t, afar, (*fed, frozenset([(0, False)]))) for t, afar, fed in keys]
             start = -self.line[self.feeds[n][1]]
             if start > sight + 1:
                 raise RefusedError("an operand that comes into sight late is not supported")
@@ -362,10 +362,10 @@ class Closure:
             for fresh in key[3][0]:
                 language = self.with_line(language, *fresh)
             for token, papers in self.sweep(key, language):
-                known = tuple((self.shift(c, token), t) for c, t in key[1])
+                afar = tuple((self.shift(c, token), t) for c, t in key[1])
                 if self.wide[self.role(token)][self.axis]:
-                    known += ((self.cell(self.role(token), [0] * len(self.axes)), token),)
-                keys = [(self.alike(token), known, key[2])]
+                    afar += ((self.cell(self.role(token), [0] * len(self.axes)), token),)
+                keys = [(self.alike(token), afar, key[2])]
                 for n, sight in enumerate(self.sight):
                     by = self.tokens[token]["offset"][self.feeds[n][1]]
                     keys = self.feed(keys, n, range(sight - by + 1, sight + 1))
@@ -406,10 +406,10 @@ class Closure:
         part, along = self.feeds[n]
         for at in lines:
             new = []
-            for token, known, fed in keys:
+            for token, afar, fed in keys:
                 for t, states in self.digits(part, fed[n]).items():
                     more = ((self.stands(part["role"], along, at), t),) if t >= 0 else ()
-                    new.append((token, known + more, (*fed[:n], frozenset(states), *fed[n + 1 :])))
+                    new.append((token, afar + more, (*fed[:n], frozenset(states), *fed[n + 1 :])))
             keys = new
         return keys
 
@@ -432,13 +432,13 @@ class Closure:
         operands, signs = (line + sight + 1 for sight in self.line_sight)
         if operands < 1:
             raise RefusedError("an operand that comes into sight late is not supported")
-        known = []
+        ways = []
         for count in range(1, signs + 1):
             fresh = [("first", -line)]
             fresh += [("operand", at - line) for at in range(1, min(count, operands))]
             fresh += [("sign", at - line) for at in range(1, count)]
-            known.append((tuple(fresh), max(0, count - operands), count < signs))
-        return known
+            ways.append((tuple(fresh), max(0, count - operands), count < signs))
+        return ways
 
     def next_lines(self, token: int, lines: Any) -> list[Any]:
         """Return what may be known of operands on lines when the pen has moved with a token.
@@ -446,21 +446,21 @@ class Closure:
         Three things: what has just come into sight, how many operands have their signs in sight and
         not yet themselves, and whether there are no others.
         """
-        known = [((), *lines[1:])]
+        ways = [((), *lines[1:])]
         roles = {role for role, _ in self.live[self.role(token)]}
         if self.many and roles & {self.many["role"], self.many["role"] + " between"}:
             for behind in reversed(range(self.tokens[token]["offset"][self.many_axis])):
                 operand, sign = (sight - behind for sight in self.line_sight)
                 after = []
-                for fresh, ahead, ended in known:
+                for fresh, ahead, ended in ways:
                     for further in (False,) if ended else (False, True):
                         more = [("operand", operand)] * (ahead + further > 0)
                         more += [("sign", sign)] * further
                         after.append(
                             (fresh + tuple(more), max(0, ahead + further - 1), not further)
                         )
-                known = after
-        return known
+                ways = after
+        return ways
 
     def with_line(self, papers: Automaton, kind: str, at: int) -> Automaton:
         """Return papers with any operand, or the sign of one, on a line so far from the pen's."""
@@ -503,15 +503,15 @@ class Closure:
         """Raise RefusedError unless these papers are in the languages of all keys."""
         live, languages = self.live[self.role(token)], set()
         roles = {role for role, _ in live}
-        for pen, known, fed, lines in keys:
-            known = tuple(sorted((c, t) for c, t in known if c in live))
-            if len(dict(known)) < len(known):
+        for pen, afar, fed, lines in keys:
+            afar = tuple(sorted((c, t) for c, t in afar if c in live))
+            if len(dict(afar)) < len(afar):
                 raise RefusedError("a role is written twice on one square")
             parts = [part for part, _ in self.feeds]
             fed = tuple(
                 s if p["role"] in roles else frozenset() for p, s in zip(parts, fed, strict=True)
             )
-            languages.add(self.languages.get((pen, known, fed, lines)))
+            languages.add(self.languages.get((pen, afar, fed, lines)))
         for language in languages:
             if not (language or Automaton([], [], [])).contains(papers):
                 t = self.tokens[token]
@@ -773,7 +773,7 @@ class Closure:
         for square in range(start, 0):
             edges.append((square, letter(square, self.before.get(square, {})), square + 1))
         edges += [("blank", x, to) for q, x, to in edges if q == start]
-        waiting, known = [origin], {origin}
+        waiting, met = [origin], {origin}
         while waiting:
             first, states = state = waiting.pop()
             for options in combinations(
@@ -785,8 +785,8 @@ class Closure:
                     tokens = {c: t for found, *_ in options for c, t in found.items()}
                     to = (False, tuple(after for _, after, _ in options))
                     edges.append((0 if first else state, letter(0 if first else None, tokens), to))
-                    waiting += [to] if to not in known else []
-                    known.add(to)
+                    waiting += [to] if to not in met else []
+                    met.add(to)
         if not start:
             edges += [("blank", x, to) for q, x, to in edges if q == 0]
         return Automaton(edges, ["begin"], ["end"])

@@ -396,7 +396,7 @@ class Certificate:
     @property
     def wrong_seeds(self) -> list[int]:
         """The seeds whose member has a wrong window."""
-        return [one.seed for one in self.members if one.wrong]
+        return [member.seed for member in self.members if member.wrong]
 
 
 class CertifiedWindows(NamedTuple):
