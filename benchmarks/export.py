@@ -130,7 +130,7 @@ def size(recipe: Recipe, model: Transformer) -> Size:
 
 def weights(tree: Transformer) -> Arrays:
     """A model's weights, or their gradients, by the names that PyTorch gives them."""
-    named = {"tokens.weight": tree.tokens, "norm.gain": tree.gain}
+    named = {"tokens.weight": tree.tokens, "norm.weight": tree.gain}
     if isinstance(tree.positions, LearnedEncoding):
         named |= {"places.weight": tree.positions.table}
     assert tree.head is not None
@@ -151,7 +151,7 @@ def _attention(weight: Any, number: int) -> dict[str, Any]:
             [weight.query.T, weight.key.T, weight.value.T]
         ),
         f"attention.{number}.out.weight": weight.out.T,
-        f"attention.{number}.norm.gain": weight.gain,
+        f"attention.{number}.norm.weight": weight.gain,
     }
 
 
@@ -159,5 +159,5 @@ def _feedforward(weight: Any, number: int) -> dict[str, Any]:
     return {
         f"feedforward.{number}.up.weight": weight.up.T,
         f"feedforward.{number}.down.weight": weight.down.T,
-        f"feedforward.{number}.norm.gain": weight.gain,
+        f"feedforward.{number}.norm.weight": weight.gain,
     }

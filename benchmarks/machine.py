@@ -3,12 +3,14 @@
 import os
 import platform
 import sys
-from collections.abc import Iterator
 from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 
-PACKAGES = ("curta", "jax", "jaxlib", "equinox", "optax", "numpy", "torch", "transformers", "trl")
+from curta.runs import provenance
+
+COMPARED = ("torch", "transformers", "trl")
+"""Libraries with which Curta is compared."""
 
 
 def machine() -> dict[str, str | int | None]:
@@ -24,19 +26,20 @@ def machine() -> dict[str, str | int | None]:
 
 
 def versions() -> dict[str, str]:
-    """Of Python and of what is installed of PACKAGES."""
-    return {"python": platform.python_version()} | dict(_installed())
-
-
-def _installed() -> Iterator[tuple[str, str]]:
-    for name in PACKAGES:
+    """Of Python, of Curta and what it needs, and of what is installed of COMPARED."""
+    installed = provenance.versions()
+    for name in COMPARED:
         with suppress(metadata.PackageNotFoundError):
-            yield name, metadata.version(name)
+            installed[name] = metadata.version(name)
+    return installed
 
 
 def cpu() -> str:
     """The processor's model, and the widest vector instructions that it has."""
-    fields = _cpuinfo()
+    path, fields = Path("/proc/cpuinfo"), dict[str, str]()
+    for line in path.read_text("utf-8").partition("\n\n")[0].splitlines() if path.exists() else ():
+        name, _, value = line.partition(":")
+        fields[name.strip()] = value.strip()
     wide = [name for name in ("avx512f", "avx2", "avx") if name in fields.get("flags", "").split()]
     model = fields.get("model name") or platform.processor() or platform.machine()
     return " with ".join([model, *wide[:1]])
@@ -49,12 +52,3 @@ def cores() -> int:
 def memory() -> str:
     pages, size = os.sysconf("SC_PHYS_PAGES"), os.sysconf("SC_PAGE_SIZE")
     return f"{pages * size / 2**30:.0f} GiB"
-
-
-def _cpuinfo() -> dict[str, str]:
-    path = Path("/proc/cpuinfo")
-    if not path.exists():
-        return {}
-    first = path.read_text("utf-8").partition("\n\n")[0]
-    pairs = (line.partition(":") for line in first.splitlines())
-    return {name.strip(): value.strip() for name, _, value in pairs}

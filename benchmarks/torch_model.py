@@ -3,7 +3,7 @@
 Everything that does arithmetic is the same: shapes of weights (a Linear keeps its
 own transposed), initial scale, masks, the loss over scored tokens only. The form is
 PyTorch's own: fused kernels where it has them (`scaled_dot_product_attention`,
-`layer_norm`, fused AdamW), one matrix for queries, keys and values, and, as in
+`RMSNorm`, fused AdamW), one matrix for queries, keys and values, and, as in
 Curta, nothing but the scored positions after the keys of the last attention layer.
 Under a window keys and values are calculated once for the vocabulary and looked up, as in
 Curta too.
@@ -39,7 +39,6 @@ class Size:
     num_attention_layers: int
     mlp_ratio: int
     activation: str
-    norm: str
     positions: str
     position_rows: int = 0
     base: float = 10_000.0
@@ -66,27 +65,13 @@ class Windows(NamedTuple):
     targets: Tensor
 
 
-class Norm(nn.Module):
-    """RMS or layer norm without an offset."""
-
-    def __init__(self, size: Size) -> None:
-        super().__init__()
-        self.shape, self.rms = (size.width,), size.norm == "rms"
-        self.gain = None if size.norm == "plain" else nn.Parameter(torch.ones(size.width))
-
-    def forward(self, x: Tensor) -> Tensor:
-        if self.rms:
-            return F.rms_norm(x, self.shape, self.gain, eps=1e-6)
-        return F.layer_norm(x, self.shape, self.gain, None, eps=1e-6)
-
-
 class Attention(nn.Module):
     """Attention of `at`, the scored positions, over all tokens of `x`."""
 
     def __init__(self, size: Size) -> None:
         super().__init__()
         self.heads = size.heads
-        self.norm = Norm(size)
+        self.norm = nn.RMSNorm(size.width, eps=1e-6)
         self.qkv = nn.Linear(size.width, 3 * size.width, bias=False)
         self.out = nn.Linear(size.width, size.width, bias=False)
 
@@ -139,10 +124,8 @@ class WindowAttention(Attention):
 
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "relu": F.relu,
     "relu2": lambda x: F.relu(x).square(),
     "gelu": lambda x: F.gelu(x, approximate="tanh"),
-    "silu": F.silu,
 }
 
 
@@ -150,7 +133,7 @@ class Feedforward(nn.Module):
     def __init__(self, size: Size) -> None:
         super().__init__()
         self.activation = ACTIVATIONS[size.activation]
-        self.norm = Norm(size)
+        self.norm = nn.RMSNorm(size.width, eps=1e-6)
         self.up = nn.Linear(size.width, size.mlp_ratio * size.width, bias=False)
         self.down = nn.Linear(size.mlp_ratio * size.width, size.width, bias=False)
 
@@ -171,7 +154,7 @@ class Decoder(nn.Module):
         self.places = nn.Embedding(size.position_rows, size.width) if learned else None
         self.attention = nn.ModuleList(Attention(size) for _ in range(size.num_attention_layers))
         self.feedforward = nn.ModuleList(Feedforward(size) for _ in range(size.num_layers))
-        self.norm = Norm(size)
+        self.norm = nn.RMSNorm(size.width, eps=1e-6)
         self.head = nn.Linear(size.width, size.vocabulary, bias=False)
         self.register_buffer("angles", _angles(size), persistent=False)
 
@@ -210,7 +193,7 @@ class WindowDecoder(nn.Module):
         self.tokens = nn.Embedding(self.composition.shape[1], size.width)
         self.attention = nn.ModuleList([WindowAttention(size)])
         self.feedforward = nn.ModuleList(Feedforward(size) for _ in range(size.num_layers))
-        self.norm = Norm(size)
+        self.norm = nn.RMSNorm(size.width, eps=1e-6)
         self.head = nn.Linear(size.width, size.vocabulary, bias=False)
 
     def forward(self, batch: Windows) -> Tensor:

@@ -108,9 +108,9 @@ def measured(name: str) -> dict[str, Any]:
 
 def _seed(run: Any, number: int) -> dict[str, Any]:
     """What one seed makes of the board's sums, and the proof."""
-    from curta.evaluation.adder_proof import every_sum
     from curta.evaluation.scoring import exact_match
     from curta.problems.problem import Problem
+    from docs.adderboard_proof import every_sum
 
     problems = [Problem("+", pair) for pair in board()]
     proof = every_sum(run.model(number))

@@ -12,7 +12,6 @@ range              the fourteen sums with 50, after training below 50
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import product
 from typing import Any
@@ -20,7 +19,7 @@ from typing import Any
 from docs.components import LIMIT
 from docs.encoder import both_orders, right_of_patterns
 from docs.evidence import RESULTS, Results, arguments
-from docs.shared import finished, markdown, recipe_fields, spread
+from docs.shared import finished, grid_of, markdown, recipe_fields, spread
 
 NAME, SEEDS = "better", 3
 GRID, COUNT = 100, 100
@@ -119,13 +118,7 @@ def _drawn(operator: str, sizes: Iterable[tuple[int, ...]]) -> list[Any]:
 
 def _grids(models: Any, recipe: Any) -> Shares:
     """Return mean and lowest cell of all pairs of lengths, up to 40 digits and up to 100."""
-    import numpy as np
-
-    from curta.evaluation import exact_match
-
-    settings = replace(recipe.evaluation, grid=GRID, grid_count=COUNT)
-    rows = [exact_match.grid_row(models, "+", settings, first) for first in range(1, GRID + 1)]
-    cells = np.stack([np.array(row) for row in rows], axis=1)
+    cells = grid_of(models, recipe, GRID, COUNT)
     grids = {f"grid of {size} x {size}": cells[:, :size, :size] for size in (40, GRID)}
     means = {name: grid.mean(axis=(1, 2)).tolist() for name, grid in grids.items()}
     return means | {

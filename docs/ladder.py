@@ -23,12 +23,11 @@ from typing import Any
 
 from docs.evidence import RESULTS, Results, arguments
 from docs.shared import (
-    affordable,
     best_rate,
-    final_losses,
     markdown,
     on_one_core,
     recipe_fields,
+    search_rates,
     slug,
     spread,
     spread_of_counts,
@@ -142,16 +141,8 @@ def search(name: str, options: argparse.Namespace) -> None:
     """Keep the entry's steps, and the loss of every learning rate in a tenth of them."""
     recipe, changes = changed(name, RATES[0], SEARCH)
     settings = {"recipe": recipe_fields(recipe, changes), "rates": RATES, "budget": BUDGET}
-    RESULTS.keep(FILE, f"{name}: rates", partial(searched, name), [SEEDS[0]], settings, options)
-
-
-def searched(name: str) -> dict[str, Any]:
-    steps, losses = affordable(*changed(name, 0.001, 10_000), BUDGET), {}
-    for rate in RATES:
-        run, _ = trained_entry(name, "search", SEEDS[0], rate, steps // SEARCH)
-        (losses[str(rate)],) = final_losses(run)
-    parameters, layers = run.folder.read_info().parameters, run.recipe.model.num_layers
-    return {"steps": steps, "rates": losses, "parameters": parameters, "layers": layers}
+    measure = partial(search_rates, FILE, name, partial(changed, name), RATES, BUDGET)
+    RESULTS.keep(FILE, f"{name}: rates", measure, [SEEDS[0]], settings, options)
 
 
 def changed(name: str, rate: float, steps: int) -> tuple[str, dict[str, Any]]:

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from docs.evidence import RESULTS, Results, arguments
-from docs.shared import finished, markdown, recipe_fields, spread
+from docs.shared import finished, grid_of, markdown, recipe_fields, spread
 
 NAME, RECIPE, SEEDS = "looped", "sources/looped-abacus-small", 3
 RECURRENCES = (1, 2, 4, 8, 16, 32)
@@ -52,7 +52,7 @@ def measured(recurrences: int) -> dict[str, Any]:
     for offset in OFFSETS:
         positions = replace(stacked.positions, evaluation_offset=offset)
         displaced = replace(models, stacked=replace(stacked, positions=positions))
-        grids.append(_grid(displaced, run.recipe))
+        grids.append(grid_of(displaced, run.recipe, max(SIZES), COUNT))
     shares = np.mean(grids, axis=0)  # members, first digits, second digits
     means = [grid.mean(axis=(1, 2)).round(4).tolist() for grid in grids]
     return {
@@ -61,18 +61,6 @@ def measured(recurrences: int) -> dict[str, Any]:
         "offsets": dict(zip(OFFSETS, means, strict=True)),
         "grid": shares.round(3).tolist(),
     }
-
-
-def _grid(models: Any, recipe: Any) -> Any:
-    import numpy as np
-
-    from curta.evaluation import exact_match
-
-    settings = replace(recipe.evaluation, grid=max(SIZES), grid_count=COUNT)
-    rows = [
-        exact_match.grid_row(models, "+", settings, first) for first in range(1, max(SIZES) + 1)
-    ]
-    return np.stack([np.array(row) for row in rows], axis=1)
 
 
 if __name__ == "__main__":

@@ -132,6 +132,38 @@ def final_losses(run: Any) -> list[float | None]:
     return [None if not x or None in x else round(sum(x) / len(x), 6) for x in losses]
 
 
+def search_rates(
+    file: str,
+    name: str,
+    changed: Callable[[float, int], tuple[str, dict[str, Any]]],
+    rates: Sequence[float],
+    budget: float,
+    chunk: int = 100,
+) -> dict[str, Any]:
+    """Return the steps that fit a budget of seconds, and each rate's loss after a tenth of them.
+
+    `changed` gives recipe and changes for a rate and so many steps. The run is of the last rate.
+    """
+    steps, losses = affordable(*changed(rates[0], 100 * chunk), budget, chunk), {}
+    for rate in rates:
+        recipe, changes = changed(rate, steps // 10)
+        run, _ = trained(slug(file, name, "search", str(rate)), recipe, [0], changes)
+        (losses[str(rate)],) = final_losses(run)
+    parameters, layers = run.folder.read_info().parameters, run.recipe.model.num_layers
+    return {"steps": steps, "rates": losses, "parameters": parameters, "layers": layers}
+
+
+def grid_of(models: Any, recipe: Any, size: int, count: int) -> Any:
+    """Return exact match of sums: members, digits of the first operand, and of the second."""
+    import numpy as np
+
+    from curta.evaluation import exact_match
+
+    settings = replace(recipe.evaluation, grid=size, grid_count=count)
+    rows = [exact_match.grid_row(models, "+", settings, first) for first in range(1, size + 1)]
+    return np.stack([np.array(row) for row in rows], axis=1)
+
+
 def best_rate(losses: Mapping[str, float | None]) -> float:
     """Return the learning rate with the least training loss, of those that did not diverge."""
     return float(min((loss, rate) for rate, loss in losses.items() if loss is not None)[1])

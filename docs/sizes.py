@@ -18,24 +18,22 @@ from typing import Any
 from docs.announced import EACH, beyond, by_range, cell, scored
 from docs.evidence import RESULTS, Results, arguments
 from docs.shared import (
-    affordable,
     best_rate,
-    final_losses,
     finished,
     markdown,
     on_one_core,
     recipe_fields,
+    search_rates,
     slug,
     spread,
-    trained,
 )
 
 NAME, RECIPE, SEEDS = "sizes", "sources/announced", 3
 WIDTHS = {"0.5M": 104, "2M": 208, "5M": 320, "10M": 456}
 """Width of each size, by about how many parameters it has."""
 RATES = (0.0003, 0.001, 0.003)
-BUDGET, BATCH, SEARCH = 20 * 60.0, 64, 10
-"""Seconds of one core for a seed, problems of a step, and the share of the steps to try a rate."""
+BUDGET, BATCH = 20 * 60.0, 64
+"""Seconds of one core for a seed, and problems of a step."""
 BEYOND, COUNT = (100, 999), 1000
 """Operands out of range, and how many sums of them are evaluated."""
 HEAD = (
@@ -79,16 +77,9 @@ def search(name: str, options: argparse.Namespace) -> None:
     """Keep the size's steps, and the training loss of every learning rate in a tenth of them."""
     settings: dict[str, Any] = {"recipe": recipe_fields(RECIPE, changed(name, RATES[0], 1))}
     settings |= {"rates": RATES, "budget": BUDGET}
-    RESULTS.keep(NAME, f"{name}: rates", partial(searched, name), [0], settings, options)
-
-
-def searched(name: str) -> dict[str, Any]:
-    steps, losses = affordable(RECIPE, changed(name, RATES[0], 1000), BUDGET, chunk=10), {}
-    for rate in RATES:
-        changes = changed(name, rate, steps // SEARCH)
-        run, _ = trained(slug(NAME, name, str(rate)), RECIPE, 1, changes)
-        (losses[str(rate)],) = final_losses(run)
-    return {"steps": steps, "rates": losses}
+    recipe = lambda rate, steps: (RECIPE, changed(name, rate, steps))
+    measure = partial(search_rates, NAME, name, recipe, RATES, BUDGET, chunk=10)
+    RESULTS.keep(NAME, f"{name}: rates", measure, [0], settings, options)
 
 
 def measured(name: str, changes: dict[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -37,25 +38,20 @@ def study(tmp_path: Path) -> Study:
     return run
 
 
-def test_a_kept_result_is_not_measured_again(study: Study) -> None:
+def test_a_result_is_measured_once_for_the_same_seeds_and_settings(
+    study: Study, tmp_path: Path
+) -> None:
+    """A reconstructed one is for no settings; the others stay as they are."""
+    old = {"header": {"seeds": [0, 1], "reconstructed": "from a page"}, "settings": None}
+    content = {"one": old | {"numbers": {"count": 0}}}
+    (tmp_path / "study.json").write_text(json.dumps(content), "utf-8")
     assert study() == 1
     assert study() == 1
     assert study(again=True) == 2
-
-
-def test_other_seeds_or_settings_are_measured(study: Study) -> None:
-    assert study() == 1
-    assert study(seeds=[0, 1, 2]) == 2
-    assert study(seeds=[0, 1, 2], settings={"steps": 3}) == 3
-
-
-def test_a_study_that_was_broken_off_goes_on(study: Study, tmp_path: Path) -> None:
-    study("one")
-    study("two")
-    for name in ("one", "two", "three"):
-        study(name)
-    found = Results(tmp_path).read("study")
-    assert found == {"one": {"count": 1}, "two": {"count": 2}, "three": {"count": 3}}
+    assert study(seeds=[0, 1, 2]) == 3
+    assert study(seeds=[0, 1, 2], settings={"steps": 3}) == 4
+    assert study("two") == 5
+    assert Results(tmp_path).read("study") == {"one": {"count": 4}, "two": {"count": 5}}
 
 
 def test_what_fails_leaves_the_file_as_it_was(study: Study, tmp_path: Path) -> None:
@@ -81,14 +77,6 @@ def test_a_header_says_how_to_measure_again(study: Study, tmp_path: Path) -> Non
     assert header["machine"]["memory"].endswith(" GiB")
     head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True)
     assert header["commit"] == (head.stdout.strip() or None)
-
-
-def test_a_reconstructed_result_is_for_no_settings(study: Study, tmp_path: Path) -> None:
-    old = {"header": {"seeds": [0, 1], "reconstructed": "from a page"}, "settings": None}
-    content = {"one": old | {"numbers": {"count": 0}}}
-    (tmp_path / "study.json").write_text(json.dumps(content), "utf-8")
-    assert study() == 1
-    assert Results(tmp_path).read("study") == {"one": {"count": 1}}
 
 
 @pytest.fixture
@@ -119,24 +107,16 @@ def test_code_that_differs_from_the_commit_is_noticed(
     assert evidence._code.__wrapped__()["changed"] is False
     (repository / path).write_text("2\n", "utf-8")
     assert evidence._code.__wrapped__()["changed"] is changed
-
-
-def test_without_git_nothing_is_said_of_the_code(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(evidence, "ROOT", tmp_path)
+    shutil.rmtree(repository / ".git")
     assert evidence._code.__wrapped__() == {"commit": None, "changed": None}
 
 
-def test_names_that_are_none_are_refused(
+def test_a_command_line_has_names_of_results_or_all(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setattr(sys, "argv", ["study"])
+    assert evidence.arguments("A study.", ["one", "two"]).names == ["one", "two"]
     monkeypatch.setattr(sys, "argv", ["study", "twoo"])
     with pytest.raises(SystemExit):
         evidence.arguments("A study.", ["one", "two"])
     assert "there is no 'twoo': there are one, two" in capsys.readouterr().err
-
-
-def test_without_names_all_are_meant(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "argv", ["study"])
-    assert evidence.arguments("A study.", ["one", "two"]).names == ["one", "two"]

@@ -26,19 +26,13 @@ def layout_of(sign: str) -> ProgramLayout:
 LAYOUTS = {sign: layout_of(sign) for sign in SIGNS}
 
 
-@pytest.fixture(scope="module")
-def learned() -> Models:
-    """Two members that have learned some sums."""
-    return paper.trained(tiny.recipe(training__problems=60), 60)
-
-
 @given(sign=st.sampled_from("+*"), pairs=st.lists(st.tuples(positive, positive), min_size=1))
 def test_prompts_are_those_of_each_problem(sign: str, pairs: list[tuple[int, int]]) -> None:
     texts, layout = [f"{a}{sign}{b}" for a, b in pairs], LAYOUTS[sign]
-    lines, table = bulk.read("\n".join(texts)), bulk.plain(layout.machine, sign)
+    lines = bulk.read("\n".join(texts))
     assert lines is not None
-    assert table is not None
-    found = bulk.prompts(lines, table, np.arange(len(texts)))
+    assert bulk.is_plain(layout.machine, sign)
+    found = bulk.prompts(layout.machine, *lines)
     expected = Prompts.of([layout.prompt_tokens(parse(text)) for text in texts])
     np.testing.assert_array_equal(found.tokens, expected.tokens)
     np.testing.assert_array_equal(found.lengths, expected.lengths)
@@ -46,15 +40,13 @@ def test_prompts_are_those_of_each_problem(sign: str, pairs: list[tuple[int, int
 
 @given(values=st.lists(st.integers(0, 10**30), min_size=1), zeros=st.integers(0, 3))
 def test_answers_are_numbers_without_zeros_before_them(values: list[int], zeros: int) -> None:
-    layout = LAYOUTS["+"]
-    machine, table = layout.machine, bulk.plain(layout.machine, "+")
-    assert table is not None
-    token = {symbol: number for number, symbol in table.digits.items()}
+    machine = LAYOUTS["+"].machine
+    token = {token.symbol: n for n, token in enumerate(machine.tokens) if token.role == "sum"}
     texts = [[token[d] for d in str(v)[::-1] + "0" * zeros] + [machine.end] for v in values]
     wide = max(map(len, texts))
     rows = np.array([text + [next(iter(token.values()))] * (wide - len(text)) for text in texts])
     written = Completions(rows, np.array([len(text) for text in texts]))
-    assert bulk.answered(written, table, machine.end) == [str(value) for value in values]
+    assert bulk.answered(written, machine, "+") == [str(value) for value in values]
 
 
 @pytest.mark.parametrize(

@@ -26,9 +26,7 @@ def test_no_recipe_is_expected_to_take_hours(name: str) -> None:
 
 def test_the_time_left_is_corrected_by_the_parts_that_are_finished() -> None:
     now = [0.0]
-    pace = Pace(
-        [Estimate("a", 10.0), Estimate("b", 15.0), Estimate("c", 20.0, False)], lambda: now[0]
-    )
+    pace = Pace([Estimate("a", 10.0), Estimate("b", 15.0), Estimate("c", 20.0)], lambda: now[0])
     lines: list[str] = []
     say = pace.added(lines.append)
     for now[0], text in ((0.0, "a"), (25.0, "b"), (45.0, "c: 10%"), (50.0, "other")):
@@ -37,7 +35,7 @@ def test_the_time_left_is_corrected_by_the_parts_that_are_finished() -> None:
     say("c: 50%")
     assert lines == [
         "a (1 of 3, about 45 s left)",
-        "b (2 of 3, about 30 s to 70 s left)",
+        "b (2 of 3, about 70 s left)",
         "c: 10% (3 of 3, about 33 s left)",
         "other",
         "c: 50% (3 of 3, about 18 s left)",

@@ -1,18 +1,24 @@
-"""Look-up: what members say of windows, each calculated once, is what they say of them at once."""
+"""Windows: looked up, each calculated once, and learned as whole texts are."""
+
+from collections import Counter
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
+from jaxtyping import Array
 
 from curta.evaluation import memo as looked
 from curta.evaluation.memo import Memo
+from curta.layouts.batches import completion_batch
 from curta.layouts.texts import layout_of
 from curta.model.decoding import logits_of_windows
 from curta.model.transformer import Transformer
 from curta.programs.machine.recording import RecordedWindows, WindowTable
 from curta.training import trainer
+from curta.training.records import padded_texts
+from curta.training.trainer import step_keys
 from tests import paper, tiny
 
 RECIPE = tiny.recipe()
@@ -30,10 +36,6 @@ def windows() -> tuple[np.ndarray, np.ndarray]:
     layout = paper.layout(RECIPE)
     problems = paper.some("+", 4, 12) + paper.some("+", 1, 12)
     return paper.rows([one for problem in problems for one in paper.windows(layout, problem)])
-
-
-def logits(stacked: Transformer, rows: np.ndarray) -> np.ndarray:
-    return np.asarray(jax.vmap(logits_of_windows, (0, None))(stacked, jnp.asarray(rows)))
 
 
 def calculated(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
@@ -54,20 +56,6 @@ def enter(table: WindowTable, rows: np.ndarray, targets: np.ndarray) -> WindowTa
     return table
 
 
-def test_tokens_and_losses_are_those_of_a_direct_pass(
-    stacked: Transformer, windows: tuple[np.ndarray, np.ndarray]
-) -> None:
-    table = enter(WindowTable(windows[0].shape[1]), *windows)
-    rows, memo = windows[0], Memo(stacked, MEMBERS, windows[0].shape[1])
-    losses = optax.softmax_cross_entropy_with_integer_labels(
-        logits(stacked, table.rows), jnp.broadcast_to(table.targets, (MEMBERS, len(table)))
-    )
-    np.testing.assert_allclose(memo.true_outputs(table).loss, losses, atol=1e-5)
-    for member, expected in enumerate(logits(stacked, rows).argmax(-1)):
-        np.testing.assert_array_equal(memo.tokens(rows, member), expected)
-        np.testing.assert_array_equal(memo.look(member)(rows), expected)
-
-
 def test_a_window_is_calculated_once_however_often_it_is_looked_up(
     stacked: Transformer,
     windows: tuple[np.ndarray, np.ndarray],
@@ -80,3 +68,43 @@ def test_a_window_is_calculated_once_however_often_it_is_looked_up(
     memo.true_outputs(enter(table, rows, targets))
     memo.tokens(rows, 1)
     assert len(every) == len(set(every)) == len(set(map(tuple, rows.tolist()))) < len(rows)
+
+
+@pytest.mark.parametrize("operator", ["+", pytest.param("*", marks=pytest.mark.slow)])
+def test_learning_from_texts_is_learning_from_distinct_windows_by_how_often_they_are(
+    operator: str,
+) -> None:
+    """The same loss and gradient: it is the premise of training on windows."""
+    program = {"+": "addition", "*": "multiplication"}[operator]
+    recipe = tiny.recipe(
+        program=program, task__operator=operator, task__digits=[1, 3], model__role_embeddings=True
+    )
+    layout = paper.layout(recipe)
+    problems = paper.some(operator, 3, 4) + paper.some(operator, 1, 16)
+    texts = [layout.tokens_of(problem) for problem in problems]
+    bounds = layout.room_for(texts)
+    text = padded_texts(texts, bounds.total, layout.end)
+    batch = completion_batch(text, layout.where(text), bounds)
+    counts = Counter(one for problem in problems for one in paper.windows(layout, problem))
+    rows, targets = map(jnp.asarray, paper.rows(list(counts)))
+    weights = jnp.asarray(list(counts.values()), jnp.float32)
+    assert len(counts) < 0.9 * sum(counts.values())
+
+    def of_texts(model: Transformer) -> Array:
+        keys = step_keys(0, 0)
+        return trainer.loss_and_exact_match(model, batch, bounds, keys, recipe.training)[0]
+
+    def of_windows(model: Transformer) -> Array:
+        logits = logits_of_windows(model, rows)
+        losses = optax.softmax_cross_entropy_with_integer_labels(logits, targets)
+        return jnp.sum(weights * losses) / jnp.sum(weights)
+
+    (loss, gradient), (same, expected) = (
+        jax.jit(jax.value_and_grad(function))(tiny.drawn(recipe, layout, 1))
+        for function in (of_texts, of_windows)
+    )
+    assert float(loss) == pytest.approx(float(same), rel=1e-5)
+    leaves = zip(jax.tree.leaves(gradient), jax.tree.leaves(expected), strict=True)
+    for one, other in leaves:
+        assert np.linalg.norm(other) > 0
+        assert np.linalg.norm(one - other) < 1e-5 * np.linalg.norm(other)

@@ -22,16 +22,14 @@ from tests import tiny
 from tests.made_once import Shared
 
 SETTINGS = EvaluationSettings(digits=(1, 2), count=40)
+SHORT = replace(SETTINGS, digits=(1,), held_out=30)
 
 HALF = {"training__steps": 260, "training__batch": 64, "task__digits": [1, 2], "model__width": 32}
 """A run that is right on some problems and wrong on others."""
 
 
-def ask(
-    first: EvaluatedRun, second: EvaluatedRun, member: int | None = None, **changes: Any
-) -> paired.Paired:
-    settings = replace(SETTINGS, **changes)
-    return paired.paired(first, second, ("one", "two"), settings, member, lambda what: None)
+def compare(first: EvaluatedRun, second: EvaluatedRun, member: int | None = None) -> paired.Paired:
+    return paired.paired(first, second, ("one", "two"), SETTINGS, member, lambda what: None)
 
 
 @pytest.fixture
@@ -52,46 +50,42 @@ def right(run: Run, member: int, size: int, slice_name: str) -> list[bool]:
 
 
 def test_two_members_are_counted_problem_by_problem(run: Run) -> None:
-    found = ask(only(run, 0), only(run, 1))
-    assert [(one.size, one.slice_name) for one in found.slices[:2]] == [
+    result = compare(only(run, 0), only(run, 1))
+    assert [(row.size, row.slice_name) for row in result.slices[:2]] == [
         ("1", "random"),
         ("1", "unequal"),
     ]
-    assert (found.member_seeds, found.paired, found.seed) == ((0, 1), False, SETTINGS.seed)
-    seen = 0
-    for one in found.slices:
-        mine, its = (right(run, member, int(one.size), one.slice_name) for member in (0, 1))
-        pairs = list(zip(mine, its, strict=True))
-        assert one.members is not None
-        told = one.members
-        assert pairs.count((True, True)) == told.both
-        assert pairs.count((True, False)) == told.only_first
-        assert pairs.count((False, True)) == told.only_second
-        assert pairs.count((False, False)) == told.neither
-        assert one.seeds.difference == pytest.approx(np.mean(mine) - np.mean(its), abs=1e-6)
-        assert told.p <= told.adjusted <= 1
-        seen += told.only_first + told.only_second
-    assert seen > 0
+    assert (result.member_seeds, result.paired, result.seed) == ((0, 1), False, SETTINGS.seed)
+    discordant = 0
+    for row in result.slices:
+        mine, its = (right(run, member, int(row.size), row.slice_name) for member in (0, 1))
+        pairs, counts = list(zip(mine, its, strict=True)), row.members
+        assert counts is not None
+        assert pairs.count((True, True)) == counts.both
+        assert pairs.count((True, False)) == counts.only_first
+        assert pairs.count((False, True)) == counts.only_second
+        assert pairs.count((False, False)) == counts.neither
+        assert row.seeds.difference == pytest.approx(np.mean(mine) - np.mean(its), abs=1e-6)
+        assert counts.p <= counts.adjusted <= 1
+        discordant += counts.only_first + counts.only_second
+    assert discordant > 0
 
 
 def test_a_run_beside_itself_differs_in_nothing(run: Run) -> None:
-    found = run.paired(run, digits=(1,), count=20)
-    assert found.paired
-    assert all(one.seeds.difference == 0 and one.members is None for one in found.slices)
-    again = run.paired(run, member=1, digits=(1,), count=20)
-    assert again.member_seeds == (1, 1)
-    assert {one.members.p for one in again.slices if one.members} == {1.0}
-
-
-def test_members_are_paired_by_their_seeds(run: Run) -> None:
+    """Also where its members are in another order: they are paired by their seeds."""
+    result = run.paired(run, member=1, digits=(1,), count=20)
+    assert result.member_seeds == (1, 1)
+    assert {row.members.p for row in result.slices if row.members} == {1.0}
     models = run.load_models()
     turned = replace(models, stacked=jax.tree.map(lambda leaf: leaf[::-1], models.stacked))
-    found = ask(
-        EvaluatedRun(run.recipe, models, [0, 1]), EvaluatedRun(run.recipe, turned, [1, 0]), member=0
-    )
-    assert found.paired
-    assert all(one.seeds.difference == 0 for one in found.slices)
-    assert found.member_seeds == (0, 1)
+    first, second = (
+        EvaluatedRun(run.recipe, models, [0, 1]), EvaluatedRun(run.recipe, turned, [1, 0]),
+    )  # fmt: skip
+    for member in (None, 0):
+        result = compare(first, second, member)
+        assert result.paired
+        assert all(row.seeds.difference == 0 for row in result.slices)
+        assert all((row.members is None) == (member is None) for row in result.slices)
 
 
 def untrained(recipe: Recipe, seeds: Sequence[int] = (0,)) -> EvaluatedRun:
@@ -102,22 +96,19 @@ def untrained(recipe: Recipe, seeds: Sequence[int] = (0,)) -> EvaluatedRun:
 
 
 def sizes(
-    first: EvaluatedRun, second: EvaluatedRun, settings: EvaluationSettings = SETTINGS
+    first: Recipe, second: Recipe, settings: EvaluationSettings = SHORT
 ) -> list[tuple[str, ...]]:
-    sets = paired.common(first, second, settings)
+    sets = paired.common(untrained(first), untrained(second), settings)
     return list(dict.fromkeys((of[key][0].operator, key[0]) for of in sets for key in of))
 
 
 def test_runs_of_other_operators_have_nothing_in_common() -> None:
     sums = tiny.dense(layout="plain")
     others = tiny.dense(layout="plain", task__operator="-")
-    both = tiny.dense(
-        layout="plain",
-        task=[{"operator": "-", "digits": [1, 2]}, {"operator": "+", "digits": [1, 2]}],
-    )
-    assert sizes(untrained(sums), untrained(both)) == [("+", "1"), ("+", "2")]
+    both = [{"operator": operator, "digits": [1, 2]} for operator in "-+"]
+    assert sizes(sums, tiny.dense(layout="plain", task=both), SETTINGS) == [("+", "1"), ("+", "2")]
     with pytest.raises(UserError, match="'one' and 'two' have no problems in common"):
-        ask(untrained(sums), untrained(others))
+        compare(untrained(sums), untrained(others))
 
 
 def table(**changes: Any) -> Recipe:
@@ -128,26 +119,16 @@ def table(**changes: Any) -> Recipe:
     )
 
 
-def test_held_out_problems_are_asked_where_both_hold_them_out() -> None:
-    first, second = untrained(table()), untrained(table())
-    *_, held_out = paired.common(first, second, replace(SETTINGS, digits=(1,), held_out=30))
+def test_held_out_problems_are_in_common_where_both_hold_them_out() -> None:
+    """With twins together or apart the counts are the same, and the problems are not."""
+    *_, held_out = paired.common(untrained(table()), untrained(table()), SHORT)
     assert {key: len(problems) for key, problems in held_out.items()} == {("0..9", "held out"): 30}
-    other = untrained(table(split=7))
-    assert sizes(first, other, replace(SETTINGS, digits=(1,))) == [("+", "1")]
-
-
-def trained_on(recipe: Recipe) -> set[tuple[int, ...]]:
-    task = recipe.tasks[0]
-    return {one.operands for one in tasks.trained_problems(task, tasks.trained_count(task))}
-
-
-def test_no_problem_is_called_held_out_that_either_was_trained_on() -> None:
-    """Twins together or apart: the counts are the same, and the problems are not."""
     together, apart = (table(twins_together=value) for value in (True, False))
-    held_out = {one.operands for one in tasks.held_out(together.tasks[0], range(50))}
-    assert held_out & trained_on(apart)
-    for pair in ((together, apart), (apart, together)):
-        assert sizes(*map(untrained, pair), replace(SETTINGS, digits=(1,))) == [("+", "1")]
+    (task,) = apart.tasks
+    trained = {p.operands for p in tasks.trained_problems(task, tasks.trained_count(task))}
+    assert trained & {p.operands for p in tasks.held_out(together.tasks[0], range(50))}
+    for pair in ((table(), table(split=7)), (together, apart), (apart, together)):
+        assert sizes(*pair) == [("+", "1")]
 
 
 def test_problems_are_the_same_for_all_layouts() -> None:

@@ -6,17 +6,17 @@ in the cache folder, and a second run of the same program need not list anything
 
 import hashlib
 import json
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import safetensors
 import safetensors.numpy
 from jaxtyping import Int
 
 from curta.config import cache, files, typed
-from curta.config.errors import UserError
 from curta.config.recipe import Recipe
 from curta.config.task import Task
+from curta.evaluation import results
 from curta.evaluation.results import OperandSizes, OperatorListing
 from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import sources, unchanging
@@ -61,7 +61,7 @@ class WindowCatalogue(NamedTuple):
 
     @property
     def unwritable(self) -> list[Problem]:
-        return [Problem(self.operator, one, self.base) for one in self.strange]
+        return [Problem(self.operator, operands, self.base) for operands in self.strange]
 
 
 def of_task(recipe: Recipe, layout: ProgramLayout, task: Task) -> WindowCatalogue:
@@ -72,23 +72,16 @@ def of_task(recipe: Recipe, layout: ProgramLayout, task: Task) -> WindowCatalogu
         return _list(layout, program, task, budget)
     # All that a list follows from, as a hash.
     machine, identity = layout.machine, (program.name, program.base, program.file)
-    origin = (
-        identity,
-        task.operator,
-        task_sizes.sizes(task),
-        budget,
-        closing.FIRST,
-        closing.SECONDS,
-    )
+    sizes, seconds = task_sizes.sizes(task), (closing.FIRST, closing.SECONDS)
+    origin = (identity, task.operator, sizes, budget, *seconds)
     key = hashlib.sha256(repr((origin, machine.tokens, machine.roles, layout.windows)).encode())
-    for source in sources():
+    for source in (*sources(), Path(__file__), Path(results.__file__)):
         key.update(source.read_bytes())
     path = files.cache_folder() / "windows" / key.hexdigest()[:32]
-    content = cache.read(path)
-    catalogue = None if content is None else _parsed(content)
-    if catalogue is None:
-        catalogue = _list(layout, program, task, budget)
-        cache.keep(path, _content(catalogue))
+    if (content := cache.read(path)) is not None:
+        return _parsed(content)
+    catalogue = _list(layout, program, task, budget)
+    cache.keep(path, _content(catalogue))
     return catalogue
 
 
@@ -130,31 +123,20 @@ def _list(layout: ProgramLayout, program: Program, task: Task, budget: int) -> W
 
 
 def _content(catalogue: WindowCatalogue) -> bytes:
-    """Arrays, and the rest as JSON; operands in base 16, since JSON's numbers may not be long."""
+    """Return the arrays, and all else as JSON beside them."""
     fields = catalogue._asdict() | {"listing": typed.as_json(catalogue.listing)}
-    arrays = {name: np.ascontiguousarray(fields.pop(name)) for name in ("rows", "targets")}
-    for name in ("examples", "strange"):
-        fields[name] = [[f"{value:x}" for value in operands] for operands in fields[name]]
-    arrays |= {f"evidence {name}": array for name, array in fields.pop("evidence").items()}
+    arrays = {name: fields.pop(name) for name in ("rows", "targets")} | fields.pop("evidence")
     text = np.frombuffer(json.dumps(fields).encode(), np.uint8)
+    arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     return safetensors.numpy.save(arrays | {"fields": text})
 
 
-def _parsed(content: bytes) -> WindowCatalogue | None:
-    """What was kept; None if another version of Curta has kept it."""
-    try:
-        arrays: dict[str, Any] = safetensors.numpy.load(content)
-        fields: dict[str, Any] = json.loads(arrays.pop("fields").tobytes())
-        for name in ("examples", "strange"):
-            fields[name] = [tuple(int(v, 16) for v in operands) for operands in fields[name]]
-        fields["curve"] = [(tokens, windows) for tokens, windows in fields["curve"]]
-        listing = json.dumps(fields["listing"])
-        fields["listing"] = typed.parse(OperatorListing, listing, "the cache", "windows")
-        evidence = {
-            name.removeprefix("evidence "): arrays.pop(name)
-            for name in [*arrays]
-            if name.startswith("evidence ")
-        }
-        return WindowCatalogue(**fields, **arrays, evidence=evidence)
-    except (UserError, safetensors.SafetensorError, KeyError, TypeError, ValueError):
-        return None
+def _parsed(content: bytes) -> WindowCatalogue:
+    arrays: dict[str, Any] = safetensors.numpy.load(content)
+    fields: dict[str, Any] = json.loads(arrays.pop("fields").tobytes())
+    for name in ("examples", "strange", "curve"):
+        fields[name] = [tuple(numbers) for numbers in fields[name]]
+    listing = json.dumps(fields["listing"])
+    fields["listing"] = typed.parse(OperatorListing, listing, "the cache", "windows")
+    fields |= {name: arrays.pop(name) for name in ("rows", "targets")}
+    return WindowCatalogue(**fields, evidence=arrays)

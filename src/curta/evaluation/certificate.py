@@ -79,9 +79,9 @@ def together(catalogues: Sequence[WindowCatalogue]) -> WindowList:
     """
     empty = catalogues[0].rows[:0], catalogues[0].targets[:0]
     every = WindowList(*empty, [], 0, list(catalogues))
-    for one in catalogues:
-        examples = [Problem(one.operator, operands, one.base) for operands in one.examples]
-        every = _added(every, one.rows, one.targets, dict(enumerate(examples)))
+    for entry in catalogues:
+        examples = [Problem(entry.operator, operands, entry.base) for operands in entry.examples]
+        every = _added(every, entry.rows, entry.targets, dict(enumerate(examples)))
     return every
 
 
@@ -147,30 +147,30 @@ def certify(
     outputs, bound = memo.calculate(models.stacked, rows, targets), None
     if not rounding.unbounded(models.stacked):
         each = [
-            rounding.margins(models.member(member), rows, targets).bound
+            rounding.bounds(models.member(member), rows, targets)
             for member in range(models.members)
         ]
         bound = np.stack(each)
     wrong, since = is_wrong(outputs.margin), windows.find(rows)
     by_role = np.bincount(machine.role[rows[:, 0]], minlength=len(machine.roles))
     opened = [
-        "; ".join(one.listing.reasons) or f"{one.operator}: {one.listing.open:,} open"
-        for one in catalogues
-        if not one.listing.closed
+        "; ".join(entry.listing.reasons) or f"{entry.operator}: {entry.listing.open:,} open"
+        for entry in catalogues
+        if not entry.listing.closed
     ]
     certificate = Certificate(
-        grade="closed" if all(one.closed for one in catalogues) and not met else "saturated",
+        grade="closed" if all(entry.closed for entry in catalogues) and not met else "saturated",
         windows=len(rows),
         met=met,
-        conflicts=listed.conflicts + sum(one.conflicts for one in catalogues),
-        unwritable=[str(problem) for one in catalogues for problem in one.unwritable],
+        conflicts=listed.conflicts + sum(entry.conflicts for entry in catalogues),
+        unwritable=[str(problem) for entry in catalogues for problem in entry.unwritable],
         listing=_listing(catalogues),
         closure=ClosureResult(
             not opened,
-            sum(one.listing.open for one in catalogues),
+            sum(entry.listing.open for entry in catalogues),
             "; ".join(opened) or "proved by sweeps from the prompts on",
         ),
-        operators={one.operator: one.listing for one in catalogues},
+        operators={entry.operator: entry.listing for entry in catalogues},
         rounding=Rounding(None if bound is None else float(bound.max()), BOUND),
         roles=[
             RoleWindows(
@@ -225,34 +225,34 @@ def certify(
     if bound is not None:
         arrays["bound"] = bound.astype(np.float32, order="C")
     if certificate.grade == "closed":
-        for one in catalogues:
-            arrays |= {f"closure {one.operator} {name}": a for name, a in one.evidence.items()}
+        for entry in catalogues:
+            arrays |= {f"closure {entry.operator} {name}": a for name, a in entry.evidence.items()}
     return certificate, safetensors.numpy.save(arrays)
 
 
 def _listing(catalogues: Sequence[WindowCatalogue]) -> Listing:
     """Return what was recorded, all operators together; the bound is that of the worst."""
-    listings, sizes = [one.listing for one in catalogues], dict[str, str]()
+    listings, sizes = [entry.listing for entry in catalogues], dict[str, str]()
     growth, tokens, windows = list[tuple[int, int]](), 0, 0
-    for one in catalogues:  # `1..40 digits`, for several numbers `2..20 of 1..32 digits`
-        largest = one.listing.sizes[-1]
+    for entry in catalogues:  # `1..40 digits`, for several numbers `2..20 of 1..32 digits`
+        largest = entry.listing.sizes[-1]
         spans = dict.fromkeys([largest.first, largest.others])
         digits = " and ".join(f"{low}..{high}" if low < high else f"{high}" for low, high in spans)
         few, many = largest.operands
-        sizes[one.operator] = (
+        sizes[entry.operator] = (
             f"{few}..{many} of {digits} digits" if many > few else f"{digits} digits"
         )
         # one operator after the other
-        growth += [(tokens + t, windows + w) for t, w in one.curve]
+        growth += [(tokens + t, windows + w) for t, w in entry.curve]
         tokens, windows = growth[-1]
     step = -(-len(growth) // POINTS)
     return Listing(
-        problems=sum(one.problems for one in listings),
-        tokens=sum(one.tokens for one in listings),
+        problems=sum(entry.problems for entry in listings),
+        tokens=sum(entry.tokens for entry in listings),
         sizes=sizes,
-        once=sum(one.once for one in listings),
-        bound=max(one.bound for one in listings),
-        good_turing=max(one.once / max(1, one.drawn) for one in listings),
+        once=sum(entry.once for entry in listings),
+        bound=max(entry.bound for entry in listings),
+        good_turing=max(entry.once / max(1, entry.drawn) for entry in listings),
         confidence=CONFIDENCE,
         growth=growth[(len(growth) - 1) % step :: step],
     )
@@ -263,9 +263,9 @@ def window_texts(layout: ProgramLayout, row: Int[np.ndarray, " cells"]) -> list[
     machine = layout.machine
     near = layout.windows[machine.tokens[row[0]].role]
     return [machine.tokens[row[0]].text] + [
-        f"{neighbour_name(machine.axes, one)}: "
+        f"{neighbour_name(machine.axes, neighbour)}: "
         f"{machine.tokens[cell].symbol if cell < len(machine.tokens) else 'nothing'}"
-        for one, cell in zip(near, row[1:].tolist(), strict=False)
+        for neighbour, cell in zip(near, row[1:].tolist(), strict=False)
     ]
 
 

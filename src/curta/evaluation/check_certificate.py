@@ -17,6 +17,7 @@ import sys
 import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import product as combinations
 from pathlib import Path
 from typing import Any
@@ -56,12 +57,25 @@ def gamma(terms: Any, unit: float) -> Any:
     return terms * unit / (1 - terms * unit)
 
 
+def contract(spec: str, x: Ball, y: Ball, unit: float, more: int = 0) -> Ball:
+    """Return an einsum of two balls, with so many roundings more than products.
+
+    Terms that are exactly zero add no error.
+    """
+    sums = partial(np.einsum, spec, optimize=True)
+    size, spread = (np.abs(centre) + radius for centre, radius in (x, y))
+    terms = more + sums((size > 0).astype(float), (spread > 0).astype(float))
+    radius = sums(x[1], spread) + sums(size, y[1]) + gamma(terms, unit) * sums(size, spread)
+    return sums(x[0], y[0]), radius
+
+
 def product(x: Ball, weight: np.ndarray, unit: float) -> Ball:
-    """Return x @ weight, whose weights are exact; terms that are exactly zero add no error."""
-    centre, radius = x
-    size, spread = np.abs(centre) + radius, np.abs(weight)
-    terms = np.count_nonzero(size, axis=-1, keepdims=True)
-    return centre @ weight, radius @ spread + gamma(terms, unit) * (size @ spread)
+    """Return x @ weight, whose weights are exact."""
+    return contract("wi,io->wo", x, exact(weight), unit)
+
+
+def exact(array: np.ndarray) -> Ball:
+    return array, np.zeros_like(array)
 
 
 def add(x: Ball, y: Ball, unit: float) -> Ball:
@@ -83,13 +97,6 @@ def normed(x: Ball, gain: np.ndarray, epsilon: float, unit: float) -> Ball:
     return centre * gain, (radius + 3 * unit * (np.abs(centre) + radius)) * np.abs(gain)
 
 
-def mixed(cells: Ball, shares: Ball, unit: float) -> Ball:
-    """Return the sum over axis 1 of cells, each times its share."""
-    size = np.sum((shares[0] + shares[1]) * (np.abs(cells[0]) + cells[1]), 1)
-    radius = size - np.sum(np.abs(shares[0] * cells[0]), 1) + gamma(shares[0].shape[1], unit) * size
-    return np.sum(shares[0] * cells[0], 1), radius
-
-
 def logits(rows: np.ndarray, w: Weights, machine: Any, unit: float) -> Ball:
     """Return the logits after each window, windows x tokens."""
     config, roles = machine["model"], [role["name"] for role in machine["roles"]]
@@ -98,7 +105,7 @@ def logits(rows: np.ndarray, w: Weights, machine: Any, unit: float) -> Ball:
     features = config["width"] // heads
 
     # A token's vector: the sum of the vectors of its symbol, carry, role and move.
-    vectors: Ball = w["tokens"], np.zeros_like(w["tokens"])
+    vectors = exact(w["tokens"])
     if config["compositional_embeddings"]:
         traits = [
             [(0, str(t["symbol"] if t["value"] is None else t["value"])), (1, t["carry"]),
@@ -107,9 +114,9 @@ def logits(rows: np.ndarray, w: Weights, machine: Any, unit: float) -> Ball:
         ]  # fmt: skip
         columns = dict.fromkeys(trait for own in traits for trait in own)
         parts = np.array([[float(trait in own) for trait in columns] for own in traits])
-        vectors = product((parts, np.zeros_like(parts)), w["tokens"], unit)
+        vectors = product(exact(parts), w["tokens"], unit)
     if config["role_embeddings"]:
-        vectors = add(vectors, (w["roles"][role], 0), unit)
+        vectors = add(vectors, exact(w["roles"][role]), unit)
 
     # One query meets the keys of all cells; an empty square has a key and a value of zeros.
     x, tables = normed(vectors, w["attention.gain"][0], epsilon, unit), []
@@ -117,12 +124,12 @@ def logits(rows: np.ndarray, w: Weights, machine: Any, unit: float) -> Ball:
         table = product(x, w[f"attention.{name}"][0], unit)
         split = [np.pad(t, ((0, 1), (0, 0))).reshape(len(role) + 1, -1, features) for t in table]
         tables.append([np.repeat(t, heads // t.shape[1], 1) for t in split])
-    (q, dq), (k, dk), v = ([table[rows] for table in pair] for pair in tables)
-    size = np.sum((np.abs(q[:, :1]) + dq[:, :1]) * (np.abs(k) + dk), -1)
-    radius = size - np.sum(np.abs(q[:, :1] * k), -1) + gamma(features + 2, unit) * size
-    dots: Ball = np.sum(q[:, :1] * k, -1) * features**-0.5, radius * features**-0.5
+    query, key, value = ([table[rows] for table in pair] for pair in tables)
+    first = [table[:, 0] for table in query]
+    dots = contract("whf,wchf->wch", first, key, unit, more=2)
+    dots = [array * features**-0.5 for array in dots]
     bias = w["positions.biases"][0].reshape(heads, len(roles), cells).transpose(1, 2, 0)
-    scores, radius = add(dots, (bias[role[rows[:, 0]]], 0), unit)
+    scores, radius = add(dots, exact(bias[role[rows[:, 0]]]), unit)
     sizes = np.array([1 + len(machine["windows"].get(name, ())) for name in roles])
     exists = (np.arange(cells) < sizes[role[rows[:, 0]], None])[..., None]
     largest = np.max(scores, 1, where=exists, initial=-np.inf, keepdims=True)
@@ -132,9 +139,9 @@ def logits(rows: np.ndarray, w: Weights, machine: Any, unit: float) -> Ball:
     # A score is off by its radius and by the rounding of its difference to the largest one.
     off = ((radius + unit * (np.abs(scores) + 2 * radius)) * exists).max(1, keepdims=True)
     factor = np.exp(2 * off) * (1 + gamma(2 * FUNCTION + cells + 2, unit)) - 1
-    shares = share[..., None], ((share * factor + 1e-37) * exists)[..., None]
-    outputs = [part.reshape(len(rows), -1) for part in mixed(v, shares, unit)]
-    attended = product(outputs, w["attention.out"][0], unit)
+    shares = share, (share * factor + 1e-37) * exists
+    outputs = contract("wch,wchf->whf", shares, value, unit)
+    attended = product([x.reshape(len(rows), -1) for x in outputs], w["attention.out"][0], unit)
     x = add([part[rows[:, 0]] for part in vectors], attended, unit)
 
     for layer in range(config["num_layers"]):
@@ -183,13 +190,13 @@ class Numbers(dict[Any, int]):
 
 def reach(start: Iterable[Any], step: Callable[[Any], Iterable[Any]]) -> set[Any]:
     """Return all that steps lead to, from the start on."""
-    known = set(start)
-    waiting = list(known)
+    reached = set(start)
+    waiting = list(reached)
     while waiting:
-        fresh = set(step(waiting.pop())) - known
-        known |= fresh
+        fresh = set(step(waiting.pop())) - reached
+        reached |= fresh
         waiting += fresh
-    return known
+    return reached
 
 
 class Automaton:
@@ -197,27 +204,24 @@ class Automaton:
 
     def __init__(self, edges: Any, first: Any, last: Any) -> None:
         """`edges` are triples (state, letter, state)."""
-        self.first, self.last = set(first), set(last)
+        self.edges, self.first, self.last = set(edges), set(first), set(last)
         self.after: dict[Any, set[Any]] = {}
-        for source, letter, target in edges:
+        for source, letter, target in self.edges:
             self.after.setdefault(source, set()).add((letter, target))
 
-    def edges(self) -> Iterator[Any]:
-        return ((q, letter, to) for q, pairs in self.after.items() for letter, to in pairs)
-
     def reverse(self) -> "Automaton":
-        return Automaton(((to, x, q) for q, x, to in self.edges()), self.last, self.first)
+        return Automaton(((to, x, q) for q, x, to in self.edges), self.last, self.first)
 
     def rewrite(self, letters: dict[int, int]) -> "Automaton":
-        return Automaton(((q, letters[x], to) for q, x, to in self.edges()), self.first, self.last)
+        return Automaton(((q, letters[x], to) for q, x, to in self.edges), self.first, self.last)
 
     def trim(self) -> "Automaton":
         """Return the states from which a line can end."""
         back: dict[Any, set[Any]] = {}
-        for q, _, to in self.edges():
+        for q, _, to in self.edges:
             back.setdefault(to, set()).add(q)
         live = reach(self.last, lambda q: back.get(q, ()))
-        edges = ((q, x, to) for q, x, to in self.edges() if to in live)
+        edges = ((q, x, to) for q, x, to in self.edges if to in live)
         return Automaton(edges, self.first & live, self.last)
 
     def contains(self, other: "Automaton") -> bool:
@@ -280,11 +284,11 @@ class Closure:
             languages.append(Automaton(edges, first, last))
         self.languages = {}
         for key in keys["keys"]:
-            known = tuple(sorted(((roles[r], tuple(m)), t) for (r, m), t in key["everywhere"]))
+            afar = tuple(sorted(((roles[r], tuple(m)), t) for (r, m), t in key["everywhere"]))
             fed = tuple(frozenset(map(tuple, states)) for states in key["feeds"])
             fresh, *lines = key.get("lines", [[], 0, True])
             lines = (tuple(map(tuple, fresh)), *lines)
-            self.languages[key["token"], known, fed, lines] = languages[key["language"]]
+            self.languages[key["token"], afar, fed, lines] = languages[key["language"]]
         self.near = {
             role: [(self.cell(other, moved), moved[self.axis]) for other, moved in near]
             for role, near in machine["windows"].items()
@@ -320,13 +324,17 @@ class Closure:
             max((c[1][along] for c in near if c[0] == part["role"]), default=0)
             for part, along in self.feeds
         ]
-        ahead = [self.fed(n, by) for n, by in enumerate(self.sight)] + self.standing
+        ahead = [
+            self.stands(part["role"], along, by)
+            for (part, along), by in zip(self.feeds, self.sight, strict=True)
+        ] + self.standing
         if self.many:
             by_line = lambda role: [c[1][self.many_axis] for c in near if c[0] == role]
             operand = max(by_line(self.many["role"]), default=0)
             sign = max([operand, *by_line(self.many["role"] + " between")])
             self.line_sight = operand, sign
-            ahead += [self.on_line("operand", operand), self.on_line("sign", sign)]
+            ahead += [self.stands(self.many["role"], self.many_axis, operand)]
+            ahead += [self.stands(self.many["role"] + " between", self.many_axis, sign)]
         highest = [max([0, *(c[1][n] for c in ahead)]) for n in self.axes]
         self.live = {role: {c for c, _ in self.near.get(role, ())} for role in reached}
         size = -1
@@ -343,7 +351,7 @@ class Closure:
 
         keys: list[Any] = [(self.alike(self.pen), tuple(self.everywhere), ())]
         for n, sight in enumerate(self.sight):
-            keys = [(t, known, (*fed, frozenset([(0, False)]))) for t, known, fed in keys]
+            keys = [(t, afar, (*fed, frozenset([(0, False)]))) for t, afar, fed in keys]
             start = -self.line[self.feeds[n][1]]
             if start > sight + 1:
                 raise RefusedError("an operand that comes into sight late is not supported")
@@ -354,10 +362,10 @@ class Closure:
             for fresh in key[3][0]:
                 language = self.with_line(language, *fresh)
             for token, papers in self.sweep(key, language):
-                known = tuple((self.shift(c, token), t) for c, t in key[1])
+                afar = tuple((self.shift(c, token), t) for c, t in key[1])
                 if self.wide[self.role(token)][self.axis]:
-                    known += ((self.cell(self.role(token), [0] * len(self.axes)), token),)
-                keys = [(self.alike(token), known, key[2])]
+                    afar += ((self.cell(self.role(token), [0] * len(self.axes)), token),)
+                keys = [(self.alike(token), afar, key[2])]
                 for n, sight in enumerate(self.sight):
                     by = self.tokens[token]["offset"][self.feeds[n][1]]
                     keys = self.feed(keys, n, range(sight - by + 1, sight + 1))
@@ -395,28 +403,23 @@ class Closure:
 
     def feed(self, keys: list[Any], n: int, lines: range) -> list[Any]:
         """Return keys with the next digits of an operand, on lines so far from the pen's."""
+        part, along = self.feeds[n]
         for at in lines:
             new = []
-            for token, known, fed in keys:
-                after: dict[int, set[Any]] = {}
-                for state in fed[n]:
-                    for tokens, state_after, _ in self.fill([self.feeds[n][0]], *state):
-                        after.setdefault(next(iter(tokens.values()), -1), set()).add(state_after)
-                for t, states in after.items():
-                    more = ((self.fed(n, at), t),) if t >= 0 else ()
-                    new.append((token, known + more, (*fed[:n], frozenset(states), *fed[n + 1 :])))
+            for token, afar, fed in keys:
+                for t, states in self.digits(part, fed[n]).items():
+                    more = ((self.stands(part["role"], along, at), t),) if t >= 0 else ()
+                    new.append((token, afar + more, (*fed[:n], frozenset(states), *fed[n + 1 :])))
             keys = new
         return keys
 
-    def fed(self, n: int, at: int) -> Cell:
-        """Return the cell of an operand's digit so many lines from the pen's."""
-        part, along = self.feeds[n]
-        return self.cell(part["role"], [at if k == along else -self.line[k] for k in self.axes])
-
-    def on_line(self, kind: str, at: int) -> Cell:
-        """Return the cell of an operand, or the sign before it, on a line so far from the pen's."""
-        role = self.many["role"] + (" between" if kind == "sign" else "")
-        return self.cell(role, [at if k == self.many_axis else -self.line[k] for k in self.axes])
+    def digits(self, part: Any, states: Iterable[Any]) -> dict[int, set[Any]]:
+        """Return the tokens that an operand may have next (-1: none), and the states after."""
+        after: dict[int, set[Any]] = {}
+        for state in states:
+            for tokens, then, _ in self.fill([part], *state):
+                after.setdefault(next(iter(tokens.values()), -1), set()).add(then)
+        return after
 
     def first_lines(self) -> list[Any]:
         """Return what may be known of operands on lines before the first sweep; see `next_lines`.
@@ -429,13 +432,13 @@ class Closure:
         operands, signs = (line + sight + 1 for sight in self.line_sight)
         if operands < 1:
             raise RefusedError("an operand that comes into sight late is not supported")
-        known = []
+        ways = []
         for count in range(1, signs + 1):
             fresh = [("first", -line)]
             fresh += [("operand", at - line) for at in range(1, min(count, operands))]
             fresh += [("sign", at - line) for at in range(1, count)]
-            known.append((tuple(fresh), max(0, count - operands), count < signs))
-        return known
+            ways.append((tuple(fresh), max(0, count - operands), count < signs))
+        return ways
 
     def next_lines(self, token: int, lines: Any) -> list[Any]:
         """Return what may be known of operands on lines when the pen has moved with a token.
@@ -443,25 +446,26 @@ class Closure:
         Three things: what has just come into sight, how many operands have their signs in sight and
         not yet themselves, and whether there are no others.
         """
-        known = [((), *lines[1:])]
+        ways = [((), *lines[1:])]
         roles = {role for role, _ in self.live[self.role(token)]}
         if self.many and roles & {self.many["role"], self.many["role"] + " between"}:
             for behind in reversed(range(self.tokens[token]["offset"][self.many_axis])):
                 operand, sign = (sight - behind for sight in self.line_sight)
                 after = []
-                for fresh, ahead, ended in known:
+                for fresh, ahead, ended in ways:
                     for further in (False,) if ended else (False, True):
                         more = [("operand", operand)] * (ahead + further > 0)
                         more += [("sign", sign)] * further
                         after.append(
                             (fresh + tuple(more), max(0, ahead + further - 1), not further)
                         )
-                known = after
-        return known
+                ways = after
+        return ways
 
     def with_line(self, papers: Automaton, kind: str, at: int) -> Automaton:
         """Return papers with any operand, or the sign of one, on a line so far from the pen's."""
-        if (place := self.place.get(self.on_line(kind, at))) is None:
+        role = self.many["role"] + " between" * (kind == "sign")
+        if (place := self.place.get(self.stands(role, self.many_axis, at))) is None:
             return papers
         put = lambda x, token: self.letters[
             tuple(token if n == place else t for n, t in enumerate(self.letters.things[x]))
@@ -470,20 +474,19 @@ class Closure:
         if kind == "sign":
             square = self.marks.index(-1)
             letters = {x: put(x, self.many_sign) if mark(x) == square else x
-                       for _, x, _ in papers.edges()}  # fmt: skip
+                       for _, x, _ in papers.edges}  # fmt: skip
             return papers.rewrite(letters)
         # beside each state how far the operand may have come: not begun, or states of `fill`
         part = self.many if kind == "first" else self.many | {"follows": True}
         edges, square = list[Any](), self.marks.index(0)
         waiting: list[frozenset[Any]] = [frozenset()]
         for states in waiting:
-            after: dict[int, set[Any]] = {}
-            for state in states or [(0, False)]:
-                for tokens, then, _ in self.fill([part], *state):
-                    after.setdefault(next(iter(tokens.values()), -1), set()).add(then)
-            ways = [(t, frozenset(then)) for t, then in after.items()]
+            ways = [
+                (t, frozenset(then))
+                for t, then in self.digits(part, states or [(0, False)]).items()
+            ]
             waiting += [then for _, then in ways if then not in waiting]
-            for q, x, to in papers.edges():
+            for q, x, to in papers.edges:
                 if states or mark(x) == square:
                     edges += [((q, states), put(x, t), (to, then)) for t, then in ways
                               if states == frozenset() or mark(x) != square]  # fmt: skip
@@ -500,15 +503,15 @@ class Closure:
         """Raise RefusedError unless these papers are in the languages of all keys."""
         live, languages = self.live[self.role(token)], set()
         roles = {role for role, _ in live}
-        for pen, known, fed, lines in keys:
-            known = tuple(sorted((c, t) for c, t in known if c in live))
-            if len(dict(known)) < len(known):
+        for pen, afar, fed, lines in keys:
+            afar = tuple(sorted((c, t) for c, t in afar if c in live))
+            if len(dict(afar)) < len(afar):
                 raise RefusedError("a role is written twice on one square")
             parts = [part for part, _ in self.feeds]
             fed = tuple(
                 s if p["role"] in roles else frozenset() for p, s in zip(parts, fed, strict=True)
             )
-            languages.add(self.languages.get((pen, known, fed, lines)))
+            languages.add(self.languages.get((pen, afar, fed, lines)))
         for language in languages:
             if not (language or Automaton([], [], [])).contains(papers):
                 t = self.tokens[token]
@@ -524,7 +527,7 @@ class Closure:
             self.place.get(self.shift(c, token, -1), -1) if c in live else -1 for c in self.place
         ]
         letters = {}
-        for number in {x for _, x, _ in papers.edges()}:
+        for number in {x for _, x, _ in papers.edges}:
             x = self.letters.things[number]
             pen = x[1] if not home else token if x[0] == self.marks.index(by) else -1
             letters[number] = self.letters[x[0], pen, *(x[n] if n >= 0 else -1 for n in source)]
@@ -540,7 +543,7 @@ class Closure:
         if by <= 0:
             return self.move_pen(papers.reverse(), -by).reverse() if by else papers
         edges = list[Any]()
-        for q, x, to in papers.edges():
+        for q, x, to in papers.edges:
             mark, token, *cells = self.letters.things[x]
             if token < 0:
                 edges += [((q, n), x, (to, n)) for n in (-1, -2)]
@@ -587,7 +590,7 @@ class Closure:
         view, rear = lambda x: views[part(x, places[1])], lambda x: rears[part(x, places[2])]
         blank, nothing = view(self.blank), rear(self.blank)
         after: dict[Any, dict[int, list[Any]]] = {}
-        for q, x, to in words.edges():
+        for q, x, to in words.edges:
             seen = view(self.letters.things[x])
             after.setdefault(q, {}).setdefault(seen, []).append((x, to))
 
@@ -699,13 +702,13 @@ class Closure:
         if self.beside:
             need(self.chains[-1][-1] is last)
             self.pen, self.pen_square = self.sign(last), 0
-        self.standing = [self.stands(p) for chain in self.chains for p in chain]
+        self.standing = [self.stands(p["role"]) for chain in self.chains for p in chain]
         self.standing += [c for c, _ in self.everywhere]
         self.standing += [c for column in self.before.values() for c in column]
 
-    def stands(self, part: Any) -> Cell:
-        """Return the cell of a part that lies along the axis, as the first sweep sees it."""
-        return self.cell(part["role"], [-by for by in self.line])
+    def stands(self, role: str, along: int = -1, at: int = 0) -> Cell:
+        """Return a cell of the prompt as the first sweep sees it, `at` lines on along an axis."""
+        return self.cell(role, [at if n == along else -by for n, by in enumerate(self.line)])
 
     def sign(self, part: Any) -> int:
         steps = tuple(part["step"].get(a, 0) for a in self.names)
@@ -727,12 +730,12 @@ class Closure:
             while follows < len(chain) and chain[follows]["kind"] == "sign":
                 if chain[follows]["step"].get(self.names[self.axis], 0):
                     break
-                tokens[self.stands(chain[follows])] = self.sign(chain[follows])
+                tokens[self.stands(chain[follows]["role"])] = self.sign(chain[follows])
                 follows += 1
             return tokens, (follows if follows < len(chain) else -1, False)
 
         if part["kind"] == "sign":
-            yield *end({self.stands(part): self.sign(part)}), None
+            yield *end({self.stands(part["role"]): self.sign(part)}), None
             return
         home = not begun and not part["follows"]
         step = tuple(int(a == part["along"] and not home) for a in self.names)
@@ -741,13 +744,11 @@ class Closure:
             for ends in (False, True):
                 head = not begun if part["high_first"] else ends
                 sound = not head or digit > 0 or (ends and not begun)
-                tokens = {self.stands(part): token}
+                tokens = {self.stands(part["role"]): token}
                 if part["gap"] and not begun:
                     gap = part["role"] + " gap"
                     still = ((False,) * size, (0,) * size)
-                    tokens[self.cell(gap, [-by for by in self.line])] = self.numbers[
-                        part["gap"], gap, 0, *still
-                    ]
+                    tokens[self.stands(gap)] = self.numbers[part["gap"], gap, 0, *still]
                 if sound or part["filled"]:
                     tag = (ends, head, sound) if part["filled"] else None
                     yield *(end(tokens) if ends else (tokens, (n, True))), tag
@@ -772,7 +773,7 @@ class Closure:
         for square in range(start, 0):
             edges.append((square, letter(square, self.before.get(square, {})), square + 1))
         edges += [("blank", x, to) for q, x, to in edges if q == start]
-        waiting, known = [origin], {origin}
+        waiting, met = [origin], {origin}
         while waiting:
             first, states = state = waiting.pop()
             for options in combinations(
@@ -784,8 +785,8 @@ class Closure:
                     tokens = {c: t for found, *_ in options for c, t in found.items()}
                     to = (False, tuple(after for _, after, _ in options))
                     edges.append((0 if first else state, letter(0 if first else None, tokens), to))
-                    waiting += [to] if to not in known else []
-                    known.add(to)
+                    waiting += [to] if to not in met else []
+                    met.add(to)
         if not start:
             edges += [("blank", x, to) for q, x, to in edges if q == 0]
         return Automaton(edges, ["begin"], ["end"])

@@ -24,14 +24,15 @@ from curta.evaluation.results import (
     Grid,
     SliceResult,
     WholeTable,
+    Written,
     WrongAnswer,
 )
 from curta.evaluation.scoring import Models, exact_match, room_for, rounded, scores
-from curta.evaluation.writing import MOST_NATS, TokensAndAnswer, answers, first_error
+from curta.evaluation.writing import MOST_NATS, answers, compared, truth_text
 from curta.layouts import ShapeBounds
 from curta.problems import tasks
 from curta.problems.operations import OPERATIONS
-from curta.problems.problem import Problem, answer_text, widths
+from curta.problems.problem import Problem, widths
 from curta.problems.problem_table import ProblemTable
 
 TABLE_BLOCK = 8192
@@ -126,7 +127,14 @@ def examples(
     problems = list(chain.from_iterable(sets.values()))
     pairs = [(member, problem) for member in range(models.members) for problem in problems]
     texts = answers(models, pairs, room_for(models, problems))
-    return [_example(models, *pair, text) for pair, text in zip(pairs, texts, strict=True)]
+    rows = [
+        compared(models.layout, problem, text)
+        for (_, problem), text in zip(pairs, texts, strict=True)
+    ]
+    return [
+        Example(str(problem), truth_text(problem), row.answer, member, row.text, row.first_error)
+        for (member, problem), row in zip(pairs, rows, strict=True)
+    ]
 
 
 def _evaluated(
@@ -147,13 +155,14 @@ def _evaluated(
         pairs = [(member, problem) for member in range(models.members) for problem in sample]
         texts = answers(models, pairs, bounds)
         seconds = time.perf_counter() - begun
-        generated = [texts[first : first + count] for first in range(0, len(texts), count)]
+        written = [
+            compared(models.layout, problem, text)
+            for (_, problem), text in zip(pairs, texts, strict=True)
+        ]
         # An answer may be right although its working is not.
-        truths = [(_completion(models, problem), problem.truth) for problem in sample]
-        truths *= models.members
         right = [
-            (text == true_text, answer == truth)
-            for (text, answer), (true_text, truth) in zip(texts, truths, strict=True)
+            (row.first_error is None, row.answer == truth_text(problem))
+            for (_, problem), row in zip(pairs, written, strict=True)
         ]
         same, correct = np.moveaxis(np.reshape(right, (models.members, count, 2)), -1, 0)
         rows.append(
@@ -172,7 +181,7 @@ def _evaluated(
                     agrees=bool((same == part.exact_match[:, :count]).all()),
                     tokens_per_second=round(sum(len(text) for text, _ in texts) / seconds),
                 ),
-                errors=_errors(models, problems, part.exact_match, generated, bounds),
+                errors=_errors(models, problems, part.exact_match, written, bounds),
             )
         )
     return rows
@@ -182,42 +191,26 @@ def _errors(
     models: Models,
     problems: Sequence[Problem],
     exact_match: Bool[np.ndarray, "members problems"],
-    generated: list[list[TokensAndAnswer]],
+    written: Sequence[Written],
     bounds: ShapeBounds | None,
 ) -> list[WrongAnswer]:
-    """Return the first wrong answer of each member that has any; generate it unless it is there."""
+    """Return the first wrong answer of each member that has any.
+
+    `written` has each member's texts of the first problems; a text of a later one is generated.
+    """
     first = {m: int(np.argmin(row)) for m, row in enumerate(exact_match) if not row.all()}
-    count = len(generated[0])
+    count = len(written) // models.members
     repeat = count if models.memo is None else 1  # as many as what is compiled writes
     pairs = [(m, problems[n]) for m, n in first.items() if n >= count for _ in range(repeat)]
     further = iter(answers(models, pairs, bounds)[::repeat])
     errors = list[WrongAnswer]()
     for member, number in first.items():
-        text = generated[member][number] if number < count else next(further)
-        example = _example(models, member, problems[number], text)
-        if example.first_error is not None:
-            errors.append(  # without the text, which may be very long
-                WrongAnswer(
-                    example.problem, example.truth, example.answer, member, example.first_error
-                )
-            )
+        problem = problems[number]
+        if number < count:
+            row = written[member * count + number]
+        else:
+            row = compared(models.layout, problem, next(further))
+        if row.first_error is not None:
+            truth = truth_text(problem)
+            errors.append(WrongAnswer(str(problem), truth, row.answer, member, row.first_error))
     return errors
-
-
-def _example(models: Models, member: int, problem: Problem, pair: TokensAndAnswer) -> Example:
-    """Return a problem, a member's text for it, and where the text goes wrong."""
-    (tokens, answer), base, layout = pair, problem.answer_base, models.layout
-    return Example(
-        problem=str(problem),
-        truth=answer_text(problem.truth, base),
-        answer=None if answer is None else answer_text(answer, base),
-        member=member,
-        text=layout.decode(tokens),
-        first_error=first_error(tokens, _completion(models, problem), layout.characters),
-    )
-
-
-def _completion(models: Models, problem: Problem) -> list[int]:
-    """Return the right tokens after the prompt."""
-    tokens, prompt = models.layout.tokens_of(problem)
-    return tokens[prompt:]

@@ -15,7 +15,7 @@ from curta.config import sections
 from curta.config.positions import Window
 from curta.config.recipe import Recipe
 from curta.evaluation import gap
-from curta.evaluation.evaluation_set import size_name, slices, within
+from curta.evaluation.evaluation_set import size_name, slices
 from curta.evaluation.generation import bucket
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
@@ -48,22 +48,19 @@ class PartEstimate(NamedTuple):
 
     name: str
     seconds: float
-    certain: bool = True
-    """Whether it is evaluated even if every shorter size was entirely wrong."""
 
 
 def parts(
     recipe: Recipe, layout: Layout, settings: sections.EvaluationSettings, members: int
 ) -> list[PartEstimate]:
-    """Estimate the parts of an evaluation, in order."""
+    """Estimate the parts of an evaluation, in order; sizes may be left out as it goes on."""
     window, estimates = isinstance(recipe.positions, Window), list[PartEstimate]()
     per_problem = partial(_seconds, recipe, layout, members)
     shapes = set[object]()
 
     def add(
-        name: str, operator: str, digits: tuple[int, ...], problems: int, samples: int = 0,
-        certain: bool = True,
-    ) -> None:  # fmt: skip
+        name: str, operator: str, digits: tuple[int, ...], problems: int, samples: int = 0
+    ) -> None:
         """Add a part whose operands have so many digits; a sample of each slice is written too."""
         seconds = problems * per_problem(operator, digits)
         if window:
@@ -71,23 +68,21 @@ def parts(
         shape = window or (operator, *(bucket(n) if layout.linear else n for n in digits))
         seconds += 0.0 if shape in shapes else COMPILING
         shapes.add(shape)
-        estimates.append(PartEstimate(name, seconds, certain))
+        estimates.append(PartEstimate(name, seconds))
 
-    for task in recipe.tasks:
-        operator = task.operator
+    operators = {task.operator: operation_named(task.operator) for task in recipe.tasks}
+    for operator in operators:
         samples = len(slices(layout, operator))
-        for number, size in enumerate(settings.sizes(operator)):
-            digits = tasks.as_size(size, operator)
-            certain = settings.all_sizes or not number or within(digits, task_sizes.widest(task))
-            problems = settings.count * samples
-            add(size_name(operator, size), operator, digits, problems, samples, certain)
-    for operator in (task.operator for task in recipe.tasks):
-        if settings.grid and operation_named(operator).least == 2:
+        for size in settings.sizes(operator):
+            digits, problems = tasks.as_size(size, operator), settings.count * samples
+            add(size_name(operator, size), operator, digits, problems, samples)
+    for operator, operation in operators.items():
+        if settings.grid and operation.least == 2:
             half = 1 + settings.grid // 2
             problems = settings.grid_count * settings.grid**2
             add(f"grid of {operator}", operator, (half, half), problems)
-    for operator in (task.operator for task in recipe.tasks):
-        if settings.table and operation_named(operator).takes(2):
+    for operator, operation in operators.items():
+        if settings.table and operation.takes(2):
             width = len(str(settings.table))
             add(f"all of {operator}", operator, (width, width), settings.table**2)
     for task in recipe.tasks:
@@ -103,15 +98,13 @@ def parts(
 
 def whole(name: str, recipe: Recipe, members: int) -> PartEstimate:
     """Estimate the training and the evaluation of a recipe together."""
-    layout = layout_of(recipe)
     training = estimate.estimate(recipe, members).operations / _speed()
-    return PartEstimate(name, training + total(recipe, layout, members)[1])
+    return PartEstimate(name, training + total(recipe, layout_of(recipe), members))
 
 
-def total(recipe: Recipe, layout: Layout, members: int) -> tuple[float, float]:
-    """Estimate the seconds of an evaluation: without sizes that may be left out, and with them."""
-    every = parts(recipe, layout, recipe.evaluation, members)
-    return sum(part.seconds for part in every if part.certain), sum(part.seconds for part in every)
+def total(recipe: Recipe, layout: Layout, members: int) -> float:
+    """Estimate the seconds of an evaluation of which no size is left out."""
+    return sum(part.seconds for part in parts(recipe, layout, recipe.evaluation, members))
 
 
 def _seconds(
@@ -144,26 +137,17 @@ class Pace:
         """Seconds that were estimated for the parts before it."""
 
     def at(self, name: str) -> str:
-        """Return the progress at a part: `2 of 4, about 30 s left`; `again` for an unknown part.
-
-        `about 3 s to 2 min left` where longer sizes may be left out.
-        """
+        """Return the progress at a part: `2 of 4, about 30 s left`; `again` for an unknown part."""
         if name not in self.places:
             return "again"
         if self.places[name] != self.place:
             if self.place >= 0:
                 self.expected += self.parts[self.place].seconds
             self.place, self.since = self.places[name], self.clock()
-        current, *later = self.parts[self.place :]
         pace = (self.since - self.begun + TRUST) / (self.expected + TRUST)
-        least, most = (
-            max(0.0, seconds * pace - (self.clock() - self.since))
-            for seconds in (
-                current.seconds + sum(part.seconds for part in later if part.certain),
-                current.seconds + sum(part.seconds for part in later),
-            )
-        )
-        return f"{self.place + 1} of {len(self.parts)}, about {between(least, most)} left"
+        ahead = sum(part.seconds for part in self.parts[self.place :]) * pace
+        left = duration(ahead - (self.clock() - self.since))
+        return f"{self.place + 1} of {len(self.parts)}, about {left} left"
 
     def added(self, say: Callable[[str], None]) -> Callable[[str], None]:
         """Return `say` with the remaining time after a part's name; other words unchanged."""
@@ -173,16 +157,6 @@ class Pace:
             say(f"{text} ({self.at(name)})" if name in self.places else text)
 
         return say_with_time
-
-
-def between(least: float, most: float) -> str:
-    """Format a range of durations, or one duration if the two are close.
-
-    >>> between(5, 130), between(5, 7)
-    ('5 s to 2 min', '7 s')
-    """
-    ends = (least, most) if most > 2 * least and most > least + TRUST else (most,)
-    return " to ".join(map(duration, ends))
 
 
 def duration(seconds: float) -> str:

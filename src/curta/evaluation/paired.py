@@ -12,7 +12,7 @@ from curta.config.errors import UserError
 from curta.config.recipe import Recipe
 from curta.config.table import sized
 from curta.evaluation import evaluation_set, scoring, statistics
-from curta.evaluation.results import HELD_OUT, SliceName
+from curta.evaluation.results import HELD_OUT, ProblemSlice
 from curta.evaluation.statistics import Interval
 from curta.problems import tasks
 from curta.problems.problem import Problem, widths
@@ -52,17 +52,12 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class PairedSlice:
+class PairedSlice(ProblemSlice):
     """Two runs on the same problems of one operator, size and slice.
 
     `members` compares one member of each, if members were chosen or there is only one.
     """
 
-    operator: str
-    size: str
-    digits: int
-    slice_name: SliceName
-    count: int
     seeds: Difference
     members: Discordance | None
 

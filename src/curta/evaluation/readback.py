@@ -102,12 +102,10 @@ class _RoleTable:
         carries = np.array([t.carry for t in machine.tokens])[rows[:, 0]]
         columns = {"last_carry": carries} | columns
         self.columns = {n: column for n, column in columns.items() if len(np.unique(column)) > 1}
-        self.remainders = {f"{name} % 2": column % 2 for name, column in self.columns.items()}
-        self.products = {
-            f"{a} * {b}": self.columns[a] * self.columns[b]
-            for a, b in combinations(self.columns, 2)
-        }
-        self.terms = self.columns | self.remainders | self.products
+        self.extra = {f"{name} % 2": column % 2 for name, column in self.columns.items()}
+        for a, b in combinations(self.columns, 2):
+            self.extra[f"{a} * {b}"] = self.columns[a] * self.columns[b]
+        self.terms = self.columns | self.extra
         self.next_tokens = [machine.tokens[token] for token in tokens.tolist()]
         self.value = np.array([t.value or 0 for t in self.next_tokens])
         self.carry = np.array([t.carry for t in self.next_tokens])
@@ -188,8 +186,8 @@ class _RoleTable:
     def tests(self) -> list[Condition]:
         """All tests, simple ones first: of a cell, of odd digits, of two digits."""
         odd = [
-            Condition(f"{name} == {value}", column == value)
-            for name, column in self.remainders.items()
+            Condition(f"{name} % 2 == {value}", column % 2 == value)
+            for name, column in self.columns.items()
             for value in (1, 0)
         ]
         pairs = [
@@ -228,22 +226,23 @@ class _RoleTable:
                 chosen = fewer
         return chosen
 
-    def _classes(self, mine: RowMask, depth: int = 2) -> list[tuple[str, RowMask]]:
-        """Divide rows, all followed by one kind of token, into parts with one formula each."""
-        source = self._written(mine)
-        if source is not None:
+    def _classes(self, mine: RowMask) -> list[tuple[str, RowMask]]:
+        """Divide rows, all followed by one kind of token, into parts with one formula each.
+
+        Two at most, told apart by a test of one cell; where that is not enough, one is a table.
+        """
+        if (source := self._written(mine)) is not None:
             return [(source, mine)]
         best: tuple[str, RowMask] | None = None
-        for test in self.cell_tests if depth else ():
+        for test in self.cell_tests:
             part, rest = mine & test.holds, mine & ~test.holds
             if part.any() and rest.any() and (source := self._written(part)) is not None:
                 if (other := self._written(rest)) is not None:
                     return [(source, part), (other, rest)]
                 if best is None or part.sum() > best[1].sum():
                     best = source, part
-        if best is None:
-            return [(self._tabulated(mine), mine)]
-        return [best, *self._classes(mine & ~best[1], depth - 1)]
+        rest = mine if best is None else mine & ~best[1]
+        return [*([best] if best else []), (self._tabulated(rest), rest)]
 
     def _written(self, mine: RowMask) -> str | None:
         """Return the token on these rows, all of one kind, as a formula; None if none fits."""
@@ -289,11 +288,10 @@ class _RoleTable:
         A remainder may be times the base.
         """
         factors = [1, -1] if base == 2 else [1, -1, 2]
-        further: list[str | None] = [*extra] or [None]
         for count in range(not extra, most + 1):
-            for digits, added in product(combinations(self.columns, count), further):
-                names = [*digits, *([added] if added else [])]
-                each = [[*factors, base] if name in self.remainders else factors for name in names]
+            for digits, added in product(combinations(self.columns, count), extra or [""]):
+                names = [name for name in (*digits, added) if name]
+                each = [[*factors, base] if "%" in name else factors for name in names]
                 for signs in product(*each):
                     if signs.count(2) < 2:
                         yield dict(zip(names, signs, strict=True))
@@ -316,11 +314,8 @@ class _RoleTable:
             flag = self._comparison(mine & (target == 1), mine & (target == 0))
             if flag is not None:
                 return f"int({flag.text})"
-        families: list[tuple[int, Sequence[str]]] = [
-            (TERMS, ()), (2, [*self.remainders]), (2, [*self.products])
-        ]  # fmt: skip
-        for base, (most, extra) in product(dict.fromkeys(bases), families):
-            if extra or most == TERMS:
+        for base in dict.fromkeys(bases):
+            for most, extra in ((TERMS, ()), (2, (*self.extra,))):
                 for terms in self._sums(most, extra, base):
                     formula = None
                     for rows in (sample, mine):
@@ -329,18 +324,23 @@ class _RoleTable:
                             break
                     if formula is not None:
                         return formula
-            for terms in self._sums(TERMS, base=base) if not extra else ():
-                remainder = (target[sample] - self._total(terms, sample)) % base
-                if len(np.unique(remainder)) != 2:
-                    continue
-                remainder = (target - self._total(terms)) % base
-                levels = np.unique(remainder[mine])
-                if len(levels) != 2 or (levels[1] - levels[0]) % base not in (1, base - 1):
-                    continue
-                low = levels[0] if levels[1] - levels[0] == 1 else levels[1]
-                comparison = self._comparison(mine & (remainder != low), mine & (remainder == low))
-                if comparison is not None:
-                    return f"({_sum(terms, int(low))} + ({comparison.text})) % {base}"
+                if not extra and (formula := self._fit_carry(target, mine, sample, base)):
+                    return formula
+        return None
+
+    def _fit_carry(self, target: RowValues, mine: RowMask, sample: Any, base: int) -> str | None:
+        """Return `(sum + (comparison)) % base` for the target on these rows; None if none fits."""
+        for terms in self._sums(TERMS, base=base):
+            if len(np.unique((target[sample] - self._total(terms, sample)) % base)) != 2:
+                continue
+            remainder = (target - self._total(terms)) % base
+            levels = np.unique(remainder[mine])
+            if len(levels) != 2 or (levels[1] - levels[0]) % base not in (1, base - 1):
+                continue
+            low = levels[0] if levels[1] - levels[0] == 1 else levels[1]
+            comparison = self._comparison(mine & (remainder != low), mine & (remainder == low))
+            if comparison is not None:
+                return f"({_sum(terms, int(low))} + ({comparison.text})) % {base}"
         return None
 
     def _comparison(self, high: RowMask, low: RowMask) -> Condition | None:

@@ -78,12 +78,11 @@ class Generated:
 
 
 @dataclass(frozen=True)
-class SliceResult:
-    """What every member makes of the problems of one operator, size and slice.
+class ProblemSlice:
+    """So many problems of one operator, size and slice.
 
     `size` is as the recipe has it: `20`, `50/25` or `20x5`, or the values of a table's operands,
-    `0..99`; `digits` are those of the longest operand. `token_accuracy` is the share of right
-    tokens, `perplexity` that of the right answer. Of a member that is wrong there is one error.
+    `0..99`; `digits` are those of the longest operand.
     """
 
     operator: str
@@ -91,6 +90,21 @@ class SliceResult:
     digits: int
     slice_name: SliceName
     count: int
+
+    @property
+    def slice_fields(self) -> dict[str, Any]:
+        """These fields alone."""
+        return {name: getattr(self, name) for name in ProblemSlice.__dataclass_fields__}
+
+
+@dataclass(frozen=True)
+class SliceResult(ProblemSlice):
+    """What every member makes of a slice of problems.
+
+    `token_accuracy` is the share of right tokens, `perplexity` that of the right answer. Of a
+    member that is wrong there is one error.
+    """
+
     exact_match: list[float]
     token_accuracy: list[float]
     perplexity: list[float]
@@ -217,14 +231,9 @@ class SummaryStatistics:
 
 
 @dataclass(frozen=True)
-class SliceSummary:
+class SliceSummary(ProblemSlice):
     """A `SliceResult` in short: its figures over the members."""
 
-    operator: str
-    size: str
-    digits: int
-    slice_name: SliceName
-    count: int
     exact_match: SummaryStatistics
     token_accuracy: SummaryStatistics
     perplexity: SummaryStatistics
@@ -387,7 +396,7 @@ class Certificate:
     @property
     def wrong_seeds(self) -> list[int]:
         """The seeds whose member has a wrong window."""
-        return [one.seed for one in self.members if one.wrong]
+        return [member.seed for member in self.members if member.wrong]
 
 
 class CertifiedWindows(NamedTuple):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from curta.evaluation.results import SliceName, SliceResult
+from curta.evaluation.results import ProblemSlice, SliceResult
 
 DRAWS = 10_000
 """Resamples of the seeds for a bootstrap interval."""
@@ -43,18 +43,13 @@ class MemberStatistics:
 
 
 @dataclass(frozen=True)
-class SliceStatistics:
+class SliceStatistics(ProblemSlice):
     """Exact match on one operator, size and slice, for each member and over members.
 
     `deviation` is the sample deviation of the seeds (n - 1), `interval` a bootstrap interval of
     their mean.
     """
 
-    operator: str
-    size: str
-    digits: int
-    slice_name: SliceName
-    count: int
     members: list[MemberStatistics]
     median: float
     min: float
@@ -72,11 +67,7 @@ def of_slice(row: SliceResult, seeds: Sequence[int]) -> SliceStatistics:
     shares = row.exact_match
     right = [round(share * row.count) for share in shares]
     return SliceStatistics(
-        operator=row.operator,
-        size=row.size,
-        digits=row.digits,
-        slice_name=row.slice_name,
-        count=row.count,
+        **row.slice_fields,
         members=[
             MemberStatistics(seed, correct, share, wilson(correct, row.count))
             for seed, correct, share in zip(seeds, right, shares, strict=True)

@@ -8,7 +8,7 @@ import numpy as np
 from curta.evaluation.generation import bucket, completions
 from curta.evaluation.results import FirstError, NamedProblem, Written
 from curta.evaluation.scoring import Models, bounds_of, room_for, scores
-from curta.layouts import ShapeBounds
+from curta.layouts import Layout, ShapeBounds
 from curta.layouts.program import ProgramLayout
 from curta.problems.operations import Answer
 from curta.problems.problem import Problem, answer_text, parse, widths
@@ -101,7 +101,7 @@ def named(texts: Sequence[str], before: Models, after: Models) -> list[NamedProb
         NamedProblem(
             operator=problem.operator,
             problem=str(problem),
-            truth=answer_text(problem.truth, problem.answer_base),
+            truth=truth_text(problem),
             before=earlier,
             after=later,
         )
@@ -126,15 +126,23 @@ def answers_of_all(models: Models, problems: Sequence[Problem]) -> list[list[Wri
     for group in _by_size(problems):
         part = [problems[i] for i in group]
         pairs = [(member, problem) for member in range(models.members) for problem in part]
-        texts = iter(answers(models, pairs, room_for(models, part)))
-        for (_, problem), number in zip(pairs, group * models.members, strict=True):
-            text, answer = next(texts)
-            tokens, prompt = layout.tokens_of(problem)
-            answer_or_none = None if answer is None else answer_text(answer, problem.answer_base)
-            wrong = first_error(text, tokens[prompt:], layout.characters)
-            row = Written(layout.decode(text), answer_or_none, wrong)
+        texts = answers(models, pairs, room_for(models, part))
+        for number, text in zip(group * models.members, texts, strict=True):
+            row = compared(layout, problems[number], text)
             by_problem.setdefault(number, []).append(row)
     return [by_problem[number] for number in range(len(problems))]
+
+
+def truth_text(problem: Problem) -> str:
+    return answer_text(problem.truth, problem.answer_base)
+
+
+def compared(layout: Layout, problem: Problem, pair: TokensAndAnswer) -> Written:
+    """Return a text and its answer as people read them, and the first error in it."""
+    (tokens, answer), (right, prompt) = pair, layout.tokens_of(problem)
+    text = None if answer is None else answer_text(answer, problem.answer_base)
+    error = first_error(tokens, right[prompt:], layout.characters)
+    return Written(layout.decode(tokens), text, error)
 
 
 def _by_size(problems: Sequence[Problem]) -> list[list[int]]:

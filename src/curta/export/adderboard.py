@@ -22,7 +22,6 @@ from curta.config import files
 from curta.config.positions import CoupledSinusoidal, Window
 from curta.config.recipe import Recipe, short
 from curta.config.table import spanned
-from curta.evaluation import adder_proof
 from curta.export.base import Exported, Exporter, machine_data, part_indices, weights_of
 from curta.export.huggingface import asking_curta
 from curta.export.room import rooms
@@ -47,6 +46,23 @@ NEEDED: dict[str, tuple[Any, ...]] = {
     "weight_sharing": ((),),
 }
 """Settings of the model that `standalone.py` supports."""
+
+COLUMNS: dict[str, tuple[Any, ...]] = {
+    "qk_input": ("positions",),
+    "norm": ("none",),
+    "norm_placement": ("pre",),
+    "biases": ((),),
+    "tied_scale": (True,),
+    "num_layers": (1,),
+    "num_attention_layers": (1,),
+    "num_recurrences": (1,),
+    "input_injection": ("none",),
+    "gated": (False,),
+    "causal": (True,),
+    "activation": ("relu", "relu2"),
+    "role_embeddings": (False,),
+}
+"""Those that `standalone_columns.py` supports, and docs/adderboard_proof.py."""
 
 TENSORS = {
     "tokens": "tokens",
@@ -81,7 +97,7 @@ class AdderBoard(Exporter):
         positions = CoupledSinusoidal.name if of_columns else Window.name
         if recipe.positions.name != positions:
             return f"positions.name {recipe.positions.name!r} (it knows {positions!r})"
-        for field, supported in (adder_proof.NEEDED if of_columns else NEEDED).items():
+        for field, supported in (COLUMNS if of_columns else NEEDED).items():
             value = getattr(recipe.model, field)
             if value not in supported:
                 return f"model.{field} {value!r} (it knows {', '.join(map(repr, supported))})"

@@ -39,7 +39,6 @@ PROBES: "Registry[type[Probe]]" = Registry(
         "linear": "curta.probes.linear:Linear",
         "neuron": "curta.probes.neuron:Neuron",
         "tokens": "curta.probes.tokens:TokenPaths",
-        "every-sum": "curta.probes.every_sum:EverySum",
         "fourier": "curta.probes.fourier:Fourier",
     },
 )

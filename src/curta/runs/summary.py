@@ -28,11 +28,7 @@ def summary_statistics(values: Sequence[float | None]) -> SummaryStatistics:
 def slice_summary(row: SliceResult) -> SliceSummary:
     """Return a row of the evaluation with its figures over the members."""
     return SliceSummary(
-        operator=row.operator,
-        size=row.size,
-        digits=row.digits,
-        slice_name=row.slice_name,
-        count=row.count,
+        **row.slice_fields,
         exact_match=summary_statistics(row.exact_match),
         token_accuracy=summary_statistics(row.token_accuracy),
         perplexity=summary_statistics(row.perplexity),

@@ -120,18 +120,18 @@ def print_whole(table: Table) -> None:
 
 def opening(run: "Run") -> Text:
     """What is trained, and how long its evaluation takes where that is long."""
-    from curta.evaluation.expected import between, total
+    from curta.evaluation.expected import duration, total
 
     training, digits = run.recipe.training, run.folder.read_info().trained_digits
     example = "window" if run.recipe.positions.name == "window" else "problem"
     evaluates = run.code_known and "evaluating" in run.missing()
-    least, most = total(run.recipe, run.layout, len(run.seeds)) if evaluates else (0.0, 0.0)
+    seconds = total(run.recipe, run.layout, len(run.seeds)) if evaluates else 0.0
     return Text.assemble(
         (printable(run.name), "bold"),
         f": {printable(run.recipe.summary)}\n",
         f"training {counted(len(run.seeds), 'member')} on {spanned(digits, 'digit')},",
         f" {counted(training.steps, 'step')} of {counted(training.batch, example)}",
-        f"\nevaluation: about {between(least, most)}" if most > SILENT else "",
+        f"\nevaluation: about {duration(seconds)}" if seconds > SILENT else "",
     )
 
 

@@ -1,5 +1,7 @@
 """A proof that a model adds every two numbers of ten digits, or a sum that it gets wrong.
 
+    curta probe RUN docs/adderboard_proof.py
+
 It covers models of layout `columns` with one block whose queries and keys depend on positions
 alone. Their attention weights are constants, and the state at an answer digit is a sum of one
 vector per digit of the text, which depends on that digit alone. For each answer digit, the digits
@@ -20,42 +22,26 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
 
 from curta.config.errors import UserError
+from curta.config.recipe import Recipe
 from curta.evaluation.rounding import FUNCTION, UNIT
+from curta.export.adderboard import COLUMNS
 from curta.layouts.direct import ColumnsLayout
 from curta.model.positions.vectors import CoupledSinusoidalEncoding
 from curta.model.transformer import Transformer
 from curta.model.weights import unshared
+from curta.probes.base import Finding, Probe, Row
+from curta.probes.subject import Subject
 from curta.problems.problem import Problem
-
-Doubles = Float[np.ndarray, "..."]
 
 DIGITS, OPERAND = ColumnsLayout.width, ColumnsLayout.operand
 
 UNDERFLOW = 2.0**-125
 """Absolute error where a result is so small that it underflows."""
-
-NEEDED: dict[str, tuple[Any, ...]] = {
-    "qk_input": ("positions",),
-    "norm": ("none",),
-    "norm_placement": ("pre",),
-    "biases": ((),),
-    "tied_scale": (True,),
-    "num_layers": (1,),
-    "num_attention_layers": (1,),
-    "num_recurrences": (1,),
-    "input_injection": ("none",),
-    "gated": (False,),
-    "causal": (True,),
-    "activation": ("relu", "relu2"),
-    "role_embeddings": (False,),
-}
-"""Settings of the models that have a proof, and that the AdderBoard's columns file supports."""
 
 PAIRS = np.array(list(combinations_with_replacement(range(10), 2)))
 """Unordered digits of a column: both operands have the same weight."""
@@ -82,11 +68,11 @@ class Ball:
     Source: S. M. Rump, Fast and Parallel Interval Arithmetic, BIT 39, 1999 (midpoint and radius).
     """
 
-    middle: Doubles
-    radius: Doubles
+    middle: np.ndarray
+    radius: np.ndarray
 
     @property
-    def size(self) -> Doubles:
+    def size(self) -> np.ndarray:
         """The largest absolute value."""
         return np.asarray(np.abs(self.middle) + self.radius)
 
@@ -97,7 +83,7 @@ class Ball:
     def __getitem__(self, where: Any) -> "Ball":
         return self.each(lambda array: array[where])
 
-    def each(self, change: Callable[[Doubles], Doubles]) -> "Ball":
+    def each(self, change: Callable[[np.ndarray], np.ndarray]) -> "Ball":
         """Return the ball with the same change of shape for middle and radius."""
         return Ball(change(self.middle), change(self.radius))
 
@@ -145,7 +131,7 @@ def product(x: Ball, y: Ball) -> Ball:
     return Ball(x.middle @ y.middle, radius)
 
 
-def wave(x: Ball, function: Callable[[Doubles], Doubles]) -> Ball:
+def wave(x: Ball, function: Callable[[np.ndarray], np.ndarray]) -> Ball:
     """Return `np.sin` or `np.cos` of a ball; their slope is at most 1."""
     middle = function(x.middle)
     return Ball(middle, x.radius + units(FUNCTION))
@@ -190,7 +176,7 @@ def matrices_of(model: Transformer) -> AdderMatrices:
         raise UserError(f"no proof for {model.layout.title}: it needs layout 'columns'")
     if not isinstance(model.positions, CoupledSinusoidalEncoding):
         raise UserError("no proof for these positions: it needs 'coupled-sinusoidal'")
-    for field, supported in NEEDED.items():
+    for field, supported in COLUMNS.items():
         if (value := getattr(model.config, field)) not in supported:
             needed = " or ".join(map(repr, supported))
             raise UserError(f"no proof for model.{field} {value!r}: it needs {needed}")
@@ -271,19 +257,17 @@ def digit_vectors(model: Transformer, matrices: AdderMatrices, place: int) -> Di
 class Feedforward(NamedTuple):
     """Everything after attention."""
 
-    up: Doubles  # width hidden
-    down: Doubles  # hidden width
+    up: np.ndarray  # width hidden
+    down: np.ndarray  # hidden width
     logits: Ball  # width tokens: the head
     squared: bool
 
-    def activate(self, x: Doubles) -> Doubles:
+    def activate(self, x: np.ndarray) -> np.ndarray:
         x = np.maximum(x, 0.0)
         return np.square(x) if self.squared else x
 
 
-def margins(
-    after: Feedforward, state: Ball, target: Int[np.ndarray, " cases"]
-) -> tuple[Float[np.ndarray, " cases"], Float[np.ndarray, " cases"]]:
+def margins(after: Feedforward, state: Ball, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the least and greatest lead of the target's logit over every other logit.
 
     Both are for the nearest other token: if the second number is negative, another token is
@@ -344,9 +328,9 @@ class Cases(NamedTuple):
     Digits of `unknown` columns are not chosen yet, and are zeros here.
     """
 
-    digits: Int[np.ndarray, "cases 2 columns"]
-    carry: Int[np.ndarray, "cases borders"]
-    target: Int[np.ndarray, " cases"]
+    digits: np.ndarray  # cases 2 columns
+    carry: np.ndarray  # cases borders
+    target: np.ndarray  # cases
     state: Ball
     unknown: frozenset[int]
 
@@ -416,9 +400,7 @@ def _first(vectors: DigitVectors, place: int) -> Cases:
     return cases._replace(target=total % 10)
 
 
-def _columns(
-    vectors: DigitVectors, column: int, cases: Cases
-) -> tuple[Cases, Int[np.ndarray, " cases"]]:
+def _columns(vectors: DigitVectors, column: int, cases: Cases) -> tuple[Cases, np.ndarray]:
     """Return each case with all digits of a column and a carry that fit its neighbours; totals."""
     shape = (len(cases.target), len(PAIRS), 2)
     old, pair, carry = (part.ravel() for part in np.indices(shape))
@@ -431,9 +413,7 @@ def _columns(
     return more, total
 
 
-def _with(
-    vectors: DigitVectors, column: int, cases: Cases, pairs: Int[np.ndarray, "cases 2"]
-) -> Cases:
+def _with(vectors: DigitVectors, column: int, cases: Cases, pairs: np.ndarray) -> Cases:
     """Return the cases with these digits of the operands in a column."""
     digits = cases.digits.copy()
     digits[:, :, column] = pairs
@@ -459,3 +439,38 @@ def _problem(cases: Cases) -> str:
         digits[:, column] = 9 if carry[column + 1] == 1 else 0
     first, second = (sum(int(d) * 10**n for n, d in enumerate(row)) for row in digits)
     return str(Problem("+", (first, second)))
+
+
+@dataclass(frozen=True)
+class EverySum(Probe):
+    """The proof as a probe: a row for each member."""
+
+    name: ClassVar[str] = "every-sum"
+    summary: ClassVar[str] = "a proof for all sums of ten digits, or a sum that is wrong"
+    scope: ClassVar[str] = "models of layout 'columns' that attend by positions alone"
+
+    @classmethod
+    def unfit(cls, recipe: Recipe) -> str | None:
+        fits = recipe.layout == "columns" and recipe.model.qk_input == "positions"
+        return None if fits else "other texts, or attention that depends on digits"
+
+    def examine(self, subject: Subject) -> Finding:
+        """Return a row for each member; UserError for a model that the proof does not support.
+
+        `problem` is a wrong one, or the most doubtful one where the grade is open; `written` is the
+        member's answer.
+        """
+        rows = list[Row]()
+        for member in subject.members:
+            proof = every_sum(subject.run.model(member))
+            rows.append({
+                "member": member,
+                "grade": proof.grade,
+                "margin": round(proof.margin, 6) if proof.grade == "proved" else None,
+                "cases": proof.cases,
+                "problem": proof.problem,
+                "written": proof.problem and subject.run.ask(proof.problem, member),
+            })  # fmt: skip
+        proved = sum(row["grade"] == "proved" for row in rows)
+        note = f"{proved} of {len(rows)} proved; a margin is in logits, the least over all sums"
+        return Finding(tuple(rows[0]), rows, None, (note,))
