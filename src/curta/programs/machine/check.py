@@ -23,7 +23,6 @@ from curta.programs.machine.machine import Machine, Role, Windows, cells_of, nei
 from curta.programs.machine.paper import HOME, ProgramError, Vocabulary, arrow
 from curta.programs.machine.program import Program, Text
 from curta.programs.machine.recording import (
-    Around,
     Conflict,
     Recording,
     Squares,
@@ -359,9 +358,9 @@ def _explain(
         # Neighbours, the nearest first, at which something else stands in the two texts.
         hint = f"nothing within {REACH} squares tells these two apart: {WRITE}"
         squares = Squares(machine, Recording.of((first, second)))
-        around = Around(squares, np.array([steps[0], len(first[0]) + steps[1]]))
+        query = np.array([steps[0], len(first[0]) + steps[1]])
         for other, moved in places(machine, REACH):
-            here, there = around.find(other, moved).tolist()
+            here, there = squares.find(query, other, moved).tolist()
             if here == there or sum(map(abs, moved)) > REACH:
                 continue
             pair = [symbol(token) or "nothing" for token in (here, there)]

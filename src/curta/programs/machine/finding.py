@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Int
 
 from curta.programs.machine.machine import Displacement, Machine, Neighbour, Windows
-from curta.programs.machine.recording import Around, Queries, Recording, Squares
+from curta.programs.machine.recording import Queries, Recording, Squares
 
 MOST = 6
 """Most neighbours of a role."""
@@ -93,9 +93,9 @@ def _select(squares: Squares, query: Queries, reach: int) -> tuple[Neighbour, ..
 
 def _candidates(squares: Squares, query: Queries, reach: int) -> Iterator[Candidate]:
     """Yield every neighbour within reach whose token varies, nearest first."""
-    machine, around = squares.machine, Around(squares, query)
+    machine = squares.machine
     for role, displacement in places(machine, reach):
-        tokens = around.find(role, displacement)
+        tokens = squares.find(query, role, displacement)
         if (tokens != tokens[0]).any():
             yield Candidate((machine.roles[role].name, displacement), *_classes(tokens))
 
@@ -108,11 +108,10 @@ def _undecided(
     Windows a, b, a followed by 1, 2, 3: the first and the last.
     """
     machine = squares.machine
-    tokens, around = squares.recording.tokens, Around(squares, query)
-    neighbour_tokens = [around.find(machine.role_numbers[other], moved) for other, moved in near]
+    tokens, numbers = squares.recording.tokens, machine.role_numbers
     chosen = [
-        Candidate(neighbour, *_classes(values))
-        for neighbour, values in zip(near, neighbour_tokens, strict=True)
+        Candidate((other, moved), *_classes(squares.find(query, numbers[other], moved)))
+        for other, moved in near
     ]
     code = _code(_classes(tokens[query])[0], chosen)
     target = tokens[query + 1]

@@ -89,9 +89,6 @@ CURES = {
 }
 """What helps against the reasons for which proofs are given up, by a part of the reason."""
 
-LEVELS = 4
-"""Of care with which papers with rows are widened, see `Words.widen`."""
-
 Row = tuple[int, ...]
 
 
@@ -175,18 +172,18 @@ def prove(lister: Lister, seconds: float = SECONDS, rows: bool = True) -> Closur
     never draw those that are spelled here, so its list is not completed.
     """
     begin, operator = time.thread_time(), lister.program.operator
-    proof, reasons, level = None, list[str](), 0
+    proof, reasons, fine = None, list[str](), False
     try:
         while True:
-            proof = Proof(lister, begin + seconds, level, rows)
+            proof = Proof(lister, begin + seconds, fine, rows)
             proof.run()
             if proof.steps != _steps(lister):
                 # a step that no text showed before changes what a sweep must keep
                 continue
             # what was met on papers that were widened too much may never occur
-            if not (proof.open and proof.widens and level < LEVELS - 1):
+            if not (proof.open and proof.widens and not fine):
                 break
-            level += 1
+            fine = True
         if lister.table.conflicts:
             raise UnprovableError("a window with two different next tokens")
         if not proof.open and not proof.met.all():
@@ -211,8 +208,8 @@ def _steps(lister: Lister) -> frozenset[tuple[int, int]]:
 class Proof:
     """One attempt, from the prompts to the last sweep."""
 
-    def __init__(self, lister: Lister, until: float, level: int, rows: bool) -> None:
-        self.lister, self.machine, self.until, self.level = lister, lister.machine, until, level
+    def __init__(self, lister: Lister, until: float, fine: bool, rows: bool) -> None:
+        self.lister, self.machine, self.until, self.fine = lister, lister.machine, until, fine
         self.rows = rows
         self.rng = Random(0)
         self.steps = _steps(lister)
@@ -226,9 +223,6 @@ class Proof:
         self.languages: dict[Key, Words] = {}
         self.origins: dict[Key, list[tuple[Key | None, Words]]] = defaultdict(list)
         """From which languages each came, with the papers as they were there."""
-        self._joined: dict[tuple[int, int], tuple[Words | None, Words, Words]] = {}
-        """By identity, what papers are with others that arrive; both must live as long."""
-        self._with_lines: dict[tuple[int, tuple[tuple[str, int], ...]], Words] = {}
 
     def run(self) -> None:
         """Follow all languages; raises UnprovableError."""
@@ -561,29 +555,19 @@ class Proof:
     def _widened(self, papers: Words) -> Words:
         """Return a language of papers; where they have rows, of these and others like them."""
         if self.widens:
-            papers = papers.widen(self.paper.letters, self.level)
+            papers = papers.widen(self.paper.letters, self.fine)
         return papers.language()
 
     def _arrive(self, origin: Key | None, key: Key, papers: Words, language: Words) -> bool:
         """Enter papers that a sweep begins with; return whether any were not known before."""
         self.origins[key].append((origin, papers))
         before = self.bare.get(key)
-        # the same papers arrive at many keys, which differ in the digits of operands
-        if (id(before), id(language)) not in self._joined:
-            joined = language
-            if before is not None:
-                joined = before
-                if not before.contains(language):
-                    joined = self._widened(Words.union([before, language]))
-            self._joined[id(before), id(language)] = before, language, joined
-        *_, papers = self._joined[id(before), id(language)]
-        self.bare[key] = papers
-        if papers is before:
-            return False
-        fresh = key.lines.fresh
-        if (id(papers), fresh) not in self._with_lines:
-            self._with_lines[id(papers), fresh] = self.prompts.with_lines(papers, self.paper, fresh)
-        self.languages[key] = self._with_lines[id(papers), fresh]
+        if before is not None:
+            if before.contains(language):
+                return False
+            language = self._widened(Words.union([before, language]))
+        self.bare[key] = language
+        self.languages[key] = self.prompts.with_lines(language, self.paper, key.lines.fresh)
         return True
 
     def evidence(self) -> dict[str, np.ndarray]:

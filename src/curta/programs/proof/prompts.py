@@ -252,7 +252,7 @@ class PromptLanguage:
         return {token: frozenset(reached) for token, reached in after.items()}
 
     def words(self, paper: ColumnPaper) -> Words:
-        """Return all prompts, with one way through the automaton for each."""
+        """Return all prompts."""
         last = self.form.parts[-1]
         assert isinstance(last, Sign)
         beside = last.step is not None
@@ -281,7 +281,14 @@ class PromptLanguage:
                 waiting.append((False, after))
         if here == "blank":
             edges[here] += edges[begin]
-        return _determined(edges, "blank")
+        number = {name: number for number, name in enumerate(edges)}
+        table = [(number[at], x, number[to]) for at, steps in edges.items() for x, to in steps]
+        source, letters, target = np.array(table).T
+        start, last = np.zeros((2, len(edges)), bool)
+        # Words end in the one state, besides the first, that a blank column does not leave.
+        last[source[(source == target) & (letters == BLANK)]] = True
+        start[0], last[0] = True, False
+        return Words(source, letters, letters, target, start, last).trim().language()
 
     def with_lines(
         self, papers: Words, paper: ColumnPaper, fresh: Sequence[tuple[str, int]]
@@ -425,28 +432,3 @@ class PromptLanguage:
         """Return the operand whose tokens these are, in the order of the squares; -1 is none."""
         digits = [self.machine.tokens[token].value or 0 for token in tokens[tokens >= 0]] or [0]
         return to_number(digits[::-1] if part.high_first else digits, part.base)
-
-
-def _determined(edges: dict[object, list[tuple[int, object]]], first: object) -> Words:
-    """Return the language with one way for each word: by sets of states, from the first one on.
-
-    Words end in the one state, besides the first, that a blank column does not leave.
-    """
-    names: dict[frozenset[object], int] = {frozenset([first]): 0}
-    steps, waiting = list[tuple[int, int, int]](), list(names)
-    for states in waiting:
-        following = defaultdict(set)
-        for state in states:
-            for letter, to in edges[state]:
-                following[letter].add(to)
-        for letter, reached in following.items():
-            key = frozenset(reached)
-            if key not in names:
-                names[key] = len(names)
-                waiting.append(key)
-            steps.append((names[states], letter, names[key]))
-    source, letters, target = np.array(steps).T
-    start = np.arange(len(names)) == 0
-    last = np.zeros(len(names), bool)
-    last[source[(source == target) & (letters == BLANK)]] = True
-    return Words(source, letters, letters, target, start, last & ~start).trim().language()

@@ -140,39 +140,34 @@ class Words:
         first[part[self.first]] = last[part[self.last]] = True
         return Words(source, letter, letter, target, first, last)
 
-    def widen(self, letters: RowNumbers, level: int) -> "Words":
+    def widen(self, letters: RowNumbers, fine: bool) -> "Words":
         """Return more words, by an automaton of few states with one way for each word.
 
         Sets of states are merged as they arise where they agree on what may come next: whether the
-        word may end here, whether the pen or a mark is still ahead, and which letters may follow;
-        of these, at level 0 and 1, only which of their cells are filled. At level 1 and 3 they must
-        agree on which letters may be the last ones too. As names are finite, so is the automaton,
-        and widening again and again comes to an end. Raises UnprovableError for too many states.
+        word may end here, whether the pen or a mark is still ahead, and which letters may follow,
+        or, unless `fine`, which of their cells are filled. As names are finite, so is the
+        automaton, and widening again and again comes to an end. Raises UnprovableError for too many
+        states.
         """
         filled = np.concatenate([letters.rows[:, :PEN], letters.rows[:, PEN:] >= 0], axis=1)
         _, name = np.unique(filled, axis=0, return_inverse=True)
-        name = np.arange(len(filled)) if level >= 2 else name.ravel()
+        name = np.arange(len(filled)) if fine else name.ravel()
         edges = np.stack([self.source, self.write, self.target], axis=1)
         source, letter, target = edges[distinct(edges)[0]].T
         order = np.argsort(letter, kind="stable")
         source, letter, target = source[order], letter[order], target[order]
 
-        # states from which a mark or the pen is still ahead, and those with only blanks ahead
+        # states from which a mark or the pen is still ahead
         marked = (letters.rows[letter][:, [MARK, PEN]] >= 0).any(axis=1)
-        ahead, blank = np.zeros(len(self.first), bool), letter == BLANK
+        ahead = np.zeros(len(self.first), bool)
         ahead[source[marked]] = True
         ahead = _reached(ahead, target, source)
-        ending = _reached(self.last, target[blank], source[blank])
         # all that a name is made of, a bit for each
         _, follows = np.unique(name[letter], return_inverse=True)
-        lasts = np.flatnonzero(ending[target]) if level % 2 else np.zeros(0, int)
-        _, lasting = np.unique(letter[lasts], return_inverse=True)
-        bits = np.zeros((len(ahead), 2 + len(name) + len(letters)), bool)
+        bits = np.zeros((len(ahead), 3 + follows.max(initial=0)), bool)
         bits[:, 0], bits[:, 1] = self.last, ahead
         bits[source, 2 + follows] = True
-        bits[source[lasts], 2 + follows.max(initial=0) + 1 + lasting] = True
-        used = int(np.flatnonzero(bits.any(axis=0)).max(initial=0)) + 1
-        traits = np.packbits(bits[:, :used], axis=1)
+        traits = np.packbits(bits, axis=1)
 
         start = np.bitwise_or.reduce(traits[self.first], axis=0)
         numbers, holds, waiting = {start.tobytes(): 0}, [self.first.copy()], [0]
