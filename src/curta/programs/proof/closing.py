@@ -70,9 +70,7 @@ SECONDS, ROWS = 30.0, 90.0
 """Of the thread, for a proof; and for one of a program that writes rows, with a long list."""
 
 CURES = {
-    "moves back along": "write on the next line again what is read later, and move on: the last"
-    " sum of `multiplication` is copied",
-    "moves home along": "write on the next line again what is read later, and move on: the last"
+    "a second axis": "write on the next line again what is read later, and move on: the last"
     " sum of `multiplication` is copied",
     "among the operands": "go home to square 0 or before it, and walk from there",
     "further than one square": "carry what is needed along, a square at a time, as `addition`"

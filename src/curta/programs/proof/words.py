@@ -311,28 +311,16 @@ class Words:
 
     def random_end(self, state: int, steps: int, rng: Random) -> list[int]:
         """Return letters from a state on: so many at random, then the shortest way to the end."""
-        onward, homeward = self._ways
         letters = list[int]()
         while steps > 0 or not self.last[state]:
-            letter, state = rng.choice(onward[state]) if steps > 0 else homeward[state]
-            letters.append(letter)
-            steps -= 1
+            edge = rng.choice(self._onward[state]) if steps > 0 else self._onward[state][0]
+            letters.append(int(self.write[edge]))
+            state, steps = int(self.target[edge]), steps - 1
         return letters
 
     @cached_property
-    def _ways(self) -> tuple[list[list[tuple[int, int]]], list[tuple[int, int]]]:
-        """For each state its edges, as letters and targets, and the first one of the shortest way.
-
-        Where a way can go on for ever without blank columns, only edges that begin such a way.
-        """
-        goes = self.write != BLANK
-        states = np.zeros(len(self.last), bool)
-        while True:
-            states[:] = False
-            states[self.source[goes]] = True
-            if not (ends := goes & ~states[self.target]).any():
-                break
-            goes &= ~ends
+    def _onward(self) -> list[list[int]]:
+        """The edges from each state, first one on the shortest way to the end."""
         distance = np.where(self.last, 0, len(self.last) + 1)
         while True:
             nearer = distance.copy()
@@ -340,19 +328,10 @@ class Words:
             if np.array_equal(nearer, distance):
                 break
             distance = nearer
-        onward: list[list[tuple[int, int]]] = [[] for _ in states]
-        homeward = [(BLANK, state) for state in range(len(states))]
-        eligible = goes | ~states[self.source]
-        shortest = distance[self.source] == distance[self.target] + 1
-        columns = (self.source, self.write, self.target, eligible, shortest)
-        for source, letter, target, goes_on, short in zip(
-            *(c.tolist() for c in columns), strict=True
-        ):
-            if goes_on:
-                onward[source].append((letter, target))
-            if short:
-                homeward[source] = letter, target
-        return onward, homeward
+        onward: list[list[int]] = [[] for _ in distance]
+        for edge in np.argsort(distance[self.target], kind="stable").tolist():
+            onward[self.source[edge]].append(edge)
+        return onward
 
 
 def _reached(begin: Mask, source: Column, target: Column) -> Mask:
