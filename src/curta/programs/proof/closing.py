@@ -60,9 +60,6 @@ from curta.programs.proof.words import BLANK, MARK, PEN, UnprovableError, Words
 BATCH = 200
 """Problems that are recorded before looking which windows are still missing."""
 
-TAIL = 12
-"""Random columns of a problem behind a missing window: what follows may be missing too."""
-
 FIRST = 60_000
 """Tokens of the list with which a proof begins."""
 
@@ -431,26 +428,21 @@ class Proof:
                 return sweep
 
     def _record(self, key: Key, sweep: Sweep, missing: Sequence[Row]) -> None:
-        """Record problems for missing windows, until each was recorded or cannot be.
-
-        Behind a missing window a problem goes on at random, for as many columns as problems just
-        brought windows.
-        """
-        table, tail = self.lister.table, TAIL
+        """Record problems for missing windows, until each was recorded or cannot be."""
+        table = self.lister.table
         for begin in range(0, len(missing), BATCH):
             batch = np.array(missing[begin : begin + BATCH], np.int32)
-            batch, before = batch[table.find(batch) < 0], len(table)
+            batch = batch[table.find(batch) < 0]
             if time.thread_time() > self.until:
                 raise UnprovableError("it takes too long")
             problems = set[Operands]()
             for row in map(tuple, batch.tolist()):
                 word, state = sweep.missing[row]
-                word = [*word, *sweep.words.random_end(state, tail, self.rng)]
+                word = [*word, *sweep.words.shortest_end(state)]
                 problem = self._problem(key, word[::-1] if sweep.delta < 0 else word)
                 problems |= set() if problem is None else {problem}
             if self.lister.program.draw is None:
                 self.lister.add(sorted(problems))
-            tail = (len(table) - before) // max(1, len(batch)) - 1
             self.open.update(map(tuple, batch[table.find(batch) < 0].tolist()))
 
     def _problem(self, key: Key, word: list[int]) -> Operands | None:

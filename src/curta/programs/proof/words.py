@@ -19,7 +19,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from random import Random
 
 import numpy as np
 from jaxtyping import Bool, Int
@@ -309,18 +308,17 @@ class Words:
         letters, begins = np.unique(self.write[order], return_index=True)
         return dict(zip(letters.tolist(), np.split(order, begins[1:]), strict=True))
 
-    def random_end(self, state: int, steps: int, rng: Random) -> list[int]:
-        """Return letters from a state on: so many at random, then the shortest way to the end."""
+    def shortest_end(self, state: int) -> list[int]:
+        """Return the letters on the shortest way from a state to the end of a word."""
         letters = list[int]()
-        while steps > 0 or not self.last[state]:
-            edge = rng.choice(self._onward[state]) if steps > 0 else self._onward[state][0]
-            letters.append(int(self.write[edge]))
-            state, steps = int(self.target[edge]), steps - 1
+        while not self.last[state]:
+            letters.append(int(self.write[self._homeward[state]]))
+            state = int(self.target[self._homeward[state]])
         return letters
 
     @cached_property
-    def _onward(self) -> list[list[int]]:
-        """The edges from each state, first one on the shortest way to the end."""
+    def _homeward(self) -> Column:
+        """For each state the first edge of the shortest way to the end."""
         distance = np.where(self.last, 0, len(self.last) + 1)
         while True:
             nearer = distance.copy()
@@ -328,10 +326,9 @@ class Words:
             if np.array_equal(nearer, distance):
                 break
             distance = nearer
-        onward: list[list[int]] = [[] for _ in distance]
-        for edge in np.argsort(distance[self.target], kind="stable").tolist():
-            onward[self.source[edge]].append(edge)
-        return onward
+        edge, homeward = np.argsort(-distance[self.target]), np.zeros(len(distance), np.int64)
+        homeward[self.source[edge]] = edge  # the last one counts, which is the nearest
+        return homeward
 
 
 def _reached(begin: Mask, source: Column, target: Column) -> Mask:
