@@ -47,6 +47,7 @@ def _nothing_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     monkeypatch.setattr(userfiles, "_marker", lambda digest: tmp_path / "executed" / digest)
     monkeypatch.setattr(survey, "TOKENS", 12_000)
     monkeypatch.setattr(check, "TOKENS", 2_000)
+    forget()
     yield
     forget()
 
@@ -71,8 +72,7 @@ def test_a_first_program_is_written_that_passes_its_check(
 def forget() -> None:
     """As a new process: no file was executed, no operator is known that is not built in."""
     userfiles.KNOWN.clear()
-    registry._READ.clear()
-    registry._INSTALLED.clear()
+    registry.installed.cache_clear()
     registry.REGISTERED.clear()
     for symbol in set(OPERATIONS) - set(BUILT_IN):
         del OPERATIONS[symbol]

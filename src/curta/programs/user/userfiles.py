@@ -10,7 +10,6 @@ An error in such a file is reported in one line with its line number. A call tha
 of what is written is limited.
 """
 
-import ast
 import functools
 import hashlib
 import inspect
@@ -162,12 +161,6 @@ def _execute(path: Path, name: str, content: bytes) -> UserFile:
         for variable, value in list(vars(module).items()):
             if not isinstance(value, Program) or id(value) in built_in or value.file:
                 continue
-            where = f"{name} line {_declared_at(file, variable)}"
-            if value.operator in operators:
-                raise UserError(
-                    f"{where}: a second program for operator {value.operator!r}: rename it"
-                )
-            operators.add(value.operator)
             functions: dict[str, Any] = {
                 field.name: guarded(function, path)
                 for field in fields(value)
@@ -177,24 +170,17 @@ def _execute(path: Path, name: str, content: bytes) -> UserFile:
             program = replace(value, **functions, cases=cases, file=tag)
             setattr(module, variable, program)
             try:
+                if value.operator in operators:
+                    raise UserError(f"a second program for operator {value.operator!r}: rename it")
                 adopt(program)
             except UserError as error:
-                raise UserError(f"{where}: {error}") from None
+                raise UserError(f"{program.where}{error}") from None
+            operators.add(value.operator)
     except BaseException:
         del sys.modules[module.__name__]
         raise
     cache.keep(_marker(digest), f"{name}\n".encode())
     return KNOWN.setdefault(tag, file)
-
-
-def _declared_at(file: UserFile, name: str) -> int:
-    """Return the line that defines a name of the file, or that of its first decorator."""
-    for statement in reversed(ast.parse(file.content).body):
-        if isinstance(statement, ast.FunctionDef) and statement.name == name:
-            return min([statement.lineno, *(d.lineno for d in statement.decorator_list)])
-        if isinstance(statement, ast.Assign) and name in map(ast.unparse, statement.targets):
-            return statement.lineno
-    return 1
 
 
 class OutOfTime(BaseException):
