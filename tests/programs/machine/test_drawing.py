@@ -4,14 +4,14 @@ import numpy as np
 
 from curta.problems.sizes import Sizes
 from curta.programs import PROGRAMS
-from curta.programs.machine import drawing
+from curta.programs.machine import drawing, store
 from curta.programs.machine.survey import survey
 
 
 def test_every_token_stands_where_the_machine_says() -> None:
     program, sizes = PROGRAMS["division"], Sizes((1, 4), (1, 2), (2, 2))
-    machine, recorder = (surveyed := survey([program], {"//": sizes})).machine, surveyed.recorder
-    tokens, _ = recorder.record("//", (157, 12))
+    machine = survey([program], {"//": sizes}).machine
+    tokens, _ = store.recorder(machine, [program]).record("//", (157, 12))
     found = {
         mark.time: (block.name, line.name, column)
         for sheet in [drawing.text(machine, tokens)]

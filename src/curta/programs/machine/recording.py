@@ -236,6 +236,21 @@ class WindowIndex:
         self._order = np.argsort(codes, kind="stable")
         self._codes = codes[self._order]
 
+    def number(self, rows: Rows) -> Queries:
+        """Return the number of each window; new ones are entered in the order of their hashes.
+
+        >>> WindowIndex(cells=2).number(np.array([[4, 5], [6, 7], [4, 5]], np.int32)).tolist()
+        [1, 0, 1]
+        """
+        rows = rows.astype(np.int32, copy=False)
+        first, inverse = distinct(rows)
+        number = self.find(rows[first])
+        fresh = number < 0
+        if fresh.any():
+            number[fresh] = len(self) + np.arange(fresh.sum())
+            self.enter(rows[first[fresh]])
+        return number[inverse]
+
 
 class WindowTable(WindowIndex):
     """Distinct windows with the token that follows each, and how often each was seen."""
@@ -261,15 +276,11 @@ class WindowTable(WindowIndex):
         >>> table.counts.tolist(), table.texts.tolist()
         ([1, 2], [1, 2])
         """
-        first, inverse = distinct(seen.rows)
-        rows, targets = seen.rows[first], seen.targets[first]
-        number = self.find(rows)
-        new = number < 0
-        number[new] = len(self) + np.arange(new.sum())
-        self.enter(rows[new])
-        self.targets = np.append(self.targets, targets[new])
-        self.example = np.append(self.example, seen.text[first][new] + self._all_texts)
-        number_of_query = number[inverse]
+        before, number_of_query = len(self), self.number(seen.rows)
+        number, first = np.unique(number_of_query, return_index=True)
+        first = first[number >= before]
+        self.targets = np.append(self.targets, seen.targets[first])
+        self.example = np.append(self.example, seen.text[first] + self._all_texts)
         differs = np.flatnonzero(self.targets[number_of_query] != seen.targets)
         _, once = np.unique(number_of_query[differs], return_index=True)
         for place in differs[once].tolist():

@@ -24,13 +24,13 @@ import numpy as np
 from curta.problems.numerals import to_number
 from curta.programs.machine.machine import Machine
 from curta.programs.machine.prompt import Format, Given, Part, Sign
+from curta.programs.machine.recording import WindowIndex
 from curta.programs.proof.words import (
     BLANK,
     MARK,
     PEN,
     ROLES,
     Column,
-    RowNumbers,
     Rows,
     UnprovableError,
     Words,
@@ -55,7 +55,7 @@ class ColumnPaper:
         self.machine, self.axis, self.marks = machine, axis, list(marks)
         self.cell = {cell: ROLES + number for number, cell in enumerate(cells)}
         """Where in a letter the token of a cell is."""
-        self.letters = RowNumbers(ROLES + len(cells))
+        self.letters = WindowIndex(ROLES + len(cells))
         assert self.letter({}) == BLANK
 
     def letter(self, tokens: dict[Cell, int], square: int | None = None, pen: int = -1) -> int:

@@ -45,23 +45,6 @@ class UnprovableError(UserError):
     """Raised for programs outside the method; their lists stay saturated."""
 
 
-class RowNumbers(WindowIndex):
-    """Rows of numbers, each with a number of its own: rows are told apart by a hash."""
-
-    def number(self, rows: Rows) -> Column:
-        """Return the number of each row; rows that are new are entered."""
-        if not len(rows):
-            return np.zeros(0, np.int64)
-        rows = rows.astype(np.int32)
-        first, inverse = distinct(rows)
-        numbers = self.find(rows[first])
-        fresh = numbers < 0
-        if fresh.any():
-            numbers[fresh] = len(self) + np.arange(fresh.sum())
-            self.enter(rows[first[fresh]])
-        return numbers[inverse]
-
-
 @dataclass(frozen=True, eq=False)
 class Words:
     """An automaton with letters on its edges; `first` and `last` have an entry for each state."""
@@ -139,7 +122,7 @@ class Words:
         first[part[self.first]] = last[part[self.last]] = True
         return Words(source, letter, letter, target, first, last)
 
-    def widen(self, letters: RowNumbers, fine: bool) -> "Words":
+    def widen(self, letters: WindowIndex, fine: bool) -> "Words":
         """Return more words, by an automaton of few states with one way for each word.
 
         Sets of states are merged as they arise where they agree on what may come next: whether the
@@ -196,7 +179,7 @@ class Words:
         last = np.array([bool(trait[0] & 128) for trait in numbers])
         return Words(source, letter, letter, target, np.arange(len(last)) == 0, last).trim()
 
-    def move_pen(self, by: int, token: int, letters: RowNumbers) -> "Words":
+    def move_pen(self, by: int, token: int, letters: WindowIndex) -> "Words":
         """Return words with the pen, which holds this token, so many columns further.
 
         Copies of the states count the columns since the pen was left: none yet, 1, ..., `by`,
