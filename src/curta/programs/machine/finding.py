@@ -26,9 +26,6 @@ MORE = 2_000
 ROUNDS = 12
 """Most selections for one role."""
 
-BINS = 16
-"""Most bins per value for counting; with more, sorting is faster."""
-
 
 class Candidate(NamedTuple):
     """A neighbour, and the classes into which it divides the queries."""
@@ -182,9 +179,6 @@ def _classes(values: Queries) -> tuple[Queries, int]:
     >>> _classes(np.array([7, 3, 7]))[0].tolist()
     [1, 0, 1]
     """
-    if _dense(values):
-        there = np.bincount(values) > 0
-        return (np.cumsum(there) - 1)[values], int(there.sum())
     distinct, inverse = np.unique(values, return_inverse=True)
     return inverse.astype(np.int64), len(distinct)
 
@@ -198,23 +192,11 @@ def _uncertainty(code: Queries, target: Queries) -> float:
     0.472
     """
     joint = code * (int(target.max()) + 1) + target
-    together, alone = _counts(joint), _counts(code)
+    together, alone = (np.unique(x, return_counts=True)[1] for x in (joint, code))
     entropy = _entropy(together) - _entropy(alone)
     if len(together) == len(alone):
         return 0.0
     return entropy + (len(together) - len(alone)) / (2 * len(target))
-
-
-def _dense(values: Queries) -> bool:
-    return int(values.max()) < BINS * len(values)
-
-
-def _counts(code: Queries) -> Int[np.ndarray, " classes"]:
-    """Count the queries of each code: 7, 3, 7 give 1 and 2."""
-    if _dense(code):
-        counts = np.bincount(code)
-        return counts[counts > 0]
-    return np.unique(code, return_counts=True)[1]
 
 
 def _entropy(counts: Int[np.ndarray, " classes"]) -> float:

@@ -284,11 +284,11 @@ class PromptLanguage:
         number = {name: number for number, name in enumerate(edges)}
         table = [(number[at], x, number[to]) for at, steps in edges.items() for x, to in steps]
         source, letters, target = np.array(table).T
-        start, last = np.zeros((2, len(edges)), bool)
+        starts, ends = np.zeros((2, len(edges)), bool)
         # Words end in the one state, besides the first, that a blank column does not leave.
-        last[source[(source == target) & (letters == BLANK)]] = True
-        start[0], last[0] = True, False
-        return Words(source, letters, letters, target, start, last).trim().language()
+        ends[source[(source == target) & (letters == BLANK)]] = True
+        starts[0], ends[0] = True, False
+        return Words(source, letters, letters, target, starts, ends).trim().language()
 
     def with_lines(
         self, papers: Words, paper: ColumnPaper, fresh: Sequence[tuple[str, int]]
