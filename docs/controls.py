@@ -27,7 +27,7 @@ from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
 from curta.problems.tasks import RANDOM, problems
 from curta.programs.machine.finding import displacements
-from curta.programs.machine.recording import Around, Recording, Squares, recorded_windows
+from curta.programs.machine.recording import Recording, Squares, recorded_windows
 from curta.training import devices, records, trainer
 from docs.evidence import RESULTS, Results, arguments
 from docs.shared import markdown, prepared, recipe_fields, scratch_runs, spread
@@ -140,14 +140,14 @@ def widened(recipe: Recipe, layout: ProgramLayout) -> dict[str, Any]:
     windows = {}
     for role, near in layout.windows.items():
         number = next(n for n, r in enumerate(machine.roles) if r.name == role)
-        around = Around(squares, query[roles == number])
+        of_role = query[roles == number]
         more = [
             (other.name, moved)
             for moved in displacements(len(machine.axes), 1)
             for n, other in enumerate(machine.roles)
             if not any(m and w for m, w in zip(moved, machine.broadcast_mask[n], strict=True))
             if (other.name, moved) not in near
-            if (around.find(n, moved) < len(machine.tokens)).any()
+            if (squares.find(of_role, n, moved) < len(machine.tokens)).any()
         ]
         windows[role] = (*near, *more[: max(2, len(near))])
     return windows

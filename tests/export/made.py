@@ -20,7 +20,7 @@ from curta.problems import task_sizes
 from curta.problems.problem import Problem
 from curta.problems.sizes import Sizes
 from curta.programs import PROGRAMS
-from curta.programs.machine import Program
+from curta.programs.machine import Program, store
 from curta.programs.machine.machine import Machine, Role
 from curta.programs.machine.paper import HOME, Token
 from curta.programs.machine.survey import survey
@@ -120,7 +120,7 @@ def surveyed(programs: Sequence[Program]) -> ProgramLayout:
     counts |= {"sort": (1, 3)} if "sort" in counts else {}
     sizes = {operator: Sizes((1, 3), (1, 3), count) for operator, count in counts.items()}
     found = survey(programs, sizes)
-    return ProgramLayout(found.machine, found.windows, found.recorder)
+    return ProgramLayout(found.machine, found.windows, store.recorder(found.machine, programs))
 
 
 def any_machine(seed: int = 0, axes: int = 3, tokens: int = 23) -> ProgramLayout:

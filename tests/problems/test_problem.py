@@ -127,7 +127,7 @@ def test_a_line_is_a_problem_or_is_refused_in_one_line(word: str, rest: str) -> 
         ("0%000", "division by zero has no answer"),
         ("1/2", "'/' is not an operator: did you mean '//'"),
         ("1.5*2", "numbers are whole, written as 1234; with a point there is 12.5\\+3.75"),
-        (".5+1.", r"every number needs a point .*, such as 0\.5\+1\.0"),
+        (".5+1.", r"every number needs a point .*, such as 12\.5\+3\.75"),
         ("1.5+2.5+3.5", "numbers are whole"),
         ("0x1.0x2+0x3.0x4", "numbers are whole|a digit"),
         ("1+.2+.3+.4", "'.' is (not|neither) a digit"),

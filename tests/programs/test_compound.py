@@ -2,12 +2,11 @@
 
 import time
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from curta.programs import PROGRAMS
-from curta.programs.declared import complete_compound, compound_text, read_compound
+from curta.programs.declared import compound_text, read_compound
 from curta.programs.machine import Answer, Given, Sign
 from curta.programs.machine.prompt import Format, Part
 from tests import tiny
@@ -52,30 +51,7 @@ def test_the_last_operand_says_which_way_round_a_number_is() -> None:
     assert read_compound(CLOCK, "!", "12'30:59") == ["59", "30", "12"]
 
 
-@pytest.mark.parametrize(
-    ("line", "whole"),
-    [
-        ("3+12.5", "3.0+12.5"),
-        ("3.+12.50", "3.0+12.50"),
-        (".5 + 7.25", "0.5+7.25"),
-        ("3+12", None),
-        ("3.5+", None),
-        (".+1.5", None),
-        ("3.5+1.5+2.5", None),
-        ("3.5-1.5", None),
-        ("", None),
-    ],
-)
-def test_a_line_is_completed_where_all_numbers_have_a_digit_and_one_its_point(
-    line: str, whole: str | None
-) -> None:
-    assert complete_compound(SUM, "+.", line) == whole
-
-
-@pytest.mark.parametrize("tail", ["x", "+", ".5x", ".5+1.x", " x"])
-def test_long_lines_that_are_no_problem_are_refused_at_once(tail: str) -> None:
-    line = "1" * 20_000
-    begun = time.process_time()
-    assert read_compound(SUM, "+.", line + tail) is None
-    assert complete_compound(SUM, "+.", f"{line}.5+{line}{tail}") is None
+def test_long_lines_that_are_no_problem_are_refused_at_once() -> None:
+    line, begun = "1" * 20_000, time.process_time()
+    assert all(read_compound(SUM, "+.", line + tail) is None for tail in ("x", "+", ".5x", " x"))
     assert time.process_time() - begun < 30  # hours, if every way to divide the digits were tried

@@ -46,9 +46,6 @@ PROBES: "Registry[type[Probe]]" = Registry(
 TAKEN = ("help", "json", "as_json", "member", "trust", "run", "probe")
 """Option names that the command itself uses."""
 
-SECONDS = 3600.0
-"""Time limit of a user's probe."""
-
 
 def probe_named(name: str) -> "type[Probe]":
     """Return the probe of that name, or the one in a user's file; UserError if there is none."""
@@ -121,7 +118,7 @@ def examine(
         finding = probe.examine(subject)
     else:
         path = Path(inspect.getfile(kind))
-        with watched(path, SECONDS):  # a mistake in a user's file is reported with its line
+        with watched(path):  # a mistake in a user's file is reported with its line
             finding = probe.examine(subject)
             json.dumps(finding)
         if not isinstance(finding, Finding):

@@ -12,10 +12,10 @@ written in the other direction than the last one is reversed: the operands of 3.
 import random
 import re
 from collections.abc import Callable, Iterator, Sequence
-from itertools import count
+from itertools import chain, count
 from typing import NamedTuple
 
-from curta.config.errors import UserError, quoted
+from curta.config.errors import UserError
 from curta.problems.numerals import DIGITS, format_number
 from curta.problems.operations import Answer, Operation
 from curta.problems.sizes import Sizes
@@ -96,14 +96,14 @@ class Declared(Operation):
         if not self.compound:
             return None
         operands = read_compound(self.form, self.symbol, line)
-        if operands:
-            return operands
-        if nearest := complete_compound(self.form, self.symbol, line):
+        signs = [p for p in chain.from_iterable(_numbers(self.form)) if isinstance(p, str)]
+        marks = re.sub(r"[0-9\s]", "", line)
+        if not operands and set(marks) == {*signs} and len(marks) <= len(signs):
             raise UserError(
                 "every number needs a point with a digit before and after it, such as"
-                f" {quoted(nearest)[1:-1]}"
+                f" {self.example}"
             )
-        if self.symbol.isalpha() and line.split(" ")[0] == self.symbol:
+        if not operands and self.symbol.isalpha() and line.split(" ")[0] == self.symbol:
             raise UserError(f"{self.name} is written as {self.example}")
         return operands
 
@@ -121,61 +121,34 @@ class Declared(Operation):
 
 
 class OperandPlace(NamedTuple):
-    """An operand's place, and whether people write its digits in reverse."""
+    """An operand's place, and the step through its digits: -1 if people write them in reverse."""
 
     place: int
-    reverse: bool
-
-    def turn(self, digits: str) -> str:
-        """Convert digits between reading and writing order."""
-        return digits[::-1] if self.reverse else digits
+    step: int
 
 
 def compound_text(form: Format, operator: str, operands: Sequence[str]) -> str:
     """Write a problem from its operands' digits, after the operator if that is a word."""
-    pieces = [piece for number in _numbers(form) for piece in number]
-    texts = (p if isinstance(p, str) else p.turn(operands[p.place]) for p in pieces)
+    texts = (
+        piece if isinstance(piece, str) else operands[piece.place][:: piece.step]
+        for piece in chain.from_iterable(_numbers(form))
+    )
     return _word(operator) + "".join(texts)
 
 
-def read_compound(form: Format, operator: str, line: str, loose: bool = False) -> list[str] | None:
-    """Return the digits of each operand; None if the line is no such problem.
-
-    If `loose`, an operand may have no digits, and the signs within a number may be missing.
-    Patterns are then possessive, since backtracking over long lines would take hours.
-    """
-    digits, inner_sign = ("([0-9]*+)", "(?:{})?+") if loose else ("([0-9]+)", "{}")
+def read_compound(form: Format, operator: str, line: str) -> list[str] | None:
+    """Return the digits of each operand; None if the line is no such problem."""
     numbers = _numbers(form)
-    patterns = [
-        "".join(
-            digits
-            if isinstance(piece, OperandPlace)
-            else (inner_sign if at else "{}").format(re.escape(piece))
-            for at, piece in enumerate(number)
-        )
+    patterns = (
+        "".join(re.escape(piece) if isinstance(piece, str) else "([0-9]+)" for piece in number)
         for number in numbers
-    ]
+    )
     match = re.fullmatch(re.escape(_word(operator)) + r"\s*".join(patterns), line)
     if match is None:
         return None
-    pieces = [piece for number in numbers for piece in number if isinstance(piece, OperandPlace)]
-    texts = {p.place: p.turn(text) for p, text in zip(pieces, match.groups(), strict=True)}
+    places = [piece for piece in chain.from_iterable(numbers) if isinstance(piece, OperandPlace)]
+    texts = {p.place: digits[:: p.step] for p, digits in zip(places, match.groups(), strict=True)}
     return [texts[place] for place in sorted(texts)]
-
-
-def complete_compound(form: Format, operator: str, line: str) -> str | None:
-    """Return the problem that a line means if missing digits are 0; None if it means none.
-
-    Every number needs a digit, one of them a sign within, and signs between numbers must be there.
-    """
-    numbers, operands = _numbers(form), read_compound(form, operator, line, loose=True)
-    within = {p for number in numbers if len(number) > 1 for p in number if isinstance(p, str)}
-    if operands is None or not any(sign in line for sign in within):
-        return None
-    places = ([p.place for p in number if isinstance(p, OperandPlace)] for number in numbers)
-    if not all(any(operands[place] for place in number) for number in places if number):
-        return None
-    return compound_text(form, operator, [digits or "0" for digits in operands])
 
 
 def _numbers(form: Format) -> list[list[str | OperandPlace]]:
@@ -185,7 +158,7 @@ def _numbers(form: Format) -> list[list[str | OperandPlace]]:
         last = parts[-1]
         high_first = not isinstance(last, Given) or last.high_first
         number = [
-            OperandPlace(next(places), part.high_first != high_first)
+            OperandPlace(next(places), 1 if part.high_first == high_first else -1)
             if isinstance(part, Given)
             else part.symbol
             for part in parts

@@ -12,38 +12,6 @@ from curta.programs.machine.survey import machine_of, prompt_vocabulary
 from curta.programs.proof.listing import Lister
 
 ONE = (Given("a", "place", base=6), Sign("="))
-TWO = (Given("a", "place", base=4), Sign("?"), Given("b", "place", base=4), Sign("="))
-
-
-@program("compare", "<", axes=("place",), prompt=TWO, answer=Answer("less", truth=True))
-def compare(paper: Paper, a: list[int], b: list[int]) -> None:
-    """Whether a < b, from the right to the left."""
-    so_far, width = "=", max(len(a), len(b))
-    for x, y in zip(a + [0] * (width - len(a)), b + [0] * (width - len(b)), strict=True):
-        so_far = so_far if x == y else "<" if x < y else ">"
-        paper.move(place=+1).write("so far", so_far)
-    paper.write("less", int(so_far == "<")).end()
-
-
-@program("walk", axes=("place",), prompt=ONE, answer=Answer("answer"))
-def walk(paper: Paper, a: list[int]) -> None:
-    """The digits again, after a walk to the far end and home."""
-    for digit in a:
-        paper.move(place=+1).write("odd", digit % 2)
-    paper.home().move(place=-1).write("back", "<")
-    for digit in a:
-        paper.move(place=+1).write("answer", digit)
-    paper.end()
-
-
-@program("turn", axes=("place",), prompt=ONE, answer=Answer("answer"))
-def turn(paper: Paper, a: list[int]) -> None:
-    """The digits from the other end, after a walk there."""
-    for _ in a:
-        paper.move(place=+1).write("step", ".")
-    for number, digit in enumerate(reversed(a)):
-        paper.move(place=-1 if number else 0).write("answer", digit)
-    paper.end()
 
 
 @program("rows", axes=("place",), prompt=ONE, answer=Answer("answer"))

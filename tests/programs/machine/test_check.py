@@ -52,13 +52,6 @@ def test_a_sound_program_is_learnable() -> None:
     assert found.distinct <= 10 + 100 + 10 + 10  # equals, so far, at its end, out
 
 
-def test_wrong_answers_are_told() -> None:
-    found = of(total, lambda n: digits(n) + (n == 7))
-    assert not found.learnable
-    assert found.wrongs > 0
-    assert {(one.operands, one.written, one.truth) for one in found.wrong} == {((7,), 7, 8)}
-
-
 def test_a_conflict_is_explained_by_what_would_tell_its_windows_apart() -> None:
     def third(paper: Paper, n: list[int]) -> None:
         paper.write("out", n[2] if len(n) > 2 else 0).end()

@@ -23,19 +23,6 @@ from curta.programs.machine.survey import machine_of
 
 
 @program(
-    "following",
-    axes=("place",),
-    prompt=(Given("number", "place"), Sign("=")),
-    answer=Answer("answer"),
-)
-def following(paper: Paper, number: list[int]) -> None:
-    """Each digit and one more, without what it would carry."""
-    for digit in number:
-        paper.move(place=+1).write("answer", (digit + 1) % 10)
-    paper.end()
-
-
-@program(
     "wandering",
     axes=("place", "row"),
     prompt=(Given("number", "place", everywhere=("row",)), Sign("=")),
@@ -161,14 +148,6 @@ def test_distinct_windows_are_those_of_a_set(rows: list[tuple[int, int, int]]) -
     assert {tuple(row) for row in table.rows.tolist()} == {row[:2] for row in rows}
     assert len(table) == len({row[:2] for row in rows})
     assert table.counts.sum() == len(rows)
-
-
-def test_the_one_neighbour_that_tells_is_found() -> None:
-    machine, recording = recorded(following, random_operands(400))
-    assert find(machine, recording) == {
-        "equals": (("number", (1,)),),
-        "answer": (("number", (1,)),),
-    }
 
 
 @program(

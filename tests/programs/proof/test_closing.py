@@ -61,9 +61,8 @@ def shuttle(paper: Paper, a: list[int]) -> None:
 
 
 CASES = {
-    "compare": (machines.compare, PAIR),
-    "walk": (machines.walk, ONE),
-    "turn": (machines.turn, ONE),
+    "comparison": (PROGRAMS["comparison"], PAIR),
+    "reverse": (PROGRAMS["reverse"], ONE),
     "back": (machines.back, ONE),
     "longest": (machines.longest, PAIR),
     "addition in base 2": (addition_in_base(2), PAIR),
@@ -117,7 +116,7 @@ def test_no_problem_has_a_window_outside_a_closed_list(listers: Listers, name: s
 
 @pytest.mark.parametrize(
     "name",
-    ["compare", "back", "longest", "binary", "double", "sums in base 2", "greatest", "shuttle"],
+    ["comparison", "back", "longest", "binary", "double", "sums in base 2", "greatest", "shuttle"],
 )
 def test_a_window_that_is_missing_is_found_and_its_problem_recorded(
     listers: Listers, name: str
@@ -147,7 +146,7 @@ def test_a_rare_window_is_found() -> None:
 
 @pytest.mark.parametrize(
     ("name", "hidden"),
-    [("compare", "b"), ("double", "number"), ("multiplication in base 3", "sum"),
+    [("comparison", "b"), ("double", "number"), ("multiplication in base 3", "sum"),
      ("multiplication in base 3", "kept")],
 )  # fmt: skip
 def test_a_role_that_windows_do_not_show_is_noticed(
@@ -166,11 +165,11 @@ def test_a_role_that_windows_do_not_show_is_noticed(
 
 
 def test_a_listed_window_that_is_never_met_is_noticed(listers: Listers) -> None:
-    lister = lacking(listers["walk"], -1)
+    lister = lacking(listers["back"], -1)
     odd = lister.table.rows[:1].copy()
     odd[0, 1:] = odd[0, 0]
     lister.table.add(RecordedWindows(odd, lister.table.targets[:1], np.zeros(1, np.int64)))
-    assert prove(lister).reasons == ["walk: a listed window was not met"]
+    assert prove(lister).reasons == ["back: a listed window was not met"]
 
 
 @program("up", axes=("place", "row"), prompt=machines.ONE, answer=Answer("answer"))

@@ -18,15 +18,13 @@ from curta.config.errors import QUOTED, UserError, shortened
 from curta.problems.numerals import plain_answer, to_text
 from curta.problems.problem import answer_text
 from curta.problems.sizes import Sizes
-from curta.programs.machine.finding import decides, find, places
+from curta.programs.machine.finding import decides, find
 from curta.programs.machine.machine import Machine, Role, Windows, cells_of, neighbour_name
 from curta.programs.machine.paper import HOME, ProgramError, Vocabulary, arrow
 from curta.programs.machine.program import Program, Text
 from curta.programs.machine.recording import (
-    Around,
     Conflict,
     Recording,
-    Squares,
     WindowTable,
     recorded_windows,
 )
@@ -49,9 +47,6 @@ REACH = 3
 
 ROLES = 5
 """Most roles whose conflicts are explained."""
-
-TRIED = 40
-"""Conflicts of a role on which a remedy is tried first."""
 
 WRITE = "write what decides the next token, such as a carry, on a square that is seen"
 
@@ -330,9 +325,6 @@ def _explain(
 ) -> ConflictExample:
     """Show a role's conflict by the two shortest texts, and say what would resolve it."""
 
-    def symbol(token: int) -> str | None:
-        return machine.tokens[token].symbol if token < len(machine.tokens) else None
-
     def step(text: Text, row: tuple[int, ...], target: int) -> int:
         """Return the index of the query in a text with this window and next token."""
         recording = Recording.of([text])
@@ -340,8 +332,7 @@ def _explain(
         hits = (queries.rows == np.array(row)).all(axis=1) & (queries.targets == target)
         return int(np.flatnonzero(recording.is_query)[np.flatnonzero(hits)[0]])
 
-    shortest = sorted(conflicts, key=lambda c: sum(len(texts[text][0]) for text in c.texts))
-    example = shortest[0]
+    example = min(conflicts, key=lambda c: sum(len(texts[text][0]) for text in c.texts))
     first, second = (texts[text] for text in example.texts)
     steps = (
         step(first, example.row, example.targets[0]),
@@ -350,33 +341,17 @@ def _explain(
     names = [role, *(neighbour_name(machine.axes, other) for other in windows.get(role, ()))]
     follows = (machine.tokens[example.targets[0]].text, machine.tokens[example.targets[1]].text)
 
-    few = [texts[t] for conflict in shortest[:: -(-len(shortest) // TRIED)] for t in conflict.texts]
-    few += sorted(texts, key=lambda text: len(text[0]))[: 10 * TRIED]
-    remedy = _remedy(program, machine, role, [Recording.of(few), Recording.of(texts)])
+    remedy = _remedy(program, machine, role, Recording.of(texts))
+    hint = f"nothing within {REACH} squares tells all of them apart: {WRITE}"
     if remedy is not None:
         hint = f"{remedy} resolves it (tried on all these texts); or write it on a nearer square"
-    else:
-        # Neighbours, the nearest first, at which something else stands in the two texts.
-        hint = f"nothing within {REACH} squares tells these two apart: {WRITE}"
-        squares = Squares(machine, Recording.of((first, second)))
-        around = Around(squares, np.array([steps[0], len(first[0]) + steps[1]]))
-        for other, moved in places(machine, REACH):
-            here, there = around.find(other, moved).tolist()
-            if here == there or sum(map(abs, moved)) > REACH:
-                continue
-            pair = [symbol(token) or "nothing" for token in (here, there)]
-            if pair[0] == pair[1]:  # alike but for the move
-                pair = [machine.tokens[token].text for token in (here, there)]
-            name = neighbour_name(machine.axes, (machine.roles[other].name, moved))
-            hint = (
-                f"{name} tells these two apart ({pair[0]} and {pair[1]}), but no square within"
-                f" {REACH} tells all of them apart: {WRITE}"
-            )
-            break
     return ConflictExample(
         role=role,
         count=len({conflict.row for conflict in conflicts}),
-        window=tuple(Cell(n, symbol(t)) for n, t in zip(names, example.row, strict=False)),
+        window=tuple(
+            Cell(name, machine.tokens[token].symbol if token < len(machine.tokens) else None)
+            for name, token in zip(names, example.row, strict=False)
+        ),
         follows=follows,
         problems=(problems[example.texts[0]], problems[example.texts[1]]),
         steps=steps,
@@ -384,9 +359,7 @@ def _explain(
     )
 
 
-def _remedy(
-    program: Program, machine: Machine, role: str, samples: Sequence[Recording]
-) -> str | None:
+def _remedy(program: Program, machine: Machine, role: str, recording: Recording) -> str | None:
     """Return a change that makes the next token a function: a larger reach, or a broadcast."""
     changes = [(f"reach={far}", machine, far) for far in range(program.reach + 1, REACH + 1)]
     prompt = {part.name for part in program.prompt}
@@ -403,6 +376,6 @@ def _remedy(
             changes.append((words, replace(machine, roles=tuple(roles)), program.reach))
     for words, changed, reach in changes:
         with suppress(ProgramError):  # broadcast, two tokens may share a square
-            if all(decides(changed, sample, role, reach) for sample in samples):
+            if decides(changed, recording, role, reach):
                 return words
     return None

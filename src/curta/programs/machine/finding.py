@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Int
 
 from curta.programs.machine.machine import Displacement, Machine, Neighbour, Windows
-from curta.programs.machine.recording import Around, Queries, Recording, Squares
+from curta.programs.machine.recording import Queries, Recording, Squares
 
 MOST = 6
 """Most neighbours of a role."""
@@ -25,9 +25,6 @@ MORE = 2_000
 
 ROUNDS = 12
 """Most selections for one role."""
-
-BINS = 16
-"""Most bins per value for counting; with more, sorting is faster."""
 
 
 class Candidate(NamedTuple):
@@ -93,9 +90,9 @@ def _select(squares: Squares, query: Queries, reach: int) -> tuple[Neighbour, ..
 
 def _candidates(squares: Squares, query: Queries, reach: int) -> Iterator[Candidate]:
     """Yield every neighbour within reach whose token varies, nearest first."""
-    machine, around = squares.machine, Around(squares, query)
+    machine = squares.machine
     for role, displacement in places(machine, reach):
-        tokens = around.find(role, displacement)
+        tokens = squares.find(query, role, displacement)
         if (tokens != tokens[0]).any():
             yield Candidate((machine.roles[role].name, displacement), *_classes(tokens))
 
@@ -108,11 +105,10 @@ def _undecided(
     Windows a, b, a followed by 1, 2, 3: the first and the last.
     """
     machine = squares.machine
-    tokens, around = squares.recording.tokens, Around(squares, query)
-    neighbour_tokens = [around.find(machine.role_numbers[other], moved) for other, moved in near]
+    tokens, numbers = squares.recording.tokens, machine.role_numbers
     chosen = [
-        Candidate(neighbour, *_classes(values))
-        for neighbour, values in zip(near, neighbour_tokens, strict=True)
+        Candidate((other, moved), *_classes(squares.find(query, numbers[other], moved)))
+        for other, moved in near
     ]
     code = _code(_classes(tokens[query])[0], chosen)
     target = tokens[query + 1]
@@ -183,9 +179,6 @@ def _classes(values: Queries) -> tuple[Queries, int]:
     >>> _classes(np.array([7, 3, 7]))[0].tolist()
     [1, 0, 1]
     """
-    if _dense(values):
-        there = np.bincount(values) > 0
-        return (np.cumsum(there) - 1)[values], int(there.sum())
     distinct, inverse = np.unique(values, return_inverse=True)
     return inverse.astype(np.int64), len(distinct)
 
@@ -199,23 +192,11 @@ def _uncertainty(code: Queries, target: Queries) -> float:
     0.472
     """
     joint = code * (int(target.max()) + 1) + target
-    together, alone = _counts(joint), _counts(code)
+    together, alone = (np.unique(x, return_counts=True)[1] for x in (joint, code))
     entropy = _entropy(together) - _entropy(alone)
     if len(together) == len(alone):
         return 0.0
     return entropy + (len(together) - len(alone)) / (2 * len(target))
-
-
-def _dense(values: Queries) -> bool:
-    return int(values.max()) < BINS * len(values)
-
-
-def _counts(code: Queries) -> Int[np.ndarray, " classes"]:
-    """Count the queries of each code: 7, 3, 7 give 1 and 2."""
-    if _dense(code):
-        counts = np.bincount(code)
-        return counts[counts > 0]
-    return np.unique(code, return_counts=True)[1]
 
 
 def _entropy(counts: Int[np.ndarray, " classes"]) -> float:

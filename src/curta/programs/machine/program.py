@@ -68,13 +68,17 @@ class Program:
     file: str = ""
 
     @property
-    def title(self) -> str:
-        """The program's name in messages, with file and line for one in a user's file."""
+    def where(self) -> str:
+        """File and line of a program in a user's file, `gcd.py line 3: `, for messages."""
         function = self.run or self.truth
         code = getattr(inspect.unwrap(function), "__code__", None) if function else None
         line = f" line {code.co_firstlineno}" if code else ""
-        where = f"{self.file.rpartition('@')[0]}{line}: " if self.file else ""
-        return f"{where}program {self.name!r}"
+        return f"{self.file.rpartition('@')[0]}{line}: " if self.file else ""
+
+    @property
+    def title(self) -> str:
+        """The program's name in messages, with file and line for one in a user's file."""
+        return f"{self.where}program {self.name!r}"
 
     @cached_property
     def format(self) -> Format:
@@ -295,36 +299,26 @@ def write_answer(paper: Paper, form: Format, answer: Any) -> None:
         raise ProgramError(
             f"truth returned {min(numbers)!r}: an answer below 0 needs Answer(..., sign='minus')"
         )
-    if spec.fraction:
-        places = places_of(answer)
-        if places is None:
-            raise ProgramError(
-                "truth must return a fractions.Fraction with an end to its decimals"
-                f" (got {answer!r})"
-            )
-        # 3.75, its lowest digit first: 5 7 . 3, of roles fraction, fraction, point, whole
-        symbols: list[int | str] = [*to_digits(int(abs(answer) * 10**places))]
-        symbols += [0] * (places + 1 - len(symbols))
-        symbols.insert(places, ".")
-        roles = [spec.fraction] * places + [f"{spec.role} point"]
-        roles += [spec.role] * (len(symbols) - len(roles))
-        paper.home(along)
-        if answer < 0:
-            paper.move(**{along: -1}).write(spec.sign, "-").move(**{along: 1})
-        pairs = list(zip(roles, symbols, strict=True))
-        for role, symbol in pairs[:: -1 if spec.high_first else 1]:
-            paper.write(role, symbol).move(**{along: 1})
-        return paper.move(**{along: -1}).end()
-
     for line, number in enumerate(numbers):
+        if spec.fraction:
+            if (places := places_of(number)) is None:
+                raise ProgramError(
+                    "truth must return a fractions.Fraction with an end to its decimals"
+                    f" (got {number!r})"
+                )
+            # 3.75, its lowest digit first: 5 7 . 3, of roles fraction, fraction, point, whole
+            digits = to_digits(int(abs(number) * 10**places))
+            digits += [0] * (places + 1 - len(digits))
+            pairs: list[tuple[str, int | str]] = [(spec.fraction, d) for d in digits[:places]]
+            pairs += [(f"{spec.role} point", "."), *((spec.role, d) for d in digits[places:])]
+        else:
+            pairs = [(spec.role, digit) for digit in to_digits(abs(int(number)), spec.base)]
         paper.home(along)
         if line:
             assert spec.many
             paper.move(**{along: -1, spec.many: 1}).write(f"{spec.role} between", ",")
         if number < 0:
             paper.move(**{along: -1}).write(spec.sign, "-")
-        digits = to_digits(abs(int(number)), spec.base)
-        for place, digit in enumerate(reversed(digits) if spec.high_first else digits):
-            paper.move(**{along: 1 if place or line or number < 0 else 0})
-            paper.write(spec.role, digit)
+        for place, (role, symbol) in enumerate(pairs[:: -1 if spec.high_first else 1]):
+            paper.move(**{along: 1 if place or line or number < 0 else 0}).write(role, symbol)
     return paper.end()

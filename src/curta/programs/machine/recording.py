@@ -6,7 +6,7 @@ each neighbour's token or none. Axes: `time`, all tokens of all texts, end to en
 """
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Int, UInt
@@ -17,7 +17,6 @@ from curta.programs.machine.paper import ProgramError
 Queries = Int[np.ndarray, " queries"]
 Rows = Int[np.ndarray, "queries cells"]
 Spans = Int[np.ndarray, "roles axes"]
-Column = Int[np.ndarray, " n"]
 
 MOST = 1 << 30
 """Most squares, over all texts of a recording, that a table may have."""
@@ -82,73 +81,64 @@ class RecordedWindows(NamedTuple):
     text: Queries
 
 
-class Blocks(NamedTuple):
-    """Squared paper as one row of numbers for each text: a block of squares for each role.
+class SquareTable:
+    """A number on each square of squared paper, as one row of numbers for each text.
 
-    A square's address is `begins + position · strides`; axes on which a role is found from
-    everywhere do not count. One role on places -1..3, another on rows 0..1:
+    In it every role has a block of squares: `span` of them on each axis from `low` on, with an edge
+    around them. Axes on which a role is broadcast do not count. One role on places -1..3, whose
+    block is 7 squares long:
 
-    >>> low, sizes = np.array([[-1, 0], [0, 0]]), np.array([[5, 1], [1, 2]])
-    >>> blocks = Blocks.of(low, sizes, kept=np.ones(2, bool), first=0)
-    >>> blocks.address(np.array([0, 1]), np.array([[0, 7], [9, 1]]), np.array([0, 1])).tolist()
-    [1, 13]
+    >>> table = SquareTable(np.array([[False]]), np.array([[-1]]), np.array([[5]]), texts=2)
+    >>> table.address(0, np.array([[-1], [3], [4]]), np.array([0, 1, 1])).tolist()
+    [1, 12, 13]
     """
 
-    begins: Int[np.ndarray, " roles"]
-    strides: Spans
-    size: int
-    """Squares of a text."""
+    def __init__(
+        self, broadcast: Bool[np.ndarray, "roles axes"], low: Spans, span: Spans, texts: int
+    ) -> None:
+        sizes = np.where(broadcast, 1, span + 2)
+        self.low, self.high = low - 1, low + span
+        self.strides = np.cumprod(sizes[:, ::-1], axis=1)[:, ::-1] // sizes * (sizes > 1)
+        ends = np.cumsum(np.prod(sizes, axis=1))
+        self.begins = ends - np.prod(sizes, axis=1) - np.sum(self.strides * self.low, axis=1)
+        self.size = int(ends[-1])
+        self.squares = self.size * texts
 
-    @classmethod
-    def of(cls, low: Spans, sizes: Spans, kept: Bool[np.ndarray, " roles"], first: int) -> "Blocks":
-        """Return the blocks of the `kept` roles, from address `first` on.
-
-        `low` is each role's lowest square and `sizes` how many there are on each axis, 1 where
-        the role is broadcast.
-        """
-        strides = np.cumprod(sizes[:, ::-1], axis=1)[:, ::-1] // sizes * (sizes > 1)
-        ends = np.cumsum(np.prod(sizes, axis=1) * kept) + first
-        begins = np.concatenate([[first], ends[:-1]]) - np.sum(strides * low, axis=1)
-        return cls(begins, strides, int(ends[-1]))
-
-    def address(self, role: Column, position: Int[np.ndarray, "n axes"], text: Column) -> Column:
-        """Return the address of each square, which must lie within its role's block."""
+    def address(self, role: Any, position: np.ndarray, text: np.ndarray) -> np.ndarray:
+        """Return the address of each square, within the edge; positions have axes last."""
         address = self.begins[role] + text * self.size
         for axis, strides in enumerate(self.strides.T):
-            address += position[:, axis] * strides[role]
+            address = address + position[..., axis] * strides[role]
         return address
 
 
 class Squares:
-    """Which token stands on which square of a recording: a table by address; see `Blocks`.
+    """Which token stands on which square of a recording.
 
     Raises ProgramError where two tokens of one role stand on one square.
     """
 
     def __init__(self, machine: Machine, recording: Recording) -> None:
         self.machine, self.recording = machine, recording
-        self.position = machine.positions(recording.tokens)  # time axes
-        role = machine.role[recording.tokens]  # time
+        self.position = np.asfortranarray(machine.positions(recording.tokens))  # time axes
+        role, time = machine.role[recording.tokens], np.arange(len(recording.tokens))
 
         # For each role that occurs, its lowest square on every axis and the span up to its highest:
         # squares -1, 3 and 0 have lowest square -1 and span 5.
-        shape = machine.broadcast_mask.shape  # roles axes
         order = np.argsort(role, kind="stable")
         present, first = np.unique(role[order], return_index=True)
-        self.there = np.isin(np.arange(len(machine.roles)), present)
-        self.low, self.span = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-        self.low[present] = np.minimum.reduceat(self.position[order], first, axis=0)
+        low, span = np.zeros((2, *machine.broadcast_mask.shape), np.int64)
+        low[present] = np.minimum.reduceat(self.position[order], first, axis=0)
         high = np.maximum.reduceat(self.position[order], first, axis=0)
-        self.span[present] = high - self.low[present] + 1
-
-        sizes = np.where(machine.broadcast_mask, 1, np.maximum(1, self.span))
-        self.blocks = Blocks.of(self.low, sizes, self.there, first=0)
-        address = self.blocks.address(role, self.position, recording.text)  # time
-        if self.blocks.size * recording.texts > MOST:
+        span[present] = high - low[present] + 1
+        self.table = SquareTable(machine.broadcast_mask, low, span, recording.texts)
+        if self.table.squares > MOST:
             raise ProgramError("tokens of one text stand too far apart: move by fewer squares")
-        self.table = np.full(self.blocks.size * recording.texts, -1, np.int32)
-        self.table[address] = np.arange(len(address))
-        twice = np.flatnonzero(self.table[address] != np.arange(len(address)))
+
+        address = self.table.address(role, self.position, recording.text)  # time
+        self.time = np.full(self.table.squares, len(time), np.int32)
+        self.time[address] = time
+        twice = np.flatnonzero(self.time[address] != time)
         if len(twice):
             token = machine.tokens[recording.tokens[twice[0]]]
             everywhere = dict(machine.roles).get(token.role, ())
@@ -159,42 +149,21 @@ class Squares:
                 " move before writing again, or use another role"
             )
 
-
-class Around:
-    """Looks up what stands around some queries; reuses what no displacement changes."""
-
-    def __init__(self, squares: Squares, query: Queries) -> None:
-        self.squares, self.query = squares, query
-        self.position, self.text = squares.position[query], squares.recording.text[query]
-        self._here: dict[int, Queries] = {}
-        self._inside: dict[tuple[int, int, int], Bool[np.ndarray, " queries"]] = {}
-
-    def find(self, role: int, displacement: Sequence[int]) -> Queries:
+    def find(self, query: Queries, role: int, displacement: Sequence[int]) -> Queries:
         """Return the token of a role at a displacement from each query, or the empty cell.
 
         Tokens written after the query do not count. In `12+34=` the query `=` stands on square -1,
         and one square on stands `2` of the first operand.
         """
-        squares, machine = self.squares, self.squares.machine
-        if not squares.there[role]:
-            return np.full(len(self.query), len(machine.tokens))
-        if role not in self._here:
-            every = np.full(len(self.query), role)
-            self._here[role] = squares.blocks.address(every, self.position, self.text)
-        there = np.ones(len(self.query), bool)
-        for axis, step in enumerate(displacement):
-            if machine.broadcast_mask[role, axis]:
-                continue
-            # does the role occupy a square at this distance on this axis?
-            key = role, axis, step
-            if key not in self._inside:
-                square = self.position[:, axis] + step - squares.low[role, axis]
-                self._inside[key] = (square >= 0) & (square < squares.span[role, axis])
-            there &= self._inside[key]
-        moved = int(np.dot(displacement, squares.blocks.strides[role]))
-        time = squares.table[np.where(there, self._here[role] + moved, 0)]
-        written = there & (time >= 0) & (time <= self.query)
-        return np.where(written, squares.recording.tokens[time], len(machine.tokens))
+        table = self.table
+        address = self.recording.text[query] * table.size + table.begins[role]
+        for axis in np.flatnonzero(table.strides[role]).tolist():
+            square = self.position[query, axis] + displacement[axis]
+            square = np.clip(square, table.low[role, axis], table.high[role, axis])
+            address += square * table.strides[role, axis]
+        time = self.time[address]  # the edge is empty
+        before, empty = time <= query, len(self.machine.tokens)
+        return np.where(before, self.recording.tokens[np.where(before, time, 0)], empty)
 
 
 def recorded_windows(machine: Machine, recording: Recording, windows: Windows) -> RecordedWindows:
@@ -210,9 +179,8 @@ def recorded_windows(machine: Machine, recording: Recording, windows: Windows) -
         query_role = machine.role[rows[:, 0]]
         for role, near in enumerate(machine.neighbours(windows)):
             of_role = np.flatnonzero(query_role == role)
-            around = Around(squares, query[of_role])
             for cell, (other, displacement) in enumerate(near, 1):
-                rows[of_role, cell] = around.find(other, displacement)
+                rows[of_role, cell] = squares.find(query[of_role], other, displacement)
         parts.append(RecordedWindows(rows, part.tokens[query + 1], part.text[query] + texts))
         texts += part.texts
     return RecordedWindows(*(np.concatenate(column) for column in zip(*parts, strict=True)))
@@ -268,6 +236,21 @@ class WindowIndex:
         self._order = np.argsort(codes, kind="stable")
         self._codes = codes[self._order]
 
+    def number(self, rows: Rows) -> Queries:
+        """Return the number of each window; new ones are entered in the order of their hashes.
+
+        >>> WindowIndex(cells=2).number(np.array([[4, 5], [6, 7], [4, 5]], np.int32)).tolist()
+        [1, 0, 1]
+        """
+        rows = rows.astype(np.int32, copy=False)
+        first, inverse = distinct(rows)
+        number = self.find(rows[first])
+        fresh = number < 0
+        if fresh.any():
+            number[fresh] = len(self) + np.arange(fresh.sum())
+            self.enter(rows[first[fresh]])
+        return number[inverse]
+
 
 class WindowTable(WindowIndex):
     """Distinct windows with the token that follows each, and how often each was seen."""
@@ -293,15 +276,11 @@ class WindowTable(WindowIndex):
         >>> table.counts.tolist(), table.texts.tolist()
         ([1, 2], [1, 2])
         """
-        first, inverse = distinct(seen.rows)
-        rows, targets = seen.rows[first], seen.targets[first]
-        number = self.find(rows)
-        new = number < 0
-        number[new] = len(self) + np.arange(new.sum())
-        self.enter(rows[new])
-        self.targets = np.append(self.targets, targets[new])
-        self.example = np.append(self.example, seen.text[first][new] + self._all_texts)
-        number_of_query = number[inverse]
+        before, number_of_query = len(self), self.number(seen.rows)
+        number, first = np.unique(number_of_query, return_index=True)
+        first = first[number >= before]
+        self.targets = np.append(self.targets, seen.targets[first])
+        self.example = np.append(self.example, seen.text[first] + self._all_texts)
         differs = np.flatnonzero(self.targets[number_of_query] != seen.targets)
         _, once = np.unique(number_of_query[differs], return_index=True)
         for place in differs[once].tolist():

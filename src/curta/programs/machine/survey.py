@@ -6,14 +6,13 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from curta.problems.sizes import Sizes
 from curta.programs.machine import finding
 from curta.programs.machine.machine import Machine, Role, Windows
 from curta.programs.machine.paper import (
     HOME,
-    FixedVocabulary,
     Key,
     ProgramError,
     Token,
@@ -47,13 +46,11 @@ class Recorder:
         return self.programs[operator].record(operands, self.vocabularies[operator])
 
 
-@dataclass(frozen=True, eq=False)
-class Survey:
-    """The machine of some programs, their windows, and a recorder for their texts."""
+class Survey(NamedTuple):
+    """The machine of some programs, and the windows of its roles."""
 
     machine: Machine
     windows: Windows
-    recorder: Recorder
 
 
 def survey(
@@ -93,9 +90,7 @@ def _survey_family(
     recording = Recording.of([([number[t] for t in text], prompt) for text, prompt in texts])
     with programs[0].locating() if len(programs) == 1 else nullcontext():
         windows = finding.find(machine, recording, max(program.reach for program in programs))
-    numbered = FixedVocabulary(machine.numbers)
-    recorder = Recorder({p.operator: p for p in programs}, {p.operator: numbered for p in programs})
-    return Survey(machine, windows, recorder)
+    return Survey(machine, windows)
 
 
 def prompt_vocabulary(*programs: Program) -> Vocabulary:
@@ -153,8 +148,7 @@ def _join(names: Sequence[str], surveys: Sequence[Survey]) -> Survey:
     axes = tuple(dict.fromkeys(axis for each in surveys for axis in each.machine.axes))
     keys, roles = dict[Key, None](), dict[str, Role]()
     windows: Windows = {}
-    formats, programs = dict[str, Format](), dict[str, Program]()
-    key_tables = list[dict[Key, Key]]()
+    formats = dict[str, Format]()
     for name, each in zip(names, surveys, strict=True):
         machine = each.machine
 
@@ -165,18 +159,13 @@ def _join(names: Sequence[str], surveys: Sequence[Survey]) -> Survey:
             known = dict(zip(machine.axes, move, strict=True))
             return tuple(known.get(axis, spare) for axis in axes)
 
-        table = dict[Key, Key]()
-        for key in machine.numbers:
-            symbol, role, carry, move = key
+        for symbol, role, carry, move in machine.numbers:
             spare = HOME if all(step > HOME // 2 for step in move) else 0
-            table[key] = (symbol, rename(role), carry, widen(move, spare))
-        key_tables.append(table)
-        keys |= dict.fromkeys(table.values())
+            keys[symbol, rename(role), carry, widen(move, spare)] = None
         for role, near in each.windows.items():
             windows[rename(role)] = tuple((rename(other), widen(d, 0)) for other, d in near)
         for part in machine.roles:
             roles[rename(part.name)] = part._replace(name=rename(part.name))
-        programs |= each.recorder.programs
         for operator, form in machine.formats.items():
             at = dict.fromkeys(axes, 0) | {form.axes[0]: -1}
             prompt = tuple(
@@ -189,10 +178,5 @@ def _join(names: Sequence[str], surveys: Sequence[Survey]) -> Survey:
                 r: rename(getattr(form.answer, r)) for r in ANSWER_ROLES
             }
             formats[operator] = Format(axes, prompt, replace(form.answer, **roles_of_answer))
-    joined = Machine(axes, tuple(token_of(*key) for key in keys), tuple(roles.values()), formats)
-    vocabularies = {
-        operator: FixedVocabulary({key: joined.numbers[new] for key, new in table.items()})
-        for each, table in zip(surveys, key_tables, strict=True)
-        for operator in each.recorder.programs
-    }
-    return Survey(joined, windows, Recorder(programs, vocabularies))
+    tokens = tuple(token_of(*key) for key in keys)
+    return Survey(Machine(axes, tokens, tuple(roles.values()), formats), windows)

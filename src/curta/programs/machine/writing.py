@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Int
 
 from curta.programs.machine.machine import Machine, Windows, cells_of
-from curta.programs.machine.recording import Blocks, Queries, Rows
+from curta.programs.machine.recording import Queries, Rows, SquareTable
 
 NextTokens = Callable[[Rows, Queries], Queries]
 """Return the token after each window, given the windows and the numbers of their texts."""
@@ -22,9 +22,6 @@ SPARE = 4
 
 ENTRIES = 1 << 26
 """Most squares of a table in memory."""
-
-NOTHING, WASTE = 0, 1
-"""Addresses in a table: one that is always empty, one for tokens that no window shows."""
 
 
 class Prompts(NamedTuple):
@@ -83,6 +80,20 @@ def write(
     return complete(machine, windows, follow, Prompts.of(prompts), limit).lists
 
 
+class SparseSquares:
+    """The tokens on squares of a single text that goes very far, of which few are in use."""
+
+    def __init__(self, empty: int) -> None:
+        self.empty, self.tokens = empty, dict[int, int]()
+
+    def __setitem__(self, address: Int[np.ndarray, " n"], tokens: Int[np.ndarray, " n"]) -> None:
+        self.tokens.update(zip(address.tolist(), tokens.tolist(), strict=True))
+
+    def __getitem__(self, address: Int[np.ndarray, "n cells"]) -> Int[np.ndarray, "n cells"]:
+        rows = [[self.tokens.get(at, self.empty) for at in row] for row in address.tolist()]
+        return np.array(rows, np.int32).reshape(address.shape)
+
+
 def complete(
     machine: Machine,
     windows: Windows,
@@ -97,32 +108,64 @@ def complete(
     flat, lengths = prompts
     count, last = len(lengths), np.cumsum(lengths) - 1
     limits = np.array([limit or limit_of(length) for length in lengths.tolist()])
-    squares = machine.positions(flat)
-    history = [WrittenTokens(np.repeat(np.arange(count), lengths), flat, squares)]
-    active = WrittenTokens(np.arange(count), flat[last], squares[last])
-    low, high = squares.min(axis=0), squares.max(axis=0)
+    empty, near = len(machine.tokens), machine.neighbours(windows)
+
+    # The neighbours of each role, and whether it has so many of them: roles x cells (x axes).
+    shape = (len(machine.roles), cells_of(windows) - 1)
+    near_role, exists = np.zeros(shape, np.int64), np.zeros(shape, bool)
+    moved = np.zeros((*shape, len(machine.axes)), np.int64)
+    for role, cells in enumerate(near):
+        for cell, (other, displacement) in enumerate(cells):
+            near_role[role, cell], moved[role, cell] = other, displacement
+        exists[role, : len(cells)] = True
+    visible = np.isin(np.arange(len(near)), near_role[exists])
+    reach = np.abs(moved).max(initial=0)
+
+    position = machine.positions(flat)
+    history = [WrittenTokens(np.repeat(np.arange(count), lengths), flat, position)]
+    active = WrittenTokens(np.arange(count), flat[last], position[last])
+    low, high = position.min(axis=0), position.max(axis=0)
     edge = SPARE * (high > low)  # none on axes that are not in use
     low, high = low - edge, 2 * high - low + edge
-    table = SquareTable.of(machine, windows, history, active.texts, low, high)
+    table, entering = None, history
     for step in range(int(limits.max())):
         below, above = active.position.min(axis=0) < low, active.position.max(axis=0) > high
-        if below.any() or above.any():
+        if table is None or below.any() or above.any():
             # Twice as wide on each side that a pen has left, so tables are laid out seldom.
             more = high - low + SPARE
             low = np.where(below, np.minimum(active.position.min(axis=0), low - more), low)
             high = np.where(above, np.maximum(active.position.max(axis=0), high + more), high)
-            table = SquareTable.of(machine, windows, history, active.texts, low, high)
-        elif step and table is not None:
-            table.enter(active)
-        if table is None:
-            return _in_halves(machine, windows, next_tokens, prompts, limit)
-        tokens = next_tokens(table.windows(active), active.texts)
+            span = (high - low + 2 * reach + 1) * visible[:, None]
+            lowest = np.broadcast_to(low - reach, span.shape)
+            table = SquareTable(machine.broadcast_mask, lowest, span, count)
+            near_address = table.address(near_role, moved, np.zeros((), np.int64))
+            strides = np.moveaxis(table.strides[near_role], -1, 0)  # axes roles cells
+            if table.squares > ENTRIES and count > 1:
+                return _in_halves(machine, windows, next_tokens, prompts, limit)
+            fits = table.squares <= ENTRIES
+            squares = np.full(table.squares, empty, np.int32) if fits else SparseSquares(empty)
+            entering = history
+        for entry in entering:
+            role = machine.role[entry.tokens]
+            seen = np.flatnonzero(visible[role])
+            address = table.address(role[seen], entry.position[seen], entry.texts[seen])
+            squares[address] = entry.tokens[seen]
+
+        # `12+34=`, where `=` has the lowest digits of b and a for neighbours: = 4 2.
+        role = machine.role[active.tokens]
+        address = near_address[role] + (active.texts * table.size)[:, None]
+        for axis, of_axis in enumerate(strides):
+            address += active.position[:, axis, None] * of_axis[role]
+        tokens = squares[address]
+        rows = np.column_stack([active.tokens, np.where(exists[role], tokens, empty)])
+        tokens = next_tokens(rows, active.texts)
         newest = WrittenTokens(active.texts, tokens, machine.advance(active.position, tokens))
         history.append(newest)
         goes_on = (tokens != machine.end) & (limits[active.texts] > step + 1)
         if not goes_on.any():
             break
         active = newest if goes_on.all() else WrittenTokens(*(column[goes_on] for column in newest))
+        entering = [active]
     steps = history[1:]
     rows, counts = np.zeros((count, len(steps)), np.int32), np.zeros(count, int)
     for step, entry in enumerate(steps):
@@ -147,94 +190,3 @@ def _in_halves(
     wide = max(part.tokens.shape[1] for part in halves)
     rows = [np.pad(part.tokens, ((0, 0), (0, wide - part.tokens.shape[1]))) for part in halves]
     return Completions(np.concatenate(rows), np.concatenate([part.counts for part in halves]))
-
-
-class SparseSquares:
-    """Squares of a single text that goes very far, of which few are in use."""
-
-    def __init__(self, none: int) -> None:
-        self.none, self.tokens = none, dict[int, int]()
-
-    def __setitem__(self, address: Int[np.ndarray, " n"], tokens: Int[np.ndarray, " n"]) -> None:
-        self.tokens.update(zip(address.tolist(), tokens.tolist(), strict=True))
-
-    def take(self, address: Int[np.ndarray, "n cells"]) -> Int[np.ndarray, "n cells"]:
-        rows = [[self.tokens.get(at, self.none) for at in row] for row in address.tolist()]
-        return np.array(rows, np.int32).reshape(address.shape)
-
-
-class SquareTable:
-    """The newest token of each role on every square of some texts.
-
-    Each text has a row of numbers, with a block for each role that windows show. A neighbour's
-    address is that of the query's square in the neighbour's block, and a fixed number more. Blocks
-    go farther than the pens, by as much as others look for their role.
-    """
-
-    def __init__(
-        self, machine: Machine, windows: Windows, blocks: Blocks, visible: np.ndarray, count: int
-    ) -> None:
-        self.machine, self.size = machine, blocks.size
-        begins, strides = np.where(visible, blocks.begins, WASTE), blocks.strides * visible[:, None]
-        self.blocks = Blocks(begins, strides, blocks.size)
-        self.tokens: Int[np.ndarray, " squares"] | SparseSquares
-        if count * blocks.size <= ENTRIES:
-            self.tokens = np.full(count * blocks.size, len(machine.tokens), np.int32)
-        else:
-            self.tokens = SparseSquares(len(machine.tokens))
-        # Addresses of neighbours: begins + position · strides, by role and cell.
-        shape = (len(machine.roles), cells_of(windows) - 1)
-        self.near_begins = np.full(shape, NOTHING)
-        self.near_strides = np.zeros((len(machine.axes), *shape), np.int64)
-        for role, near in enumerate(machine.neighbours(windows)):
-            for cell, (other, moved) in enumerate(near):
-                self.near_begins[role, cell] = begins[other] + strides[other] @ moved
-                self.near_strides[:, role, cell] = strides[other]
-
-    @classmethod
-    def of(
-        cls,
-        machine: Machine,
-        windows: Windows,
-        history: Sequence[WrittenTokens],
-        active: Int[np.ndarray, " texts"],
-        low: Int[np.ndarray, " axes"],
-        high: Int[np.ndarray, " axes"],
-    ) -> "SquareTable | None":
-        """Return a table of squares from low to high with what was written in texts that go on.
-
-        None if several texts have more than ENTRIES squares.
-        """
-        reach = np.zeros(machine.broadcast_mask.shape, np.int64)  # roles axes
-        visible = np.zeros(len(machine.roles), bool)
-        for role, moved in chain.from_iterable(machine.neighbours(windows)):
-            reach[role], visible[role] = np.maximum(reach[role], np.abs(moved)), True
-        sizes = np.where(machine.broadcast_mask, 1, high - low + 1 + 2 * reach)
-        count = len(np.unique(history[0].texts))
-        if count > 1 and count * (sizes.astype(float).prod(axis=1) * visible).sum() > ENTRIES:
-            return None
-        blocks = Blocks.of(low - reach, sizes, visible, first=WASTE + 1)
-        table, goes_on = cls(machine, windows, blocks, visible, count), np.zeros(count, bool)
-        goes_on[active] = True
-        for entry in history:
-            table.enter(WrittenTokens(*(column[goes_on[entry.texts]] for column in entry)))
-        return table
-
-    def enter(self, entry: WrittenTokens) -> None:
-        """Write tokens on their squares."""
-        role = self.machine.role[entry.tokens]
-        self.tokens[self.blocks.address(role, entry.position, entry.texts)] = entry.tokens
-
-    def windows(self, newest: WrittenTokens) -> Int[np.ndarray, "texts cells"]:
-        """Return the window of the newest token of each text, itself first.
-
-        `12+34=`, where `=` has the lowest digits of b and a for neighbours: = 4 2.
-        """
-        role = self.machine.role[newest.tokens]
-        address = self.near_begins[role] + (newest.texts * self.size)[:, None]  # texts neighbours
-        for axis, strides in enumerate(self.near_strides):
-            address += newest.position[:, axis, None] * strides[role]
-        rows = np.empty((len(role), 1 + address.shape[1]), np.int32)
-        rows[:, 0] = newest.tokens
-        rows[:, 1:] = self.tokens.take(address)
-        return rows

@@ -60,9 +60,6 @@ from curta.programs.proof.words import BLANK, MARK, PEN, UnprovableError, Words
 BATCH = 200
 """Problems that are recorded before looking which windows are still missing."""
 
-TAIL = 12
-"""Random columns of a problem behind a missing window: what follows may be missing too."""
-
 FIRST = 60_000
 """Tokens of the list with which a proof begins."""
 
@@ -70,9 +67,7 @@ SECONDS, ROWS = 30.0, 90.0
 """Of the thread, for a proof; and for one of a program that writes rows, with a long list."""
 
 CURES = {
-    "moves back along": "write on the next line again what is read later, and move on: the last"
-    " sum of `multiplication` is copied",
-    "moves home along": "write on the next line again what is read later, and move on: the last"
+    "a second axis": "write on the next line again what is read later, and move on: the last"
     " sum of `multiplication` is copied",
     "among the operands": "go home to square 0 or before it, and walk from there",
     "further than one square": "carry what is needed along, a square at a time, as `addition`"
@@ -88,9 +83,6 @@ CURES = {
     "too": "let windows see fewer digits at once, as by one more mark between them",
 }
 """What helps against the reasons for which proofs are given up, by a part of the reason."""
-
-LEVELS = 4
-"""Of care with which papers with rows are widened, see `Words.widen`."""
 
 Row = tuple[int, ...]
 
@@ -175,18 +167,18 @@ def prove(lister: Lister, seconds: float = SECONDS, rows: bool = True) -> Closur
     never draw those that are spelled here, so its list is not completed.
     """
     begin, operator = time.thread_time(), lister.program.operator
-    proof, reasons, level = None, list[str](), 0
+    proof, reasons, fine = None, list[str](), False
     try:
         while True:
-            proof = Proof(lister, begin + seconds, level, rows)
+            proof = Proof(lister, begin + seconds, fine, rows)
             proof.run()
             if proof.steps != _steps(lister):
                 # a step that no text showed before changes what a sweep must keep
                 continue
             # what was met on papers that were widened too much may never occur
-            if not (proof.open and proof.widens and level < LEVELS - 1):
+            if not (proof.open and proof.widens and not fine):
                 break
-            level += 1
+            fine = True
         if lister.table.conflicts:
             raise UnprovableError("a window with two different next tokens")
         if not proof.open and not proof.met.all():
@@ -211,8 +203,8 @@ def _steps(lister: Lister) -> frozenset[tuple[int, int]]:
 class Proof:
     """One attempt, from the prompts to the last sweep."""
 
-    def __init__(self, lister: Lister, until: float, level: int, rows: bool) -> None:
-        self.lister, self.machine, self.until, self.level = lister, lister.machine, until, level
+    def __init__(self, lister: Lister, until: float, fine: bool, rows: bool) -> None:
+        self.lister, self.machine, self.until, self.fine = lister, lister.machine, until, fine
         self.rows = rows
         self.rng = Random(0)
         self.steps = _steps(lister)
@@ -226,9 +218,6 @@ class Proof:
         self.languages: dict[Key, Words] = {}
         self.origins: dict[Key, list[tuple[Key | None, Words]]] = defaultdict(list)
         """From which languages each came, with the papers as they were there."""
-        self._joined: dict[tuple[int, int], tuple[Words | None, Words, Words]] = {}
-        """By identity, what papers are with others that arrive; both must live as long."""
-        self._with_lines: dict[tuple[int, tuple[tuple[str, int], ...]], Words] = {}
 
     def run(self) -> None:
         """Follow all languages; raises UnprovableError."""
@@ -439,26 +428,21 @@ class Proof:
                 return sweep
 
     def _record(self, key: Key, sweep: Sweep, missing: Sequence[Row]) -> None:
-        """Record problems for missing windows, until each was recorded or cannot be.
-
-        Behind a missing window a problem goes on at random, for as many columns as problems just
-        brought windows.
-        """
-        table, tail = self.lister.table, TAIL
+        """Record problems for missing windows, until each was recorded or cannot be."""
+        table = self.lister.table
         for begin in range(0, len(missing), BATCH):
             batch = np.array(missing[begin : begin + BATCH], np.int32)
-            batch, before = batch[table.find(batch) < 0], len(table)
+            batch = batch[table.find(batch) < 0]
             if time.thread_time() > self.until:
                 raise UnprovableError("it takes too long")
             problems = set[Operands]()
             for row in map(tuple, batch.tolist()):
                 word, state = sweep.missing[row]
-                word = [*word, *sweep.words.random_end(state, tail, self.rng)]
+                word = [*word, *sweep.words.shortest_end(state)]
                 problem = self._problem(key, word[::-1] if sweep.delta < 0 else word)
                 problems |= set() if problem is None else {problem}
             if self.lister.program.draw is None:
                 self.lister.add(sorted(problems))
-            tail = (len(table) - before) // max(1, len(batch)) - 1
             self.open.update(map(tuple, batch[table.find(batch) < 0].tolist()))
 
     def _problem(self, key: Key, word: list[int]) -> Operands | None:
@@ -561,29 +545,19 @@ class Proof:
     def _widened(self, papers: Words) -> Words:
         """Return a language of papers; where they have rows, of these and others like them."""
         if self.widens:
-            papers = papers.widen(self.paper.letters, self.level)
+            papers = papers.widen(self.paper.letters, self.fine)
         return papers.language()
 
     def _arrive(self, origin: Key | None, key: Key, papers: Words, language: Words) -> bool:
         """Enter papers that a sweep begins with; return whether any were not known before."""
         self.origins[key].append((origin, papers))
         before = self.bare.get(key)
-        # the same papers arrive at many keys, which differ in the digits of operands
-        if (id(before), id(language)) not in self._joined:
-            joined = language
-            if before is not None:
-                joined = before
-                if not before.contains(language):
-                    joined = self._widened(Words.union([before, language]))
-            self._joined[id(before), id(language)] = before, language, joined
-        *_, papers = self._joined[id(before), id(language)]
-        self.bare[key] = papers
-        if papers is before:
-            return False
-        fresh = key.lines.fresh
-        if (id(papers), fresh) not in self._with_lines:
-            self._with_lines[id(papers), fresh] = self.prompts.with_lines(papers, self.paper, fresh)
-        self.languages[key] = self._with_lines[id(papers), fresh]
+        if before is not None:
+            if before.contains(language):
+                return False
+            language = self._widened(Words.union([before, language]))
+        self.bare[key] = language
+        self.languages[key] = self.prompts.with_lines(language, self.paper, key.lines.fresh)
         return True
 
     def evidence(self) -> dict[str, np.ndarray]:

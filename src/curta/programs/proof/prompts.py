@@ -24,13 +24,13 @@ import numpy as np
 from curta.problems.numerals import to_number
 from curta.programs.machine.machine import Machine
 from curta.programs.machine.prompt import Format, Given, Part, Sign
+from curta.programs.machine.recording import WindowIndex
 from curta.programs.proof.words import (
     BLANK,
     MARK,
     PEN,
     ROLES,
     Column,
-    RowNumbers,
     Rows,
     UnprovableError,
     Words,
@@ -55,7 +55,7 @@ class ColumnPaper:
         self.machine, self.axis, self.marks = machine, axis, list(marks)
         self.cell = {cell: ROLES + number for number, cell in enumerate(cells)}
         """Where in a letter the token of a cell is."""
-        self.letters = RowNumbers(ROLES + len(cells))
+        self.letters = WindowIndex(ROLES + len(cells))
         assert self.letter({}) == BLANK
 
     def letter(self, tokens: dict[Cell, int], square: int | None = None, pen: int = -1) -> int:
@@ -252,7 +252,7 @@ class PromptLanguage:
         return {token: frozenset(reached) for token, reached in after.items()}
 
     def words(self, paper: ColumnPaper) -> Words:
-        """Return all prompts, with one way through the automaton for each."""
+        """Return all prompts."""
         last = self.form.parts[-1]
         assert isinstance(last, Sign)
         beside = last.step is not None
@@ -281,44 +281,52 @@ class PromptLanguage:
                 waiting.append((False, after))
         if here == "blank":
             edges[here] += edges[begin]
-        return _determined(edges, "blank")
+        number = {name: number for number, name in enumerate(edges)}
+        table = [(number[at], x, number[to]) for at, steps in edges.items() for x, to in steps]
+        source, letters, target = np.array(table).T
+        starts, ends = np.zeros((2, len(edges)), bool)
+        # Words end in the one state, besides the first, that a blank column does not leave.
+        ends[source[(source == target) & (letters == BLANK)]] = True
+        starts[0], ends[0] = True, False
+        return Words(source, letters, letters, target, starts, ends).trim().language()
 
     def with_lines(
         self, papers: Words, paper: ColumnPaper, fresh: Sequence[tuple[str, int]]
     ) -> Words:
         """Return papers with operands and signs on lines so far from the pen's."""
         for kind, moved in fresh:
-            if kind == "sign":
-                papers = self.with_sign(papers, paper, moved)
+            assert self.lines is not None
+            is_sign = kind == "sign"
+            cell = self.lines.sign_cell(moved) if is_sign else self.lines.cell(moved)
+            if (column := paper.cell.get(cell)) is None:
+                continue
+            if is_sign:
+                rows = paper.letters.rows.copy()
+                rows[rows[:, MARK] == paper.marks.index(-1), column] = self.lines.sign_token
+                papers = papers.rewrite(paper.letters.number(rows))
+                papers = replace(papers, read=papers.write)
             else:
-                papers = self.with_operand(papers, paper, moved, first=kind == "first")
+                papers = self._with_operand(papers, paper, column, first=kind == "first")
         return papers
 
-    def with_operand(self, papers: Words, paper: ColumnPaper, moved: int, *, first: bool) -> Words:
-        """Return papers with any operand on the line so many lines from the pen's.
+    def _with_operand(self, papers: Words, paper: ColumnPaper, column: int, first: bool) -> Words:
+        """Return papers with any operand in a column of their letters.
 
-        Their states have beside them how far the operand may have come, one way for each.
+        Their states have beside them how far the operand has come.
         """
         assert self.lines is not None
-        link, column = self.lines.link, paper.cell.get(self.lines.cell(moved))
-        if column is None:
-            return papers
+        link, begin = self.lines.link, (0, False)
         chain = [link if first else link._replace(first=link.others)]
-        before: frozenset[State] = frozenset()
-        numbers, waiting = {before: 0}, [before]
+        numbers, waiting = {begin: 0}, [begin]
         ways = [(0, False, -1, 0)]
         """From where, whether the column is square 0, the token, to where."""
-        for states in waiting:
-            after = defaultdict[int, set[State]](set)
-            for state in states or [(0, False)]:
-                for step in self._steps(chain, *state):
-                    after[next(iter(step.tokens.values()), -1)].add(step.after)
-            for token, reached in after.items():
-                to = frozenset(reached)
-                if to not in numbers:
-                    numbers[to] = len(numbers)
-                    waiting.append(to)
-                ways.append((numbers[states], not states, token, numbers[to]))
+        for state in waiting:
+            for step in self._steps(chain, *state):
+                if step.after not in numbers:
+                    numbers[step.after] = len(numbers)
+                    waiting.append(step.after)
+                token = next(iter(step.tokens.values()), -1)
+                ways.append((numbers[state], state == begin, token, numbers[step.after]))
         rows, count = paper.letters.rows[papers.write], len(numbers)
         origin, pieces = rows[:, MARK] == paper.marks.index(0), list[Rows]()
         for source, at_origin, token, target in ways:
@@ -330,20 +338,9 @@ class PromptLanguage:
             pieces.append(np.stack([ends[0], write, write, ends[1]], axis=1))
         first_states, last_states = np.zeros((2, len(papers.first) * count), bool)
         first_states[::count] = papers.first
-        for states, number in numbers.items():
-            last_states[number::count] = papers.last & ((-1, False) in states)
+        last_states[numbers[-1, False] :: count] = papers.last
         source, read, write, target = np.concatenate(pieces).T
         return Words(source, read, write, target, first_states, last_states).trim()
-
-    def with_sign(self, papers: Words, paper: ColumnPaper, moved: int) -> Words:
-        """Return papers with the sign of a further operand on the line so far from the pen's."""
-        assert self.lines is not None
-        if (column := paper.cell.get(self.lines.sign_cell(moved))) is None:
-            return papers
-        rows = paper.letters.rows.copy()
-        rows[rows[:, MARK] == paper.marks.index(-1), column] = self.lines.sign_token
-        papers = papers.rewrite(paper.letters.number(rows))
-        return replace(papers, read=papers.write)
 
     def _columns(
         self, states: tuple[State, ...]
@@ -425,28 +422,3 @@ class PromptLanguage:
         """Return the operand whose tokens these are, in the order of the squares; -1 is none."""
         digits = [self.machine.tokens[token].value or 0 for token in tokens[tokens >= 0]] or [0]
         return to_number(digits[::-1] if part.high_first else digits, part.base)
-
-
-def _determined(edges: dict[object, list[tuple[int, object]]], first: object) -> Words:
-    """Return the language with one way for each word: by sets of states, from the first one on.
-
-    Words end in the one state, besides the first, that a blank column does not leave.
-    """
-    names: dict[frozenset[object], int] = {frozenset([first]): 0}
-    steps, waiting = list[tuple[int, int, int]](), list(names)
-    for states in waiting:
-        following = defaultdict(set)
-        for state in states:
-            for letter, to in edges[state]:
-                following[letter].add(to)
-        for letter, reached in following.items():
-            key = frozenset(reached)
-            if key not in names:
-                names[key] = len(names)
-                waiting.append(key)
-            steps.append((names[states], letter, names[key]))
-    source, letters, target = np.array(steps).T
-    start = np.arange(len(names)) == 0
-    last = np.zeros(len(names), bool)
-    last[source[(source == target) & (letters == BLANK)]] = True
-    return Words(source, letters, letters, target, start, last & ~start).trim().language()

@@ -28,9 +28,9 @@ from collections.abc import Collection, Iterator
 import numpy as np
 
 from curta.programs.machine.machine import Windows, cells_of
-from curta.programs.machine.recording import WindowTable, distinct
+from curta.programs.machine.recording import WindowIndex, WindowTable, distinct
 from curta.programs.proof.prompts import Cell, ColumnPaper, cell_at
-from curta.programs.proof.words import PEN, Column, Mask, RowNumbers, Rows, UnprovableError, Words
+from curta.programs.proof.words import PEN, Column, Mask, Rows, UnprovableError, Words
 
 BEFORE, MISSING = -1, -2
 """In place of the pen's token: the pen is farther on; no window of the table says what it is."""
@@ -136,7 +136,7 @@ class Sweep:
             if cell in sweeper.paper.cell:
                 self.shown[by * delta][sweeper.paper.cell[cell]] = True
         self.shown[1][PEN] = True
-        views = RowNumbers(width)
+        views = WindowIndex(width)
         views.number(self.letters.rows[:1])
         view = views.number(np.where(self.shown[1], self.letters.rows, -1))
         self.views = views.rows
@@ -148,8 +148,8 @@ class Sweep:
         self.begin = np.searchsorted(arrival.ravel()[self.edge], np.arange(len(arrivals) + 1))
         # arrivals by their state, in the same way
         self.arrives = np.searchsorted(self.at, np.arange(len(words.first) + 1))
-        self.states = RowNumbers(3)
-        self.behind = RowNumbers(width)
+        self.states = WindowIndex(3)
+        self.behind = WindowIndex(width)
         self.parent, self.via = np.zeros(0, np.int64), np.zeros(0, np.int64)
         self.edges: list[tuple[Column, Column, Column, Column]] = []
 

@@ -19,7 +19,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from random import Random
 
 import numpy as np
 from jaxtyping import Bool, Int
@@ -44,23 +43,6 @@ MOST_STATES = 2_000
 
 class UnprovableError(UserError):
     """Raised for programs outside the method; their lists stay saturated."""
-
-
-class RowNumbers(WindowIndex):
-    """Rows of numbers, each with a number of its own: rows are told apart by a hash."""
-
-    def number(self, rows: Rows) -> Column:
-        """Return the number of each row; rows that are new are entered."""
-        if not len(rows):
-            return np.zeros(0, np.int64)
-        rows = rows.astype(np.int32)
-        first, inverse = distinct(rows)
-        numbers = self.find(rows[first])
-        fresh = numbers < 0
-        if fresh.any():
-            numbers[fresh] = len(self) + np.arange(fresh.sum())
-            self.enter(rows[first[fresh]])
-        return numbers[inverse]
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,39 +122,34 @@ class Words:
         first[part[self.first]] = last[part[self.last]] = True
         return Words(source, letter, letter, target, first, last)
 
-    def widen(self, letters: RowNumbers, level: int) -> "Words":
+    def widen(self, letters: WindowIndex, fine: bool) -> "Words":
         """Return more words, by an automaton of few states with one way for each word.
 
         Sets of states are merged as they arise where they agree on what may come next: whether the
-        word may end here, whether the pen or a mark is still ahead, and which letters may follow;
-        of these, at level 0 and 1, only which of their cells are filled. At level 1 and 3 they must
-        agree on which letters may be the last ones too. As names are finite, so is the automaton,
-        and widening again and again comes to an end. Raises UnprovableError for too many states.
+        word may end here, whether the pen or a mark is still ahead, and which letters may follow,
+        or, unless `fine`, which of their cells are filled. As names are finite, so is the
+        automaton, and widening again and again comes to an end. Raises UnprovableError for too many
+        states.
         """
         filled = np.concatenate([letters.rows[:, :PEN], letters.rows[:, PEN:] >= 0], axis=1)
         _, name = np.unique(filled, axis=0, return_inverse=True)
-        name = np.arange(len(filled)) if level >= 2 else name.ravel()
+        name = np.arange(len(filled)) if fine else name.ravel()
         edges = np.stack([self.source, self.write, self.target], axis=1)
         source, letter, target = edges[distinct(edges)[0]].T
         order = np.argsort(letter, kind="stable")
         source, letter, target = source[order], letter[order], target[order]
 
-        # states from which a mark or the pen is still ahead, and those with only blanks ahead
+        # states from which a mark or the pen is still ahead
         marked = (letters.rows[letter][:, [MARK, PEN]] >= 0).any(axis=1)
-        ahead, blank = np.zeros(len(self.first), bool), letter == BLANK
+        ahead = np.zeros(len(self.first), bool)
         ahead[source[marked]] = True
         ahead = _reached(ahead, target, source)
-        ending = _reached(self.last, target[blank], source[blank])
         # all that a name is made of, a bit for each
         _, follows = np.unique(name[letter], return_inverse=True)
-        lasts = np.flatnonzero(ending[target]) if level % 2 else np.zeros(0, int)
-        _, lasting = np.unique(letter[lasts], return_inverse=True)
-        bits = np.zeros((len(ahead), 2 + len(name) + len(letters)), bool)
+        bits = np.zeros((len(ahead), 3 + follows.max(initial=0)), bool)
         bits[:, 0], bits[:, 1] = self.last, ahead
         bits[source, 2 + follows] = True
-        bits[source[lasts], 2 + follows.max(initial=0) + 1 + lasting] = True
-        used = int(np.flatnonzero(bits.any(axis=0)).max(initial=0)) + 1
-        traits = np.packbits(bits[:, :used], axis=1)
+        traits = np.packbits(bits, axis=1)
 
         start = np.bitwise_or.reduce(traits[self.first], axis=0)
         numbers, holds, waiting = {start.tobytes(): 0}, [self.first.copy()], [0]
@@ -202,7 +179,7 @@ class Words:
         last = np.array([bool(trait[0] & 128) for trait in numbers])
         return Words(source, letter, letter, target, np.arange(len(last)) == 0, last).trim()
 
-    def move_pen(self, by: int, token: int, letters: RowNumbers) -> "Words":
+    def move_pen(self, by: int, token: int, letters: WindowIndex) -> "Words":
         """Return words with the pen, which holds this token, so many columns further.
 
         Copies of the states count the columns since the pen was left: none yet, 1, ..., `by`,
@@ -314,30 +291,17 @@ class Words:
         letters, begins = np.unique(self.write[order], return_index=True)
         return dict(zip(letters.tolist(), np.split(order, begins[1:]), strict=True))
 
-    def random_end(self, state: int, steps: int, rng: Random) -> list[int]:
-        """Return letters from a state on: so many at random, then the shortest way to the end."""
-        onward, homeward = self._ways
+    def shortest_end(self, state: int) -> list[int]:
+        """Return the letters on the shortest way from a state to the end of a word."""
         letters = list[int]()
-        while steps > 0 or not self.last[state]:
-            letter, state = rng.choice(onward[state]) if steps > 0 else homeward[state]
-            letters.append(letter)
-            steps -= 1
+        while not self.last[state]:
+            letters.append(int(self.write[self._homeward[state]]))
+            state = int(self.target[self._homeward[state]])
         return letters
 
     @cached_property
-    def _ways(self) -> tuple[list[list[tuple[int, int]]], list[tuple[int, int]]]:
-        """For each state its edges, as letters and targets, and the first one of the shortest way.
-
-        Where a way can go on for ever without blank columns, only edges that begin such a way.
-        """
-        goes = self.write != BLANK
-        states = np.zeros(len(self.last), bool)
-        while True:
-            states[:] = False
-            states[self.source[goes]] = True
-            if not (ends := goes & ~states[self.target]).any():
-                break
-            goes &= ~ends
+    def _homeward(self) -> Column:
+        """For each state the first edge of the shortest way to the end."""
         distance = np.where(self.last, 0, len(self.last) + 1)
         while True:
             nearer = distance.copy()
@@ -345,19 +309,9 @@ class Words:
             if np.array_equal(nearer, distance):
                 break
             distance = nearer
-        onward: list[list[tuple[int, int]]] = [[] for _ in states]
-        homeward = [(BLANK, state) for state in range(len(states))]
-        eligible = goes | ~states[self.source]
-        shortest = distance[self.source] == distance[self.target] + 1
-        columns = (self.source, self.write, self.target, eligible, shortest)
-        for source, letter, target, goes_on, short in zip(
-            *(c.tolist() for c in columns), strict=True
-        ):
-            if goes_on:
-                onward[source].append((letter, target))
-            if short:
-                homeward[source] = letter, target
-        return onward, homeward
+        edge, homeward = np.argsort(-distance[self.target]), np.zeros(len(distance), np.int64)
+        homeward[self.source[edge]] = edge  # the last one counts, which is the nearest
+        return homeward
 
 
 def _reached(begin: Mask, source: Column, target: Column) -> Mask:

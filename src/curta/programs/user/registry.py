@@ -11,6 +11,7 @@ import random
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cache
 from importlib.metadata import entry_points
 from itertools import islice
 from pathlib import Path
@@ -144,37 +145,31 @@ def names() -> list[str]:
     return [*PROGRAMS, *REGISTERED, *installed()]
 
 
-_INSTALLED: dict[str, Program] = {}
-_READ: set[str] = set()
-
-
+@cache
 def installed() -> dict[str, Program]:
-    """Return the programs of installed packages, by name; each entry point is read once.
+    """Return the programs of installed packages, by name.
 
     A package that fails is reported in one line.
     """
+    programs: dict[str, Program] = {}
     for entry in entry_points(group=GROUP):
-        if entry.value in _READ:
-            continue
-        _READ.add(entry.value)
         package = entry.dist.name if entry.dist else entry.value
-        programs, problems = list[Program](), list[str]()
         try:
             value = entry.load()
-            programs = [value] if isinstance(value, Program) else list(value)
+            brought = [value] if isinstance(value, Program) else list(value)
         except Exception as error:
-            problems.append(f"cannot be read ({type(error).__name__}: {error})")
-        for program in programs:
+            problem = f"cannot be read ({type(error).__name__}: {error})"
+            print(f"curta: {package}: {problem}", file=sys.stderr)
+            continue
+        for program in brought:
             try:
                 if program.name in PROGRAMS:
                     raise UserError(f"program {program.name!r} is Curta's own: left out")
                 adopt(program)
-                _INSTALLED.setdefault(program.name, program)
+                programs.setdefault(program.name, program)
             except (UserError, AttributeError) as error:
-                problems.append(str(error))
-        for problem in problems:
-            print(f"curta: {package}: {problem}", file=sys.stderr)
-    return _INSTALLED
+                print(f"curta: {package}: {error}", file=sys.stderr)
+    return programs
 
 
 def training_sizes(program: Program) -> Sizes:

@@ -5,36 +5,25 @@ when the user names it on the command line or in a recipe, and never because it 
 `trust`. The SHA-256 of every executed file is remembered on the machine, so a user's own runs need
 no `--trust`.
 
-An error in such a file is reported in one line with its line number. A call that takes longer than
-`SECONDS` is stopped by a timer, which only the main thread has; on other threads, only the length
-of what is written is limited.
+An error in such a file is reported in one line with its line number.
 """
 
-import ast
 import functools
 import hashlib
 import inspect
 import re
-import signal
 import sys
-import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from types import FrameType, ModuleType
+from types import ModuleType
 from typing import Any
 
 from curta.config import cache, files
 from curta.config.errors import UserError
 from curta.programs.machine import Program
-
-SECONDS = 10.0
-"""Most seconds for one call of user code."""
-
-LOADING = 60.0
-"""Most seconds for executing a file, its imports included."""
 
 TAG = 12
 """Hexadecimal digits of a tag."""
@@ -157,17 +146,11 @@ def _execute(path: Path, name: str, content: bytes) -> UserFile:
     file = UserFile(name, content, module)
     built_in, operators = {id(program) for program in PROGRAMS.values()}, set[str]()
     try:
-        with watched(path, LOADING):
+        with watched(path):
             exec(compile(content, str(path), "exec"), module.__dict__)
         for variable, value in list(vars(module).items()):
             if not isinstance(value, Program) or id(value) in built_in or value.file:
                 continue
-            where = f"{name} line {_declared_at(file, variable)}"
-            if value.operator in operators:
-                raise UserError(
-                    f"{where}: a second program for operator {value.operator!r}: rename it"
-                )
-            operators.add(value.operator)
             functions: dict[str, Any] = {
                 field.name: guarded(function, path)
                 for field in fields(value)
@@ -177,28 +160,17 @@ def _execute(path: Path, name: str, content: bytes) -> UserFile:
             program = replace(value, **functions, cases=cases, file=tag)
             setattr(module, variable, program)
             try:
+                if value.operator in operators:
+                    raise UserError(f"a second program for operator {value.operator!r}: rename it")
                 adopt(program)
             except UserError as error:
-                raise UserError(f"{where}: {error}") from None
+                raise UserError(f"{program.where}{error}") from None
+            operators.add(value.operator)
     except BaseException:
         del sys.modules[module.__name__]
         raise
     cache.keep(_marker(digest), f"{name}\n".encode())
     return KNOWN.setdefault(tag, file)
-
-
-def _declared_at(file: UserFile, name: str) -> int:
-    """Return the line that defines a name of the file, or that of its first decorator."""
-    for statement in reversed(ast.parse(file.content).body):
-        if isinstance(statement, ast.FunctionDef) and statement.name == name:
-            return min([statement.lineno, *(d.lineno for d in statement.decorator_list)])
-        if isinstance(statement, ast.Assign) and name in map(ast.unparse, statement.targets):
-            return statement.lineno
-    return 1
-
-
-class OutOfTime(BaseException):
-    """Raised in user code that takes too long; `except Exception` does not catch it."""
 
 
 def guarded(function: Callable[..., Any], path: Path) -> Callable[..., Any]:
@@ -214,59 +186,26 @@ def guarded(function: Callable[..., Any], path: Path) -> Callable[..., Any]:
 
 
 @contextmanager
-def watched(
-    path: Path, seconds: float | None = None, declared_at: int | None = None
-) -> Iterator[None]:
+def watched(path: Path, declared_at: int | None = None) -> Iterator[None]:
     """Turn an exception from a user file into a UserError with file name and line.
 
-    If none of its lines ran, as in a call with too many arguments, the line is the function's
-    declaration.
+    The line is the innermost one of the file in the traceback. If none of its lines ran, as in a
+    call with too many arguments, it is the function's declaration.
     """
-    seconds = seconds or SECONDS
     try:
-        with _limited(seconds):
-            yield
-    except (Exception, SystemExit, OutOfTime) as error:
-        line = _line(error, path)
-        if isinstance(error, UserError) and line is None:
-            raise
-        line = line or declared_at
+        yield
+    except (Exception, SystemExit) as error:
+        text = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        if isinstance(error, SyntaxError) and error.filename == str(path):
+            line, text = error.lineno, f"{type(error).__name__}: {error.msg}"
+        else:
+            steps = traceback.walk_tb(error.__traceback__)
+            lines = [line for frame, line in steps if frame.f_code.co_filename == str(path)]
+            if isinstance(error, UserError):
+                if not lines:
+                    raise
+                text = str(error)
+            line = [declared_at, *lines][-1]
         where = f"{path.name} line {line}" if line else path.name
-        text = " ".join(str(error).split())
-        if isinstance(error, OutOfTime):
-            text = f"stopped after {seconds:g} seconds of one call: does it ever end?"
-        elif isinstance(error, SyntaxError):
-            text = f"{type(error).__name__}: {error.msg}"
-        elif not isinstance(error, UserError):
-            text = f"{type(error).__name__}: {text}"
         kind = type(error) if isinstance(error, UserError) else UserError
         raise kind(f"{where}: {text}") from error
-
-
-def _line(error: BaseException, path: Path) -> int | None:
-    """Return the innermost line of the file in the traceback, if any."""
-    if isinstance(error, SyntaxError) and error.filename == str(path):
-        return error.lineno
-    steps = traceback.walk_tb(error.__traceback__)
-    lines = [line for frame, line in steps if frame.f_code.co_filename == str(path)]
-    return lines[-1] if lines else None
-
-
-@contextmanager
-def _limited(seconds: float) -> Iterator[None]:
-    """Raise OutOfTime in the block after so many seconds, and every second after that."""
-    main = threading.current_thread() is threading.main_thread()
-    if not main or not hasattr(signal, "setitimer") or any(signal.getitimer(signal.ITIMER_REAL)):
-        yield
-        return
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        raise OutOfTime
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
