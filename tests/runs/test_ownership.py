@@ -62,9 +62,8 @@ def test_nothing_is_left_of_an_owner_that_was_killed(
 
 def test_blocks_within_each_other_own_it_until_the_last_one_ends(run: Path) -> None:
     with ownership.owned(run):
-        assert not ownership.is_shared(run)
         with ownership.owned(run.parent / "." / "mine"):
-            assert ownership.is_shared(run)
+            assert ownership.is_owned(run)
         assert ownership.is_owned(run)
     assert not ownership.is_owned(run)
 

@@ -78,8 +78,8 @@ def test_a_whole_run_is_whole(mine: Path, capsys: pytest.CaptureFixture[str]) ->
     assert bad() == {}
     names = [part.name for part in curta.verify("mine")]
     assert names == [
-        "run.json", "recipe.toml", "machine.json", "metrics.jsonl", "checkpoints/00000010",
-        "checkpoints/00000020", "history/00000010.safetensors",
+        "run.json", "recipe.toml", "machine.json", "metrics.jsonl", "checkpoints/00000010.safetensors",
+        "checkpoints/00000020.safetensors", "history/00000010.safetensors",
         "evaluation.json", "certificate.json", "windows.safetensors",
         "shown.safetensors", "probes/tokens.json", "program.py", "evaluating.jsonl", "report.html",
     ]  # fmt: skip
@@ -120,17 +120,17 @@ def test_a_damaged_checkpoint_is_told(mine: Path) -> None:
     content = path.read_bytes()
     for damage in (b"", content[:-1], content[:-1] + bytes([content[-1] ^ 1]), os.urandom(99)):
         path.write_bytes(damage)
-        part = only("checkpoints/00000020")
+        part = only("checkpoints/00000020.safetensors")
         assert part.state == "damaged"
         assert "`curta train --resume mine` goes on from the newest whole one" in part.about
     path.unlink()
-    assert only("checkpoints/00000020").state == "damaged"
+    assert only("checkpoints/00000020.safetensors").state == "missing"
 
 
 def test_a_checkpoint_of_another_run_is_told(mine: Path) -> None:
     change(mine / "run.json", seeds=[7])
     found = bad()
-    assert [*found] == ["checkpoints/00000010", "checkpoints/00000020"]
+    assert [*found] == [f"checkpoints/000000{step}.safetensors" for step in (10, 20)]
     assert all("of another recipe or of other seeds" in part.about for part in found.values())
 
 

@@ -361,7 +361,7 @@ class Run:
         depends_on = [weights, asdict(settings), self.num_recurrences]
         path = evaluations.partial_file(self.folder, changed)
         with ownership.owned(self.folder.path):
-            stage = life.beside(self.folder) if changed else life.stage(self.folder, "evaluating")
+            stage = life.stage(self.folder, None if changed else "evaluating")
             with stage, evaluations.partial_evaluation(path, depends_on) as keep:
                 result = self._evaluation(models, settings, progress, show_grid, keep=keep)
                 result = replace(result, changes=changed, step=step)
@@ -601,7 +601,7 @@ class Run:
             with self._stage("reporting"):
                 return write(self.folder.path)
         self.folder.read_evaluation(evaluation)
-        with life.beside(self.folder):
+        with life.stage(self.folder):
             return write(self.folder.evaluations / evaluation)
 
     def write_page(self, member: int = 0, out: Path | None = None) -> Path:
