@@ -101,11 +101,6 @@ def memory() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def load() -> list[float]:
-    """Return the mean number of busy processes in the last minute; empty if unknown."""
-    return list(os.getloadavg()[:1]) if hasattr(os, "getloadavg") else []
-
-
 def in_background(function: Callable[[], T]) -> "Future[T]":
     """Start a function in a daemon thread: the program may end before the function does."""
     future: Future[T] = Future()
@@ -118,11 +113,6 @@ def in_background(function: Callable[[], T]) -> "Future[T]":
 
     threading.Thread(target=run, daemon=True).start()
     return future
-
-
-def is_path(name: str) -> bool:
-    """Return whether a name includes a folder, such as runs/addition."""
-    return any(separator in name for separator in (os.sep, os.altsep) if separator)
 
 
 def command() -> list[str]:

@@ -6,7 +6,6 @@ alive is known from the lock itself.
 
 import os
 import socket
-import sys
 import threading
 import time
 from collections import Counter
@@ -16,6 +15,7 @@ from pathlib import Path
 
 from curta.config import files, system
 from curta.config.errors import UserError, printable
+from curta.runs import provenance
 
 LOCK = ".lock"
 """The file in a run's folder whose lock its owner holds."""
@@ -65,7 +65,7 @@ def _claimed(folder: Path) -> int:
     if handle is None:
         owner = printable(path.read_text("utf-8", "replace"), 200) or "another process"
         raise UserError(f"run {folder.name!r} is in use by {owner}: wait until it has ended")
-    words = [*(Path(word).name for word in system.command()), *sys.argv[1:]][:6]
+    words = provenance.command()[:6]
     since = time.strftime("%H:%M:%S")
     with suppress(OSError):  # a full disk: it is for the next one's information only
         path.write_text(

@@ -44,11 +44,10 @@ from curta.runs import (
     interrupts,
     life,
     ownership,
-    summary,
     trackers,
 )
 from curta.runs.folders import Folder
-from curta.runs.info import Stage
+from curta.runs.info import Stage, slice_summary
 from curta.runs.loop import Loop, Show
 from curta.training import processes, records, trainer, windows
 from curta.training.trainer import Member
@@ -466,10 +465,6 @@ class Run:
 
     # Results
 
-    def summary(self) -> dict[str, Any]:
-        """Return what the run is and its results, read from its files, as tables for JSON."""
-        return summary.summary(self.folder, self.recipe, self.layout)
-
     def read_rows(self, evaluation: str = "") -> "Rows":
         """Return a row for each operator, size and slice, with median, least and greatest.
 
@@ -481,7 +476,7 @@ class Run:
         results = self.folder.read_evaluation(evaluation)
         if results is None:
             return Rows()
-        rows = [slice_row(summary.slice_summary(row)) for row in results.lengths]
+        rows = [slice_row(slice_summary(row)) for row in results.lengths]
         return Rows([*rows, *map(slice_row, results.unevaluated)])
 
     def read_statistics(self, evaluation: str = "") -> list[SliceStatistics]:

@@ -19,8 +19,7 @@ from curta.config.registry import optional_module
 from curta.evaluation.results import Certificate, Evaluation, operator_and_curve
 from curta.problems.operations import OPERATIONS
 from curta.runs.folders import Folder
-from curta.runs.info import AS_USUAL, Metric, Tracking
-from curta.runs.summary import summary_statistics
+from curta.runs.info import AS_USUAL, Metric, Tracking, summary_statistics
 
 Results = dict[str, float | str]
 """Figures and facts, such as `evaluation/addition/20/random/seed-0` or `certificate/grade`."""
