@@ -64,8 +64,7 @@ def rungs() -> dict[str, tuple[str, dict[str, Any]]]:
     """Return recipe and changes of every entry of the comparison."""
     from curta.runs import comparison_spec
 
-    draft = comparison_spec.draft(["ladder"])
-    spec = comparison_spec.resolve(draft, {}, None)
+    spec = comparison_spec.plan(["ladder"])
     return {row.name: (row.source, dict(row.changes)) for row in spec.rows}
 
 

@@ -20,7 +20,7 @@ def main() -> None:
     from curta.runs import comparison_spec
 
     options = arguments(__doc__, [NAME])
-    spec = comparison_spec.resolve(comparison_spec.draft([NAME]), {}, None)
+    spec = comparison_spec.plan([NAME])
     runs = {row.name: {"recipe": row.source, **row.changes} for row in spec.rows}
     recipes = {row.source: recipe_fields(row.source, {}) for row in spec.rows}
     RESULTS.keep(NAME, NAME, measured, spec.seeds, {"recipes": recipes, "runs": runs}, options)

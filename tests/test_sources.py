@@ -43,7 +43,7 @@ def test_models_have_the_parameters_that_their_sources_count(name: str, count: i
 
 
 def test_rungs_have_300_epochs_of_28_batches_and_differ_in_one_thing_each() -> None:
-    rows = comparison_spec.resolve(comparison_spec.draft(["ladder"]), {}, None).rows
+    rows = comparison_spec.plan(["ladder"]).rows
     for row in rows:
         training = row.recipe.training
         assert (training.steps, training.batch, training.order) == (300 * 28, 256, "fixed")

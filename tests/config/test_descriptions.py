@@ -14,27 +14,20 @@ LONGEST = 100
 """Letters of a help's line."""
 
 SETTINGS = [Recipe, UserEncoding, *(kind for kinds in sections().values() for kind in kinds)]
-FIELDS = [(kind, field.name) for kind in SETTINGS for field in fields(kind)]
-each_field = pytest.mark.parametrize(
-    ("kind", "field"), FIELDS, ids=[f"{kind.__name__}.{field}" for kind, field in FIELDS]
-)
 
 
-@each_field
-def test_every_field_has_a_line(kind: type[Any], field: str) -> None:
-    line = first_sentence(texts(kind)[field])
-    assert line.endswith(".")
-    assert len(line) <= LONGEST
-
-
-@each_field
-def test_a_line_says_what_special_values_mean(kind: type[Any], field: str) -> None:
-    if kind is Recipe or field == "name":
-        return
-    text, hint = texts(kind)[field], typing.get_type_hints(kind)[field]
-    for choice in typing.get_args(hint) if typing.get_origin(hint) is Literal else ():
-        assert str(choice) in text
-    assert ("not set" in text) == (type(None) in typing.get_args(hint))
+@pytest.mark.parametrize("kind", SETTINGS)
+def test_every_field_has_a_line_that_says_what_special_values_mean(kind: type[Any]) -> None:
+    descriptions, hints = texts(kind), typing.get_type_hints(kind)
+    for field in fields(kind):
+        text, hint = descriptions[field.name], hints[field.name]
+        line = first_sentence(text)
+        assert line.endswith(".")
+        assert len(line) <= LONGEST
+        if kind is not Recipe and field.name != "name":
+            choices = typing.get_args(hint) if typing.get_origin(hint) is Literal else ()
+            assert [choice for choice in choices if str(choice) not in text] == []
+            assert ("not set" in text) == (type(None) in typing.get_args(hint))
 
 
 def test_there_is_a_line_for_every_path() -> None:

@@ -2,51 +2,40 @@
 
 import pytest
 
-from curta.config.errors import nearest
+from curta.config.errors import as_line, nearest, quoted
 from curta.config.recipe import field_paths, shipped_names
 from curta.frontends import cli
 
-COMMANDS = list(cli.COMMANDS)
-RECIPES = shipped_names()
-FIELDS = field_paths()
+COMMANDS, RECIPES, FIELDS = list(cli.COMMANDS), shipped_names(), field_paths()
 OPTIONS = ["--run", "--seeds", "--track", "--no-evaluation", *(f"--{path}" for path in FIELDS)]
 OPERATORS = ["+", "+.", "-", "*", "//", "%", "<", "sort", "gcd", "isqrt", "copy", "reverse"]
 
 
 @pytest.mark.parametrize(
-    ("name", "meant", "options"),
+    ("options", "meant"),
     [
-        ("evalute", "evaluate", COMMANDS),
-        ("eval", "evaluate", COMMANDS),
-        ("trian", "train", COMMANDS),
-        ("additon", "addition", RECIPES),
-        ("reversed", "addition-reversed", RECIPES),
-        ("modl.width", "model.width", FIELDS),
-        ("model.layers", "model.num_layers", FIELDS),
-        ("learning_rate", "optimizer.learning_rate", FIELDS),
-        ("--sedes", "--seeds", OPTIONS),
-        ("--learning-rate", "--optimizer.learning_rate", OPTIONS),
-        ("gdc", "gcd", OPERATORS),
-        ("/", "//", OPERATORS),
+        (COMMANDS, {"evalute": "evaluate", "eval": "evaluate", "trian": "train"}),
+        (RECIPES, {"additon": "addition", "reversed": "addition-reversed"}),
+        (FIELDS, {"modl.width": "model.width", "model.layers": "model.num_layers"}),
+        (FIELDS, {"learning_rate": "optimizer.learning_rate"}),
+        (OPTIONS, {"--sedes": "--seeds", "--learning-rate": "--optimizer.learning_rate"}),
+        (OPERATORS, {"gdc": "gcd", "/": "//"}),
+        # No slips:
+        (COMMANDS, {"delete": None, "": None}),
+        (["addition-rope", "addition-fire"], {"transformer": None, "addition-foo": None}),
+        (FIELDS, {"model.depth": None}),
+        (OPTIONS, {"--gpu": None}),
+        (["task.base", "muon", "adamw", "+"], {"task.rate": None, "lion": None, "-": None}),
     ],
 )
-def test_a_slip_is_told_with_what_was_meant(name: str, meant: str, options: list[str]) -> None:
-    assert nearest(name, options) == meant
+def test_a_slip_is_told_with_what_was_meant(
+    options: list[str], meant: dict[str, str | None]
+) -> None:
+    assert {name: nearest(name, options) for name in meant} == meant
 
 
-@pytest.mark.parametrize(
-    ("name", "options"),
-    [
-        ("delete", COMMANDS),
-        ("", COMMANDS),
-        ("transformer", RECIPES),
-        ("addition-foo", ["addition-rope", "addition-fire"]),
-        ("model.depth", FIELDS),
-        ("task.rate", ["task.base"]),
-        ("--gpu", OPTIONS),
-        ("-", ["+"]),
-        ("lion", ["muon", "adamw"]),
-    ],
-)
-def test_what_is_no_slip_is_told_with_nothing_else(name: str, options: list[str]) -> None:
-    assert nearest(name, options) is None
+@pytest.mark.parametrize("text", ["a\x1b[31m", "\u202e", "\udcff", "n" * 10_000, "\0" * 10_000])
+def test_foreign_text_is_printable_and_short(text: str) -> None:
+    for line in (as_line(text), quoted(text)):
+        assert line.isprintable()
+        assert len(line) <= 290

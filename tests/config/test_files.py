@@ -4,10 +4,8 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from curta.config import files, system
+from curta.config import files
 from curta.config.errors import UserError
 from curta.model import recipes
 from curta.programs.user import userfiles
@@ -26,19 +24,11 @@ def test_a_byte_order_mark_is_no_part_of_a_users_file(tmp_path: Path) -> None:
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 
 
-@given(old=st.binary(max_size=50), new=st.binary(max_size=50))
-def test_a_file_holds_what_was_written_last(tmp_path: Path, old: bytes, new: bytes) -> None:
-    path = tmp_path / "file"
-    files.write(path, old)
-    files.write(path, new)
-    assert path.read_bytes() == new
-    assert list(tmp_path.iterdir()) == [path]
-
-
 def test_a_crash_before_the_rename_leaves_the_old_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "file"
+    files.write(path, b"first")
     files.write(path, "old")
 
     def crash(handle: int) -> None:
@@ -51,18 +41,14 @@ def test_a_crash_before_the_rename_leaves_the_old_file(
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_path_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("in the way")
-    with pytest.raises(UserError, match=r"cannot write .*in/the/way.*: Not a directory") as caught:
-        files.write(tmp_path / "file" / "in/the/way", "x")
-    assert "\n" not in str(caught.value)
-
-
-def test_appending_adds_lines(tmp_path: Path) -> None:
-    path = tmp_path / "lines"
+def test_lines_are_appended_and_a_path_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "file"
     files.append(path, "one\n")
     files.append(path, "two\n")
     assert path.read_text() == "one\ntwo\n"
+    with pytest.raises(UserError, match=r"cannot write .*in/the/way.*: Not a directory") as caught:
+        files.write(path / "in/the/way", "x")
+    assert "\n" not in str(caught.value)
     with pytest.raises(UserError, match="cannot write"):
         files.append(tmp_path / "none" / "lines", "x")
 
@@ -108,46 +94,18 @@ def test_what_is_no_table_is_one_line(tmp_path: Path, content: bytes) -> None:
         files.read_json(path, "run 'mine'")
 
 
-def test_a_sweep_takes_folders_that_nobody_fills_and_leaves_those_that_are_filled(
-    tmp_path: Path,
-) -> None:
-    left, inside = tmp_path / ".left.abc.part", tmp_path / "run" / ".file.abc.part"
+def test_a_sweep_takes_old_folders_and_files_and_leaves_what_has_an_owner(tmp_path: Path) -> None:
+    left, old = tmp_path / ".left.abc.part", tmp_path / "run" / ".file.abc.part"
+    mine = tmp_path / "one" / ".run.json.abc.part"
     left.mkdir()
-    (left / "run.json").write_text("{}")
-    inside.parent.mkdir()
-    inside.write_text("x")
-    with files.new_folder(tmp_path / "two") as filled:
-        own = filled / ".run.json.abc.part"
-        own.write_text("x")
-        files.sweep(tmp_path, ".lock")
-        assert own.exists()
-        own.unlink()
-    assert sorted(path.name for path in tmp_path.rglob("*")) == ["run", "two"]
-
-
-def test_a_sweep_leaves_folders_that_have_an_owner_of_their_own(tmp_path: Path) -> None:
-    own, left = tmp_path / "one" / ".run.json.abc.part", tmp_path / "two" / ".run.json.abc.part"
-    for path in (own, left, own.with_name(".lock")):
+    os.utime(left, (0, 0))
+    for path in (old, mine, mine.with_name(".lock")):
         path.parent.mkdir(exist_ok=True)
         path.write_text("x")
-    files.sweep(tmp_path, ".lock")
-    assert own.exists()
+    with files.new_folder(tmp_path / "two") as folder:
+        (folder / ".run.json.abc.part").write_text("x")
+        files.sweep(tmp_path, ".lock")
+        assert (folder / ".run.json.abc.part").exists()
     assert not left.exists()
-
-
-def test_a_folder_that_a_sweep_has_taken_before_it_was_locked_is_made_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    claim, taken = system.claim_lock, list[Path]()
-
-    def swept(path: Path) -> int | None:
-        if not taken:
-            taken.append(path)
-            path.rmdir()
-        return claim(path)
-
-    monkeypatch.setattr(system, "claim_lock", swept)
-    with files.new_folder(tmp_path / "mine") as folder:
-        (folder / "run.json").write_text("{}")
-    assert (tmp_path / "mine" / "run.json").exists()
-    assert taken[0] != folder
+    assert not old.exists()
+    assert mine.exists()

@@ -107,15 +107,11 @@ def test_a_dump_holds_every_field_defaults_included() -> None:
             assert lookup(table, path) is not None, path
 
 
-def test_a_recipe_of_a_program_alone_is_the_defaults() -> None:
-    assert recipes.parse({"program": "addition"}, where="little") == Recipe(program="addition")
-
-
 def test_a_layout_takes_the_place_of_a_program_and_the_other_way_round() -> None:
+    assert recipes.parse({"program": "addition"}, where="little") == Recipe(program="addition")
     dense = parsed({"layout": "plain"} | SEEING)
     assert (dense.layout, dense.programs) == ("plain", ())
-    back = with_overrides({"layout": "plain"}, {"program": "sums"})
-    assert back == {"program": "sums"}
+    assert with_overrides({"layout": "plain"}, {"program": "sums"}) == {"program": "sums"}
 
 
 # Overrides.
@@ -129,10 +125,14 @@ def test_overrides_change_their_fields_and_no_other() -> None:
     assert before == tiny.TINY
 
 
-def test_the_same_encoding_keeps_its_section() -> None:
+def test_the_same_encoding_keeps_its_section_and_another_optimiser_what_both_have() -> None:
     base = {"layout": "reversed", "positions": {"name": "abacus", "rows": 999}}
     overrides = {"positions.name": "abacus", "positions.max_offset": 7}
     assert parsed(overrides, base).positions == Abacus(rows=999, max_offset=7)
+    base = tiny.TINY | {"optimizer": {"learning_rate": 0.5, "weight_decay": 0.1}}
+    other = parsed({"optimizer.name": "sgd"}, base)
+    assert other.optimizer == SGD(learning_rate=0.5)
+    assert "weight_decay" not in dump(other)
 
 
 @pytest.mark.parametrize(
@@ -142,10 +142,3 @@ def test_the_same_encoding_keeps_its_section() -> None:
 def test_a_value_from_the_command_line_is_toml_or_else_text(text: str, meaning: Any) -> None:
     assert parse_value(text) == meaning
     assert type(parse_value(text)) is type(meaning)
-
-
-def test_another_optimiser_keeps_the_fields_that_it_has_too() -> None:
-    base = tiny.TINY | {"optimizer": {"learning_rate": 0.5, "weight_decay": 0.1}}
-    made = parsed({"optimizer.name": "sgd"}, base).optimizer
-    assert made == SGD(learning_rate=0.5)
-    assert "weight_decay" not in dump(parsed({"optimizer.name": "sgd"}, base))

@@ -14,24 +14,14 @@ def test_each_thing_is_called_as_its_registry_says() -> None:
         assert [thing.name for thing in registry.values()] == list(registry)
 
 
-def square(name: str) -> int | None:
-    return int(name) ** 2 if name.isdecimal() else None
-
-
-def test_names_with_a_number_are_resolved_and_not_listed() -> None:
+def test_names_with_a_number_are_resolved_and_unknown_ones_are_refused() -> None:
+    square = lambda name: int(name) ** 2 if name.isdecimal() else None
     squares = Registry("square", {"one": 1}, numbered=square)
-    before = squares.copy()
     squares |= {"two": 4}
     assert (squares["one"], squares["7"], squares.get("x"), "7" in squares) == (1, 49, None, True)
-    assert (list(squares), list(before)) == (["one", "two"], ["one"])
-    with pytest.raises(KeyError):
-        squares["x"]
+    assert list(squares) == ["one", "two"]
     with pytest.raises(UserError, match="unknown square 'x': choose from one, two"):
         squares.check("x")
-
-
-def test_a_name_that_is_not_there_is_refused_with_the_nearest() -> None:
-    assert "plane" not in LAYOUTS
     with pytest.raises(UserError, match="unknown layout 'plane': did you mean 'plain'"):
         LAYOUTS.check("plane")
     with pytest.raises(KeyError):

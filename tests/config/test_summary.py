@@ -3,10 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from curta.config import recipe
-from curta.config.recipe import shipped_names
 from curta.model import recipes
 
 OWN = recipes.resolve("addition", {}, "a test").summary
@@ -18,14 +15,8 @@ def summary(name: str = "addition", **overrides: Any) -> str:
 
 
 def test_a_change_of_what_is_trained_is_said() -> None:
-    assert summary(positions__name="rope", model__num_layers=2) == (
-        "addition with positions.name rope, model.num_layers 2:"
-        " + of 1 to 10 digits, program addition, positions rope"
-    )
-    assert summary(task__digits=[1, 3], model__gated=True) == (
-        "addition with task.digits 1 to 3, model.gated true:"
-        " + of 1 to 3 digits, program addition, positions window"
-    )
+    changed = summary(positions__name="rope", model__gated=True, task__digits=[1, 3])
+    assert changed == "addition with positions.name=rope, model.gated=true, task.digits=[1, 3]"
 
 
 def test_what_changes_nothing_of_it_keeps_the_summary() -> None:
@@ -37,11 +28,4 @@ def test_what_changes_nothing_of_it_keeps_the_summary() -> None:
 def test_no_path_is_in_it(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text((Path(recipe.__file__).parent / "recipes" / "addition.toml").read_text())
-    assert summary(str(path), model__width=64).startswith("mine.toml with model.width 64: + of")
-
-
-@pytest.mark.parametrize("name", shipped_names())
-def test_every_recipe_can_be_described(name: str) -> None:
-    found = summary(name, training__steps=11)
-    assert found.startswith(f"{name} with training.steps 11: ")
-    assert found.isprintable()
+    assert summary(str(path), model__width=64) == "mine.toml with model.width=64"

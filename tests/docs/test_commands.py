@@ -75,9 +75,7 @@ def _comparison(params: dict[str, Any]) -> None:
     entries, settings = arguments.split(params["words"])
     settings = {name: text for name, text in settings.items() if not name.startswith("cluster.")}
     if entries:
-        draft = comparison_spec.draft(entries)
-        drafted = comparison_spec.with_settings(draft, arguments.values(settings))
-        comparison_spec.resolve(*drafted, params["seeds"])
+        comparison_spec.plan(entries, arguments.values(settings), params["seeds"])
 
 
 def _evaluation(params: dict[str, Any]) -> None:

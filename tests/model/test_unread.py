@@ -9,7 +9,7 @@ from curta.config.recipe import shipped_names
 from curta.config.sections import Training
 from curta.model import recipes
 from curta.model.unread import NEEDS, unread
-from curta.runs.comparison_spec import Draft, Entry, resolve
+from curta.runs.comparison_spec import plan
 
 PLAIN, WINDOW, RANGE = "addition-plain", "addition", "sources/range-window"
 
@@ -87,11 +87,11 @@ def test_shipped_recipes_have_nothing_without_effect(name: str) -> None:
 
 def test_what_entries_of_a_comparison_have_in_common_is_read_by_one_of_them() -> None:
     common = {"training.problems": 8}
-    program, layout = resolve(Draft("", (Entry(WINDOW), Entry(PLAIN))), common).rows
+    program, layout = plan([WINDOW, PLAIN], common).rows
     assert program.recipe.training.problems == 8
     assert layout.recipe.training.problems == Training().problems
     with pytest.raises(UserError, match=r"training\.problems has no effect on any of these"):
-        resolve(Draft("", (Entry(PLAIN),)), common)
+        plan([PLAIN, f"two: {PLAIN}"], common)
 
 
 @pytest.mark.parametrize(

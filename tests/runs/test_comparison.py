@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -37,11 +38,11 @@ COMMON = tiny.overrides(
 
 def planned(*words: str, seeds: int = 2, **changes: Any) -> comparison_spec.ComparisonSpec:
     more = {path.replace("__", "."): value for path, value in changes.items()}
-    return comparison_spec.resolve(comparison_spec.draft(words or WORDS), COMMON | more, seeds)
+    return comparison_spec.plan(words or WORDS, COMMON | more, seeds)
 
 
 def begun(name: str = "two", **changes: Any) -> Comparison:
-    return Comparison.begin(planned(**changes), name, "base")
+    return Comparison.begin(planned(**changes), name)
 
 
 class Trained:
@@ -79,80 +80,60 @@ def done(brief: None, tmp_path_factory: pytest.TempPathFactory) -> Comparison:
     return made
 
 
-def copied(done: Comparison, runs_folder: Path) -> Path:
-    shutil.copytree(done.path, runs_folder / done.name)
-    return runs_folder / done.name
-
-
-# What is found.
-
-
 @pytest.mark.slow
 def test_the_table_holds_what_each_run_found(done: Comparison) -> None:
-    found = done.read_results()
-    assert found == read_comparison(done.path)
-    for row in found.rows:
+    results = done.read_results()
+    assert results == read_comparison(done.path)
+    for row in results.rows:
         folder = done.path / row.run
         info = json.loads((folder / "run.json").read_text())
         assert info["status"] == row.status == "finished"
         for key in ("steps", "parameters", "training_seconds", "structure"):
             assert getattr(row, key) == info[key]
         lines = json.loads((folder / "evaluation.json").read_text())["lengths"]
-        assert len(lines) == len(row.lengths) > 0
-        for line, one in zip(lines, row.lengths, strict=True):
-            shares, statistics = line["exact_match"], one.exact_match
+        for line, length in zip(lines, row.lengths, strict=True):
+            shares, statistics = line["exact_match"], length.exact_match
+            assert (length.size, length.slice_name) == (line["size"], line["slice"])
             assert statistics.members == shares
-            assert (one.size, one.slice_name) == (line["size"], line["slice"])
             assert statistics.median == pytest.approx(median(shares), abs=1e-6)
             assert (statistics.min, statistics.max) == (min(shares), max(shares))
         steps = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
         assert row.loss is not None
         assert row.loss.members == [line["loss"] for line in steps[-2:]]
-
-
-@pytest.mark.slow
-def test_a_size_without_positions_is_said_and_the_others_are_evaluated(done: Comparison) -> None:
-    window, plain = done.read_results().rows
+    window, plain = results.rows
     assert window.unplaced == []
-    assert {one.size for one in window.lengths} == {"3", "20"}
-    assert {one.size for one in plain.lengths} == {"3"}
+    assert {length.size for length in window.lengths} == {"3", "20"}
+    assert {length.size for length in plain.lengths} == {"3"}
     (missing,) = plain.unplaced
     assert (missing.operator, missing.size) == ("+", "20")
     assert "too long for this model" in missing.reason
     assert (done.path / "plain" / "report.html").exists()
 
 
-# Going on.
-
-
 @pytest.mark.slow
-def test_interrupted_twice_it_goes_on_where_it_was(done: Comparison, runs_folder: Path) -> None:
+def test_interrupted_twice_it_goes_on_where_it_was_and_may_grow(
+    done: Comparison, runs_folder: Path
+) -> None:
     with pytest.raises(KeyboardInterrupt):  # before the second entry has a step
         begun().run_comparison(Trained(until="plain"))
     waiting = Comparison.load("two").read_results().rows
     assert [row.status for row in waiting] == ["finished", "created"]
 
-    def saved(row: Row, run: Run) -> None:  # as a run that is interrupted within itself ends
+    def interrupted(row: Row, run: Run) -> None:  # as a run that is interrupted within itself ends
         run.folder.update(status="interrupted")
 
-    assert not Comparison.load("two").run_comparison(saved)
+    assert not Comparison.load("two").run_comparison(interrupted)
     assert not (runs_folder / "two" / "report.html").exists()
     trained = Trained()
     assert Comparison.load("two").run_comparison(trained)
     assert trained.names == ["plain"]
     assert weights(runs_folder / "two") == weights(done.path)
 
-
-@pytest.mark.slow
-def test_a_comparison_may_grow_even_by_an_entry_that_fails(
-    done: Comparison, runs_folder: Path
-) -> None:
-    folder = copied(done, runs_folder)
-    made = planned(*WORDS, "hot: addition optimizer.learning_rate=1e20")
-    trained, before = Trained(), times(folder)
-    assert Comparison.begin(made, "two", "base").run_comparison(trained)
+    larger = planned(*WORDS, "hot: addition optimizer.learning_rate=1e20")
+    trained, before = Trained(), times(runs_folder / "two")
+    assert Comparison.begin(larger, "two").run_comparison(trained)
     assert trained.names == ["hot"]
-    assert before.items() <= times(folder).items()  # what is finished is not done again
+    assert before.items() <= times(runs_folder / "two").items()  # what is finished is not redone
     rows = Comparison.load("two").read_results().rows
     assert [row.status for row in rows] == ["finished", "finished", "stopped"]
 
@@ -166,12 +147,13 @@ def test_a_comparison_may_grow_even_by_an_entry_that_fails(
 def test_other_content_is_refused_by_name_and_else_numbered(
     done: Comparison, runs_folder: Path, other: dict[str, Any]
 ) -> None:
-    before = times(copied(done, runs_folder))
+    shutil.copytree(done.path, runs_folder / "two")
+    before = times(runs_folder / "two")
     made = planned(*other.pop("words", WORDS), **other)
     with pytest.raises(UserError, match="'two' exists already with other runs"):
-        Comparison.begin(made, "two", "base")
-    assert Comparison.begin(made, None, "two").name == "two-2"
-    assert Comparison.begin(planned(), None, "two").name == "two"
+        Comparison.begin(made, "two")
+    assert Comparison.begin(replace(made, base="two")).name == "two-2"
+    assert Comparison.begin(replace(planned(), base="two")).name == "two"
     assert times(runs_folder / "two") == before
 
 
@@ -190,20 +172,17 @@ def test_a_file_that_names_code_is_refused_and_nothing_is_executed(
     assert not (tmp_path / "executed").exists()
 
 
-# From Python.
-
-
 def test_a_comparison_keeps_the_files_of_code_that_its_recipes_name(runs_folder: Path) -> None:
     """So its runs can begin in another process; a file that is another is not executed."""
     decay = Path(__file__).parents[2] / "docs" / "examples" / "decay.py"
     words = ["one: addition-reversed", f"two: addition-reversed positions.name={decay}"]
-    made = Comparison.begin(comparison_spec.resolve(comparison_spec.draft(words), {}), "own", "")
+    made = Comparison.begin(comparison_spec.plan(words), "own")
     made.save()
     (kept,) = made.code
     assert (made.path / kept.file).read_bytes() == decay.read_bytes()
     assert {part.state for part in curta.verify("own")} == {"whole"}
     userfiles.KNOWN.clear()
-    assert Comparison.load("own").spec == made.spec
+    assert Comparison.load("own").spec.rows == made.spec.rows
     assert userfiles.known(kept.file) is not None
     userfiles.KNOWN.clear()
     (made.path / kept.file).write_text("raise SystemExit")

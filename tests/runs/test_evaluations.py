@@ -1,13 +1,11 @@
 """Evaluations with other settings stand beside the recipe's own, and change nothing of it."""
 
-import shutil
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-import curta
 from curta.config import sections
 from curta.frontends import api
 from curta.runs import comparison, evaluations, verify
@@ -17,7 +15,7 @@ from tests.made_once import Shared
 
 pytestmark = pytest.mark.usefixtures("brief")
 
-OWN = sections.EvaluationSettings(digits=(20, 100), count=50)
+USUAL = sections.EvaluationSettings(digits=(20, 100), count=50)
 
 
 @pytest.fixture
@@ -25,86 +23,60 @@ def run(runs_folder: Path, shared_runs: Shared) -> Run:
     return shared_runs.finished()
 
 
-@pytest.fixture(scope="module")
-def both(brief: None, shared_runs: Shared) -> Path:
-    """The folder of that run with another evaluation, and a report that has both."""
-
-    def make() -> None:
-        shared_runs.finished().evaluate(digits=(6,), count=2)
-
-    return shared_runs.made("evaluated", make) / "run"
-
-
-@pytest.fixture
-def evaluated(both: Path, runs_folder: Path) -> Run:
-    shutil.copytree(both, runs_folder / "run")
-    return curta.load("run")
-
-
 @pytest.mark.parametrize(
-    ("asked", "name"),
+    ("changes", "name"),
     [
         ({}, ""),
         ({"digits": (20, 100)}, ""),
-        ({"digits": (500,)}, "digits-500"),
         ({"count": 20, "digits": (500, "50/25", "20x5")}, "digits-500_50-25_20x5.count-20"),
         ({"digits": {"+": (500,)}}, "digits-318a8f12"),
-        ({"seed": 2}, "seed-2"),
-        ({"all_sizes": True}, "all_sizes-true"),
+        ({"all_sizes": True, "seed": 2}, "all_sizes-true.seed-2"),
     ],
 )
 def test_an_evaluation_is_named_after_what_is_different(
-    asked: dict[str, object], name: str
+    changes: dict[str, object], name: str
 ) -> None:
-    settings = replace(OWN, **asked)  # type: ignore[arg-type]
-    assert evaluation_name(evaluations.changes(OWN, settings, None)) == name
+    settings = replace(USUAL, **changes)  # type: ignore[arg-type]
+    assert evaluation_name(evaluations.changes(USUAL, settings, None)) == name
 
 
-def test_the_recipes_evaluation_stays(run: Run) -> None:
+def test_the_recipes_evaluation_stays_and_the_report_has_both(run: Run) -> None:
     before = run.folder.evaluation.read_bytes()
-    found = run.evaluate(digits=(6,), count=2)
-    assert found.changes == {"digits": [6], "count": 2}
+    evaluation, name = run.evaluate(digits=(6,), count=2), "digits-6.count-2"
+    assert evaluation.changes == {"digits": [6], "count": 2}
     assert run.folder.evaluation.read_bytes() == before
-    assert run.folder.read_info().status == "finished"
-    assert run.missing() == []
-    assert run.folder.evaluation_names() == ["digits-6.count-2"]
-    assert run.folder.read_evaluation("digits-6.count-2") == found
-    assert [row["size"] for row in run.read_rows("digits-6.count-2")] == ["6"] * len(found.lengths)
+    assert (run.folder.read_info().status, run.missing()) == ("finished", [])
+    assert run.folder.evaluation_names() == [name]
+    assert run.folder.read_evaluation(name) == evaluation
+    assert [row["size"] for row in run.read_rows(name)] == ["6"] * len(evaluation.lengths)
     assert "6" not in [row["size"] for row in run.read_rows()]
-    assert {part.state for part in verify.verify("run")} == {"whole"}
-
-
-def test_the_report_has_both_and_another_can_be_in_front(evaluated: Run) -> None:
-    run, text = evaluated, evaluated.folder.report.read_text()
+    text = run.folder.report.read_text()
     assert "Further evaluations" in text
     assert "digits 6, count 2" in text
-    path = Path(api.report("run", evaluation="digits-6.count-2"))
-    assert path == run.folder.evaluations / "digits-6.count-2" / "report.html"
+    path = Path(api.report("run", evaluation=name))
+    assert path == run.folder.evaluations / name / "report.html"
     assert "Further evaluations" not in path.read_text()
     assert run.folder.report.read_text() == text
     assert {part.state for part in verify.verify("run")} == {"whole"}
 
 
 def test_sizes_that_were_left_out_are_named_everywhere(run: Run) -> None:
-    found = run.evaluate(digits=(9, 4, 1000), count=2, generated=1)
-    assert {row.size for row in found.lengths} == {"4"}
-    assert [one.size for one in found.unevaluated] == ["9", "1000"]
+    evaluation = run.evaluate(digits=(9, 4, 1000), count=2, generated=1)
+    assert {row.size for row in evaluation.lengths} == {"4"}
+    assert [size.size for size in evaluation.unevaluated] == ["9", "1000"]
     (name,) = run.folder.evaluation_names()
-    told = "Not evaluated: + at 9; 1,000 digits, since every seed is wrong on every problem at 4"
+    note = "Not evaluated: + at 9; 1,000 digits, since every seed is wrong on every problem at 4"
     tables = run.read_tables(name)
     for key in ("exact-match", "statistics", "seeds"):
-        assert tables[key].notes[-1].startswith(told)
+        assert tables[key].notes[-1].startswith(note)
     assert "+,9,not evaluated,,,,,," in tables["exact-match"].csv()
-    assert told in run.folder.report.read_text()
+    assert note in run.folder.report.read_text()
     last = run.read_rows(name)[-1]
     assert (last["size"], last["slice"], last["median"]) == ("1000", "not evaluated", None)
     (row,) = comparison.beside([run.folder], name).rows
-    assert row.unevaluated == found.unevaluated
-    every = run.evaluate(digits=(9, 4), count=2, generated=1, all_sizes=True)
+    assert row.unevaluated == evaluation.unevaluated
+    every = run.evaluate(digits=(9, 4), count=2, generated=1, all_sizes=True, report=False)
     assert ({row.size for row in every.lengths}, every.unevaluated) == ({"4", "9"}, ())
-
-
-# Partial evaluations.
 
 
 def test_a_part_is_evaluated_once_of_the_same_weights_until_the_evaluation_has_ended(

@@ -8,16 +8,17 @@ import pytest
 
 import curta
 from curta.config.errors import UserError
+from curta.evaluation.results import SummaryStatistics
 from curta.layouts.texts import layout_of
 from curta.runs import folders, metrics, verify
 from curta.runs.folders import Folder
-from curta.runs.info import Metric
+from curta.runs.info import Metric, summary_statistics
 from tests import tiny
 
 
-def created(name: str | None = "mine", **changes: Any) -> Folder:
+def created(name: str | None = "mine", inside: Path | None = None, **changes: Any) -> Folder:
     recipe = tiny.recipe(**changes)
-    return folders.create(recipe, layout_of(recipe), "addition", [0, 1], name)
+    return folders.create(recipe, layout_of(recipe), "addition", [0, 1], name, inside=inside)
 
 
 def change(path: Path, **fields: Any) -> None:
@@ -41,80 +42,57 @@ def test_a_new_run_describes_itself() -> None:
     assert folder.read_recipe() == tiny.recipe()
 
 
-def test_a_comparison_is_told_from_a_run(runs_folder: Path) -> None:
-    (runs_folder / "both").mkdir(parents=True)
-    (runs_folder / "both" / "comparison.json").write_text("{}")
-    refused("both", "^'both' is a comparison without runs$")
-    recipe = tiny.recipe()
-    folders.create(recipe, layout_of(recipe), "mine", [0], "first", (), inside=runs_folder / "both")
-    refused(
-        "both", f"^'both' is a comparison: name one of its runs, such as {runs_folder}/both/first$"
-    )
-
-
 def test_a_run_of_a_comparison_is_found_by_both_names(runs_folder: Path, tmp_path: Path) -> None:
-    recipe, inside = tiny.recipe(), runs_folder / "both"
+    inside = runs_folder / "both"
     inside.mkdir(parents=True)
     (inside / "comparison.json").write_text("{}")
-    found = folders.create(recipe, layout_of(recipe), "mine", [0], "first", (), inside=inside)
-    assert folders.find("both/first").path == found.path
-    assert found.address == "both/first"
-    assert created().address == "mine"
+    refused("both", "^'both' is a comparison without runs$")
+    folder = created("first", inside)
+    refused("both", f"^'both' is a comparison: name one of its runs, such as {inside}/first$")
+    assert folders.find("both/first").path == folders.removable("both/first") == folder.path
+    assert (folder.address, created().address) == ("both/first", "mine")
     assert Folder(tmp_path / "elsewhere" / "other").address == "other"
     refused("both/third", "^unknown run 'both/third'")
-    assert folders.removable("both/first") == found.path
     assert [part.name for part in verify.verify("both/first")][:2] == ["run.json", "recipe.toml"]
     with pytest.raises(UserError, match="`curta train --resume both/first` trains it"):
-        found.newest_checkpoint()
+        folder.newest_checkpoint()
 
 
-def test_unnamed_runs_are_numbered_after_their_recipe() -> None:
+def test_unnamed_runs_are_numbered_and_a_name_that_is_taken_is_refused() -> None:
     assert [created(None).name for _ in range(3)] == ["addition", "addition-2", "addition-3"]
     assert folders.existing() == ["addition", "addition-2", "addition-3"]
+    before = Folder(folders.root() / "addition").read_info()
+    with pytest.raises(UserError, match=r"exists already.*curta train --resume addition"):
+        created("addition", training__steps=1)
+    assert Folder(folders.root() / "addition").read_info() == before
 
 
-def test_a_name_that_is_taken_is_refused_and_the_run_left_alone() -> None:
-    before = created().read_info()
-    with pytest.raises(UserError, match=r"run 'mine' exists already.*curta train --resume mine"):
-        created(training__steps=1)
-    assert Folder(folders.root() / "mine").read_info() == before
-
-
-@pytest.mark.parametrize("name", ["a/b", "..", ".", ".hidden", "/tmp/x", "../up"])
+@pytest.mark.parametrize("name", ["a/b", "..", ".hidden", "/tmp/x"])
 def test_a_name_that_is_no_folder_name_is_refused(name: str, runs_folder: Path) -> None:
     with pytest.raises(UserError, match="is no name for a run"):
         created(name)
     assert not runs_folder.exists()
 
 
-def test_a_folder_with_only_a_recipe_is_incomplete() -> None:
-    folder = created()
-    (folder.path / "run.json").unlink()
-    refused("mine", "run 'mine' is incomplete: run.json is missing")
-    assert folders.existing() == []
-    assert created(None).name == "addition"
-
-
-@pytest.mark.parametrize("name", ["recipe.toml", "machine.json"])
+@pytest.mark.parametrize("name", ["run.json", "recipe.toml", "machine.json"])
 def test_a_run_without_one_of_its_files_is_told(name: str) -> None:
     (created().path / name).unlink()
     refused("mine", f"run 'mine' is incomplete: {name} is missing")
+    assert folders.existing() == ["mine"] * (name != "run.json")
 
 
 # Metrics.
 
-ROWS = [Metric(step, 0, step / 10, None, step / 2) for step in (1, 2, 3)]
 
-
-def test_metrics_are_read_as_written_without_a_torn_last_line() -> None:
-    folder = created()
-    assert folder.read_metrics() == []
-    metrics.add(folder.metrics, ROWS[:2])
-    metrics.add(folder.metrics, ROWS[2:])
-    assert folder.read_metrics() == ROWS
-    path = folder.path / "metrics.jsonl"
-    path.write_text(path.read_text() + '{"step": 4, "lo')
-    assert folder.read_metrics() == ROWS
+def test_metrics_are_read_as_written_and_cut_where_training_resumes() -> None:
+    folder, rows = created(), [Metric(step, 0, step / 10, None, step / 2) for step in (1, 2, 3)]
+    assert (folder.read_metrics(), metrics.cut(folder.metrics, 0)) == ([], 0.0)
+    metrics.add(folder.metrics, rows[:2])
+    metrics.add(folder.metrics, rows[2:])
+    folder.metrics.write_text(folder.metrics.read_text() + '{"step": 4, "lo')  # a torn line
+    assert folder.read_metrics() == rows
+    assert metrics.cut(folder.metrics, 2) == 1.0
+    assert folder.read_metrics() == rows[:2]
 
 
 def test_the_last_line_of_every_member_and_lines_spread_evenly() -> None:
@@ -126,11 +104,7 @@ def test_the_last_line_of_every_member_and_lines_spread_evenly() -> None:
     assert metrics.read_evenly(path, 4) == [rows[0], rows[2], rows[4], rows[6]]
 
 
-def test_cutting_metrics_drops_what_is_written_again_and_says_the_time_until_then() -> None:
-    folder = created()
-    assert metrics.cut(folder.metrics, 0) == 0.0
-    metrics.add(folder.metrics, ROWS)
-    assert metrics.cut(folder.metrics, 2) == 1.0
-    assert folder.read_metrics() == ROWS[:2]
-    assert metrics.cut(folder.metrics, 0) == 0.0
-    assert folder.read_metrics() == []
+def test_what_is_no_number_is_left_out_of_statistics() -> None:
+    statistics = summary_statistics([0.5, None, float("inf"), 1.0])
+    assert statistics == SummaryStatistics([0.5, None, None, 1.0], 0.75, 0.5, 1.0)
+    assert summary_statistics([None, float("nan")]) == SummaryStatistics([None, None])

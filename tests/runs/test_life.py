@@ -27,7 +27,6 @@ import os, sys
 from curta.frontends import api
 from curta.runs.folders import Folder
 from tests import tiny
-from tests.made_once import Shared
 
 stage, update = sys.argv[1], Folder.update
 
@@ -40,7 +39,6 @@ Folder.update = dying
 api.begin("addition", 1, "mine", tiny.overrides(), evaluate=True).complete()
 """
 
-
 SIZES = {"evaluation__digits": [1, 2, 3], "evaluation__certificate": 0}
 """What is to follow the training that several tests begin with."""
 
@@ -49,51 +47,47 @@ def status() -> str:
     return curta.load("mine").folder.read_info().status
 
 
-def found(run: Run) -> Any:
+def results(run: Run) -> Any:
     """Exact match in every slice: a loss is rounded by what it was calculated together with."""
     content = json.loads(run.folder.evaluation.read_text())
     return [(row["size"], row["slice"], row["exact_match"]) for row in content["lengths"]]
 
 
-@pytest.fixture
-def statuses(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Those that run.json has had, one after the other."""
-    seen: list[str] = []
-    save = Folder.save_info
-
-    def noted(folder: Folder, info: RunInfo) -> None:
-        seen.extend([info.status] if [info.status] != seen[-1:] else [])
-        save(folder, info)
-
-    monkeypatch.setattr(Folder, "save_info", noted)
-    return seen
-
-
 def interrupting(
     monkeypatch: pytest.MonkeyPatch, error: BaseException, after: int
-) -> Callable[[], None]:
-    """The evaluation ends so after some sizes, until the function that is given is called."""
-    lengths, done = exact_match.lengths, [0]
+) -> Callable[[list[object]], None]:
+    """The evaluation ends so after some sizes, until the returned function has a list for them."""
+    lengths = exact_match.lengths
 
-    def once(*given: Any) -> Any:
-        if done[0] == after:
-            raise error
-        done[0] += 1
-        return lengths(*given)
+    def patched(sizes: list[object], most: float) -> Any:
+        def evaluate(*arguments: Any) -> Any:
+            if len(sizes) == most:
+                raise error
+            sizes.append(arguments[2])
+            return lengths(*arguments)
 
-    monkeypatch.setattr(exact_match, "lengths", once)
-    return lambda: monkeypatch.setattr(exact_match, "lengths", lengths)
+        monkeypatch.setattr(exact_match, "lengths", evaluate)
+
+    patched([], after)
+    return lambda sizes: patched(sizes, float("inf"))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stage", LIFE[1:5])
 def test_killed_in_any_stage_it_is_interrupted_and_resume_does_what_is_missing(
-    stage: str, runs_folder: Path, statuses: list[str]
+    stage: str, runs_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done = subprocess.run([sys.executable, "-c", DIES, stage], capture_output=True, text=True)
     assert done.returncode == 9, done.stderr
     assert json.loads((runs_folder / "mine" / "run.json").read_text())["status"] == stage
     assert status() == "interrupted"
+    statuses, save = list[str](), Folder.save_info
+
+    def note(folder: Folder, info: RunInfo) -> None:
+        statuses.extend([info.status] if [info.status] != statuses[-1:] else [])
+        save(folder, info)
+
+    monkeypatch.setattr(Folder, "save_info", note)
     assert main(["train", "--resume", "mine"]) in (0, 1)
     assert statuses == LIFE[LIFE.index(stage) :]
     assert list(curta.load("mine").folder.read_info().done) == LIFE[1:5]
@@ -103,50 +97,38 @@ def test_killed_in_any_stage_it_is_interrupted_and_resume_does_what_is_missing(
 def test_an_interrupted_evaluation_goes_on_size_by_size(
     monkeypatch: pytest.MonkeyPatch, shared_runs: Shared
 ) -> None:
-    run, asked = shared_runs.wanting("mine", 1, **SIZES), list[object]()
-    stopped = interrupting(monkeypatch, KeyboardInterrupt(), after=2)
+    run, sizes = shared_runs.wanting("mine", 1, **SIZES), list[object]()
+    resume = interrupting(monkeypatch, KeyboardInterrupt(), after=2)
     with pytest.raises(KeyboardInterrupt):
         run.complete()
     assert status() == "interrupted"
-    stopped()
-    lengths = exact_match.lengths
-    monkeypatch.setattr(
-        exact_match, "lengths", lambda *given: asked.append(given[2]) or lengths(*given)
-    )
+    resume(sizes)
     again = curta.load("mine")
     again.complete()
-    assert asked == [3]
-    before = found(again)
+    assert sizes == [3]
+    before = results(again)
     again.evaluate(report=False)
-    assert asked == [3, 1, 2, 3]
-    assert found(again) == before
+    assert sizes == [3, 1, 2, 3]
+    assert results(again) == before
     assert not (again.folder.path / "evaluating.jsonl").exists()
 
 
 def test_a_stage_that_fails_says_why_and_is_tried_again(
-    monkeypatch: pytest.MonkeyPatch, shared_runs: Shared
+    monkeypatch: pytest.MonkeyPatch, shared_runs: Shared, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = shared_runs.wanting("mine", 1, **SIZES)
-    mended = interrupting(monkeypatch, RuntimeError("no way\nat all"), after=0)
+    mend = interrupting(monkeypatch, RuntimeError("no way\nat all"), after=0)
     with pytest.raises(RuntimeError):
         run.complete()
     info = run.folder.read_info()
     assert (info.status, info.failure) == ("failed", "RuntimeError: no way")
-    mended()
+    mend([])
     run.complete()
     assert (status(), run.folder.read_info().failure) == ("finished", "")
-
-
-def test_what_is_gone_is_done_again(
-    capsys: pytest.CaptureFixture[str], shared_runs: Shared
-) -> None:
-    run = shared_runs.finished("mine", 1, **SIZES)
     assert main(["train", "--resume", "mine"]) == 0
     assert capsys.readouterr().out == "mine is finished: 20 steps\n"
     run.folder.report.unlink()
     assert curta.load("mine").missing() == ["reporting"]
-    assert main(["train", "--resume", "mine"]) == 0
-    assert run.folder.report.exists()
 
 
 def test_a_finished_run_whose_weights_are_damaged_is_trained_again(shared_runs: Shared) -> None:
@@ -160,13 +142,9 @@ def test_a_finished_run_whose_weights_are_damaged_is_trained_again(shared_runs: 
         curta.load("mine").complete()
     assert last.read_bytes() == whole
     assert curta.load("mine").missing() == []
-
-
-def test_a_run_whose_checkpoints_are_gone_is_not_begun_anew(shared_runs: Shared) -> None:
-    run = shared_runs.wanting("mine", 1, **SIZES)
-    before = run.folder.metrics.read_bytes()
     for path in run.folder.checkpoints.iterdir():
         path.unlink()
+    before = run.folder.metrics.read_bytes()
     with pytest.raises(UserError, match="was trained to step 20, but its checkpoints are gone"):
         curta.load("mine").complete()
     assert run.folder.metrics.read_bytes() == before

@@ -7,8 +7,9 @@ import pytest
 
 import curta
 from curta.config.errors import UserError
-from curta.evaluation import evaluation_set, gap
+from curta.evaluation import gap
 from curta.frontends import api
+from curta.runs import embedding_history
 from curta.runs.loop import Progress
 from curta.runs.run import Run
 from tests import tiny
@@ -83,16 +84,29 @@ def test_an_earlier_checkpoint_is_evaluated_beside_the_newest() -> None:
     assert run.folder.evaluation_names() == ["step-10"]
     assert run.folder.read_evaluation("step-10") == earlier
     assert run.folder.read_evaluation() == own
-    alone = curta.load("run").at(10)
-    shares = gap.watched_exact_match(
-        alone, {"all": [evaluation_set.drawn(alone.layout, "+", "random", 3, 8, 1)]}
-    )
-    (row,) = [row for row in earlier.lengths if row.slice_name == "random"]
-    assert row.exact_match == shares["all"]
-    assert row.perplexity != own.lengths[0].perplexity
     assert run.evaluate(step=20, report=False).changes == {}
     with pytest.raises(UserError, match="no checkpoint of step 11: there are 10, 20"):
         run.evaluate(step=11)
     assert run.evaluate(member=1, step=10).lengths[0].perplexity[0] == pytest.approx(
         earlier.lengths[0].perplexity[1], rel=1e-5
     )
+
+
+@pytest.mark.parametrize("spelled", [pytest.param(False, marks=pytest.mark.slow), True])
+def test_the_vectors_of_all_characters_are_kept_at_their_steps_and_at_the_end(
+    spelled: bool,
+) -> None:
+    run = begin("run", model__compositional_embeddings=spelled, training__history_every=8)
+    run.train()
+    folder = run.folder.history
+    assert embedding_history.steps(folder) == [0, 8, 16, 20]
+    parts = run.layout.composition() if spelled else np.eye(len(run.layout.characters))
+    for step in (0, 20):
+        expected = parts @ np.asarray(run.at(step).stacked.tokens)
+        np.testing.assert_allclose(embedding_history.load(folder, step), expected, atol=1e-5)
+    assert {8, 16} <= {row.step for row in run.folder.read_metrics()}
+    path = folder / "00000020.safetensors"
+    path.write_bytes(path.read_bytes()[:-1])
+    for step in (20, 30):
+        with pytest.raises(UserError, match=rf"000000{step}.*missing or damaged"):
+            embedding_history.load(folder, step)

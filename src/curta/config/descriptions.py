@@ -5,13 +5,13 @@ The source is parsed only when a help or a page needs it.
 
 import ast
 import dataclasses
+import inspect
 import json
 import re
-import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from curta.config.recipe import Recipe, sections
@@ -46,12 +46,14 @@ def field_descriptions(encodings: Sequence[type[Any]] = ()) -> list[FieldDescrip
     """Return all fields of a recipe in order; those with the same path and text are merged."""
     by_section = sections(encodings)
     holders: dict[tuple[str, str], list[type[Any]]] = {}
+    of_sections = texts(Recipe)
     for section, kinds in by_section.items():
         if not kinds:
-            holders[section, texts(Recipe)[section]] = [Recipe]
+            holders[section, of_sections[section]] = [Recipe]
         for kind in kinds:
+            described = texts(kind)
             for field in dataclasses.fields(kind):
-                path, text = f"{section}.{field.name}", texts(kind).get(field.name, "")
+                path, text = f"{section}.{field.name}", described.get(field.name, "")
                 holders.setdefault((path, text), []).append(kind)
     fields = []
     for (path, text), kinds in holders.items():
@@ -88,30 +90,19 @@ def first_sentence(text: str) -> str:
 def texts(kind: type[Any]) -> dict[str, str]:
     """Return the description of each field of a dataclass, including inherited fields.
 
-    A field that is redefined without a description keeps the inherited one.
+    A field that is redefined without a description keeps the inherited one. There are none for a
+    class whose source cannot be read.
     """
     by_field: dict[str, str] = {}
     for base in kind.__mro__[-2::-1]:
-        file = getattr(sys.modules[base.__module__], "__file__", None)
-        by_field |= _in_file(file).get(base.__name__, {}) if file else {}
+        with suppress(OSError, TypeError, SyntaxError):
+            definition = ast.parse(inspect.getsource(base)).body[0]
+            assert isinstance(definition, ast.ClassDef)
+            for pair in pairwise(definition.body):
+                match pair:
+                    case (
+                        ast.AnnAssign(target=ast.Name(id=field)),
+                        ast.Expr(value=ast.Constant(value=str(text))),
+                    ):
+                        by_field[field] = " ".join(text.split())
     return by_field
-
-
-@cache
-def _in_file(file: str) -> dict[str, dict[str, str]]:
-    """Return the descriptions in a file by class and field; none if it cannot be read."""
-    try:
-        tree = ast.parse(Path(file).read_bytes())
-    except (OSError, SyntaxError, ValueError):
-        return {}
-    by_class: dict[str, dict[str, str]] = {}
-    for node in (node for node in tree.body if isinstance(node, ast.ClassDef)):
-        by_field = by_class.setdefault(node.name, {})
-        for pair in pairwise(node.body):
-            match pair:
-                case (
-                    ast.AnnAssign(target=ast.Name(id=field)),
-                    ast.Expr(value=ast.Constant(value=str(text))),
-                ):
-                    by_field[field] = " ".join(text.split())
-    return by_class

@@ -6,6 +6,7 @@ import os
 import shutil
 import stat
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -24,12 +25,18 @@ def cache_folder() -> Path:
 PART = ".part"
 """Ending of the name of a file, or folder, that is still being written."""
 
+ABANDONED = 86_400.0
+"""Seconds after which a folder that is still being written was left by a killed process."""
+
 LARGEST = 1 << 30
 """Most bytes of a file that is read; files of ours are smaller."""
 
 
-def write(path: Path, content: bytes | str) -> None:
-    """Replace a file atomically; after a UserError the old file is unchanged."""
+def write(path: Path, content: bytes | str, durable: bool = True) -> None:
+    """Replace a file atomically; after a UserError the old file is unchanged.
+
+    A `durable` one survives a power failure.
+    """
     data = content.encode() if isinstance(content, str) else content
     with _writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -38,11 +45,13 @@ def write(path: Path, content: bytes | str) -> None:
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
+                if durable:
+                    file.flush()
+                    os.fsync(file.fileno())
             temporary.chmod(0o644)
             temporary.replace(path)
-            sync(path.parent)
+            if durable:
+                sync(path.parent)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
@@ -171,21 +180,14 @@ class TakenError(UserError):
 def new_folder(path: Path) -> Iterator[Path]:
     """Yield a temporary folder to fill; it is renamed to `path` unless an error occurs.
 
-    Raises TakenError if `path` exists; if several processes want the name, one gets it. A lock on a
-    temporary folder says that it is being filled; those that killed processes left are removed.
+    Raises TakenError if `path` exists; if several processes want the name, one gets it.
     """
     _check_free(path)
     with _writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         _sweep_folders(path.parent)
-        while True:
-            name = tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=PART)
-            temporary = Path(name)
-            with suppress(FileNotFoundError):
-                lock = system.claim_lock(temporary)
-                if temporary.exists():
-                    break
-                system.release_lock(lock)  # another process swept it before it was locked
+        name = tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=PART)
+        temporary = Path(name)
         try:
             yield temporary
             temporary.chmod(0o755)
@@ -200,7 +202,6 @@ def new_folder(path: Path) -> Iterator[Path]:
             sync(path.parent)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
-            system.release_lock(lock)
 
 
 def _check_free(path: Path) -> None:
@@ -209,14 +210,12 @@ def _check_free(path: Path) -> None:
 
 
 def _sweep_folders(parent: Path) -> None:
-    """Remove temporary folders that no process is filling."""
+    """Remove temporary folders that are so old that no process is filling them."""
     for path in parent.glob(f".*{PART}"):
-        if path.is_dir() and not path.is_symlink():
-            with suppress(FileNotFoundError):
-                lock = system.claim_lock(path)
-                if lock is not None:
-                    shutil.rmtree(path, ignore_errors=True)
-                    system.release_lock(lock)
+        with suppress(FileNotFoundError):
+            status = path.lstat()
+            if stat.S_ISDIR(status.st_mode) and time.time() - status.st_mtime > ABANDONED:
+                shutil.rmtree(path, ignore_errors=True)
 
 
 @contextmanager

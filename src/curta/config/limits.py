@@ -16,8 +16,6 @@ INT32 = 2**31 - 2
 """Seeds, and places in tables: JAX's int32, and some are used plus one."""
 STEPS = 1_000_000_000
 """Steps: half of the range of int32; at a tenth of a millisecond a step, a day."""
-EXTENSIONS = 100
-"""How often a training is extended: each extension is a schedule that is compiled."""
 MEMBERS = 10_000
 """Members of a run: each has a line in every file of it."""
 WIDTH = 1 << 16

@@ -24,7 +24,6 @@ from curta.config.model import ModelConfig
 from curta.config.optimizer import OPTIMIZERS, AdamW, Optimizer
 from curta.config.positions import T5, Abacus, Positions, RoPE, UserEncoding, Window
 from curta.config.sections import FORMS, LIST, OTHER, TEXT, EvaluationSettings, Training, form
-from curta.config.table import spanned
 from curta.config.task import Task, shares
 from curta.config.typed import MISSPELT, adapter, field_error, first_error
 
@@ -427,9 +426,6 @@ WATCHING = (
 )  # fmt: skip
 """Fields of what is seen of a training while it goes on, which leave its weights as they are."""
 
-SPANS = {f"task.{name}" for name in (*SIZES, "values")}
-"""Fields with a lowest and a highest value."""
-
 
 def with_summary(
     recipe: Recipe, source: Recipe | None, name: str, overrides: Mapping[str, Any]
@@ -437,40 +433,19 @@ def with_summary(
     """Return a recipe with a summary that is true after the overrides.
 
     `source` is the recipe `name` without `overrides`, if that is valid. Its summary stays if they
-    do not change what is trained. Otherwise a summary is written, such as `addition with
-    model.width 32: + of 1 to 10 digits, program addition, positions window`.
+    do not change what is trained. Otherwise it is such as `addition with model.width=32`.
     """
-    before = as_table(source) if source else {}
-    after = as_table(recipe)
-    changed = [
-        path
-        for path in overrides
-        if path.partition(".")[0] not in ("summary", "evaluation")
-        and path not in WATCHING
-        and lookup(after, path) != lookup(before, path)
-    ]
-    if not changed or "summary" in overrides:
-        return recipe
-
-    def text(path: str) -> str:
+    before, after = as_table(source) if source else {}, as_table(recipe)
+    changes = []
+    for path in overrides:
         value = lookup(after, path)
-        if isinstance(value, list):
-            return (" to " if path in SPANS else ", ").join(map(str, value))
-        if isinstance(value, bool):
-            return str(value).lower()
-        return "not set" if value is None else short(str(value))
-
-    changes = ", ".join(f"{path} {text(path)}" for path in changed)
-    tasks = ", ".join(
-        f"{task.operator} of numbers from {task.values[0]:,} to {task.values[1]:,}"
-        if task.values
-        else f"{task.operator} of {spanned(task.digits, 'digit')}"
-        for task in recipe.tasks
-    )
-    programs = ", ".join(map(short, recipe.programs))
-    texts = f"layout {short(recipe.layout)}" if recipe.layout else f"program {programs}"
-    positions = f"positions {short(recipe.positions.name)}"
-    summary = f"{short(name)} with {changes}: {tasks}, {texts}, {positions}"
+        is_trained = not path.startswith(("summary", "evaluation.")) and path not in WATCHING
+        if is_trained and value != lookup(before, path):
+            text = short(value) if isinstance(value, str) else json.dumps(value)
+            changes.append(f"{path}={text}")
+    if not changes or "summary" in overrides:
+        return recipe
+    summary = f"{short(name)} with {', '.join(changes)}"
     return dataclasses.replace(recipe, summary=shortened(summary, LETTERS))
 
 

@@ -1,11 +1,10 @@
 """The operating system: files and locks, memory, load, threads, and processes of one launcher.
 
-On Windows folders cannot be opened, so they are neither locked nor synced; a folder cannot be
-renamed while a file in it is open; and the amount of memory is unknown.
+On Windows folders cannot be opened, so they are not synced; a folder cannot be renamed while a file
+in it is open; and the amount of memory is unknown.
 
-Locks belong to an open file, or on Linux and macOS (`flock`) to an open folder. The system releases
-them when a process ends, however it ends, so no stale locks remain. Over NFS they hold between
-machines unless the mount says `nolock`.
+Locks belong to an open file. The system releases them when a process ends, however it ends, so no
+stale locks remain. Over NFS they hold between machines unless the mount says `nolock`.
 """
 
 import errno
@@ -23,7 +22,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 OPENS_FOLDERS = sys.platform != "win32"
-"""Whether a folder can be opened, locked and synced, and renamed while a file in it is open."""
+"""Whether a folder can be opened and synced, and renamed while a file in it is open."""
 
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _FLAGS = _NO_FOLLOW | sum(
@@ -58,12 +57,7 @@ def open_file(path: Path, flags: int = os.O_RDONLY) -> int:
 
 
 def claim_lock(path: Path) -> int | None:
-    """Take the lock of a file or folder; return a descriptor for `release_lock`.
-
-    None if the lock is taken, or for folders on Windows.
-    """
-    if _has_no_lock(path):
-        return None
+    """Take the lock of a file; return a descriptor for `release_lock`, None if it is taken."""
     handle = open_file(path)
     for _ in range(10):  # `lock_is_free` takes a lock for a moment
         if _is_locked(handle):
@@ -80,9 +74,7 @@ def release_lock(handle: int | None) -> None:
 
 
 def lock_is_free(path: Path) -> bool:
-    """Return whether no process holds the lock: True for a missing path, False for no locks."""
-    if _has_no_lock(path):
-        return False
+    """Return whether no process holds the lock: True for a missing file."""
     try:
         handle = open_file(path)
     except OSError:
@@ -91,10 +83,6 @@ def lock_is_free(path: Path) -> bool:
         return _is_locked(handle)
     finally:
         os.close(handle)
-
-
-def _has_no_lock(path: Path) -> bool:
-    return not OPENS_FOLDERS and path.is_dir()
 
 
 def _is_locked(handle: int) -> bool:
@@ -113,11 +101,6 @@ def memory() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def load() -> list[float]:
-    """Return the mean number of busy processes in the last minute; empty if unknown."""
-    return list(os.getloadavg()[:1]) if hasattr(os, "getloadavg") else []
-
-
 def in_background(function: Callable[[], T]) -> "Future[T]":
     """Start a function in a daemon thread: the program may end before the function does."""
     future: Future[T] = Future()
@@ -130,11 +113,6 @@ def in_background(function: Callable[[], T]) -> "Future[T]":
 
     threading.Thread(target=run, daemon=True).start()
     return future
-
-
-def is_path(name: str) -> bool:
-    """Return whether a name includes a folder, such as runs/addition."""
-    return any(separator in name for separator in (os.sep, os.altsep) if separator)
 
 
 def command() -> list[str]:

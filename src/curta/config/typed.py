@@ -56,35 +56,20 @@ def read(kind: type[Value], path: Path, where: str) -> Value:
 def of_table(kind: type[Value], content: dict[str, Any], where: str, file: str) -> Value:
     """Parse a dataclass from the content of a file; errors as in `read`."""
     current = getattr(kind, "FORMAT", None)
-    if current is not None:
-        if "format" not in content:
-            raise UserError(f"{where} is damaged: {file} lacks 'format'")
-        version = content.pop("format")
+    version = content.pop("format", None) if current else None
+    if current is not None and version != current:
         if not isinstance(version, int):
-            raise UserError(f"{where} is damaged: {file} is wrong at 'format'")
+            raise UserError(f"{where} is damaged: {file} lacks 'format'")
         if version > current:
             raise UserError(f"{where} was made by a newer version (format {version}): update curta")
-        if version < current:
-            remedy = getattr(kind, "REMEDY", "")
-            raise UserError(f"{where} was made by an earlier version (format {version}): {remedy}")
+        remedy = getattr(kind, "REMEDY", "")
+        raise UserError(f"{where} was made by an earlier version (format {version}): {remedy}")
     return parse(kind, json.dumps(content), where, file)
 
 
 def parse(kind: type[Value], content: str | bytes, where: str, file: str) -> Value:
     """Parse a dataclass from JSON; errors as in `read`."""
-    try:
-        value: Value = adapter(kind).validate_json(content, strict=True, extra="forbid")
-        return value
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-    field = repr(".".join(map(str, first["loc"])))
-    reasons = {
-        "missing": f"lacks {field}",
-        "unexpected_keyword_argument": f"has no field {field} in this version",
-        "json_invalid": "is not valid JSON",
-    }
-    reason = reasons.get(first["type"], f"is wrong at {field}: {first['msg'].lower()}")
-    raise UserError(f"{where} is damaged: {file} {reason}")
+    return _validated(kind, content, f"{where} is damaged: {file}")
 
 
 MISSPELT = ("unexpected_keyword_argument", "extra_forbidden")
@@ -123,6 +108,8 @@ def field_error(
         return UserError(f"{where}: {unknown('field', field, names, lister)}")
     if error["type"] == "missing":
         return UserError(f"{where}: {field} is missing")
+    if error["type"] == "json_invalid":
+        return UserError(f"{where} is not valid JSON")
     value = "a table" if isinstance(error["input"], dict) else json.dumps(error["input"])
     value = shortened(value, QUOTED)
     if error["type"] in BOUNDS:
@@ -147,10 +134,18 @@ def parse_fields(
     Raises UserError for the first field that is wrong, named with its `prefix`. `nested` are the
     dataclasses of the items of list fields, by the names of these fields.
     """
+    return _validated(kind, json.dumps(fields, default=str), where, prefix, nested)
+
+
+def _validated(
+    kind: type[Value],
+    content: str | bytes,
+    where: str,
+    prefix: str = "",
+    nested: Mapping[str, type[Any]] = MappingProxyType({}),
+) -> Value:
     try:
-        value: Value = adapter(kind).validate_json(
-            json.dumps(fields, default=str), strict=True, extra="forbid"
-        )
+        value: Value = adapter(kind).validate_json(content, strict=True, extra="forbid")
         return value
     except ValidationError as error:
         first = first_error(error)

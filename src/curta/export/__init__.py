@@ -33,7 +33,7 @@ def write(run: "Run", to: str, out: Path | None = None, member: int = 0) -> Path
     EXPORTERS.check(to)
     from curta.export.base import Exported
     from curta.runs import metrics
-    from curta.runs.summary import slice_summary
+    from curta.runs.info import slice_summary
 
     exporter = EXPORTERS[to]
     reason = exporter.refuse(run.recipe)

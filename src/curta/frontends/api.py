@@ -279,12 +279,10 @@ def begin_comparison(
     name: str | None = None,
 ) -> "Comparison":
     """A comparison, new or to be gone on with; nothing is trained yet."""
-    draft, common = comparison_spec.with_settings(comparison_spec.draft(entries), settings)
-    spec = comparison_spec.resolve(draft, common, seeds)
-    base = comparison_spec.base(entries, draft.swept)
+    spec = comparison_spec.plan(entries, settings, seeds)
     from curta.frontends import preflight
     from curta.runs.comparison import Comparison
 
     _configure()
     preflight.check_rows([row.recipe for row in spec.rows], len(spec.seeds))
-    return Comparison.begin(spec, name, base)
+    return Comparison.begin(spec, name)

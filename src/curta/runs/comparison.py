@@ -31,9 +31,13 @@ from curta.programs.user.userfiles import KeptFile
 from curta.runs import folders, metrics, ownership
 from curta.runs.comparison_spec import ComparisonSpec, Row
 from curta.runs.folders import COMPARISON, Folder, read_comparison
-from curta.runs.info import ComparisonResults, ComparisonRow
+from curta.runs.info import (
+    ComparisonResults,
+    ComparisonRow,
+    slice_summary,
+    summary_statistics,
+)
 from curta.runs.run import Run, Say, silent
-from curta.runs.summary import slice_summary, summary_statistics
 
 if TYPE_CHECKING:
     from curta.report.notebook import PictureFile, Rows
@@ -57,13 +61,13 @@ class Comparison:
         """The user's files that its recipes name; a run that has begun has its own."""
 
     @classmethod
-    def begin(cls, spec: ComparisonSpec, name: str | None, base: str) -> "Comparison":
+    def begin(cls, spec: ComparisonSpec, name: str | None = None) -> "Comparison":
         """The comparison of that name if it has such runs, else a new one.
 
-        Without a name it is called `base`, numbered if a folder of another content is called
+        Without a name it is called `spec.base`, numbered if a folder of another content is called
         so. UserError if the folder that is named has another content.
         """
-        for chosen in folders.numbered(base) if name is None else [folders.checked(name)]:
+        for chosen in folders.numbered(spec.base) if name is None else [folders.checked(name)]:
             if _fits(path := folders.root() / chosen, spec):
                 break
         else:
@@ -329,5 +333,5 @@ def _spec(path: Path, only: str | None = None) -> ComparisonSpec:
         recipes.check_kept(row.settings, where)
         recipe = recipes.parse(row.settings, where)
         rows.append(Row(row.name, row.recipe, row.changes, recipe, row.entry))
-    swept = tuple(results.swept)
-    return ComparisonSpec(results.title, results.summary, results.seeds, tuple(rows), swept)
+    title, summary, swept = results.title, results.summary, tuple(results.swept)
+    return ComparisonSpec(title, summary, results.seeds, tuple(rows), swept, path.name)

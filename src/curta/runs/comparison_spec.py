@@ -11,9 +11,10 @@ import hashlib
 import itertools
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any
 
 from annotated_types import MaxLen, MinLen
@@ -68,11 +69,6 @@ class Draft:
     common: Changes = dataclasses.field(default_factory=dict)
     sweep: Values = dataclasses.field(default_factory=dict)
 
-    @property
-    def swept(self) -> dict[str, list[Any]]:
-        """The values of each field that is swept."""
-        return _flat(self.sweep)
-
 
 @dataclasses.dataclass(frozen=True)
 class Row:
@@ -94,13 +90,17 @@ class Row:
 
 @dataclasses.dataclass(frozen=True)
 class ComparisonSpec:
-    """A comparison of which every recipe has been read and checked."""
+    """A comparison of which every recipe has been read and checked.
+
+    `base` is the name of its folder unless the user names it.
+    """
 
     title: str
     summary: str
     seeds: list[int]
     rows: tuple[Row, ...]
-    swept: tuple[str, ...] = ()
+    swept: tuple[str, ...]
+    base: str
 
 
 def names() -> list[str]:
@@ -109,13 +109,70 @@ def names() -> list[str]:
     return sorted(name.removesuffix(".toml") for name in stems)
 
 
-def draft(words: Sequence[str]) -> Draft:
-    """Return the comparison of that name or path, if there is one word; else words are entries."""
-    if len(words) == 1 and _is_comparison(words[0]):
-        return read(words[0])
-    limits.check_entries(len(words))
-    entries = tuple(map(entry, words))
-    return Draft(", ".join(entry.name for entry in entries), entries)
+def plan(
+    words: Sequence[str],
+    settings: Mapping[str, Any] = MappingProxyType({}),
+    seeds: int | Sequence[int] | None = None,
+) -> ComparisonSpec:
+    """Read and check every recipe of a comparison; UserError for the first thing that is wrong.
+
+    A single word may be the name or path of a comparison; otherwise words are entries. `settings`
+    hold for all entries that do not say otherwise. One with several values is swept: if it takes a
+    single one in the first entry's recipe, or if each of them is a list: `{"model.width": [16,
+    32]}`, `{"task.digits": [[1, 5], [1, 10]]}`.
+    """
+    is_named = len(words) == 1 and _is_comparison(words[0])
+    if is_named:
+        draft = read(words[0])
+    else:
+        limits.check_entries(len(words))
+        entries = tuple(map(entry, words))
+        draft = Draft(", ".join(map(_label, entries)), entries)
+    sources = list(dict.fromkeys(entry.recipe for entry in draft.entries))
+    fields = [recipes.read(source) for source in sources]  # a mistyped name is reported first
+    table = as_table(recipes.parse_fields(fields[0], sources[0]))
+    common, swept, swept_here = _flat(draft.common), _flat(draft.sweep), []
+    for path, value in settings.items():
+        is_list_field = isinstance(lookup(table, path), list | dict)
+        is_list = isinstance(value, list | tuple) and bool(value)
+        if is_list and (not is_list_field or all(isinstance(item, list | tuple) for item in value)):
+            swept[path] = list(value)
+            swept_here.append(path)
+        else:
+            common[path] = value
+    several = len(draft.entries) > 1
+    if not several and not swept:
+        raise UserError(
+            f"{sources[0]!r} is one recipe: name several, or give a field several values, such as"
+            " model.width=32,64,128"
+        )
+    limits.check_entries(len(draft.entries) * math.prod(map(len, swept.values())))
+    rows: dict[str, Row] = {}
+    points = [dict(zip(swept, point, strict=True)) for point in itertools.product(*swept.values())]
+    for item, point in itertools.product(draft.entries, points):
+        # Entry `all` swept over `model.width` 16 and 32 becomes `all width=16` and `all width=32`.
+        name, changes = _label(item), _flat(item.changes) | point
+        if point:
+            name = _name(name if several or item.name or item.changes else "", point)
+        limits.check_path(name)
+        recipe = recipes.resolve(item.recipe, changes, f"entry {name!r}", common)
+        row = Row(name, item.recipe, changes, recipe, _label(item) if point and several else "")
+        if row.folder.lower() in rows:
+            raise UserError(
+                f"two entries are called {name!r}: call one of them otherwise,"
+                f" 'NAME: {row.source} ...'"
+            )
+        rows[row.folder.lower()] = row
+    unread.check_common(common, [row.recipe for row in rows.values()])
+    title, base = draft.title, [Path(words[0]).stem] if is_named else list(map(_label, entries))
+    if swept_here:
+        title = f"{title if several else Path(sources[0]).stem}: {' × '.join(swept_here)}"
+    if swept:
+        base += ["by", *(path.rpartition(".")[2] for path in swept)]
+    chosen = folders.seeds_of(draft.seeds if seeds is None else seeds)
+    return ComparisonSpec(
+        title, draft.summary, chosen, tuple(rows.values()), tuple(swept), of_all(base)
+    )
 
 
 def _is_comparison(word: str) -> bool:
@@ -131,41 +188,6 @@ def _is_comparison(word: str) -> bool:
     return False
 
 
-def with_settings(draft: Draft, settings: Mapping[str, Any]) -> tuple[Draft, Changes]:
-    """Return the draft with fields of several values swept, and the other settings.
-
-    A field has several values if it takes a single one in the first entry's recipe, or if each
-    of them is a list: `{"model.width": [16, 32]}`, `{"task.digits": [[1, 5], [1, 10]]}`.
-    Raises UserError for a single recipe of which nothing is swept.
-    """
-    first, *others = draft.entries
-    table, swept = as_table(recipes.parse_fields(recipes.read(first.recipe), first.recipe)), {}
-    for path, value in settings.items():
-        if not isinstance(value, list | tuple) or not value:
-            continue
-        is_list_field = isinstance(lookup(table, path), list | dict)
-        if not is_list_field or all(isinstance(item, list | tuple) for item in value):
-            swept[path] = list(value)
-    if not (others or swept or draft.swept):
-        raise UserError(
-            f"{first.recipe!r} is one recipe: name several, or give a field several values, such as"
-            " model.width=32,64,128"
-        )
-    common = {path: value for path, value in settings.items() if path not in swept}
-    if not swept:
-        return draft, common
-    stem = draft.title if others else Path(first.recipe).stem
-    if not (others or first.changes):
-        first = dataclasses.replace(first, name="")
-    draft = dataclasses.replace(
-        draft,
-        title=f"{stem}: {' × '.join(swept)}",
-        entries=(first, *others),
-        sweep={**draft.swept, **swept},
-    )
-    return draft, common
-
-
 def entry(text: str) -> Entry:
     """Parse `RECIPE [field=value ...]`, with `NAME: ` before it for another name."""
     head, colon, tail = text.partition(": ")
@@ -177,7 +199,11 @@ def entry(text: str) -> Entry:
         if not (path and equals and value):
             raise UserError(f"{word!r} in {text!r}: write field=value, such as model.width=64")
         changes[path] = parse_value(value)
-    return Entry(source, name or _name(Path(source).stem, changes), changes)
+    return Entry(source, name, changes)
+
+
+def _label(entry: Entry) -> str:
+    return entry.name or _name(Path(entry.recipe).stem, _flat(entry.changes))
 
 
 def _name(stem: str, changes: Changes) -> str:
@@ -207,50 +233,6 @@ def read(name: str) -> Draft:
         for entry in draft.entries
     )
     return dataclasses.replace(draft, entries=entries)
-
-
-def resolve(
-    draft: Draft,
-    common: Mapping[str, Any],
-    seeds: int | Sequence[int] | None = None,
-) -> ComparisonSpec:
-    """Read and check every recipe; UserError for the first thing that is wrong."""
-    for source in dict.fromkeys(entry.recipe for entry in draft.entries):
-        recipes.read(source)  # a mistyped name is reported before JAX looks at what fits
-    shared, swept = _flat(draft.common) | dict(common), draft.swept
-    limits.check_entries(len(draft.entries) * math.prod(map(len, swept.values())))
-    points = [dict(zip(swept, point, strict=True)) for point in itertools.product(*swept.values())]
-    rows: list[Row] = []
-    folders_of: dict[str, str] = {}
-    for entry, point in itertools.product(draft.entries, points):
-        # Entry `all` swept over `model.width` 16 and 32 becomes `all width=16` and `all width=32`.
-        changes = _flat(entry.changes) | point
-        name = swept_entry = entry.name or _name(Path(entry.recipe).stem, _flat(entry.changes))
-        if point:
-            name = _name(name if len(draft.entries) > 1 or entry.name else "", point)
-        limits.check_path(name)
-        recipe = recipes.resolve(entry.recipe, changes, f"entry {name!r}", shared)
-        several = bool(point) and len(draft.entries) > 1
-        row = Row(name, entry.recipe, changes, recipe, swept_entry if several else "")
-        if row.folder.lower() in folders_of:
-            raise UserError(
-                f"two entries are called {name!r}: call one of them otherwise,"
-                f" 'NAME: {row.source} ...'"
-            )
-        folders_of[row.folder.lower()] = name
-        rows.append(row)
-    unread.check_common(shared, [row.recipe for row in rows])
-    chosen = folders.seeds_of(draft.seeds if seeds is None else seeds)
-    return ComparisonSpec(draft.title, draft.summary, chosen, tuple(rows), tuple(swept))
-
-
-def base(words: Sequence[str], swept: Iterable[str] = ()) -> str:
-    """Return the name of the folder of such a comparison unless the user names it."""
-    by = ["by", *(path.rpartition(".")[2] for path in swept)] if swept else []
-    if len(words) == 1 and (words[0] in names() or words[0].endswith(".toml")):
-        return slug(Path(words[0]).stem)
-    stems = [Path(word).stem if " " not in word else entry(word).name for word in words]
-    return "-".join([*map(slug, stems), *by])[:LONGEST].rstrip("-.")
 
 
 def of_all(names: Sequence[str]) -> str:

@@ -34,6 +34,7 @@ from curta.config import files, limits, system, typed
 from curta.config.errors import UserError, notify, quoted, unknown
 from curta.config.positions import UserEncoding
 from curta.config.recipe import Recipe, dump, shipped_names, tables
+from curta.evaluation.results import CERTIFICATE, WINDOWS, Certificate, Evaluation
 from curta.layouts import layout_named
 from curta.model import recipes
 from curta.model.positions import user
@@ -42,17 +43,14 @@ from curta.programs.machine import store
 from curta.programs.user import registry, run_snapshot, userfiles
 from curta.programs.user.run_snapshot import RunCode
 from curta.runs import checkpoints, metrics, ownership, provenance
-from curta.runs.info import AS_USUAL, STAGES, Metric, RunInfo, Stage, Tracking
+from curta.runs.info import AS_USUAL, STAGES, ComparisonResults, Metric, RunInfo, Stage, Tracking
 from curta.training import windows
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from curta.evaluation.results import Certificate, Evaluation
     from curta.layouts import Layout
     from curta.programs.machine.recording import Rows
-    from curta.runs.info import ComparisonResults
-
 COMPARISON = "comparison.json"
 """The file that only the folder of a comparison has."""
 
@@ -152,28 +150,20 @@ class Folder:
     def read_metrics(self) -> list[Metric]:
         return metrics.read(self.metrics)
 
-    def read_evaluation(self, name: str = "") -> "Evaluation | None":
+    def read_evaluation(self, name: str = "") -> Evaluation | None:
         """Read the recipe's evaluation, None if there is none yet; or another by its name.
 
         Raises UserError for a name that none of its evaluations has.
         """
         if name and name not in (names := self.evaluation_names()):
             raise unknown(f"evaluation of run {self.name!r}", name, names)
-        path = self.evaluation_path(name)
-        if not os.path.lexists(path):
-            return None
-        from curta.evaluation.results import Evaluation
+        path, where = self.evaluation_path(name), f"evaluation of run {self.name!r}"
+        return typed.read(Evaluation, path, where) if os.path.lexists(path) else None
 
-        return typed.read(Evaluation, path, f"evaluation of run {self.name!r}")
-
-    def read_certificate(self) -> "Certificate | None":
+    def read_certificate(self) -> Certificate | None:
         """Read the certificate; None if there is none."""
-        from curta.evaluation.results import CERTIFICATE, Certificate
-
-        path = self.path / CERTIFICATE
-        if not os.path.lexists(path):
-            return None
-        return typed.read(Certificate, path, f"certificate of run {self.name!r}")
+        path, where = self.path / CERTIFICATE, f"certificate of run {self.name!r}"
+        return typed.read(Certificate, path, where) if os.path.lexists(path) else None
 
     def evaluation_path(self, name: str) -> Path:
         """Return where an evaluation lies, by its name; the recipe's for ""."""
@@ -183,15 +173,14 @@ class Folder:
         """Return the names of the evaluations beside the recipe's, such as `digits-500`."""
         return sorted(path.stem for path in self.evaluations.glob("*.json"))
 
-    def save_evaluation(self, evaluation: "Evaluation") -> None:
+    def save_evaluation(self, evaluation: Evaluation) -> None:
         """Write it as the run's evaluation, or beside that if it has changes."""
         path = self.evaluation_path(evaluation_name(evaluation.changes))
         files.write(path, typed.text(evaluation))
 
-    def save_certificate(self, certificate: "Certificate", windows: bytes) -> None:
+    def save_certificate(self, certificate: Certificate, windows: bytes) -> None:
         """Write the results of `certificate.certify`, and a script that checks them alone."""
         from curta.evaluation import check_certificate
-        from curta.evaluation.results import CERTIFICATE, WINDOWS
 
         files.write(self.path / WINDOWS, windows)
         files.write(self.path / CERTIFICATE, typed.text(certificate))
@@ -384,7 +373,7 @@ def locate(name: str) -> Path:
     for path in places:
         if any(os.path.lexists(path / file) for file in ("run.json", COMPARISON)):
             return path
-    path = places[not system.is_path(name)]
+    path = places[os.sep not in name]
     if path.is_dir():
         return path
     if name in shipped_names():
@@ -404,9 +393,6 @@ def find(name: str) -> Folder:
         raise UserError(f"{name!r} is a comparison{hint}")
     folder = Folder(path)
     folder.read_info()
-    for place in (folder.checkpoints, folder.history, folder.probes, folder.evaluations):
-        if place.is_symlink() or (place.exists() and not place.is_dir()):
-            raise UserError(f"run {folder.name!r} is damaged: {place.name} is no folder of its own")
     return folder
 
 
@@ -421,9 +407,8 @@ def comparison_path(name: str) -> Path:
     return path if (path / COMPARISON).exists() else root() / name
 
 
-def read_comparison(path: Path) -> "ComparisonResults":
+def read_comparison(path: Path) -> ComparisonResults:
     """Read comparison.json in a comparison's folder."""
-    from curta.runs.info import ComparisonResults
 
     return typed.read(ComparisonResults, path / COMPARISON, f"comparison {path.name!r}")
 
@@ -460,11 +445,6 @@ def structure(recipe: Recipe) -> str:
         settings = user.user_settings(settings)
     summary = (type(settings).__doc__ or "").partition("\n")[0].rstrip(".").replace("`", "")
     phrases.append(f"positions {settings.name}: {summary}")
-    phrases += [
-        f"{name}: {_plainly(value)}"
-        for name, value in vars(settings).items()
-        if name != "name" and value != {}
-    ]
     if recipe.model.role_embeddings:
         phrases.append("role_embeddings: the part that each token plays in the layout is embedded")
     if recipe.model.compositional_embeddings:
@@ -473,20 +453,6 @@ def structure(recipe: Recipe) -> str:
             " and its move"
         )
     return "; ".join(phrases) + "."
-
-
-def _plainly(value: Any) -> str:
-    """Return a setting in words: `place 0..1`, or `sum (place 0..1, row -1..0)`."""
-    if isinstance(value, tuple):
-        return "..".join(map(str, value))
-    if not isinstance(value, dict):
-        return str(value)
-    inner = {key: _plainly(item) for key, item in value.items()}
-    nested = any(isinstance(item, dict) for item in value.values())
-    texts = (
-        f"{key} ({text})" if nested and text else f"{key} {text}" for key, text in inner.items()
-    )
-    return ", ".join(text.rstrip() for text in texts)
 
 
 def checked(name: str) -> str:

@@ -1,12 +1,16 @@
 """What `run.json`, a line of `metrics.jsonl` and `comparison.json` hold."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from statistics import median
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import Field
 
 from curta.config.task import Span
-from curta.evaluation.results import SliceSummary, SummaryStatistics, UnevaluatedSize
+from curta.evaluation.results import SliceResult, SliceSummary, SummaryStatistics, UnevaluatedSize
+from curta.evaluation.statistics import round_share
 from curta.programs.user.userfiles import KeptFile
 
 Stage = Literal["training", "evaluating", "certifying", "reporting"]
@@ -152,6 +156,25 @@ class Metric:
     windows_right: str = ""
     evaluated: dict[str, float] = field(default_factory=dict)
     named: dict[str, NamedAnswer] = field(default_factory=dict)
+
+
+def summary_statistics(values: Sequence[float | None]) -> SummaryStatistics:
+    """Return the value of every member that has one, and median, least and greatest of them."""
+    members = [None if value is None or not math.isfinite(value) else value for value in values]
+    finite = [value for value in members if value is not None]
+    if not finite:
+        return SummaryStatistics(members)
+    return SummaryStatistics(members, round_share(median(finite)), min(finite), max(finite))
+
+
+def slice_summary(row: SliceResult) -> SliceSummary:
+    """Return a row of the evaluation with its figures over the members."""
+    return SliceSummary(
+        **row.slice_fields,
+        exact_match=summary_statistics(row.exact_match),
+        token_accuracy=summary_statistics(row.token_accuracy),
+        perplexity=summary_statistics(row.perplexity),
+    )
 
 
 @dataclass(frozen=True)

@@ -31,21 +31,8 @@ class Interrupted(KeyboardInterrupt):
         self.code = 128 + number
 
 
-class Noted(threading.Event):
-    """Set by the first signal; `number` is that signal's, 0 before."""
-
-    number = 0
-
-    def note(self, number: int) -> None:
-        self.number = number
-        self.set()
-
-    def forget(self) -> None:
-        self.clear()
-        self.number = 0
-
-
-_noted = Noted()
+_noted = 0
+"""The number of the first signal; 0 before."""
 _depth = 0
 """Blocks of `deferred` that are entered."""
 _patient = False
@@ -53,38 +40,28 @@ _patient = False
 
 
 @contextmanager
-def handled(last: bool = False) -> Iterator[None]:
+def handled(last: bool = False, patient: bool = False) -> Iterator[None]:
     """Handle signals for the whole of a command: one line for each, never a traceback.
 
     A signal that the shell has told the process to ignore stays ignored. With `last` nothing
-    follows but the end of the process, which a signal does not change.
+    follows but the end of the process, which a signal does not change. A task of a cluster is
+    `patient`.
     """
+    global _patient
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    numbers = [number for number in SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
-    hook, sys.unraisablehook = sys.unraisablehook, _unraisable
+    numbers = OF_TASKS if patient else SIGNALS
+    numbers = tuple(number for number in numbers if signal.getsignal(number) != signal.SIG_IGN)
+    hook, sys.unraisablehook, _patient = sys.unraisablehook, _unraisable, patient
     try:
         with given(numbers, _handle):
             yield
     finally:
-        sys.unraisablehook = hook
+        sys.unraisablehook, _patient = hook, False
         for number in numbers if last else ():
             signal.signal(number, signal.SIG_IGN)
-        _noted.forget()
-
-
-@contextmanager
-def patient() -> Iterator[None]:
-    """Handle signals for the whole of a task of a cluster."""
-    global _patient
-    _patient = True
-    try:
-        with given(OF_TASKS, _handle):
-            yield
-    finally:
-        _patient = False
-        _noted.forget()
+        note(0)
 
 
 @contextmanager
@@ -101,8 +78,8 @@ def given(
 
 
 @contextmanager
-def deferred() -> Iterator[Noted]:
-    """Let a signal only set the event, for the work to end where it is safe.
+def deferred() -> Iterator[None]:
+    """Let a signal only be noted, for the work to end where it is safe.
 
     Outside of a command SIGTERM, once the work has ended, ends the process with code 143.
     """
@@ -111,21 +88,32 @@ def deferred() -> Iterator[Noted]:
     with nullcontext() if is_command else handled():
         _depth += 1
         try:
-            yield _noted
+            yield
+            if not is_command and _noted == signal.SIGTERM:
+                raise Interrupted(_noted)
         except Interrupted as error:
             if is_command or error.code != 128 + signal.SIGTERM:
                 raise
             raise SystemExit(error.code) from None
         finally:
             _depth -= 1
-        if not is_command and _noted.number == signal.SIGTERM:
-            raise SystemExit(128 + signal.SIGTERM)
+
+
+def noted() -> int:
+    """Return the number of the signal that was noted; 0 if there was none."""
+    return _noted
+
+
+def note(number: int) -> None:
+    """Note a signal, as another process of the training got it."""
+    global _noted
+    _noted = number
 
 
 def check() -> None:
     """Mark a safe point: raise `Interrupted` if a signal was noted."""
-    if _noted.is_set():
-        raise Interrupted(_noted.number)
+    if _noted:
+        raise Interrupted(_noted)
 
 
 def checked(say: Callable[[str], None]) -> Callable[[str], None]:
@@ -139,11 +127,11 @@ def checked(say: Callable[[str], None]) -> Callable[[str], None]:
 
 
 def _handle(number: int, frame: FrameType | None) -> None:
-    if _noted.is_set() and _patient:
-        return
-    if _noted.is_set():
+    if _noted and not _patient:
         leave("ended at once", 128 + number)
-    _noted.note(number)
+    if _noted:
+        return
+    note(number)
     if _depth:
         return
     # An exception that ends an import crashes modules written in C++, such as jaxlib's.
@@ -167,5 +155,5 @@ def leave(line: str, code: int) -> NoReturn:
 def _unraisable(raised: Any) -> None:
     """Handle what nobody can catch, such as an exception in a callback of another library."""
     if isinstance(raised.exc_value, Interrupted):
-        leave("ended at once", 128 + _noted.number)
+        leave("ended at once", 128 + _noted)
     sys.__unraisablehook__(raised)

@@ -9,13 +9,13 @@ the others. A stage whose process is gone was interrupted: nothing has to be wri
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from curta.config import files
 from curta.config.errors import UserError, shortened
-from curta.config.limits import EXTENSIONS, LETTERS, STEPS
+from curta.config.limits import LETTERS, STEPS
 from curta.config.positions import Window
 from curta.config.recipe import Recipe, dump
 from curta.evaluation.results import CERTIFICATE, WINDOWS
@@ -54,33 +54,33 @@ def missing(folder: Folder, info: RunInfo) -> list[Stage]:
     """Return what a run still has to do, in order; nothing where no member is left."""
     if info.status == "stopped":
         return []
-    if "training" not in info.done:
-        return [stage for stage in STAGES if stage in ("training", *info.wanted)]
+    is_trained = "training" in info.done
     return [
         stage
         for stage in STAGES
-        if stage in info.wanted
-        and not (stage in info.done and (folder.path / FILES[stage]).exists())
+        if (stage in info.wanted or stage == "training")
+        and not (
+            is_trained and stage in info.done and (folder.path / FILES.get(stage, ".")).exists()
+        )
     ]
 
 
 @contextmanager
-def stage(folder: Folder, name: Stage) -> Iterator[Outcome]:
+def stage(folder: Folder, name: Stage | None = None) -> Iterator[Outcome]:
     """Carry out a stage of a run, owned meanwhile; UserError if another process owns it.
 
-    Signals are noted until a safe point. Training makes all later stages out of date. In any
-    process but process 0, the stage leaves no trace in the folder.
+    Signals are noted until a safe point. Training makes all later stages out of date. Without a
+    name, and in any process but process 0, run.json stays as it is.
     """
-    if not processes.is_first():
-        with interrupts.deferred():
-            yield Outcome()
-        return
-    with interrupts.deferred(), ownership.owned(folder.path):
-        if name != "training":  # whose loop checks before its first step, in all processes
+    outcome, is_first = Outcome(), processes.is_first()
+    with interrupts.deferred(), ownership.owned(folder.path) if is_first else nullcontext():
+        if is_first and name != "training":  # whose loop checks before its first step, in all
             interrupts.check()
+        if name is None or not is_first:
+            yield outcome
+            return
         done = tuple(stage for stage in folder.read_info().done if stage != name)
         folder.update(status=name, done=() if name == "training" else done, failure="")
-        outcome = Outcome()
         try:
             yield outcome
         except BaseException as error:
@@ -90,28 +90,15 @@ def stage(folder: Folder, name: Stage) -> Iterator[Outcome]:
             with suppress(UserError):  # a full disk: what went wrong first is the error
                 folder.update(status=status, failure="" if interrupted else line)
             raise
+        info = folder.read_info()
         if outcome.status != "done":
             folder.update(status=outcome.status)
-            return
-        info = folder.read_info()
-        info = replace(info, done=(*info.done, name))
-        status = "finished"
-        if not info.alive:
-            status = "stopped"
-        elif missing(folder, info):  # within a block that owns the run, the next stage follows
-            status = name if ownership.is_shared(folder.path) else "interrupted"
-        folder.update(done=info.done, status=status)
-
-
-@contextmanager
-def beside(folder: Folder) -> Iterator[None]:
-    """Work on a run, owned meanwhile, without a stage: run.json stays as it is.
-
-    Raises UserError if another process owns it. Signals are noted until a safe point.
-    """
-    with interrupts.deferred(), ownership.owned(folder.path):
-        interrupts.check()
-        yield
+        elif not info.alive:
+            folder.update(done=(*info.done, name), status="stopped")
+        else:
+            info = replace(info, done=(*info.done, name))
+            # In a block that owns the run the next stage follows; else it reads as interrupted.
+            folder.update(done=info.done, status=name if missing(folder, info) else "finished")
 
 
 # Extension: `curta train --resume RUN training.steps=N` trains a finished run on. Its recipe gets
@@ -145,7 +132,7 @@ def extend(folder: Folder, steps: int) -> None:
     the run is whole, and resuming it trains it as far as its recipe says. Raises UserError as
     `extended_recipe`.
     """
-    with beside(folder):
+    with stage(folder):
         info, recipe = folder.read_info(), extended_recipe(folder, steps)
         if recipe == folder.read_recipe() and not info.over:
             return
@@ -188,8 +175,6 @@ def _check_extension(folder: Folder, info: RunInfo, recipe: Recipe, steps: int) 
         raise UserError(f"{where} was trained on by rounds of repair: train one with more steps")
     if not info.checkpoint < steps <= STEPS:
         raise UserError(f"{where} has {info.checkpoint:,} steps: give it more, up to {STEPS:,}")
-    if len(training.extended_at) >= EXTENSIONS:
-        raise UserError(f"{where} was extended {EXTENSIONS} times, and can be no more")
     if checkpoints.newest_whole(folder.checkpoints) != info.checkpoint:
         raise UserError(
             f"{where} has lost its last checkpoint: `curta runs {folder.address}` says more"

@@ -194,7 +194,7 @@ class Loop:
         """Train to the end, after so many `seconds` of training; return how it ended."""
         names = self.folder.read_info().track if self.writes else ()
         with (
-            interrupts.deferred() as self.interrupted,
+            interrupts.deferred(),
             trackers.opened(names, self.folder, self.step) as self.trackers,
         ):
             return self._run(self.state, self.step, seconds)
@@ -303,9 +303,9 @@ class Loop:
             return "stopped"
         if step >= self.end:
             return "done"
-        signal = processes.highest(self.interrupted.number)
+        signal = processes.highest(interrupts.noted())
         if signal:
-            self.interrupted.note(signal)
+            interrupts.note(signal)
         return "interrupted" if signal else None
 
     def _is_due(self, step: int, every: int) -> bool:

@@ -6,30 +6,25 @@ alive is known from the lock itself.
 
 import os
 import socket
-import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from curta.config import files, system
 from curta.config.errors import UserError, printable
+from curta.runs import provenance
 
 LOCK = ".lock"
 """The file in a run's folder whose lock its owner holds."""
 
 
-@dataclass
-class _Held:
-    """A lock of this process, and how many blocks are inside of it."""
-
-    handle: int
-    depth: int = 0
-
-
-_HELD: dict[Path, _Held] = {}
+_HELD: dict[Path, int] = {}
+"""The locks of this process, by folder."""
+_DEPTH: Counter[Path] = Counter()
+"""How many blocks are inside of each."""
 _GUARD = threading.Lock()
 
 
@@ -42,21 +37,16 @@ def owned(folder: Path) -> Iterator[None]:
     """
     key = folder.resolve()
     with _GUARD:
-        held = _HELD.get(key) or _Held(_claimed(folder))
-        _HELD[key], held.depth = held, held.depth + 1
+        if not _DEPTH[key]:
+            _HELD[key] = _claimed(folder)
+        _DEPTH[key] += 1
     try:
         yield
     finally:
         with _GUARD:
-            held.depth -= 1
-            if not held.depth:
-                system.release_lock(_HELD.pop(key).handle)
-
-
-def is_shared(folder: Path) -> bool:
-    """Whether a block within another block of this process owns it, so that more is to come."""
-    held = _HELD.get(folder.resolve())
-    return held is not None and held.depth > 1
+            _DEPTH[key] -= 1
+            if not _DEPTH[key]:
+                system.release_lock(_HELD.pop(key))
 
 
 def is_owned(folder: Path) -> bool:
@@ -75,7 +65,7 @@ def _claimed(folder: Path) -> int:
     if handle is None:
         owner = printable(path.read_text("utf-8", "replace"), 200) or "another process"
         raise UserError(f"run {folder.name!r} is in use by {owner}: wait until it has ended")
-    words = [*(Path(word).name for word in system.command()), *sys.argv[1:]][:6]
+    words = provenance.command()[:6]
     since = time.strftime("%H:%M:%S")
     with suppress(OSError):  # a full disk: it is for the next one's information only
         path.write_text(

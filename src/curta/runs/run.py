@@ -44,11 +44,10 @@ from curta.runs import (
     interrupts,
     life,
     ownership,
-    summary,
     trackers,
 )
 from curta.runs.folders import Folder
-from curta.runs.info import Stage
+from curta.runs.info import Stage, slice_summary
 from curta.runs.loop import Loop, Show
 from curta.training import processes, records, trainer, windows
 from curta.training.trainer import Member
@@ -361,7 +360,7 @@ class Run:
         depends_on = [weights, asdict(settings), self.num_recurrences]
         path = evaluations.partial_file(self.folder, changed)
         with ownership.owned(self.folder.path):
-            stage = life.beside(self.folder) if changed else life.stage(self.folder, "evaluating")
+            stage = life.stage(self.folder, None if changed else "evaluating")
             with stage, evaluations.partial_evaluation(path, depends_on) as keep:
                 result = self._evaluation(models, settings, progress, show_grid, keep=keep)
                 result = replace(result, changes=changed, step=step)
@@ -466,10 +465,6 @@ class Run:
 
     # Results
 
-    def summary(self) -> dict[str, Any]:
-        """Return what the run is and its results, read from its files, as tables for JSON."""
-        return summary.summary(self.folder, self.recipe, self.layout)
-
     def read_rows(self, evaluation: str = "") -> "Rows":
         """Return a row for each operator, size and slice, with median, least and greatest.
 
@@ -481,7 +476,7 @@ class Run:
         results = self.folder.read_evaluation(evaluation)
         if results is None:
             return Rows()
-        rows = [slice_row(summary.slice_summary(row)) for row in results.lengths]
+        rows = [slice_row(slice_summary(row)) for row in results.lengths]
         return Rows([*rows, *map(slice_row, results.unevaluated)])
 
     def read_statistics(self, evaluation: str = "") -> list[SliceStatistics]:
@@ -601,7 +596,7 @@ class Run:
             with self._stage("reporting"):
                 return write(self.folder.path)
         self.folder.read_evaluation(evaluation)
-        with life.beside(self.folder):
+        with life.stage(self.folder):
             return write(self.folder.evaluations / evaluation)
 
     def write_page(self, member: int = 0, out: Path | None = None) -> Path:

@@ -9,7 +9,6 @@ import os
 import re
 import sys
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from itertools import groupby
@@ -20,14 +19,13 @@ from curta.config.registry import optional_module
 from curta.evaluation.results import Certificate, Evaluation, operator_and_curve
 from curta.problems.operations import OPERATIONS
 from curta.runs.folders import Folder
-from curta.runs.info import AS_USUAL, Metric, Tracking
-from curta.runs.summary import summary_statistics
+from curta.runs.info import AS_USUAL, Metric, Tracking, summary_statistics
 
 Results = dict[str, float | str]
 """Figures and facts, such as `evaluation/addition/20/random/seed-0` or `certificate/grade`."""
 
 
-class Tracker(ABC):
+class Tracker:
     """A place besides the run's folder for its metrics and results.
 
     It is opened at a step: 0, or the one at which training resumes, or that of the results.
@@ -39,19 +37,31 @@ class Tracker(ABC):
     takes: tuple[str, ...] = ()
     """The fields of `Tracking` that this tracker uses."""
 
-    @abstractmethod
     def __init__(self, folder: Folder, step: int) -> None:
-        """Begin to track a run, or go on with it."""
+        self.folder, self.info, self.step = folder, folder.read_info(), step
+        self.open()
 
-    @abstractmethod
     def add(self, rows: Sequence[Metric]) -> None:
         """Add rows of some steps, of all members, in the order of the steps."""
+        for step, members in groupby(rows, key=lambda row: row.step):
+            metrics: Results = {
+                f"{name}/seed-{self.info.seeds[row.member]}": value
+                for row in members
+                for name, value in values(row).items()
+            }
+            self.log(metrics, step)
 
-    @abstractmethod
+    def open(self) -> None:
+        """Begin to track the run, or go on with it."""
+
+    def log(self, results: Results, step: int) -> None:
+        """Add values of one step."""
+        raise NotImplementedError
+
     def conclude(self, results: Results) -> None:
         """Add results of the step at which it was opened; the same may come again."""
+        self.log(results, self.step)
 
-    @abstractmethod
     def close(self) -> None:
         """Finish: nothing follows for now."""
 
@@ -84,33 +94,23 @@ def cleaned(part: str) -> str:
     return re.sub(r"\W+", "-", part, flags=re.ASCII)
 
 
-def by_step(rows: Sequence[Metric], seeds: Sequence[int]) -> Iterator[tuple[int, dict[str, float]]]:
-    """Yield all members' metrics of each step, named such as `loss/seed-0`."""
-    for step, members in groupby(rows, key=lambda row: row.step):
-        yield (
-            step,
-            {
-                f"{name}/seed-{seeds[row.member]}": value
-                for row in members
-                for name, value in values(row).items()
-            },
-        )
-
-
 def evaluation_results(evaluation: Evaluation, seeds: Sequence[int]) -> Results:
-    """Return exact match by operator, size and slice, and gaps; the operators must be known."""
+    """Return exact match by operator, size and slice, such as `evaluation/division/50-25/random`.
 
-    def name(operator: str, size: str, slice_name: str) -> str:
-        """Such as `evaluation/division/50-25/random`."""
-        return f"evaluation/{OPERATIONS[operator].name}/{cleaned(size)}/{cleaned(slice_name)}"
-
-    figures = {
-        name(row.operator, row.size, row.slice_name): row.exact_match for row in evaluation.lengths
-    }
+    With gaps; the operators must be known.
+    """
+    rows = [(row.operator, row.size, row.slice_name, row.exact_match) for row in evaluation.lengths]
     for gap in evaluation.gaps:
-        figures[name(gap.operator, gap.problems, "trained")] = gap.trained.exact_match
-        figures[name(gap.operator, gap.problems, "held-out")] = gap.held_out.exact_match
-        figures[name(gap.operator, gap.problems, "gap")] = gap.gap
+        for slice_name, shares in (
+            ("trained", gap.trained.exact_match),
+            ("held-out", gap.held_out.exact_match),
+            ("gap", gap.gap),
+        ):
+            rows.append((gap.operator, gap.problems, slice_name, shares))
+    figures = {
+        f"evaluation/{OPERATIONS[operator].name}/{cleaned(size)}/{cleaned(slice_name)}": shares
+        for operator, size, slice_name, shares in rows
+    }
     return _over_members(figures, seeds)
 
 
@@ -149,36 +149,31 @@ class TensorBoard(Tracker):
     name = "tensorboard"
     library = "tensorboardX"
 
-    def __init__(self, folder: Folder, step: int) -> None:
-        self.path, self.seeds, self.step = folder.path, folder.read_info().seeds, step
-        again = step + 1  # what a board shows from here on is of a run that was killed
-        names = [f"seed-{seed}" for seed in self.seeds]
-        self.writers = {name: self._writer(name, purge_step=again) for name in names}
+    def open(self) -> None:
+        self.writers: dict[str, Any] = {}
 
-    def _writer(self, name: str, **settings: Any) -> Any:
-        """Open a new file: the library's names have seconds only, and it replaces files."""
-        folder, suffix = self.path / self.name / name, f".{time.time_ns()}"
-        writer = optional_module(self.library, self.name).SummaryWriter
-        return writer(str(folder), filename_suffix=suffix, **settings)
+    def _writer(self, column: str) -> Any:
+        """Open a file of a seed or of all; what a board has of later steps is of a killed run."""
+        if column not in self.writers:
+            self.writers[column] = optional_module(self.library, self.name).SummaryWriter(
+                str(self.folder.path / self.name / column),
+                purge_step=self.step + 1 if column != "members" else None,
+                # the library's names have seconds only, and it replaces files
+                filename_suffix=f".{time.time_ns()}",
+            )
+        return self.writers[column]
 
-    def add(self, rows: Sequence[Metric]) -> None:
-        for row in rows:
-            for name, value in values(row).items():
-                self.writers[f"seed-{self.seeds[row.member]}"].add_scalar(name, value, row.step)
-        for writer in self.writers.values():
-            writer.flush()
-
-    def conclude(self, results: Results) -> None:
-        """Write a member's figures to its own folder; all others, with facts, to `members`."""
-        members = self.writers["members"] = self._writer("members")
+    def log(self, results: Results, step: int) -> None:
         for name, value in results.items():
             figure, _, column = name.rpartition("/")
-            if column in self.writers:
-                self.writers[column].add_scalar(figure, value, self.step)
+            if column.startswith("seed-"):
+                self._writer(column).add_scalar(figure, value, step)
             elif column in ("median", "min", "max"):
-                members.add_scalar(name, value, self.step)
+                self._writer("members").add_scalar(name, value, step)
             else:
-                members.add_text(name, str(value), self.step)
+                self._writer("members").add_text(name, str(value), step)
+        for writer in self.writers.values():
+            writer.flush()
 
     def close(self) -> None:
         for writer in self.writers.values():
@@ -195,32 +190,29 @@ class WandB(Tracker):
     name = library = "wandb"
     takes = ("project", "tags", "online")
 
-    def __init__(self, folder: Folder, step: int) -> None:
-        wandb, info = optional_module(self.library, self.name), folder.read_info()
-        self.seeds, settings = info.seeds, info.tracking
+    def open(self) -> None:
+        wandb, settings = optional_module(self.library, self.name), self.info.tracking
         project = settings.project or os.environ.get("WANDB_PROJECT") or "curta"
         team, _, project = project.rpartition("/")
-        mode = "online" if settings.online else os.environ.get("WANDB_MODE", "offline")
+        of_run = f"{self.folder.name} {self.info.created}"  # a later run of that name is another
         try:
             self.run = wandb.init(
                 project=project,
                 entity=team or None,
                 tags=settings.tags or None,
-                mode=mode,
-                name=folder.name,
-                # a later run of the same name is another one
-                id=hashlib.sha256(f"{folder.name} {info.created}".encode()).hexdigest()[:16],
+                mode="online" if settings.online else os.environ.get("WANDB_MODE", "offline"),
+                name=self.folder.name,
+                id=hashlib.sha256(of_run.encode()).hexdigest()[:16],
                 resume="allow",
-                dir=str(folder.path),
-                config=folder.read_recipe_fields(),
+                dir=str(self.folder.path),
+                config=self.folder.read_recipe_fields(),
                 settings={"silent": True, "console": "off"},
             )
         except wandb.Error as error:
             raise UserError(f"wandb: {error}".partition("\n")[0]) from None
 
-    def add(self, rows: Sequence[Metric]) -> None:
-        for step, metrics in by_step(rows, self.seeds):
-            self.run.log(metrics, step=step)
+    def log(self, results: Results, step: int) -> None:
+        self.run.log(results, step=step)
 
     def conclude(self, results: Results) -> None:
         self.run.summary.update(results)
@@ -235,25 +227,19 @@ class Trackio(Tracker):
     name = library = "trackio"
     takes = ("project",)
 
-    def __init__(self, folder: Folder, step: int) -> None:
-        info = folder.read_info()
-        self.seeds, self.step = info.seeds, step
+    def open(self) -> None:
         self.trackio = optional_module(self.library, self.name)
         with redirect_stdout(sys.stderr):  # it prints lines, and a command's output may be JSON
             self.run = self.trackio.init(
-                project=info.tracking.project or "curta",
-                name=folder.name,
-                config=folder.read_recipe_fields(),
+                project=self.info.tracking.project or "curta",
+                name=self.folder.name,
+                config=self.folder.read_recipe_fields(),
                 resume="allow",
                 embed=False,
             )
 
-    def add(self, rows: Sequence[Metric]) -> None:
-        for step, metrics in by_step(rows, self.seeds):
-            self.run.log(metrics, step=step)
-
-    def conclude(self, results: Results) -> None:
-        self.run.log(results, step=self.step)
+    def log(self, results: Results, step: int) -> None:
+        self.run.log(results, step=step)
 
     def close(self) -> None:
         with redirect_stdout(sys.stderr):

@@ -24,7 +24,7 @@ from curta.training import devices
 def main(folder: str, number: str) -> int:
     """Do runs of a task; the exit code is that of the signal that ended it, or `MORE`."""
     try:
-        with interrupts.patient():
+        with interrupts.handled(patient=True):
             return _work(JobFolder(Path(folder)), int(number))
     except interrupts.Interrupted as signal:
         return signal.code
