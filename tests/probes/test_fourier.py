@@ -45,7 +45,6 @@ def logits(turned: str) -> np.ndarray:
         "sum": lambda a, b, c: math.cos(2 * math.pi * 3 * (a + b - c) / MODULUS),
         "difference": lambda a, b, c: math.cos(2 * math.pi * 3 * (a - b - c) / MODULUS),
         "first alone": lambda a, b, c: math.cos(2 * math.pi * 3 * (a - c) / MODULUS),
-        "two": lambda a, b, c: math.cos(2 * math.pi * (3 * a + 4 * b - c) / MODULUS),
     }
     return np.array(
         [[[ways[turned](a, b, c) for c in residues] for b in residues] for a in residues]

@@ -9,7 +9,7 @@ import pytest
 from curta.config.task import Task
 from curta.evaluation.scoring import Models
 from curta.probes.inside.question import Question
-from curta.probes.logits import BIASES, DirectLogits, LogitLens, contributions
+from curta.probes.logits import DirectLogits, LogitLens, contributions
 from curta.problems.problem import parse
 from tests import adder, tiny
 
@@ -37,7 +37,7 @@ def test_what_all_parts_add_is_the_whole_logit(changes: dict[str, Any]) -> None:
     models = drawn(**changes)
     asked = Question(models, SUMS)
     added, digits = contributions(asked), asked.digits
-    assert BIASES not in added
+    assert "biases" not in added
     logits = np.asarray(asked.values(asked.whole, ["logits"])["logits"])[
         :, digits.problem, digits.query
     ]

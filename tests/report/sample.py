@@ -222,6 +222,12 @@ def slice_of(digits: int, name: str, number: int, members: int) -> dict[str, Any
     return named | dict.fromkeys(("exact_match", "token_accuracy", "perplexity"), figures)
 
 
+def hardest(slices: list[dict[str, Any]], size: str) -> list[float]:
+    """Every member's exact match in its hardest slice of that size."""
+    mine = [row["exact_match"]["members"] for row in slices if row["size"] == size]
+    return [min(member) for member in zip(*mine, strict=True)]
+
+
 def statistics(values: list[float]) -> dict[str, Any]:
     ends = {"median": median(values), "min": min(values), "max": max(values)}
     return {"members": values} | ends

@@ -1,8 +1,6 @@
 """The page of a comparison: every entry, its structure, and its ranges, in one file."""
 
 import json
-import os
-import shutil
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
@@ -11,7 +9,6 @@ from unittest.mock import patch
 
 import pytest
 
-from curta.config.errors import UserError
 from curta.report.compared import read_comparison
 from curta.report.comparison import write_comparison, write_together
 from curta.report.comparison_figures import draw_all
@@ -51,8 +48,7 @@ def line(page: Page, start: str) -> list[str]:
 
 def shown(slices: list[Any], size: str) -> str:
     """What stands in a cell: median and range over members, each in its hardest slice."""
-    mine = [one["exact_match"]["members"] for one in slices if one["size"] == size]
-    worst = [min(member) for member in zip(*mine, strict=True)]
+    worst = sample.hardest(slices, size)
     middle, low, high = (f"{100 * f(worst):.1f}" for f in (median, min, max))
     return middle if low == high else f"{middle} {low} to {high}"
 
@@ -96,21 +92,6 @@ def test_an_entry_that_waits_is_shown_as_such(tmp_path: Path) -> None:
     page = page_of(tmp_path)
     assert line(page, "window")[1:] == ["—"] * 4 + ["waiting"] * 3
     assert "window: waiting." in visible(page)
-
-
-def test_a_page_that_cannot_be_written_leaves_the_last_one(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    copy = Path(shutil.copytree(folder, tmp_path / "copy"))
-    before = (copy / "report.html").read_bytes()
-
-    def refuse(*paths: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", refuse)
-    with pytest.raises(UserError, match="No space left"):
-        write_comparison(copy)
-    assert (copy / "report.html").read_bytes() == before
 
 
 def test_of_a_named_evaluation_only_its_own_problems_are_shown(tmp_path: Path) -> None:

@@ -48,10 +48,6 @@ def lengths(run: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def test_a_run_has_the_tables_for_which_there_is_something(tables: dict[str, Table]) -> None:
-    assert list(tables) == ["exact-match", "statistics", "seeds", "grid"]
-
-
 def test_exact_match_is_that_of_the_evaluation(run: Path, tables: dict[str, Table]) -> None:
     found = records(tables["exact-match"])
     for told, row in zip(found, lengths(run), strict=True):
@@ -65,27 +61,30 @@ def test_exact_match_is_that_of_the_evaluation(run: Path, tables: dict[str, Tabl
         assert told["generated_agrees"] == "true"
 
 
-def test_statistics_are_over_the_seeds(run: Path, tables: dict[str, Table]) -> None:
-    for told, row in zip(records(tables["statistics"]), lengths(run), strict=True):
-        shares = row["exact_match"]
+def test_statistics_are_over_the_seeds_and_every_seed_has_its_interval(
+    run: Path, tables: dict[str, Table]
+) -> None:
+    assert list(tables) == ["exact-match", "statistics", "seeds", "grid"]
+    every = records(tables["seeds"])
+    for row, told in zip(lengths(run), records(tables["statistics"]), strict=True):
+        shares, seeds, every = row["exact_match"], every[:6], every[6:]
         assert float(told["mean"]) == pytest.approx(mean(shares), abs=1e-6)
         assert float(told["deviation"]) == pytest.approx(stdev(shares), abs=1e-6)
-        least = wilson(round(min(shares) * 200), 200)
-        assert (float(told["least_low"]), float(told["least_high"])) == least
+        for line, share in zip(seeds, shares, strict=True):
+            assert (line["right"], line["count"]) == (f"{round(share * 200)}", "200")
+            assert float(line["exact_match"]) == pytest.approx(share, abs=3e-3)
+            assert ends(line, "exact_match") == wilson(round(share * 200), 200)
+        assert ends(told, "least") == wilson(round(min(shares) * 200), 200)
         if len(set(shares)) > 1:
-            assert float(told["mean_low"]) <= mean(shares) <= float(told["mean_high"])
+            low, high = ends(told, "mean")
+            assert low <= mean(shares) <= high
         else:
             assert told["mean_low"] == told["mean_high"] == ""
+    assert not every
 
 
-def test_every_seed_has_a_row_with_its_interval(run: Path, tables: dict[str, Table]) -> None:
-    found = records(tables["seeds"])
-    assert len(found) == 6 * len(lengths(run))
-    for told in found:
-        right, count = int(told["right"]), int(told["count"])
-        assert float(told["exact_match"]) == pytest.approx(right / count, abs=3e-3)
-        ends = (float(told["exact_match_low"]), float(told["exact_match_high"]))
-        assert ends == wilson(right, count)
+def ends(record: dict[str, str], name: str) -> tuple[float, float]:
+    return float(record[f"{name}_low"]), float(record[f"{name}_high"])
 
 
 def test_a_certificate_is_a_row_for_each_member(shared_runs: Shared) -> None:
@@ -98,15 +97,6 @@ def test_a_certificate_is_a_row_for_each_member(shared_runs: Shared) -> None:
     assert [row[0] for row in found.foot] == ["median", "min", "max"]
 
 
-def hardest(row: dict[str, Any], size: str) -> list[float]:
-    """Every member's exact match in its hardest slice of that size."""
-    slices = [one for one in row["lengths"] if one["size"] == size]
-    return [
-        min(values)
-        for values in zip(*(one["exact_match"]["members"] for one in slices), strict=True)
-    ]
-
-
 def test_a_comparison_has_a_row_for_each_entry(tmp_path: Path) -> None:
     rows = sample.write_comparison(tmp_path)
     for row in rows[:2]:
@@ -117,11 +107,11 @@ def test_a_comparison_has_a_row_for_each_entry(tmp_path: Path) -> None:
     told = records(found["comparison"])
     assert [one["entry"] for one in told] == list(sample.ENTRIES)
     assert told[0]["+ 100 median"] == ""
-    for one, row in zip(told, rows, strict=True):
-        for size in {found["size"] for found in row["lengths"]}:
-            shares = hardest(row, size)
-            ends = [float(one[f"+ {size} {end}"]) for end in ("median", "min", "max")]
-            assert ends == [median(shares), min(shares), max(shares)]
+    for record, row in zip(told, rows, strict=True):
+        for size in {row["size"] for row in row["lengths"]}:
+            shares = sample.hardest(row["lengths"], size)
+            values = [float(record[f"+ {size} {end}"]) for end in ("median", "min", "max")]
+            assert values == [median(shares), min(shares), max(shares)]
     entries = [one["entry"] for one in records(found["statistics"])]
     assert entries == [name for name in sample.ENTRIES[:2] for _ in range(3)]
     assert r"reversed \& padded" in found["statistics"].latex()

@@ -83,9 +83,8 @@ class AttentionShares(Probe):
             " each head of each block."
         )
         roles = dict.fromkeys(key for row in rows for key in row if key.startswith("to "))
-        columns = ("operator", "member", "block", "head", *SOURCES, *roles)
-        rows = [{name: row.get(name, 0.0) for name in columns} for row in rows]
-        return Finding(columns, rows, {"shows": shows, "panels": panels})
+        rows = [row | {role: row.get(role, 0.0) for role in roles} for row in rows]
+        return Finding.of(rows, shows, panels)
 
     def _examine_one(self, subject: Subject, text: str) -> Finding:
         """Return a row for each query of one problem, and a picture of queries against keys."""
@@ -115,9 +114,8 @@ class AttentionShares(Probe):
             " one with a place of its own (rows, with what it is to write) to every token so far"
             " (columns)."
         )
-        columns = ("member", "block", "index", "after", "next", *SOURCES)
         note = f"Problem {problem}, written {whole}."
-        return Finding(columns, rows, {"shows": shows, "panels": panels}, (note,))
+        return Finding.of(rows, shows, panels, (note,))
 
 
 class Look(NamedTuple):
@@ -197,6 +195,13 @@ def sources(
     >>> roles, places = np.array([0, 0, 1, 2, 3, 4]), np.array([0, 1, -1, 0, -1, 0])
     >>> [SOURCES[s] for s in sources(layout_named("reversed"), roles, places)[4, :5]]
     ['same place', 'above', 'signs', 'same place', 'own token']
+
+    In 759+86=5201 the 5 at place 0 predicts the 2 at place 1:
+
+    >>> roles = np.array([0, 0, 0, 1, 2, 2, 3, 4, 4])
+    >>> places = np.array([0, 1, 2, -1, 0, 1, -1, 0, 1])
+    >>> [SOURCES[s] for s in sources(layout_named("coupled"), roles, places)[7, :8]]
+    ['below', 'same place', 'above', 'signs', 'below', 'same place', 'signs', 'own token']
     """
     digit, everywhere = role_masks(layout)
     to_write = np.roll(places, -1)

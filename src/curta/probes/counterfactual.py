@@ -25,7 +25,6 @@ from jaxtyping import Bool, Int
 
 from curta.config.errors import UserError
 from curta.probes.base import (
-    STATISTICS,
     Finding,
     Row,
     TaskFinding,
@@ -78,7 +77,6 @@ class Counterfactual(TaskProbe):
     summary: ClassVar[str] = "whether later tokens follow a digit that is changed"
     scope: ClassVar[str] = "models that write token by token"
     token_by_token: ClassVar[bool] = True
-    columns: ClassVar = ("effect", "at", "asked", *STATISTICS)
     shows: ClassVar = (
         "How often another token becomes the likeliest when a digit before it is changed, by"
         " how many tokens, and by how many places, it stands from that digit."

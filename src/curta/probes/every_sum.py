@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from curta.config.recipe import Recipe
     from curta.probes.subject import Subject
 
-COLUMNS = ("member", "grade", "margin", "cases", "problem", "written")
-
 
 @dataclass(frozen=True)
 class EverySum(Probe):
@@ -42,8 +40,8 @@ class EverySum(Probe):
             proof = every_sum(subject.run.model(member))
             answer = None if proof.problem is None else subject.run.ask(proof.problem, member)
             margin = round(proof.margin, 6) if proof.grade == "proved" else None
-            values = (member, proof.grade, margin, proof.cases, proof.problem, answer)
-            rows.append(dict(zip(COLUMNS, values, strict=True)))
+            row: Row = {"member": member, "grade": proof.grade, "margin": margin}
+            rows.append(row | {"cases": proof.cases, "problem": proof.problem, "written": answer})
         proved = sum(row["grade"] == "proved" for row in rows)
         note = f"{proved} of {len(rows)} proved; a margin is in logits, the least over all sums"
-        return Finding(COLUMNS, rows, None, (note,))
+        return Finding(list(rows[0]), rows, None, (note,))

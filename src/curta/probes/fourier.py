@@ -43,8 +43,6 @@ ENOUGH = 0.85
 TINY = 1e-12
 """Least divisor of a sum of squares: where nothing varies, all shares are zero."""
 
-COLUMNS = ("member", "of", "step", "rank", "frequency", "cos", "sin", "share", "together")
-
 FrequencyShares = Float[np.ndarray, " frequencies"]
 
 
@@ -120,7 +118,7 @@ class Fourier(Probe):
             for row in rows
             if row["rank"] == last
         )
-        return Finding(COLUMNS, rows, {"shows": shows, "panels": panels}, notes)
+        return Finding.of(rows, shows, panels, notes)
 
     def _over_training(self, steps: Sequence[int], over_training: list[list[Waves]]) -> Panel:
         """Return each member's share of the largest frequencies, by step."""

@@ -26,7 +26,6 @@ from jaxtyping import Bool, Float, Int
 from curta.config.errors import UserError
 from curta.probes.base import (
     CARRIES,
-    STATISTICS,
     Finding,
     Row,
     TaskFinding,
@@ -63,9 +62,6 @@ class Linear(TaskProbe):
     name: ClassVar[str] = "linear"
     summary: ClassVar[str] = "from which state the carry can be read, by linear probes"
     scope: ClassVar[str] = "sums and differences of two numbers"
-    columns: ClassVar = (
-        "state", "into", "asked", "majority", *STATISTICS, "control", "selectivity",
-    )  # fmt: skip
     shows: ClassVar = (
         "The carry into each digit, read by a linear probe from the state where the digit is"
         " predicted: accuracy on other problems, and accuracy less that of the control task."
@@ -99,12 +95,8 @@ class Linear(TaskProbe):
         size = task_sizes.widest(task)[:2]
         sample = list(dict.fromkeys(subject.sample(task, self.count, self.seed, size)))
         question, base = subject.question(sample), subject.layout.base(task.operator)
-        problem, places, rows = (
-            question.digits.problem,
-            digit_positions(question, base),
-            list[Row](),
-        )
-        states = question.digit_values(question.sites(*STATES))
+        problem, places = question.digits.problem, digit_positions(question, base)
+        states, rows = question.digit_values(question.sites(*STATES)), list[Row]()
         for place in range(1, int(places.max(initial=0)) + 1):
             digits = np.flatnonzero(places == place)
             fit = problem[digits] < len(sample) // 2
@@ -134,7 +126,7 @@ class Linear(TaskProbe):
         title = f"{task.operator}: the {CARRIES[task.operator]} into a digit"
         label = "digit, 0 the least significant"
         panels: list[Panel] = [
-            by_two(f"{title}, {measure}", rows, "state", "into", column, label)
+            by_two(f"{title}, {measure}", rows, "state", "into", label, column)
             for column, measure in (("median", "accuracy"), ("selectivity", "selectivity"))
             if rows
         ]

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 PLANES = {"dimensions": "dimensions 0 and 1", "principal": "principal components"}
 """Planes in which paths are drawn, and their titles."""
 
-COLUMNS = ("member", "step", "token", "x", "y")
-
 
 @dataclass(frozen=True)
 class TokenPaths(Probe):
@@ -66,7 +64,7 @@ class TokenPaths(Probe):
             f"The vectors of the {kind}, {PLANES[self.plane]}, each from its random start over"
             f" {len(steps) - 1:,} later moments of training."
         )
-        return Finding(COLUMNS, rows, {"shows": shows, "panels": panels})
+        return Finding.of(rows, shows, panels)
 
 
 def digits_and_signs(layout: Layout, operators: Iterable[str]) -> list[int]:

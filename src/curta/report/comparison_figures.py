@@ -15,7 +15,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from curta.probes.pictures import heat
-from curta.report import charts, figures
+from curta.report import figures
 from curta.report.compared import ComparisonData, RangeCurve, by_digits, by_step, evaluated_sizes
 from curta.report.summary import range_of
 from curta.runs.info import ComparisonRow
@@ -345,4 +345,4 @@ def draw_map(phases: PhaseMap) -> Figure:
         ],
         exact_match=True,
     )
-    return charts.draw({"shows": "", "panels": [panel]})
+    return figures.draw({"shows": "", "panels": [panel]})

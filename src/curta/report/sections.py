@@ -260,6 +260,20 @@ def marked(answer: str, truth: str) -> list[tuple[str, bool]]:
     """Return the answer in pieces, and whether each of them is right.
 
     Digits count their places from the ones: in 102 for 1012, the 2 and the 0 are right.
+
+    >>> def wrong(answer, truth):
+    ...     pieces = marked(answer, truth)
+    ...     return "".join(text if right else f"<{text}>" for text, right in pieces)
+    >>> [wrong(answer, "112") for answer in ("102", "12", "-12", "-13")]
+    ['1<0>2', '12', '<->12', '<->1<3>']
+    >>> wrong("-12", "-12"), wrong("12", "-12"), wrong("-1", "-11")
+    ('-12', '12', '-1')
+    >>> wrong("16.25", "16.5"), wrong("16.5", "16.25"), wrong("-6.5", "16.5")
+    ('16.<25>', '16.<5>', '<->6.5')
+    >>> wrong("true", "true"), wrong("true", "false"), wrong("", "7,8")
+    ('true', '<true>', '')
+    >>> wrong("7,210,33", "7,33,210"), wrong("7,33", "7,33,210"), wrong("7,33,210", "7")
+    ('7,<210>,<33>', '7,33', '7,<33>,<210>')
     """
     pieces = list[tuple[str, bool]]()
     for number, true in zip(answer.split(","), chain(truth.split(","), repeat("")), strict=False):

@@ -87,15 +87,6 @@ def test_an_encoder_is_asked_over_its_prompt() -> None:
     assert found.exact_match.tolist() == expected.exact_match.tolist()
 
 
-def test_every_recurrence_has_its_own() -> None:
-    models = untrained(**tiny.WRITTEN_WITH_ROPE, model__num_recurrences=3)
-    problem = [parse("12+34")]
-    found = activations.find(models, problem, "layer.1.after")
-    assert list(found) == [f"recurrence.{number}.layer.1.after" for number in range(3)]
-    whole = activations.find(models, problem, "recurrence.1.*")
-    tiny.assert_close(whole["recurrence.1.layer.0.before"], found["recurrence.0.layer.1.after"])
-
-
 def test_a_file_holds_all_of_it(dense: Run, tmp_path: Path) -> None:
     site = "layer.0.attention.heads"
     zero = Intervention(site, where={"head": 1})
