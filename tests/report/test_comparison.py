@@ -77,9 +77,6 @@ def test_every_entry_has_its_panels(folder: Path) -> None:
         title for name in sample.ENTRIES for title in (name, "")
     ]
     assert [axes.get_title("left") for axes in lengths.axes] == [*sample.ENTRIES]
-    first, second, third = (axes.get_position() for axes in lengths.axes)
-    assert first.x0 == third.x0 < second.x0
-    assert first.y0 == second.y0 > third.y0
 
 
 def test_an_entry_that_waits_is_shown_as_such(tmp_path: Path) -> None:
@@ -100,13 +97,9 @@ def test_of_a_named_evaluation_only_its_own_problems_are_shown(tmp_path: Path) -
     run = tmp_path / rows[0]["run"]
     for path, held_out in (("evaluation.json", 0.25), ("evaluations/count-2.json", 0.75)):
         (run / path).parent.mkdir(exist_ok=True)
-        gap = {
-            "operator": "+",
-            "problems": "0..99",
-            "trained": {"count": 1000, "exact_match": [1.0, 1.0]},
-            "held_out": {"count": 900, "exact_match": [held_out] * 2},
-            "gap": [1 - held_out] * 2,
-        }
+        gap: dict[str, Any] = {"operator": "+", "problems": "0..99", "gap": [1 - held_out] * 2}
+        gap["trained"] = {"count": 1000, "exact_match": [1.0, 1.0]}
+        gap["held_out"] = {"count": 900, "exact_match": [held_out] * 2}
         sample.write_json(run / path, sample.evaluation(2, 5) | {"gaps": [gap]})
     results = read_comparison(tmp_path).results
     results = replace(results, rows=results.rows[:1])

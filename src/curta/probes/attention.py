@@ -159,29 +159,20 @@ def look(question: Question, row: int) -> Look:
     layout, (tokens, prompt) = question.layout, question.true_texts[row]
     whole = question.texts([question.true_texts[row]])
     roles, places = whole.roles[0, : len(tokens)], whole.coordinates[0, : len(tokens), 0]
-    written_queries = queries(layout, roles, places, prompt)
-    if not written_queries:
+    # a digit that belongs to every place has none of its own, nor has a sign before place 0
+    digit, everywhere = role_masks(layout)
+    placed = (digit[roles] | (places >= 0)) & ~everywhere[roles]
+    queries = [token - 1 for token in range(prompt, len(roles)) if placed[token]]
+    if not queries:
         raise UserError(
             f"{question.problems[row]}: no token of its completion has a place of its own"
         )
     sites, keys = question.sites("attention.weights"), slice(len(tokens) - 1)
-    values = question.values(question.whole.rows(np.array([row])), sites)
-    weights = np.stack([values[site][:, 0][:, :, written_queries, keys] for site in sites], axis=1)
+    values = question.values(question.whole.take(np.array([row])), sites)
+    weights = np.stack([values[site][:, 0][:, :, queries, keys] for site in sites], axis=1)
     line = [layout.characters[token] for token in tokens]
-    by_source = sources(layout, roles, places)[written_queries, keys]
-    return Look(line, written_queries, weights, by_source, roles[keys])
-
-
-def queries(
-    layout: Layout, roles: Int[np.ndarray, " time"], places: Int[np.ndarray, " time"], prompt: int
-) -> list[int]:
-    """Return the tokens of a text after which the model writes one with a single place.
-
-    A digit that belongs to every place has none, nor has a sign before place 0.
-    """
-    digit, everywhere = role_masks(layout)
-    placed = (digit[roles] | (places >= 0)) & ~everywhere[roles]
-    return [token - 1 for token in range(prompt, len(roles)) if placed[token]]
+    by_source = sources(layout, roles, places)[queries, keys]
+    return Look(line, queries, weights, by_source, roles[keys])
 
 
 def sources(

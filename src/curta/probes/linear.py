@@ -110,7 +110,10 @@ class Linear(TaskProbe):
             labels = np.stack([carry, *controls[:, *below.T]])
             common = float(carry[~fit].mean())
             for site, values in states.items():
-                table = np.array([accuracies(member, fit, labels) for member in values[:, digits]])
+                table = np.array([
+                    [accuracy(features, fit, task_labels) for task_labels in labels]
+                    for features in (standardised(member, fit) for member in values[:, digits])
+                ])  # fmt: skip
                 right, control = table[:, 0], table[:, 1:].mean(axis=1)
                 rows.append({
                     "state": part_name(site),
@@ -131,20 +134,6 @@ class Linear(TaskProbe):
             if rows
         ]
         return TaskFinding(rows, panels)
-
-
-def accuracies(
-    states: Float[np.ndarray, "examples width"],
-    fit: Labels,
-    labels: Bool[np.ndarray, "tasks examples"],
-) -> list[float]:
-    """Return the accuracy of each task's probe on the examples that were not fitted."""
-    features = standardised(states, fit)
-    return [
-        float(((features[~fit] @ weights > 0) == task_labels[~fit]).mean())
-        for task_labels in labels
-        for weights in [fit_weights(features[fit], task_labels[fit])]
-    ]
 
 
 def standardised(
@@ -187,11 +176,17 @@ def fit_weights(features: Features, labels: Labels) -> Weights:
         fit = (features.T * (chances * (1 - chances))) @ features
         return fit + PENALTY * np.eye(len(weights))
 
-    start, method = np.zeros(features.shape[1]), "trust-exact"
-    options = {"gtol": CLOSE * len(labels)}
-    fit = minimize(loss, start, jac=slope, hess=curvature, method=method, options=options)
-    weights: Weights = fit.x
+    weights: Weights = minimize(
+        loss, np.zeros(features.shape[1]), jac=slope, hess=curvature, method="trust-exact",
+        options={"gtol": CLOSE * len(labels)},
+    ).x  # fmt: skip
     return weights
+
+
+def accuracy(features: Features, fit: Labels, labels: Labels) -> float:
+    """Return the accuracy of a probe on the examples to which it was not fitted."""
+    weights = fit_weights(features[fit], labels[fit])
+    return float(((features[~fit] @ weights > 0) == labels[~fit]).mean())
 
 
 def carry_into(problem: Problem, place: int, base: int) -> int:

@@ -22,18 +22,8 @@ from curta.config.errors import UserError, unknown
 from curta.config.limits import INT32, LAYERS, RATIO, WIDTH
 from curta.config.positions import Window
 from curta.probes.base import Finding, Probe, Row, option
-from curta.probes.inside.factors import (
-    Codes,
-    NeuronValues,
-    WindowFactor,
-    additive,
-    carried,
-    cell_factors,
-    explained,
-    functions,
-    table_of_means,
-    together,
-)
+from curta.probes.inside import factors
+from curta.probes.inside.factors import NeuronValues, WindowFactor, functions, together
 from curta.probes.pictures import Heat, Panel, heat
 
 if TYPE_CHECKING:
@@ -54,7 +44,7 @@ class NeuronWindows(NamedTuple):
     rows: WindowRows
     targets: WindowTargets
     cells: list[WindowFactor]
-    next_digits: Codes
+    next_digits: factors.Codes
     """Signs count as the digit 0."""
 
 
@@ -138,7 +128,7 @@ class Neuron(Probe):
         if not layout.windows.get(role) or not len(rows):
             raise UserError(f"role {role!r} has no windows of two cells")
         digits = np.array([layout.value(token) or 0 for token in range(len(layout.characters))])
-        cells = cell_factors(layout, role, rows)
+        cells = factors.cell_factors(layout, role, rows)
         return NeuronWindows(role, rows, targets, cells, digits[targets])
 
     def costliest(
@@ -181,26 +171,26 @@ class Neuron(Probe):
             if self.x in (None, x.name) and self.y in (None, y.name)
         ]
         for x, y in pairs:
-            carry = carried(x, y, windows.next_digits)
+            carry = factors.carried(x, y, windows.next_digits)
             if carry is not None:
                 return Axes(x, y, carry)
-        return Axes(*max(pairs, key=lambda pair: explained(values, together(*pair))), None)
+        return Axes(*max(pairs, key=lambda pair: factors.explained(values, together(*pair))), None)
 
 
 def explanations(values: NeuronValues, windows: NeuronWindows, axes: Axes) -> list[Row]:
     """Return the share that each cell, pair of cells and function explains, largest first."""
     following = WindowFactor.of("next token", windows.targets)
     pairs = list(combinations(windows.cells, 2))
-    sums: list[float | None] = [round(additive(values, *pair), 6) for pair in pairs]
-    factors = [*windows.cells, *functions(*axes), following]
-    sums = [None] * len(factors) + sums
-    factors += [together(*pair) for pair in pairs]
+    sums: list[float | None] = [round(factors.additive(values, *pair), 6) for pair in pairs]
+    every = [*windows.cells, *functions(*axes), following]
+    sums = [None] * len(every) + sums
+    every += [together(*pair) for pair in pairs]
     if axes.carry is not None:
-        factors.append(together(axes.x, axes.y, axes.carry))
+        every.append(together(axes.x, axes.y, axes.carry))
     rows = list[Row]()
-    for factor, added in zip_longest(factors, sums):
+    for factor, added in zip_longest(every, sums):
         row: Row = {"explained by": factor.name, "values": len(factor.labels)}
-        rows.append(row | {"share": round(explained(values, factor), 6), "additive": added})
+        rows.append(row | {"share": round(factors.explained(values, factor), 6), "additive": added})
     return sorted(rows, key=lambda row: -row["share"])
 
 
@@ -213,7 +203,9 @@ def draw_tables(title: str, values: NeuronValues, axes: Axes) -> list[Heat]:
             f"{title}: {carry.name} {label}": carry.codes == code
             for code, label in enumerate(carry.labels)
         }
-    tables = {name: table_of_means(values, x, y, windows) for name, windows in windows_of.items()}
+    tables = {
+        name: factors.table_of_means(values, x, y, windows) for name, windows in windows_of.items()
+    }
     low = min(float(np.nanmin(table)) for table in tables.values())
     high = max(float(np.nanmax(table)) for table in tables.values())
     span, panels = max(high - low, 1e-3), list[Heat]()

@@ -13,7 +13,7 @@ of the digits do.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
@@ -55,7 +55,8 @@ class TokenPaths(Probe):
         rows, panels = list[Row](), list[Panel]()
         for number, member in enumerate(subject.members):
             mine = trace_paths(tables[:, number], self.plane)
-            panels.append(mine.panel(member, names))
+            paths = mine.paths.tolist()
+            panels.append(Paths(form="paths", title=mine.title(member), names=names, paths=paths))
             for moment, step in enumerate(steps):
                 for token, (x, y) in zip(names, mine.paths[:, moment].tolist(), strict=True):
                     rows.append({"member": member, "step": step, "token": token, "x": x, "y": y})
@@ -83,14 +84,6 @@ class VectorPaths(NamedTuple):
 
     def title(self, member: int) -> str:
         return f"member {member}, {PLANES[self.plane]}: {self.share:.0%} of variance"
-
-    def panel(self, member: int, names: Sequence[str]) -> Paths:
-        return {
-            "form": "paths",
-            "title": self.title(member),
-            "names": list(names),
-            "paths": self.paths.tolist(),
-        }
 
 
 def trace_paths(

@@ -17,7 +17,8 @@ from itertools import cycle, groupby
 from operator import attrgetter
 from pathlib import Path
 from statistics import fmean, median
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
 from xml.etree import ElementTree
 
 from markupsafe import Markup
@@ -111,7 +112,7 @@ COMPARISON_FIGURES = {
 
 def learning_curves(
     metrics: Iterable[Metric],
-    stopped: Mapping[int, int] | None = None,
+    stopped: Mapping[int, int] = MappingProxyType({}),
     counted: str = "problems",
     log: bool = True,
 ) -> Figure:
@@ -120,8 +121,7 @@ def learning_curves(
     A stopped member's curve ends with a cross. `counted` names the unit of a training step's exact
     match; with `log` the loss axis is logarithmic.
     """
-    stopped = stopped or {}
-    alive = [line for line in metrics if line.step < stopped.get(line.member, math.inf)]
+    alive = until_stopped(metrics, stopped)
     with style():
         figure, (loss, exact_match) = column(2, height=4.4)
         for axes, key in ((loss, "loss"), (exact_match, "exact_match")):
@@ -153,9 +153,7 @@ def watched_curves(
     A stopped member's curve ends. With `log` the axis of steps is logarithmic. Sizes take their
     colours in order, starting again after the last colour.
     """
-    by_operator = watched(
-        line for line in metrics if line.step < stopped.get(line.member, math.inf)
-    )
+    by_operator = watched(until_stopped(metrics, stopped))
     if not by_operator:
         return None
     with style():
@@ -186,18 +184,14 @@ def exact_match_by_length(rows: Sequence[SliceResult], trained: Mapping[str, Tra
         for axes, (operator, mine) in zip(panels, operators.items(), strict=True):
             groups = {digits: list(group) for digits, group in groupby(mine, attrgetter("digits"))}
             by_member = zip(*(hardest(group) for group in groups.values()), strict=True)
-            members = {
-                member: dict(zip(groups, shares, strict=True))
-                for member, shares in enumerate(by_member)
-            }
+            members = {m: dict(zip(groups, s, strict=True)) for m, s in enumerate(by_member)}
             draw_members(axes, members, "median" if len(members) > 1 else "exact match")
             percent_axis(axes)
+            place: Any = {"transform": axes.get_xaxis_transform(), "ha": "center"}
             for digits, group in groups.items():
-                names = dict.fromkeys(
-                    size_name(row.size) for row in group if not row.size.isdecimal()
-                )
-                place: Any = {"transform": axes.get_xaxis_transform(), "ha": "center"}
-                axes.text(digits, 0.04, ", ".join(names), fontsize=8, parse_math=False, **place)
+                sizes = [size_name(row.size) for row in group if not row.size.isdecimal()]
+                names = ", ".join(dict.fromkeys(sizes))
+                axes.text(digits, 0.04, names, fontsize=8, parse_math=False, **place)
             shade(axes, spans.get(operator))
             training = f" (trained on {trained_on(trained[operator])})" if operator in spans else ""
             axes.set_title(f"{operator}{training}", parse_math=False)
@@ -292,12 +286,20 @@ def style() -> AbstractContextManager[None]:
     return matplotlib.rc_context(fname=Path(__file__).with_name("figures.mplstyle"))
 
 
-def column(count: int, height: float) -> tuple[Figure, list[Axes]]:
-    """Return an empty figure with panels below each other that share their x axis."""
+def column(
+    count: int, height: float, across: int = 1, sharey: Literal["all", "col", "none"] = "none"
+) -> tuple[Figure, list[Axes]]:
+    """Return an empty figure with rows of panels, one below the other, that share their x axis."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
-    return figure, list(figure.subplots(count, sharex=True, squeeze=False)[:, 0])
+    axes = figure.subplots(count, across, sharex=True, sharey=sharey, squeeze=False)
+    return figure, list(axes.flat)
+
+
+def until_stopped(metrics: Iterable[Metric], stopped: Mapping[int, int]) -> list[Metric]:
+    """Return what members recorded before their training stopped."""
+    return [line for line in metrics if line.step < stopped.get(line.member, math.inf)]
 
 
 def curves(metrics: Iterable[Metric], key: str) -> Members:

@@ -20,7 +20,7 @@ from curta.evaluation.results import (
     FirstError,
     SliceResult,
     WrongAnswer,
-)  # fmt: skip
+)
 from curta.evaluation.statistics import of_slice, wilson
 from curta.programs.machine.paper import CARRIES
 from curta.report.figures import Members, curves, watched
@@ -245,14 +245,11 @@ def examples(every: Sequence[Example]) -> dict[str, Any] | None:
     if not every:
         return None
 
-    def evenly(some: Sequence[Example], count: int) -> list[Example]:
-        count = min(count, len(some))
-        return [some[index * len(some) // count] for index in range(count)]
-
     wrong = [example for example in every if example.answer != example.truth]
-    right = [example for example in every if example.answer == example.truth]
-    selection = evenly(wrong, EXAMPLES)
-    selection += evenly(right, EXAMPLES - len(selection))
+    selection = list[Example]()
+    for some in (wrong, [example for example in every if example.answer == example.truth]):
+        count = min(EXAMPLES - len(selection), len(some))
+        selection += [some[index * len(some) // count] for index in range(count)]
     return {"selection": selection, "total": len(every), "wrong": len(wrong)}
 
 
@@ -299,21 +296,12 @@ def marked(answer: str, truth: str) -> list[tuple[str, bool]]:
 def learning(run: RunData, plots: Mapping[str, Markup]) -> dict[str, Any]:
     """Return the curves of training, and the last record and validation of every member."""
     ordered = sorted(run.metrics, key=lambda line: (line.member, line.step))
-    last = {line.member: line for line in ordered}
     validation = {line.member: line for line in ordered if line.validation_loss is not None}
     seeds, stopped = dict(enumerate(run.info.seeds)), run.info.stopped
     members = [
-        {
-            "seed": seeds.get(member, MISSING),
-            "last": line,
-            "validation": validation.get(member),
-            "stopped": stopped.get(member),
-        }
-        for member, line in last.items()
-    ]
-    return {
-        "plot": plots.get("learning"),
-        "linear": plots.get("learning-linear"),
-        "members": members,
-        "validated": bool(validation),
-    }
+        {"seed": seeds.get(member, MISSING), "last": line, "validation": validation.get(member),
+         "stopped": stopped.get(member)}
+        for member, line in {line.member: line for line in ordered}.items()
+    ]  # fmt: skip
+    figures = {"plot": plots.get("learning"), "linear": plots.get("learning-linear")}
+    return figures | {"members": members, "validated": bool(validation)}

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -90,9 +89,8 @@ def test_without_interventions_members_write_what_they_always_write(
     models = run.load_models()
     found = write_under(models, problems(*SUMS), [])
     for member in (0, 1):
-        for text, expected in zip(
-            found[member], plainly(models, problems(*SUMS), member), strict=True
-        ):
+        plain = plainly(models, problems(*SUMS), member)
+        for text, expected in zip(found[member], plain, strict=True):
             assert text == expected[: len(text)]
             assert len(text) >= 2
             assert len(text) == len(expected) or text[-1] != models.layout.end
@@ -105,20 +103,13 @@ def test_a_solved_adder_gives_the_patched_problems_answer() -> None:
     layout = models.layout
     patch = Intervention("embedding", "patch", str(source))
     assert layout.answer(target, write_under(models, [target], [])[0][0]) == target.truth
-    prompt = Intervention("embedding", "patch", str(source), where={"role": _operands(models)})
+    where = np.asarray(layout.where(tiny.text(layout, [target], 40)).role)[0]
+    roles = [layout.roles[role].name for role in {*where[: len(layout.prompt_tokens(target))]}]
+    prompt = Intervention("embedding", "patch", str(source), where={"role": roles})
     found = layout.answer(target, write_under(models, [target], [prompt])[0][0])
     assert found == source.truth
     logits = find(models, [target], patch)["logits"]
     tiny.assert_close(logits, find(models, [source])["logits"])
-
-
-def _operands(models: Models) -> list[str]:
-    """The roles of a prompt's tokens."""
-    layout = models.layout
-    tokens, prompt = layout.tokens_of(parse("1234567890+1111111111"))
-    where = layout.follow(jnp.asarray([tokens]), jnp.asarray([len(tokens)]))[1]
-    roles = np.unique(np.asarray(where.role)[0, :prompt])
-    return [layout.roles[role].name for role in roles.tolist()]
 
 
 def test_without_the_square_of_the_next_digit_a_window_cannot_add(windowed: Run) -> None:
