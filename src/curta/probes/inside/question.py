@@ -33,8 +33,11 @@ Values = Mapping[str, Float[np.ndarray, "members problems *axes"]]
 """The values of sites."""
 
 Cells = Int[np.ndarray, "problems queries keys"]
-"""The cell of each query's window that each key fills: 0 is the query itself, the others are its
-role's neighbours in order; a number that is no cell stands for what the query does not see."""
+"""The cell of each query's window that each key fills.
+
+0 is the query itself, the others are its role's neighbours in order; a number that is no cell
+stands for what the query does not see.
+"""
 
 WrittenText = tuple[list[int], int]
 """A written text, and the number of tokens in its prompt."""
@@ -110,9 +113,10 @@ class Question:
         cut = -1 if self.config.causal else None
         self.every = self.texts([(line[:cut], prompt) for line, prompt in tokens.values()])
         """The true texts of all problems and sources, each once."""
-        self.rows = np.array([every.index(problem) for problem in problems])
+        row = {problem: number for number, problem in enumerate(every)}
+        self.rows = np.array([row[problem] for problem in problems])
         """The row of each problem among them."""
-        self.source_rows = {text: every.index(problem) for text, problem in sources.items()}
+        self.source_rows = {text: row[problem] for text, problem in sources.items()}
         sites = {i.site for i in self.interventions if i.how != "zero"}
         self.every_values = self._pass(self.every, sites, {}) if sites else {}
         cells = self.cells(self.whole) if self.interventions else None
@@ -170,7 +174,9 @@ class Question:
             return None
         return np.asarray(_cells(self.models.member(0), batch.text, self.layout, self.bounds))
 
-    def neighbours(self, batch: Texts) -> Iterator[tuple[str, Bool[np.ndarray, "problems q k"]]]:
+    def neighbours(
+        self, batch: Texts
+    ) -> Iterator[tuple[str, Bool[np.ndarray, "problems queries keys"]]]:
         """Yield the neighbours of all windows, and where a key is that neighbour of a query."""
         cells = self.cells(batch)
         for name in neighbours(self.layout) if cells is not None else ():
@@ -244,11 +250,11 @@ class Question:
             """The mask of these axes, with 1 on the others: ("key",) of 5 becomes (1, 1, 1, 5)."""
             return mask.reshape([mask.shape[names.index(a)] if a in names else 1 for a in axes])
 
-        def numbers_of(chosen: Selection, noun: str, names: Sequence[str]) -> list[int]:
+        def checked(chosen: Selection, noun: str, names: Sequence[str]) -> list[str]:
             for item in as_list(chosen):
                 if item not in names:
                     raise unknown(noun, item, names)
-            return [names.index(str(item)) for item in as_list(chosen)]
+            return list(map(str, as_list(chosen)))
 
         selectors = ["role"] if places in axes else []
         if places == "query":
@@ -263,14 +269,12 @@ class Question:
             elif name not in selectors:
                 raise unknown(f"selection of {site}", name, [*axes, *selectors])
             elif name == "neighbour":
-                names = list(neighbours(layout))
-                seen = [
-                    sees(layout, texts, cells, names[number])
-                    for number in numbers_of(chosen, "neighbour", names)
-                ]
-                mask = mask & along(np.logical_or.reduce(seen), "problem", "query", "key")
+                near = checked(chosen, name, list(neighbours(layout)))
+                seen = np.logical_or.reduce([sees(layout, texts, cells, item) for item in near])
+                mask = mask & along(seen, "problem", "query", "key")
             else:
-                numbers = numbers_of(chosen, "role", [role.name for role in layout.roles])
+                names = [role.name for role in layout.roles]
+                numbers = [names.index(item) for item in checked(chosen, "role", names)]
                 of_roles = np.isin(texts.roles, numbers)
                 mask = mask & along(of_roles, "problem", places if name == "role" else "key")
         return mask
