@@ -65,12 +65,12 @@ def main() -> None:
 def measured(name: str, seed: int) -> dict[str, Any]:
     """Return the curves of one seed, and the share of each frequency, from 1 on."""
     from curta.frontends import api
-    from curta.probes import results as probes
+    from curta.probes.base import read_probes
 
     recipe, changes = CONFIGURATIONS[name]
     run = finished(f"grokking-{name}-seed-{seed}", recipe, [seed], changes)
     api.probe(run, "fourier")
-    picture: Any = probes.read(run.folder)["fourier"].picture
+    picture: Any = read_probes(run.folder)["fourier"].picture
     before, after, *_, neurons, logits = (panel["curves"][0] for panel in picture["panels"])
     (held_out,) = (
         row for row in run.folder.read_evaluation().lengths if row.slice_name == "held out"
@@ -163,7 +163,7 @@ def draw(results: Results) -> Figure:
     """Draw curves of every seed by configuration, and frequencies of the last one's embeddings."""
     from matplotlib.figure import Figure
 
-    from curta.report import charts, figures
+    from curta.report import figures
 
     seeds = of_seeds(results)
     with figures.style():
@@ -177,7 +177,7 @@ def draw(results: Results) -> Figure:
             curves = [seed[state] for seed in seeds[last]]
             points = [str(1 + place) for place in range(len(curves[0]))]
             names = [f"seed {seed}" for seed in SEEDS]
-            charts.draw_stems(axes, {
+            figures.draw_stems(axes, {
                 "form": "stems", "title": title, "across": "frequency", "curves": curves,
                 "points": points, "names": names,
             })  # fmt: skip

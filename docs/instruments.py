@@ -48,9 +48,9 @@ Row = dict[str, Any]
 def probed(run: Any, probe: str, **fields: Any) -> list[Row]:
     """The rows of a probe that have these values."""
     from curta.frontends import api
-    from curta.probes import results
+    from curta.probes.base import read_probes
 
-    result = results.read(run.folder).get(probe)
+    result = read_probes(run.folder).get(probe)
     rows = result.rows if result is not None else api.probe(run, probe)
     return [row for row in rows if all(row[name] == value for name, value in fields.items())]
 

@@ -23,7 +23,7 @@ from PIL.PngImagePlugin import PngInfo
 import curta
 from curta.config.table import decimal
 from curta.probes.pictures import Heat
-from curta.report import charts
+from curta.report import figures
 from curta.report.comparison_figures import PhaseMap, draw_map
 from curta.report.figures import style
 from docs import announced, grokking, ladder, plots, price, profiling, sizes, spaced
@@ -100,9 +100,9 @@ def encodings() -> bytes:
         "values": lines,
         "texts": [["no positions" if x is None else decimal(x, 2) for x in line] for line in lines],
     }  # fmt: skip
-    figure = charts.draw({"shows": "Exact match by encoding and length", "panels": [heat]})
+    figure = figures.draw({"shows": "Exact match by encoding and length", "panels": [heat]})
     for text, value in zip(figure.axes[0].texts, itertools.chain(*lines), strict=True):
-        text.set_color(charts.ON_DARK if value == 1 else charts.ON_LIGHT)
+        text.set_color(figures.ON_DARK if value == 1 else figures.ON_LIGHT)
     return png(figure)
 
 

@@ -48,21 +48,16 @@ def only(finding: Finding, **wanted: Any) -> list[dict[str, Any]]:
     return [row for row in finding.rows if all(row[k] == v for k, v in wanted.items())]
 
 
-def generated(run: Run, exam: list[Problem]) -> np.ndarray:
-    """Whether each member's own writing ends in the right answer: members by problems."""
-    truths = [problem.truth for problem in exam]
-    return np.array(
-        [
-            [a == b for a, b in zip(answers(run, exam, member), truths, strict=True)]
-            for member in (0, 1)
-        ]
-    )
-
-
 def answers(run: Run, exam: list[Problem], member: int) -> list[Any]:
     """What is read in the texts that a member writes, all at once."""
     texts = run.write(exam, member)
     return [run.layout.answer(p, text) for p, text in zip(exam, texts, strict=True)]
+
+
+def generated(run: Run, exam: list[Problem]) -> np.ndarray:
+    """Whether each member's own writing ends in the right answer: members by problems."""
+    by_member = [answers(run, exam, member) for member in (0, 1)]
+    return np.array([[a == p.truth for a, p in zip(m, exam, strict=True)] for m in by_member])
 
 
 def alone(model: Transformer) -> Models:

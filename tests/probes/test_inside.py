@@ -7,27 +7,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from curta.config.errors import UserError
-from curta.frontends import api
-from curta.frontends.api import examine
 from curta.layouts import layout_named
 from curta.model.transformer import Transformer
-from curta.probes import attention
-from curta.probes.attention import SOURCES
-from curta.probes.counterfactual import carry_changes, implied_next, random_changes
+from curta.probes.attention import AttentionShares
+from curta.probes.counterfactual import Counterfactual, carry_changes, implied_next, random_changes
 from curta.probes.logits import Top
 from curta.problems.problem import parse
 from curta.runs.run import Run
 from tests import tiny
 
 from .helpers import found, only, subject
-
-
-def encoder() -> Run:
-    """A member that writes all digits at once, not trained yet."""
-    learned = {"positions__name": "learned", "positions__length": 64}
-    changes = tiny.overrides(layout="framed", model__causal=False, **learned)
-    return api.begin("addition", 1, "encoder", changes)
 
 
 def member_of(run: Run, member: int) -> Transformer:
@@ -67,26 +56,6 @@ def test_chances_are_the_softmax_of_the_logits(windowed: Run) -> None:
             assert row["top 1"] == layout.characters[now.argmax()]
             bits = -sum(p * np.log2(p) for p in now if p > 0)
             assert row["entropy"] == pytest.approx(bits, abs=1e-3)
-
-
-# Attention.
-
-
-def test_what_a_key_is_to_a_query_by_its_definition() -> None:
-    """`759+86=5201$`: to write the 2 at place 1, from the 5 at place 0."""
-    layout = layout_named("coupled")
-    text = tiny.text(layout, [parse("957+68")], 12)
-    where = layout.where(text)
-    found = attention.sources(
-        layout, np.asarray(where.role)[0], np.asarray(where.coordinates)[0, :, 0]
-    )
-    line = layout.write(parse("957+68"))
-    query = line.index("=") + 1
-    named = [(line[key], SOURCES[found[query, key]]) for key in range(query + 1)]
-    assert named == [
-        ("7", "below"), ("5", "same place"), ("9", "above"), ("+", "signs"),
-        ("8", "below"), ("6", "same place"), ("=", "signs"), ("5", "own token"),
-    ]  # fmt: skip
 
 
 # Another digit.
@@ -165,9 +134,8 @@ def test_a_model_that_adds_follows_what_is_implied(windowed: Run) -> None:
             assert before[member, number] == (plain == line[change.slot + 1])
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["attention", "counterfactual"])
-def test_an_encoder_is_not_asked_what_follows_its_answer(name: str) -> None:
-    run = encoder()
-    with pytest.raises(UserError, match="writes all tokens at once"):
-        examine(run, name)
+def test_an_encoder_is_not_asked_what_follows_its_answer() -> None:
+    changes = {"positions__name": "learned", "positions__length": 64}
+    recipe = tiny.recipe(layout="framed", model__causal=False, **changes)
+    for probe in (AttentionShares, Counterfactual):
+        assert probe.unfit(recipe) == "a model that writes all tokens at once"

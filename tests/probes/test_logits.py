@@ -9,7 +9,7 @@ import pytest
 from curta.config.task import Task
 from curta.evaluation.scoring import Models
 from curta.probes.inside.question import Question
-from curta.probes.logits import BIASES, DirectLogits, LogitLens, contributions
+from curta.probes.logits import DirectLogits, LogitLens, contributions
 from curta.problems.problem import parse
 from tests import adder, tiny
 
@@ -35,16 +35,14 @@ DESIGNS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("changes", DESIGNS, ids=str)
 def test_what_all_parts_add_is_the_whole_logit(changes: dict[str, Any]) -> None:
     models = drawn(**changes)
-    asked = Question(models, SUMS)
-    added, digits = contributions(asked), asked.digits
-    assert BIASES not in added
-    logits = np.asarray(asked.values(asked.whole, ["logits"])["logits"])[
-        :, digits.problem, digits.query
-    ]
+    question = Question(models, SUMS)
+    added, digits = contributions(question), question.digits
+    assert "biases" not in added
+    whole = np.asarray(question.values(question.whole, ["logits"])["logits"])
+    logits = whole[:, digits.problem, digits.query]
     right = np.stack([logits[:, n, token] for n, token in enumerate(digits.token)], axis=1)
-    np.testing.assert_allclose(
-        sum(added.values()), right - logits.mean(axis=-1), rtol=1e-4, atol=1e-4
-    )
+    centred = right - logits.mean(axis=-1)
+    np.testing.assert_allclose(sum(added.values()), centred, rtol=1e-4, atol=1e-4)
 
 
 def test_a_part_that_adds_nothing_has_no_share() -> None:

@@ -15,24 +15,14 @@ from curta.runs.info import ComparisonResults, Metric, RunInfo
 Value = TypeVar("Value")
 
 INFO: dict[str, Any] = {
-    "format": RunInfo.FORMAT,
-    "name": "both",
-    "recipe": "addition-and-division",
-    "seeds": [0, 1, 2],
-    "status": "finished",
-    "created": "2025-06-01T12:00:00+00:00",
+    "format": RunInfo.FORMAT, "name": "both", "recipe": "addition-and-division",
+    "seeds": [0, 1, 2], "status": "finished", "created": "2025-06-01T12:00:00+00:00",
     "versions": {"curta": "0.1.0", "jax": "0.10.2", "python": "3.11.7"},
-    "device": "2 \N{MULTIPLICATION SIGN} cpu",
-    "platform": "Linux",
-    "parameters": 21672,
-    "steps": 200,
-    "trained_digits": [1, 10],
-    "training_seconds": 200.4,
-    "compile_seconds": 3.1,
-    "operators": ["+", "//"],
-    "stopped": {},
+    "device": "2 \N{MULTIPLICATION SIGN} cpu", "platform": "Linux", "parameters": 21672,
+    "steps": 200, "trained_digits": [1, 10], "training_seconds": 200.4, "compile_seconds": 3.1,
+    "operators": ["+", "//"], "stopped": {},
     "structure": "Every token carries the place of its digit; attention sees 3 places.",
-}
+}  # fmt: skip
 
 RECIPE = """\
 summary = "Sums and quotients"
@@ -101,8 +91,8 @@ def evaluation(members: int, size: int, sizes: dict[str, tuple[str, ...]] = SIZE
         for digits in all_digits
         for name in SLICES[operator]
     ]
-    grids = [grid(members, size)]
-    return {"format": 3, "seed": 1, "lengths": lengths, "grids": grids, "examples": EXAMPLES}
+    content = {"format": 3, "seed": 1, "lengths": lengths, "grids": [grid(members, size)]}
+    return content | {"examples": EXAMPLES}
 
 
 def grid(members: int, size: int) -> dict[str, Any]:
@@ -112,13 +102,9 @@ def grid(members: int, size: int) -> dict[str, Any]:
         return round(1 - 0.05 * min(max(abs(first - second) - 10 + member, 0), 8), 2)
 
     digits = range(1, size + 1)
-    return {
-        "operator": "+",
-        "max_digits": size,
-        "digits": list(digits),
-        "count": 20,
-        "exact_match": [[[cell(m, a, b) for b in digits] for a in digits] for m in range(members)],
-    }
+    exact = [[[cell(m, a, b) for b in digits] for a in digits] for m in range(members)]
+    named = {"operator": "+", "max_digits": size, "digits": list(digits), "count": 20}
+    return named | {"exact_match": exact}
 
 
 def length(operator: str, size: str, name: str, members: int) -> dict[str, Any]:
@@ -126,27 +112,13 @@ def length(operator: str, size: str, name: str, members: int) -> dict[str, Any]:
     digits = int(size.split("/")[0].split("x")[-1])
     weight = {"random": 0.2, "unequal": 0.1, "carry": 1.0, "exact": 0.5}[name]
     weight *= math.log10(digits) / 3
-    exact = [
-        round(1 - weight * (member == 2) * 0.3 - weight * 0.015 * (member == 5), 3)
-        for member in range(members)
-    ]
-    return {
-        "operator": operator,
-        "size": size,
-        "digits": digits,
-        "slice": name,
-        "count": 200,
-        "exact_match": exact,
-        "token_accuracy": exact,
-        "perplexity": [2 - value for value in exact],
-        "generated": {
-            "count": 8,
-            "exact_match": [round(value * 8) / 8 for value in exact],
-            "agrees": True,
-            "tokens_per_second": 123_456,
-        },
-        "errors": [],
-    }
+    misses = {2: 0.3, 5: 0.015}
+    exact = [round(1 - weight * misses.get(member, 0), 3) for member in range(members)]
+    generated = {"count": 8, "exact_match": [round(value * 8) / 8 for value in exact]}
+    generated |= {"agrees": True, "tokens_per_second": 123_456}
+    row = {"operator": operator, "size": size, "digits": digits, "slice": name, "count": 200}
+    row |= {"exact_match": exact, "token_accuracy": exact, "errors": []}
+    return row | {"perplexity": [2 - value for value in exact], "generated": generated}
 
 
 EXAMPLES: list[dict[str, Any]] = [
@@ -173,13 +145,9 @@ def write_comparison(folder: Path, members: int = 3, swept: tuple[str, ...] = ()
         powers = [number] if len(swept) == 1 else [number > place for place in range(len(swept))]
         row["changes"] = {path: 2**power for path, power in zip(swept, powers, strict=True)}
         row["structure"] = SAME if swept else f"layout {row['name']}: <as it is>."
-    head = {
-        "format": ComparisonResults.FORMAT,
-        "name": "three",
-        "title": "Three <entries>",
-        "summary": "On one budget",
-    }
-    content = head | {"seeds": list(range(members)), "swept": list(swept), "rows": rows}
+    content = {"format": ComparisonResults.FORMAT, "name": "three", "title": "Three <entries>"}
+    content |= {"summary": "On one budget", "seeds": list(range(members))}
+    content |= {"swept": list(swept), "rows": rows}
     write_json(folder / "comparison.json", content)
     return rows
 
@@ -195,23 +163,13 @@ def comparison_row(number: int, name: str, members: int) -> dict[str, Any]:
         slice_of(digits, name, number, members) for digits in sizes for name in ("random", "carry")
     ]
     missing = [{"operator": "+", "size": "100", "digits": 100, "reason": "it has 64 positions"}]
-    return {
-        "name": name,
-        "run": name.replace(" & ", "-"),
-        "recipe": "addition",
-        "changes": {},
-        "structure": "",
-        "settings": {},
-        "status": "finished",
-        "steps": 400,
-        "parameters": 1000 * 3**number,
-        "training_seconds": 61.0,
-        "stopped": {},
-        "loss": statistics([0.5 / (1 + number + member) for member in range(members)]),
-        "exact_match": statistics([0.5] * members),
-        "lengths": lengths,
-        "unplaced": [] if number else missing,
-    }
+    row = {"name": name, "run": name.replace(" & ", "-"), "recipe": "addition", "changes": {}}
+    row |= {"structure": "", "settings": {}, "status": "finished", "steps": 400, "stopped": {}}
+    row |= {"parameters": 1000 * 3**number, "training_seconds": 61.0, "lengths": lengths}
+    row |= {"loss": statistics([0.5 / (1 + number + member) for member in range(members)])}
+    return row | {
+        "exact_match": statistics([0.5] * members), "unplaced": [] if number else missing
+    }  # fmt: skip
 
 
 def slice_of(digits: int, name: str, number: int, members: int) -> dict[str, Any]:
@@ -220,6 +178,12 @@ def slice_of(digits: int, name: str, number: int, members: int) -> dict[str, Any
     named = {"operator": "+", "size": str(digits), "digits": digits, "slice": name, "count": 50}
     figures = statistics([round(value, 6) for value in values])
     return named | dict.fromkeys(("exact_match", "token_accuracy", "perplexity"), figures)
+
+
+def hardest(slices: list[dict[str, Any]], size: str) -> list[float]:
+    """Every member's exact match in its hardest slice of that size."""
+    mine = [row["exact_match"]["members"] for row in slices if row["size"] == size]
+    return [min(member) for member in zip(*mine, strict=True)]
 
 
 def statistics(values: list[float]) -> dict[str, Any]:

@@ -1,37 +1,20 @@
 """Pictures and tables as a notebook draws them."""
 
-from html.parser import HTMLParser
-
 import pytest
 
 import curta
 from curta.report.notebook import Rows
 from tests.made_once import Shared
 
-
-class Cells(HTMLParser):
-    """The texts of all cells."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.found: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in ("td", "th"):
-            self.found.append("")
-
-    def handle_data(self, data: str) -> None:
-        if self.found:
-            self.found[-1] += data.strip()
+from .parsed import Page
 
 
 def test_rows_are_drawn_as_a_table_and_escaped() -> None:
     rows = Rows(
         [{"name": "<b>", "exact": 0.5, "count": 1000}, {"name": None, "exact": 1, "count": 2}]
     )
-    assert Cells(rows._repr_html_()).found == [
-        "name", "exact", "count", "<b>", "0.500", "1,000", "", "1", "2"
+    assert Page(rows._repr_html_()).rows == [
+        ["name", "exact", "count"], ["<b>", "0.500", "1,000"], ["", "1", "2"]
     ]  # fmt: skip
     assert Rows()._repr_html_() == "No rows yet."
 

@@ -3,12 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from curta.probes.pictures import Heat, Lines, Picture
+from curta.probes.pictures import Heat, Lines
 
 from . import sample
-from .parsed import Page, saved_page, visible
+from .parsed import saved_page, visible
 
 HEAT: Heat = {
     "form": "heat", "title": "+", "across": "second", "down": "first",
@@ -20,7 +18,7 @@ LINES: Lines = {
     "form": "lines", "title": "+", "across": "digits", "points": ["3", "4", "9"],
     "curves": [[1.0, 0.5, None], [0.5, 0.25, None], [0.9, 0.0, None]], "inside": 1,
 }  # fmt: skip
-FOUND: dict[str, Any] = {
+TABLE: dict[str, Any] = {
     "format": 2, "probe": "longer", "summary": "exact match beyond training", "step": 1200,
     "members": [0, 1, 2], "options": {"count": 30, "seed": 1}, "notes": ["A <note>."],
     "columns": ["operator", "digits", "median", "members"],
@@ -28,26 +26,17 @@ FOUND: dict[str, Any] = {
         {"operator": "+", "digits": 3, "median": 0.9, "members": [1.0, 0.5, 0.9], "more": 1},
         {"operator": "+", "digits": 9, "median": None, "members": None, "more": 2},
     ],
-    "picture": {"shows": "Exact match by digits.", "panels": [LINES]},
 }  # fmt: skip
 
 
-def picture(*panels: Any) -> Picture:
-    return {"shows": "what it shows", "panels": list(panels)}
-
-
-@pytest.fixture
-def page(tmp_path: Path) -> Page:
-    """A run to which two probes were put."""
+def test_a_report_shows_the_tables_and_pictures_of_probes(tmp_path: Path) -> None:
     sample.write_run(tmp_path)
     (tmp_path / "probes").mkdir()
-    sample.write_json(tmp_path / "probes" / "longer.json", FOUND)
-    tables = FOUND | {"probe": "tables", "picture": picture(HEAT, HEAT, HEAT)}
-    sample.write_json(tmp_path / "probes" / "tables.json", tables)
-    return saved_page(tmp_path)
-
-
-def test_a_report_shows_what_every_probe_found(page: Page, tmp_path: Path) -> None:
+    for name, panels in {"longer": [LINES], "tables": [HEAT, HEAT, HEAT]}.items():
+        picture = {"shows": f"{name} <shown>", "panels": panels}
+        table = TABLE | {"probe": name, "picture": picture}
+        sample.write_json(tmp_path / "probes" / f"{name}.json", table)
+    page = saved_page(tmp_path)
     text = visible(page)
     assert "longer: exact match beyond training" in text
     assert "Members 0 to 2 as of step 1,200; count 30, seed 1." in text
@@ -55,9 +44,9 @@ def test_a_report_shows_what_every_probe_found(page: Page, tmp_path: Path) -> No
     assert ["operator", "digits", "median", "members"] in page.rows
     assert ["+", "3", "0.900", "1.000 0.500 0.900"] in page.rows
     assert ["+", "9", "\N{EM DASH}", "\N{EM DASH}"] in page.rows
+    labels = {attributes.get("aria-label") for attributes in page.all("svg")}
     for name in ("longer", "tables"):
         assert (tmp_path / "probes" / f"{name}.svg").is_file()
-    labels = [attributes.get("aria-label") for attributes in page.all("svg")]
-    assert {"Exact match by digits.", "what it shows"} <= set(labels)
+        assert f"{name} <shown>" in labels
     ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert len(ids) == len(set(ids))

@@ -12,7 +12,14 @@ import pytest
 
 from curta.config.table import Table
 from curta.evaluation.paired import Difference, Discordance, Paired, PairedSlice
-from curta.evaluation.results import Evaluation, Generated, SliceResult
+from curta.evaluation.results import (
+    Evaluation,
+    Generated,
+    NamedProblem,
+    SliceResult,
+    WholeTable,
+    Written,
+)
 from curta.evaluation.statistics import Interval, wilson
 from curta.report.tables import (
     exact_match_table,
@@ -48,16 +55,11 @@ def lengths(run: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def test_a_run_has_the_tables_for_which_there_is_something(tables: dict[str, Table]) -> None:
-    assert list(tables) == ["exact-match", "statistics", "seeds", "grid"]
-
-
 def test_exact_match_is_that_of_the_evaluation(run: Path, tables: dict[str, Table]) -> None:
-    found = records(tables["exact-match"])
-    for told, row in zip(found, lengths(run), strict=True):
-        assert [told[key] for key in ("operator", "size", "slice", "count")] == [
-            row["operator"], row["size"], row["slice"], "200",
-        ]  # fmt: skip
+    for told, row in zip(records(tables["exact-match"]), lengths(run), strict=True):
+        assert {key: told[key] for key in ("operator", "size", "slice", "count")} == {
+            key: str(row[key]) for key in ("operator", "size", "slice", "count")
+        }
         shares = row["exact_match"]
         assert [float(told[f"seed {seed}"]) for seed in range(6)] == shares
         ends = [float(told[key]) for key in ("median", "min", "max")]
@@ -65,27 +67,30 @@ def test_exact_match_is_that_of_the_evaluation(run: Path, tables: dict[str, Tabl
         assert told["generated_agrees"] == "true"
 
 
-def test_statistics_are_over_the_seeds(run: Path, tables: dict[str, Table]) -> None:
-    for told, row in zip(records(tables["statistics"]), lengths(run), strict=True):
-        shares = row["exact_match"]
+def test_statistics_are_over_the_seeds_and_every_seed_has_its_interval(
+    run: Path, tables: dict[str, Table]
+) -> None:
+    assert list(tables) == ["exact-match", "statistics", "seeds", "grid"]
+    every = records(tables["seeds"])
+    for row, told in zip(lengths(run), records(tables["statistics"]), strict=True):
+        shares, seeds, every = row["exact_match"], every[:6], every[6:]
         assert float(told["mean"]) == pytest.approx(mean(shares), abs=1e-6)
         assert float(told["deviation"]) == pytest.approx(stdev(shares), abs=1e-6)
-        least = wilson(round(min(shares) * 200), 200)
-        assert (float(told["least_low"]), float(told["least_high"])) == least
+        for line, share in zip(seeds, shares, strict=True):
+            assert (line["right"], line["count"]) == (f"{round(share * 200)}", "200")
+            assert float(line["exact_match"]) == pytest.approx(share, abs=3e-3)
+            assert ends(line, "exact_match") == wilson(round(share * 200), 200)
+        assert ends(told, "least") == wilson(round(min(shares) * 200), 200)
         if len(set(shares)) > 1:
-            assert float(told["mean_low"]) <= mean(shares) <= float(told["mean_high"])
+            low, high = ends(told, "mean")
+            assert low <= mean(shares) <= high
         else:
             assert told["mean_low"] == told["mean_high"] == ""
+    assert not every
 
 
-def test_every_seed_has_a_row_with_its_interval(run: Path, tables: dict[str, Table]) -> None:
-    found = records(tables["seeds"])
-    assert len(found) == 6 * len(lengths(run))
-    for told in found:
-        right, count = int(told["right"]), int(told["count"])
-        assert float(told["exact_match"]) == pytest.approx(right / count, abs=3e-3)
-        ends = (float(told["exact_match_low"]), float(told["exact_match_high"]))
-        assert ends == wilson(right, count)
+def ends(record: dict[str, str], name: str) -> tuple[float, float]:
+    return float(record[f"{name}_low"]), float(record[f"{name}_high"])
 
 
 def test_a_certificate_is_a_row_for_each_member(shared_runs: Shared) -> None:
@@ -98,15 +103,6 @@ def test_a_certificate_is_a_row_for_each_member(shared_runs: Shared) -> None:
     assert [row[0] for row in found.foot] == ["median", "min", "max"]
 
 
-def hardest(row: dict[str, Any], size: str) -> list[float]:
-    """Every member's exact match in its hardest slice of that size."""
-    slices = [one for one in row["lengths"] if one["size"] == size]
-    return [
-        min(values)
-        for values in zip(*(one["exact_match"]["members"] for one in slices), strict=True)
-    ]
-
-
 def test_a_comparison_has_a_row_for_each_entry(tmp_path: Path) -> None:
     rows = sample.write_comparison(tmp_path)
     for row in rows[:2]:
@@ -117,58 +113,40 @@ def test_a_comparison_has_a_row_for_each_entry(tmp_path: Path) -> None:
     told = records(found["comparison"])
     assert [one["entry"] for one in told] == list(sample.ENTRIES)
     assert told[0]["+ 100 median"] == ""
-    for one, row in zip(told, rows, strict=True):
-        for size in {found["size"] for found in row["lengths"]}:
-            shares = hardest(row, size)
-            ends = [float(one[f"+ {size} {end}"]) for end in ("median", "min", "max")]
-            assert ends == [median(shares), min(shares), max(shares)]
+    for record, row in zip(told, rows, strict=True):
+        for size in {row["size"] for row in row["lengths"]}:
+            shares = sample.hardest(row["lengths"], size)
+            values = [float(record[f"+ {size} {end}"]) for end in ("median", "min", "max")]
+            assert values == [median(shares), min(shares), max(shares)]
     entries = [one["entry"] for one in records(found["statistics"])]
     assert entries == [name for name in sample.ENTRIES[:2] for _ in range(3)]
     assert r"reversed \& padded" in found["statistics"].latex()
 
 
 def test_named_problems_and_whole_tables_are_as_in_the_file() -> None:
-    told = sample.of(
-        Evaluation,
-        {
-            "seed": 1, "lengths": [], "examples": [],
-            "tables": [{"operator": "+", "limit": 9, "count": 100, "correct": [99, 100]}],
-            "named": [{
-                "operator": "+", "problem": "9" * 50 + "+1", "truth": "5",
-                "before": [{"text": "x[b]", "answer": None, "first_error": None}] * 2,
-                "after": [{"text": "5$", "answer": "5", "first_error": None},
-                          {"text": "6$", "answer": "6", "first_error": None}],
-            }],
-        },
-    )  # fmt: skip
-    [counted] = records(whole_table(told.tables, [3, 7]))
+    table = WholeTable("+", 9, 100, [99, 100])
+    [counted] = records(whole_table([table], [3, 7]))
     assert (counted["seed 3"], counted["seed 7"], counted["count"]) == ("99", "100", "100")
-    [named] = records(named_table(told.named, [3, 7]))
+    before, after = Written("x[b]", None, None), [Written(f"{n}$", f"{n}", None) for n in (5, 6)]
+    problem = NamedProblem("+", "9" * 50 + "+1", "5", [before] * 2, after)
+    [named] = records(named_table([problem], [3, 7]))
     assert named["problem"] == "9" * 50 + "+1"
     assert (named["before"], named["after"], named["right"]) == ("invalid: x[b]", "5", "1")
 
 
-def paired(member: bool, is_paired: bool = True, seeds: tuple[int, ...] = (0, 1)) -> Paired:
-    slices = [
-        PairedSlice(
-            "+", size, int(size), "random", 100, Difference(0.5, 0.75, -0.25, Interval(-0.3, 0.1)),
-            Discordance(40, 10, 35, 15, 2.4e-4, 4.8e-4) if member else None,
-        )
-        for size in ("10", "1000")
-    ]  # fmt: skip
-    chosen = (0, 3) if member else None
-    return Paired("one", "two & more", [*seeds], [0, 3], is_paired, 1, chosen, slices)
-
-
 def test_two_members_are_told_problem_by_problem() -> None:
-    found = paired_table(paired(member=True))
+    seeds = Difference(0.5, 0.75, -0.25, Interval(-0.3, 0.1))
+    members = Discordance(40, 10, 35, 15, 2.4e-4, 4.8e-4)
+    slices = [
+        PairedSlice("+", size, int(size), "random", 100, seeds, members) for size in ("10", "1000")
+    ]
+    pair = Paired("one", "two & more", [0, 1], [0, 3], True, 1, (0, 3), slices)
+    found = paired_table(pair)
     assert found.title == "right on the same problems: one, seed 0, and two & more, seed 3"
-    assert [column.heading for column in found.screen_columns][4:] == [
-        "both", "only one", "only two & more", "neither", "p", "p, Holm",
-    ]  # fmt: skip
-    assert found.texts()[1] == [
-        "", "1,000", "random", "100", "40", "10", "35", "15", "0.00024", "0.00048",
-    ]  # fmt: skip
+    heads = [column.heading for column in found.screen_columns][4:]
+    assert heads == ["both", "only one", "only two & more", "neither", "p", "p, Holm"]
+    numbers = ["40", "10", "35", "15", "0.00024", "0.00048"]
+    assert found.texts()[1] == ["", "1,000", "random", "100", *numbers]
     assert "Holm: adjusted for all 2 rows together." in found.notes
     assert records(found)[0]["p_holm"] == "0.00048"
 

@@ -13,7 +13,7 @@ from curta.config.errors import UserError, quoted
 from curta.config.recipe import Recipe
 from curta.export.formats import format_named
 from curta.model import recipes, unread
-from curta.probes.results import ProbeTable
+from curta.probes.base import ProbeTable
 from curta.runs import comparison_spec, folders, trackers
 from curta.runs.info import AS_USUAL, Tracking
 

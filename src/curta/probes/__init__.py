@@ -7,16 +7,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from curta.config import files, typed
 from curta.config.errors import UserError
 from curta.config.recipe import Recipe
 from curta.config.registry import Registry
 from curta.config.task import Task
 from curta.programs.user import userfiles
 from curta.programs.user.userfiles import watched
+from curta.runs import ownership
 
 if TYPE_CHECKING:
-    from curta.probes.base import Probe
-    from curta.probes.results import ProbeTable
+    from curta.probes.base import Probe, ProbeTable
     from curta.runs.run import Run
 
 PROBES: "Registry[type[Probe]]" = Registry(
@@ -96,16 +97,15 @@ def examine(
     Writes probes/NAME.json and returns its content. Raises UserError for a probe that does not
     apply to the run, a member that does not exist, or an invalid option.
     """
-    from curta.probes.base import Finding
-    from curta.probes.results import ProbeTable, save
+    from curta.probes.base import Finding, ProbeTable
     from curta.probes.subject import Subject
 
     kind = probe_named(name)
     probe, every = kind(**options), range(len(run.seeds))
-    for member in members or ():
+    chosen = list(every if members is None else members)
+    for member in chosen:
         if member not in every:
             raise UserError(f"no member {member}: run {run.name!r} has 0 to {every[-1]}")
-    chosen = list(every if members is None else members)
     tasks = tasks_for(kind, run.recipe)
     if not tasks:
         has = kind.unfit(run.recipe) or " ".join(task.operator for task in run.recipe.tasks)
@@ -134,5 +134,6 @@ def examine(
         rows=finding.rows,
         picture=finding.picture,
     )
-    save(run.folder, table)
+    with ownership.owned(run.folder.path):
+        files.write(run.folder.probes / f"{table.probe}.json", typed.text(table))
     return table

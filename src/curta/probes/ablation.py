@@ -12,14 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from curta.config.errors import unknown
-from curta.probes.base import (
-    STATISTICS,
-    Row,
-    TaskFinding,
-    TaskProbe,
-    option,
-    seed_option,
-)
+from curta.probes.base import Row, TaskFinding, TaskProbe, option, seed_option
 from curta.probes.inside.interventions import Intervention
 from curta.probes.pictures import by_digit
 
@@ -36,7 +29,6 @@ NOTHING = "nothing"
 class Ablation(TaskProbe):
     name: ClassVar[str] = "ablation"
     summary: ClassVar[str] = "the digits of the answer without each head, MLP and neighbour"
-    columns: ClassVar = ("without", "digit", "asked", *STATISTICS)
     shows: ClassVar = (
         "Right digits of the answer, in the order in which they are written, without one part"
         " of the model: median of the members."
@@ -72,7 +64,8 @@ class Ablation(TaskProbe):
                     f"layer.{layer}.attention.heads", self.how, where={"head": head}
                 )
             removals[f"layer {layer} MLP"] = Intervention(f"layer.{layer}.mlp.output", self.how)
-        for name in question.visible_neighbours():
-            where = {"neighbour": name}
-            removals[f"neighbour {name}"] = Intervention("*.attention.weights", where=where)
+        for name, seen in question.neighbours(question.whole):
+            if seen.any():
+                where = {"neighbour": name}
+                removals[f"neighbour {name}"] = Intervention("*.attention.weights", where=where)
         return removals

@@ -83,9 +83,8 @@ class AttentionShares(Probe):
             " each head of each block."
         )
         roles = dict.fromkeys(key for row in rows for key in row if key.startswith("to "))
-        columns = ("operator", "member", "block", "head", *SOURCES, *roles)
-        rows = [{name: row.get(name, 0.0) for name in columns} for row in rows]
-        return Finding(columns, rows, {"shows": shows, "panels": panels})
+        rows = [row | {role: row.get(role, 0.0) for role in roles} for row in rows]
+        return Finding.of(rows, shows, panels)
 
     def _examine_one(self, subject: Subject, text: str) -> Finding:
         """Return a row for each query of one problem, and a picture of queries against keys."""
@@ -115,9 +114,8 @@ class AttentionShares(Probe):
             " one with a place of its own (rows, with what it is to write) to every token so far"
             " (columns)."
         )
-        columns = ("member", "block", "index", "after", "next", *SOURCES)
         note = f"Problem {problem}, written {whole}."
-        return Finding(columns, rows, {"shows": shows, "panels": panels}, (note,))
+        return Finding.of(rows, shows, panels, (note,))
 
 
 class Look(NamedTuple):
@@ -161,29 +159,20 @@ def look(question: Question, row: int) -> Look:
     layout, (tokens, prompt) = question.layout, question.true_texts[row]
     whole = question.texts([question.true_texts[row]])
     roles, places = whole.roles[0, : len(tokens)], whole.coordinates[0, : len(tokens), 0]
-    written_queries = queries(layout, roles, places, prompt)
-    if not written_queries:
+    # a digit that belongs to every place has none of its own, nor has a sign before place 0
+    digit, everywhere = role_masks(layout)
+    placed = (digit[roles] | (places >= 0)) & ~everywhere[roles]
+    queries = [token - 1 for token in range(prompt, len(roles)) if placed[token]]
+    if not queries:
         raise UserError(
             f"{question.problems[row]}: no token of its completion has a place of its own"
         )
     sites, keys = question.sites("attention.weights"), slice(len(tokens) - 1)
-    values = question.values(question.whole.rows(np.array([row])), sites)
-    weights = np.stack([values[site][:, 0][:, :, written_queries, keys] for site in sites], axis=1)
+    values = question.values(question.whole.take(np.array([row])), sites)
+    weights = np.stack([values[site][:, 0][:, :, queries, keys] for site in sites], axis=1)
     line = [layout.characters[token] for token in tokens]
-    by_source = sources(layout, roles, places)[written_queries, keys]
-    return Look(line, written_queries, weights, by_source, roles[keys])
-
-
-def queries(
-    layout: Layout, roles: Int[np.ndarray, " time"], places: Int[np.ndarray, " time"], prompt: int
-) -> list[int]:
-    """Return the tokens of a text after which the model writes one with a single place.
-
-    A digit that belongs to every place has none, nor has a sign before place 0.
-    """
-    digit, everywhere = role_masks(layout)
-    placed = (digit[roles] | (places >= 0)) & ~everywhere[roles]
-    return [token - 1 for token in range(prompt, len(roles)) if placed[token]]
+    by_source = sources(layout, roles, places)[queries, keys]
+    return Look(line, queries, weights, by_source, roles[keys])
 
 
 def sources(
@@ -197,6 +186,13 @@ def sources(
     >>> roles, places = np.array([0, 0, 1, 2, 3, 4]), np.array([0, 1, -1, 0, -1, 0])
     >>> [SOURCES[s] for s in sources(layout_named("reversed"), roles, places)[4, :5]]
     ['same place', 'above', 'signs', 'same place', 'own token']
+
+    In 759+86=5201 the 5 at place 0 predicts the 2 at place 1:
+
+    >>> roles = np.array([0, 0, 0, 1, 2, 2, 3, 4, 4])
+    >>> places = np.array([0, 1, 2, -1, 0, 1, -1, 0, 1])
+    >>> [SOURCES[s] for s in sources(layout_named("coupled"), roles, places)[7, :8]]
+    ['below', 'same place', 'above', 'signs', 'below', 'same place', 'signs', 'own token']
     """
     digit, everywhere = role_masks(layout)
     to_write = np.roll(places, -1)

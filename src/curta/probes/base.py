@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from curta.config import typed
 from curta.config.errors import UserError
 from curta.config.limits import INT32, PROBLEMS
 from curta.probes.pictures import Panel, Picture
+from curta.runs.folders import Folder
 
 if TYPE_CHECKING:
     from curta.config.recipe import Recipe
@@ -32,9 +34,6 @@ Shares = Float[np.ndarray, " members"]
 Row = dict[str, Any]
 """A value for each column of a probe's table."""
 
-STATISTICS = ("median", "min", "max", "members")
-"""The columns of `summary_statistics`."""
-
 CARRIES = {"+": "carry", "-": "borrow"}
 """What a digit position passes to the next one, by operator."""
 
@@ -42,10 +41,18 @@ CARRIES = {"+": "carry", "-": "borrow"}
 class Finding(NamedTuple):
     """A probe's table and picture; every row has a value for each column."""
 
-    columns: tuple[str, ...]
+    columns: Sequence[str]
     rows: list[Row]
     picture: Picture | None
-    notes: tuple[str, ...] = ()
+    notes: Sequence[str] = ()
+
+    @classmethod
+    def of(
+        cls, rows: list[Row], shows: str, panels: Sequence[Panel], notes: Sequence[str] = ()
+    ) -> Finding:
+        """Return a finding with the columns of its rows, and panels that `shows` describes."""
+        columns = tuple(dict.fromkeys(name for row in rows for name in row))
+        return cls(columns, rows, {"shows": shows, "panels": list(panels)}, notes)
 
 
 def option(default: Any, says: str, kind: type = int, least: int = 1, most: int = PROBLEMS) -> Any:
@@ -100,15 +107,13 @@ class TaskFinding(NamedTuple):
     """The finding for one task; its rows need no operator."""
 
     rows: list[Row]
-    panels: list[Panel]
-    notes: tuple[str, ...] = ()
+    panels: Sequence[Panel]
+    notes: Sequence[str] = ()
 
 
 class TaskProbe(Probe):
     """A probe that examines one task after the other, with the same columns."""
 
-    columns: ClassVar[tuple[str, ...]]
-    """After the first column, `operator`."""
     shows: ClassVar[str]
     """The caption of its picture."""
 
@@ -117,17 +122,13 @@ class TaskProbe(Probe):
         """Return the finding for one task."""
 
     def examine(self, subject: Subject) -> Finding:
-        by_task = [self.examine_task(subject, task) for task in subject.tasks]
-        rows = [
-            {"operator": task.operator} | row
-            for task, finding in zip(subject.tasks, by_task, strict=True)
-            for row in finding.rows
-        ]
-        panels = [panel for finding in by_task for panel in finding.panels]
-        notes = dict.fromkeys(note for finding in by_task for note in finding.notes)
-        return Finding(
-            ("operator", *self.columns), rows, {"shows": self.shows, "panels": panels}, tuple(notes)
-        )
+        rows, panels, notes = list[Row](), list[Panel](), dict[str, None]()
+        for task in subject.tasks:
+            finding = self.examine_task(subject, task)
+            rows += [{"operator": task.operator} | row for row in finding.rows]
+            panels += finding.panels
+            notes |= dict.fromkeys(finding.notes)
+        return Finding.of(rows, self.shows, panels, tuple(notes))
 
 
 def summary_statistics(values: Sequence[float] | Shares | None) -> Row:
@@ -136,6 +137,35 @@ def summary_statistics(values: Sequence[float] | Shares | None) -> Row:
     All are None if the model has no positions for the problems.
     """
     if values is None:
-        return dict.fromkeys(STATISTICS)
+        return dict.fromkeys(("median", "min", "max", "members"))
     every = [round(float(value), 6) for value in values]
     return {"median": median(every), "min": min(every), "max": max(every), "members": every}
+
+
+@dataclass(frozen=True)
+class ProbeTable:
+    """The finding of one probe, as probes/NAME.json has it: a table, and a picture as data.
+
+    `step` is that of the examined checkpoint. Every row has a value for each column.
+    """
+
+    FORMAT: ClassVar[int] = 2
+    REMEDY: ClassVar[str] = "put the probe anew"
+
+    probe: str
+    summary: str
+    step: int
+    members: list[int]
+    options: dict[str, Any]
+    notes: list[str]
+    columns: list[str]
+    rows: list[dict[str, Any]]
+    picture: Picture | None
+
+
+def read_probes(folder: Folder) -> dict[str, ProbeTable]:
+    """Return the tables of a run by the names of the probes."""
+    return {
+        path.stem: typed.read(ProbeTable, path, f"probe {path.stem!r} of run {folder.name!r}")
+        for path in sorted(folder.probes.glob("*.json"))
+    }

@@ -13,13 +13,13 @@ Each draws groups of problems, evaluates every member on them, and has a row per
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
 from operator import eq
 from random import Random
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -27,7 +27,6 @@ from curta.config.limits import LAYERS
 from curta.config.table import sized
 from curta.probes.base import (
     CARRIES,
-    STATISTICS,
     Row,
     TaskFinding,
     TaskProbe,
@@ -49,16 +48,14 @@ if TYPE_CHECKING:
 TEN = range(10)
 
 
-ProblemGroup = tuple[Row, list[Problem]]
-"""The first cells of a row, and the problems that the row counts."""
-
-
-def exact_match_rows(subject: Subject, groups: Sequence[ProblemGroup]) -> list[Row]:
-    """Return a row for each group of problems, with the exact match of each member."""
-    shares = subject.shares([problems for _, problems in groups])
+def exact_match_rows(
+    subject: Subject, names: Sequence[str], samples: Mapping[tuple[Any, ...], list[Problem]]
+) -> list[Row]:
+    """Return a row for each sample, whose key has the values of the columns `names`."""
+    shares = subject.shares(list(samples.values()))
     return [
-        cells | {"problems": len(problems)} | summary_statistics(share)
-        for (cells, problems), share in zip(groups, shares, strict=True)
+        dict(zip(names, key, strict=True)) | {"problems": len(sample)} | summary_statistics(share)
+        for (key, sample), share in zip(samples.items(), shares, strict=True)
     ]
 
 
@@ -67,7 +64,6 @@ class SingleDigits(TaskProbe):
     name: ClassVar[str] = "single-digits"
     summary: ClassVar[str] = "all problems of two single digits"
     scope: ClassVar[str] = "operations of two numbers in base ten"
-    columns: ClassVar = ("problems", *STATISTICS, "missed")
     shows: ClassVar = "Share of the members that are right on each problem of two digits."
 
     @classmethod
@@ -77,17 +73,14 @@ class SingleDigits(TaskProbe):
     def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
         sample = answerable(task, product(TEN, TEN))
         correct = subject.exact_match(sample)
-        row: Row = {"problems": len(sample)}
-        row |= summary_statistics(correct.mean(axis=1))
+        row: Row = {"problems": len(sample), **summary_statistics(correct.mean(axis=1))}
         row["missed"] = [str(sample[at]) for at in np.flatnonzero(~correct.all(axis=0))]
         shares = dict(zip((p.operands for p in sample), correct.mean(axis=0).tolist(), strict=True))
-        digits = [str(digit) for digit in TEN]
         values = [[shares.get((first, second)) for second in TEN] for first in TEN]
-        panel = heat(
-            task.operator, "second operand", "first operand", digits, digits, values,
-            exact_match=True,
-        )  # fmt: skip
-        return TaskFinding([row], [panel])
+        axes, digits = ("second operand", "first operand"), list(map(str, TEN))
+        return TaskFinding(
+            [row], [heat(task.operator, *axes, digits, digits, values, exact_match=True)]
+        )
 
 
 @dataclass(frozen=True)
@@ -97,7 +90,6 @@ class Commutativity(TaskProbe):
     name: ClassVar[str] = "commutativity"
     summary: ClassVar[str] = "the same answer whichever operand stands first"
     scope: ClassVar[str] = "operations of two numbers whose order makes no difference"
-    columns: ClassVar = ("digits", "pairs", "answers", *STATISTICS)
     shows: ClassVar = "Share of pairs of mirrored problems whose answers are the same, and right."
 
     count: int = option(50, "pairs of each size")
@@ -110,31 +102,28 @@ class Commutativity(TaskProbe):
 
     def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
         """Return two rows for operands of the longest size in training, two for twice that size."""
-        rows = list[Row]()
-        for digits in in_and_beyond(task):
-            sample = self.pairs(subject, task, digits)
+        rows, longest = list[Row](), task_sizes.widest(task)[0]
+        for digits in (longest, 2 * longest):
+            drawn = subject.sample(task, self.count, self.seed, (digits, digits))
+            sample = [problem for problem in drawn if len(set(problem.operands)) == 2]
             mirrored = [Problem(task.operator, p.operands[::-1]) for p in sample]
             shares: dict[str, Any] = {"same": None, "right": None}
             if subject.fits([*sample, *mirrored]):
-                both = zip(subject.answers(sample), subject.answers(mirrored), strict=True)
                 truths = [problem.truth for problem in sample]
                 agreed = [
-                    [a if a == b else None for a, b in zip(first, second, strict=True)]
-                    for first, second in both
+                    [a if a == b else None for a, b in zip(*answers, strict=True)]
+                    for answers in zip(
+                        subject.answers(sample), subject.answers(mirrored), strict=True
+                    )
                 ]
                 shares["same"] = [fmean(a is not None for a in member) for member in agreed]
                 shares["right"] = [fmean(map(eq, member, truths)) for member in agreed]
             for name, share in shares.items():
-                row = {"digits": digits, "pairs": len(sample)}
-                rows.append(row | {"answers": name} | summary_statistics(share))
+                row = {"digits": digits, "pairs": len(sample), "answers": name}
+                rows.append(row | summary_statistics(share))
         names = [f"{row['digits']} digits: {row['answers']}" for row in rows]
         panel = by_member(f"{task.operator}: share of pairs", names, rows, subject.members)
         return TaskFinding(rows, [panel])
-
-    def pairs(self, subject: Subject, task: Task, digits: int) -> list[Problem]:
-        """Return problems whose operands differ."""
-        sample = subject.sample(task, self.count, self.seed, (digits, digits))
-        return [problem for problem in sample if len(set(problem.operands)) == 2]
 
 
 @dataclass(frozen=True)
@@ -142,7 +131,6 @@ class Patterns(TaskProbe):
     name: ClassVar[str] = "patterns"
     summary: ClassVar[str] = "named problems, each a special case"
     scope: ClassVar[str] = "operations that name such problems"
-    columns: ClassVar = ("pattern", "problem", "truth", "right", "answers")
     shows: ClassVar = "Each member's answer to each named problem: right, wrong, or no room for it."
 
     @classmethod
@@ -152,46 +140,35 @@ class Patterns(TaskProbe):
     def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
         """Return a row for each named problem; problems without positions have no answers."""
         rows, values = list[Row](), list[list[float | None]]()
-        patterns = {
-            name: Problem(task.operator, operands)
-            for name, operands in task_sizes.operation(task).patterns.items()
-        }
-        sample = [problem for problem in patterns.values() if subject.fits([problem])]
+        patterns = task_sizes.operation(task).patterns
+        problems = [Problem(task.operator, operands) for operands in patterns.values()]
+        sample = [problem for problem in problems if subject.fits([problem])]
         by_problem = dict(zip(sample, zip(*subject.answers(sample), strict=True), strict=True))
-        for name, problem in patterns.items():
+        for name, problem in zip(patterns, problems, strict=True):
             row: Row = {"pattern": name, "problem": str(problem)}
             row |= {"truth": answer_text(problem.truth), "right": None, "answers": None}
-            answers = by_problem.get(problem)
-            if answers is None:
-                values.append([None] * len(subject.members))
-            else:
-                values.append([float(answer == problem.truth) for answer in answers])
+            values.append([None] * len(subject.members))
+            if (answers := by_problem.get(problem)) is not None:
+                values[-1] = [float(answer == problem.truth) for answer in answers]
                 row["right"] = sum(answer == problem.truth for answer in answers)
                 row["answers"] = ["invalid" if a is None else answer_text(a) for a in answers]
             rows.append(row)
         words = {None: "no room", 1.0: "right", 0.0: "wrong"}
-        panel = heat(
-            f"{task.operator}: answers", "member", "",
-            [str(member) for member in subject.members], list(patterns), values,
-            [[words[value] for value in row] for row in values], exact_match=True,
-        )  # fmt: skip
+        texts = [[words[value] for value in row] for row in values]
+        members = list(map(str, subject.members))
+        title, axes = f"{task.operator}: answers", ("member", "")
+        panel = heat(title, *axes, members, list(patterns), values, texts, exact_match=True)
         return TaskFinding(rows, [panel])
 
 
-class Chains(NamedTuple):
-    """How a chain begins at two digits, and how two digits pass it on."""
-
-    begins: Callable[[int, int], bool]
-    passes: Callable[[int, int], bool]
-    whole: bool
-    """Whether the highest place may belong to a chain."""
-
-
-CHAINS = {
-    "+": Chains(lambda a, b: a + b > 9, lambda a, b: a + b == 9, whole=True),
-    "-": Chains(lambda a, b: a < b, lambda a, b: a == b, whole=False),
+SPARE: dict[str, Callable[[int, int], int]] = {
+    "+": lambda a, b: 9 - a - b,
+    "-": lambda a, b: a - b,
 }
-"""By operator; a difference has the larger number first."""
+"""By operator: two digits begin a chain where this is negative, and pass it on where it is zero.
+
+A difference has the larger number first.
+"""
 
 LENGTHS = 12
 """Most lengths of chains at one size."""
@@ -204,7 +181,6 @@ class CarryChains(TaskProbe):
     name: ClassVar[str] = "carry-chains"
     summary: ClassVar[str] = "exact match by the longest chain of carries or borrows"
     scope: ClassVar[str] = "sums and differences of two numbers in base ten"
-    columns: ClassVar = ("digits", "chain", "problems", *STATISTICS)
     shows: ClassVar = (
         "Exact match by the number of consecutive places that carry (or borrow), with operands"
         " as long as the longest in training, and twice as long."
@@ -219,18 +195,15 @@ class CarryChains(TaskProbe):
 
     def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
         across = f"places in the longest {CARRIES[task.operator]} chain"
-        rows, panels = list[Row](), list[Panel]()
-        for digits in in_and_beyond(task):
-            most = digits if CHAINS[task.operator].whole else digits - 1
+        rows, panels, longest = list[Row](), list[Panel](), task_sizes.widest(task)[0]
+        for digits in (longest, 2 * longest):
+            most = digits - (task.operator == "-")
             chains = np.linspace(0, most, min(LENGTHS, most + 1)).round().astype(int).tolist()
-            groups: list[ProblemGroup] = [
-                (
-                    {"digits": digits, "chain": chain},
-                    chained(task.operator, digits, chain, self.count, self.seed),
-                )
+            samples = {
+                (digits, chain): chained(task.operator, digits, chain, self.count, self.seed)
                 for chain in chains
-            ]
-            mine = exact_match_rows(subject, groups)
+            }
+            mine = exact_match_rows(subject, ("digits", "chain"), samples)
             room = "" if all(row["members"] for row in mine) else ": no room"
             title = f"{task.operator} with {digits} digits{room}"
             panels.append(lines(title, across, "chain", mine, len(subject.members)))
@@ -241,23 +214,23 @@ class CarryChains(TaskProbe):
 def chained(operator: str, digits: int, length: int, count: int, seed: int) -> list[Problem]:
     """Return problems of so many digits whose longest chain has the given length.
 
-    The chain starts at a random place. All other places neither carry nor pass a carry on: around a
-    chain of 2 in sums of 4 digits, 1538+2421 has its 3+4 and 1+2 as such places.
+    The chain starts at a random place; in a difference it cannot reach the highest one. All other
+    places neither carry nor pass a carry on: around a chain of 2 in sums of 4 digits, 1538+2421
+    has its 3+4 and 1+2 as such places.
     """
     rng = np.random.default_rng([seed, digits, length, *operator.encode()])
-    chains, problems = CHAINS[operator], list[Problem]()
+    spare, problems = SPARE[operator], list[Problem]()
     for _ in range(count):
-        first = int(rng.integers(0, digits - length + (1 if chains.whole else 0)))
-        operands = [0, 0]
+        first, operands = int(rng.integers(0, digits - length + (operator == "+"))), [0, 0]
         for place in range(digits):
             least = int(place == digits - 1)  # the first digit of a number is no zero
             pairs = list(product(range(least, 10), repeat=2))
             if first == place < first + length:
-                pairs = [pair for pair in pairs if chains.begins(*pair)]
+                pairs = [pair for pair in pairs if spare(*pair) < 0]
             elif first < place < first + length:
-                pairs = [pair for pair in pairs if chains.passes(*pair)]
+                pairs = [pair for pair in pairs if spare(*pair) == 0]
             else:
-                pairs = [p for p in pairs if not (chains.begins(*p) or chains.passes(*p))]
+                pairs = [pair for pair in pairs if spare(*pair) > 0]
             pair = pairs[rng.integers(len(pairs))]
             operands = [operands[i] + 10**place * pair[i] for i in range(2)]
         problems.append(Problem(operator, tuple(operands)))
@@ -284,7 +257,6 @@ class OperandRange(TaskProbe):
     name: ClassVar[str] = "operand-range"
     summary: ClassVar[str] = "exact match by the values of operands beyond training"
     scope: ClassVar[str] = "operations of two numbers in base ten, and not modulo a number"
-    columns: ClassVar = ("range", "beyond", "problems", *STATISTICS)
     shows: ClassVar = (
         "Exact match where one operand, or both, lie in a range beyond L, which stands for the"
         " first number that this operand did not have in training."
@@ -310,11 +282,7 @@ class OperandRange(TaskProbe):
             name = f"{'' if low == 1 else low}L to {high}L"
             for beyond in ("one", "both"):
                 samples[name, beyond] = self.draw(task, limits, (low, high), beyond)
-        groups: list[ProblemGroup] = [
-            ({"range": name, "beyond": beyond}, sample)
-            for (name, beyond), sample in samples.items()
-        ]
-        rows = exact_match_rows(subject, groups)
+        rows = exact_match_rows(subject, ("range", "beyond"), samples)
         title = f"{task.operator}: range of the operands, and how many of the two lie in it"
         names = [f"{row['range']}: {row['beyond']}" for row in rows]
         panel = by_member(title, names, rows, subject.members)
@@ -337,11 +305,11 @@ class OperandRange(TaskProbe):
         while len(problems) < self.count:
             sides = [span, (0, 1) if beyond == "one" else span]
             rng.shuffle(sides)
-            operands = [
+            first, second = (
                 rng.randrange(low * limit, high * limit)
                 for (low, high), limit in zip(sides, limits, strict=True)
-            ]
-            problems += answerable(task, [(operands[0], operands[1])])
+            )
+            problems += answerable(task, [(first, second)])
         return problems
 
 
@@ -363,7 +331,6 @@ class Longer(TaskProbe):
     name: ClassVar[str] = "longer"
     summary: ClassVar[str] = "exact match at each digit count beyond training"
     scope: ClassVar[str] = "operations that are not modulo a number"
-    columns: ClassVar = ("digits", "others", "problems", *STATISTICS)
     shows: ClassVar = (
         "Exact match on random problems by the digits of the first operand, from the longest in"
         " training (shaded) to twice that, and three times that; the other operands grow in"
@@ -378,17 +345,14 @@ class Longer(TaskProbe):
         return not operation_named(task.operator).modulus
 
     def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
-        longest, groups = task_sizes.widest(task)[0], list[ProblemGroup]()
+        longest, samples = task_sizes.widest(task)[0], dict[tuple[Any, ...], list[Problem]]()
         for digits in (*range(longest, 2 * longest + 1), 3 * longest):
-            first, *others = in_proportion(task, digits)
-            sample = subject.sample(task, self.count, self.seed, (first, *others))
-            groups.append(({"digits": first, "others": others}, sample))
-        rows = exact_match_rows(subject, groups)
+            first, *others = size = in_proportion(task, digits)
+            samples[first, tuple(others)] = subject.sample(task, self.count, self.seed, size)
+        rows = exact_match_rows(subject, ("digits", "others"), samples)
         title = f"{task.operator} (trained on up to {sized(longest)})"
-        members = len(subject.members)
-        panel = lines(title, "digits of the first operand", "digits", rows, members)
-        panel["inside"] = 1
-        return TaskFinding(rows, [panel])
+        across, members = "digits of the first operand", len(subject.members)
+        return TaskFinding(rows, [lines(title, across, "digits", rows, members, inside=1)])
 
 
 def in_proportion(task: Task, digits: int) -> tuple[int, ...]:
@@ -402,12 +366,6 @@ def in_proportion(task: Task, digits: int) -> tuple[int, ...]:
     return tuple(-(-digits * high // widest[0]) for high in widest)
 
 
-def in_and_beyond(task: Task) -> tuple[int, int]:
-    """Return the digits of the longest first operand in training, and twice as many."""
-    longest = task_sizes.widest(task)[0]
-    return longest, 2 * longest
-
-
 @dataclass(frozen=True)
 class Recurrences(TaskProbe):
     """More and fewer recurrences than in training.
@@ -419,9 +377,6 @@ class Recurrences(TaskProbe):
     name: ClassVar[str] = "recurrences"
     summary: ClassVar[str] = "exact match and perplexity by the number of recurrences"
     scope: ClassVar[str] = "looped models"
-    columns: ClassVar = (
-        "digits", "recurrences", "problems", *STATISTICS, "perplexity",
-    )  # fmt: skip
     shows: ClassVar = (
         "Exact match on random problems by the number of recurrences at test time, at the"
         " longest digit count in training and at one and a half and two times that."
@@ -436,24 +391,20 @@ class Recurrences(TaskProbe):
         return None if recipe.model.num_recurrences > 1 else "a model without recurrences"
 
     def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
-        longest, rows = task_sizes.widest(task)[0], list[Row]()
-        sizes = list(dict.fromkeys((longest, longest * 3 // 2, 2 * longest)))
-        for digits in sizes:
+        longest, rows, panels = task_sizes.widest(task)[0], list[Row](), list[Panel]()
+        for digits in dict.fromkeys((longest, longest * 3 // 2, 2 * longest)):
             sample = subject.sample(task, self.count, self.seed, in_proportion(task, digits))
+            mine = list[Row]()
             for num_recurrences in (2**power for power in range(self.most.bit_length())):
-                row = {"digits": digits, "recurrences": num_recurrences}
-                row |= {"problems": len(sample), "perplexity": None} | summary_statistics(None)
+                shares, perplexity = None, None
                 if subject.fits(sample):
                     scores = subject.scores(sample, num_recurrences)
-                    row |= summary_statistics(scores.exact_match.mean(axis=1))
-                    row["perplexity"] = round(float(np.median(np.exp(scores.loss))), 3)
-                rows.append(row)
-        panels: list[Panel] = [
-            lines(
-                f"{task.operator} at {sized(digits)}", "recurrences", "recurrences",
-                [row for row in rows if row["digits"] == digits], len(subject.members),
-            )
-            for digits in sizes
-        ]  # fmt: skip
+                    shares = scores.exact_match.mean(axis=1)
+                    perplexity = round(float(np.median(np.exp(scores.loss))), 3)
+                row = {"digits": digits, "recurrences": num_recurrences, "problems": len(sample)}
+                mine.append(row | summary_statistics(shares) | {"perplexity": perplexity})
+            title, members = f"{task.operator} at {sized(digits)}", len(subject.members)
+            panels.append(lines(title, "recurrences", "recurrences", mine, members))
+            rows += mine
         trained = f"trained with {subject.run.recipe.model.num_recurrences} recurrences"
         return TaskFinding(rows, panels, (trained,))

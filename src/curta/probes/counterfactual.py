@@ -25,7 +25,6 @@ from jaxtyping import Bool, Int
 
 from curta.config.errors import UserError
 from curta.probes.base import (
-    STATISTICS,
     Finding,
     Row,
     TaskFinding,
@@ -78,7 +77,6 @@ class Counterfactual(TaskProbe):
     summary: ClassVar[str] = "whether later tokens follow a digit that is changed"
     scope: ClassVar[str] = "models that write token by token"
     token_by_token: ClassVar[bool] = True
-    columns: ClassVar = ("effect", "at", "asked", *STATISTICS)
     shows: ClassVar = (
         "How often another token becomes the likeliest when a digit before it is changed, by"
         " how many tokens, and by how many places, it stands from that digit."
@@ -102,15 +100,13 @@ class Counterfactual(TaskProbe):
         rows, panels, notes = list[Row](), list[Panel](), list[str]()
 
         def add(effect: str, at: int | str, cases: Bool[np.ndarray, "members asked"]) -> None:
-            row: Row = {"effect": effect, "at": at}
-            row["asked"] = cases.shape[1]
+            row: Row = {"effect": effect, "at": at, "asked": cases.shape[1]}
             rows.append(row | summary_statistics(cases.mean(axis=1)))
 
         sample, rng = subject.sample(task, self.count, self.seed), Random(self.seed)
         changes = [change for p in sample for change in random_changes(p, layout, rng)]
         if changes:
             changed, moved, places = effects(subject.question(sample), changes)
-            title = f"{task.operator}: predictions that change"
             for effect, distances in (("tokens", moved), (axis, places)):
                 before = len(rows)
                 for distance in range(-FARTHEST, FARTHEST + 1):
@@ -118,8 +114,9 @@ class Counterfactual(TaskProbe):
                     if cases.size:
                         add(effect, distance, cases)
                 if mine := rows[before:]:
-                    across = f"{effect} after the changed digit"
-                    panels.append(lines(title, across, "at", mine, len(subject.members)))
+                    title = f"{task.operator}: predictions that change"
+                    across, members = f"{effect} after the changed digit", len(subject.members)
+                    panels.append(lines(title, across, "at", mine, members))
 
         if task.operator == "+" and task.base == 10:
             # sums of nines beside random ones: there the carries matter
@@ -211,16 +208,13 @@ def implied_next(
 
     Without change the implied token is the true one.
     """
-    layout = question.layout
+    layout, slots = question.layout, np.array([change.slot for change in changes])
     texts = [layout.tokens_of(change.problem) for change in changes]
-    slots = np.array([change.slot for change in changes])
     true = np.array([tokens[slot + 1] for (tokens, _), slot in zip(texts, slots, strict=True)])
     implied = np.array([change.implied for change in changes])
-    changed = question.texts([change.text(layout) for change in changes])
-    at_slot = np.arange(len(changes)), slots
     after, before = (
-        question.likeliest(batch)[:, *at_slot] for batch in (changed, question.texts(texts))
+        question.likeliest(question.texts(lines))[:, np.arange(len(changes)), slots]
+        for lines in ([change.text(layout) for change in changes], texts)
     )
-    other = implied != true
-    follows = after == implied
+    other, follows = implied != true, after == implied
     return dict(zip(IMPLIED, (follows[:, other], follows[:, ~other], before == true), strict=True))

@@ -20,7 +20,6 @@ waves of twice that frequency; here, these belong to no frequency.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
@@ -43,20 +42,18 @@ ENOUGH = 0.85
 TINY = 1e-12
 """Least divisor of a sum of squares: where nothing varies, all shares are zero."""
 
-COLUMNS = ("member", "of", "step", "rank", "frequency", "cos", "sin", "share", "together")
-
 FrequencyShares = Float[np.ndarray, " frequencies"]
 
 
 class Waves(NamedTuple):
-    """For each frequency from 1 on: the norms of its cosine and sine, and its share.
+    """For each frequency from 1 on: its share, and the norms of its cosine and sine.
 
     Logits, which depend on two operands, and neurons have only the share.
     """
 
-    cos: FrequencyShares | None
-    sin: FrequencyShares | None
     share: FrequencyShares
+    cos: FrequencyShares | None = None
+    sin: FrequencyShares | None = None
 
 
 class Spectrum(NamedTuple):
@@ -95,7 +92,8 @@ class Fourier(Probe):
                 for rank, (place, total) in enumerate(zip(order, totals, strict=True), 1):
                     row: Row = {"member": member, "of": spectrum.of, "step": spectrum.step}
                     row |= {"rank": rank, "frequency": int(place) + 1}
-                    for name, norms in zip(("cos", "sin", "share"), waves, strict=True):
+                    for name in ("cos", "sin", "share"):
+                        norms = getattr(waves, name)
                         row[name] = None if norms is None else round(float(norms[place]), 6)
                     rows.append(row | {"together": round(float(total), 6)})
             panels.append({
@@ -107,7 +105,17 @@ class Fourier(Probe):
                 "curves": [waves.share.round(6).tolist() for waves in spectrum.members],
             })  # fmt: skip
         if len(steps) > 2:
-            panels.insert(2, self._over_training(steps, over_training))
+            panels.insert(2, {
+                "form": "lines",
+                "title": f"share of the {self.top} largest frequencies in the embedding",
+                "measure": "share",
+                "across": "step",
+                "points": [f"{step:,}" for step in steps],
+                "curves": [
+                    [round(float(np.sort(w.share)[-self.top :].sum()), 6) for w in member]
+                    for member in zip(*over_training, strict=True)
+                ],
+            })  # fmt: skip
         shows = (
             "The share of each frequency in the vectors of residues, before training and now, and"
             f" in the logits; between them the share of the {self.top} largest, over training. Of"
@@ -120,22 +128,7 @@ class Fourier(Probe):
             for row in rows
             if row["rank"] == last
         )
-        return Finding(COLUMNS, rows, {"shows": shows, "panels": panels}, notes)
-
-    def _over_training(self, steps: Sequence[int], over_training: list[list[Waves]]) -> Panel:
-        """Return each member's share of the largest frequencies, by step."""
-        curves: list[list[float | None]] = [
-            [round(float(np.sort(waves.share)[-self.top :].sum()), 6) for waves in member]
-            for member in zip(*over_training, strict=True)
-        ]
-        return {
-            "form": "lines",
-            "title": f"share of the {self.top} largest frequencies in the embedding",
-            "measure": "share",
-            "across": "step",
-            "points": [f"{step:,}" for step in steps],
-            "curves": curves,
-        }
+        return Finding.of(rows, shows, panels, notes)
 
 
 def of_vectors(table: Float[np.ndarray, "residues width"]) -> Waves:
@@ -153,7 +146,7 @@ def of_vectors(table: Float[np.ndarray, "residues width"]) -> Waves:
         twice[-1] = 1.0  # the last frequency of an even number is its own mirror image
     cos, sin = (np.sqrt(twice * (part**2).sum(axis=1)) for part in (spectrum.real, spectrum.imag))
     squared = cos**2 + sin**2
-    return Waves(cos, sin, squared / max(squared.sum(), TINY))
+    return Waves(squared / max(squared.sum(), TINY), cos, sin)
 
 
 def of_logits(logits: Float[np.ndarray, "residues residues answers"]) -> FrequencyShares:
@@ -201,13 +194,11 @@ def of_problems(subject: Subject, task: Task) -> list[Spectrum]:
     inner = question.sites("mlp.inner")
     values = question.digit_values([*inner, "logits"])  # the only digit of each answer
 
-    def spectrum(name: str, site: str) -> Spectrum:
-        shares = of_logits if site == "logits" else of_neurons
-        by_member = [
-            shares(member.astype(np.float64).reshape(count, count, -1)) for member in values[site]
-        ]
-        return Spectrum(name, subject.run.step, [Waves(None, None, s) for s in by_member])
-
     values["logits"] = values["logits"][..., subject.layout.digits]
-    spectra = [spectrum(part_name(site), site) for site in inner]
-    return [*spectra, spectrum(f"logits of {task.operator}", "logits")]
+    spectra = list[Spectrum]()
+    for site, by_member in values.items():
+        shares = of_logits if site == "logits" else of_neurons
+        tables = [m.astype(np.float64).reshape(count, count, -1) for m in by_member]
+        name = f"logits of {task.operator}" if site == "logits" else part_name(site)
+        spectra.append(Spectrum(name, subject.run.step, [Waves(shares(t)) for t in tables]))
+    return spectra

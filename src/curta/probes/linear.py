@@ -26,7 +26,6 @@ from jaxtyping import Bool, Float, Int
 from curta.config.errors import UserError
 from curta.probes.base import (
     CARRIES,
-    STATISTICS,
     Finding,
     Row,
     TaskFinding,
@@ -63,9 +62,6 @@ class Linear(TaskProbe):
     name: ClassVar[str] = "linear"
     summary: ClassVar[str] = "from which state the carry can be read, by linear probes"
     scope: ClassVar[str] = "sums and differences of two numbers"
-    columns: ClassVar = (
-        "state", "into", "asked", "majority", *STATISTICS, "control", "selectivity",
-    )  # fmt: skip
     shows: ClassVar = (
         "The carry into each digit, read by a linear probe from the state where the digit is"
         " predicted: accuracy on other problems, and accuracy less that of the control task."
@@ -99,12 +95,8 @@ class Linear(TaskProbe):
         size = task_sizes.widest(task)[:2]
         sample = list(dict.fromkeys(subject.sample(task, self.count, self.seed, size)))
         question, base = subject.question(sample), subject.layout.base(task.operator)
-        problem, places, rows = (
-            question.digits.problem,
-            digit_positions(question, base),
-            list[Row](),
-        )
-        states = question.digit_values(question.sites(*STATES))
+        problem, places = question.digits.problem, digit_positions(question, base)
+        states, rows = question.digit_values(question.sites(*STATES)), list[Row]()
         for place in range(1, int(places.max(initial=0)) + 1):
             digits = np.flatnonzero(places == place)
             fit = problem[digits] < len(sample) // 2
@@ -118,7 +110,10 @@ class Linear(TaskProbe):
             labels = np.stack([carry, *controls[:, *below.T]])
             common = float(carry[~fit].mean())
             for site, values in states.items():
-                table = np.array([accuracies(member, fit, labels) for member in values[:, digits]])
+                table = np.array([
+                    [accuracy(features, fit, task_labels) for task_labels in labels]
+                    for features in (standardised(member, fit) for member in values[:, digits])
+                ])  # fmt: skip
                 right, control = table[:, 0], table[:, 1:].mean(axis=1)
                 rows.append({
                     "state": part_name(site),
@@ -134,25 +129,11 @@ class Linear(TaskProbe):
         title = f"{task.operator}: the {CARRIES[task.operator]} into a digit"
         label = "digit, 0 the least significant"
         panels: list[Panel] = [
-            by_two(f"{title}, {measure}", rows, "state", "into", column, label)
+            by_two(f"{title}, {measure}", rows, "state", "into", label, column)
             for column, measure in (("median", "accuracy"), ("selectivity", "selectivity"))
             if rows
         ]
         return TaskFinding(rows, panels)
-
-
-def accuracies(
-    states: Float[np.ndarray, "examples width"],
-    fit: Labels,
-    labels: Bool[np.ndarray, "tasks examples"],
-) -> list[float]:
-    """Return the accuracy of each task's probe on the examples that were not fitted."""
-    features = standardised(states, fit)
-    return [
-        float(((features[~fit] @ weights > 0) == task_labels[~fit]).mean())
-        for task_labels in labels
-        for weights in [fit_weights(features[fit], task_labels[fit])]
-    ]
 
 
 def standardised(
@@ -195,11 +176,17 @@ def fit_weights(features: Features, labels: Labels) -> Weights:
         fit = (features.T * (chances * (1 - chances))) @ features
         return fit + PENALTY * np.eye(len(weights))
 
-    start, method = np.zeros(features.shape[1]), "trust-exact"
-    options = {"gtol": CLOSE * len(labels)}
-    fit = minimize(loss, start, jac=slope, hess=curvature, method=method, options=options)
-    weights: Weights = fit.x
+    weights: Weights = minimize(
+        loss, np.zeros(features.shape[1]), jac=slope, hess=curvature, method="trust-exact",
+        options={"gtol": CLOSE * len(labels)},
+    ).x  # fmt: skip
     return weights
+
+
+def accuracy(features: Features, fit: Labels, labels: Labels) -> float:
+    """Return the accuracy of a probe on the examples to which it was not fitted."""
+    weights = fit_weights(features[fit], labels[fit])
+    return float(((features[~fit] @ weights > 0) == labels[~fit]).mean())
 
 
 def carry_into(problem: Problem, place: int, base: int) -> int:

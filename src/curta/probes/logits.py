@@ -7,7 +7,6 @@ direct-logits   what each part adds to the logit of the right digit
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,16 +14,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import softmax
 
-from curta.probes.base import (
-    STATISTICS,
-    Finding,
-    Probe,
-    Row,
-    TaskFinding,
-    TaskProbe,
-    option,
-    seed_option,
-)
+from curta.probes.base import Finding, Probe, Row, TaskFinding, TaskProbe, option, seed_option
 from curta.probes.pictures import Panel, by_digit, heat
 
 if TYPE_CHECKING:
@@ -57,7 +47,12 @@ class Top(Probe):
         question = subject.question([problem])
         tokens, prompt = question.true_texts[0]
         line = [characters[token] for token in tokens]
-        first, true, scored = predicted(line, prompt, question.config.causal)
+        # a decoder predicts each token after the first; an encoder the answer, at the first tokens
+        # of the prompt: for 2+2=4$ those of 4 and $, and then nothing
+        first, true, scored = 1, line[1:], range(prompt, len(line))
+        if not question.config.causal:
+            first, scored = 0, range(len(line) - prompt)
+            true = line[prompt:] + [""] * (prompt - len(scored))
         logits = question.values(question.whole, ["logits"])["logits"][:, 0, : len(true)]
         rows, ranks = list[Row](), range(1, self.k + 1)
         chances = softmax(np.float64(logits), axis=-1)  # small ones are shown too
@@ -92,24 +87,8 @@ class Top(Probe):
             f"The {self.k} likeliest tokens at each position of {whole}, given {context}."
             " Only positions that the model must predict are shown."
         )
-        names = [f"{quantity} {rank}" for rank in ranks for quantity in ("top", "p")]
-        columns = ("member", "index", "true", "scored", "entropy", *names)
         note = f"Problem {problem}, written {whole}; entropy in bits."
-        return Finding(columns, rows, {"shows": shows, "panels": panels}, (note,))
-
-
-def predicted(line: Sequence[str], prompt: int, causal: bool) -> tuple[int, list[str], range]:
-    """Return the first predicted index, the true token from there on, and the scored indices.
-
-    >>> predicted("2+2=4$", 4, causal=True)
-    (1, ['+', '2', '=', '4', '$'], range(4, 6))
-    >>> predicted("2+2=4$", 4, causal=False)
-    (0, ['4', '$', '', ''], range(0, 2))
-    """
-    answer = len(line) - prompt
-    if causal:
-        return 1, [*line[1:]], range(prompt, len(line))
-    return 0, [*line[prompt:], *[""] * (prompt - answer)], range(answer)
+        return Finding.of(rows, shows, panels, (note,))
 
 
 @dataclass(frozen=True)
@@ -123,7 +102,6 @@ class LogitLens(TaskProbe):
 
     name: ClassVar[str] = "logit-lens"
     summary: ClassVar[str] = "after which layer the digits of the answer are there"
-    columns: ClassVar = ("state", "digit", "asked", *STATISTICS, "p")
     shows: ClassVar = (
         "Right digits of the answer, in the order in which they are written, read from each"
         " state by the last norm and the head: median of the members."
@@ -141,22 +119,16 @@ class LogitLens(TaskProbe):
         sites = question.sites(*STATES)
         for site, states in question.digit_values(sites).items():
             logits = question.read_states(states)
+            right = logits.argmax(axis=-1) == digits.token
             chances = softmax(np.float64(logits), axis=-1)
             of_right = chances[:, np.arange(len(digits.token)), digits.token]
             rows += [
                 {"state": part_name(site), **row, "p": chance["median"]}
-                for row, chance in zip(
-                    digits.rows(logits.argmax(axis=-1) == digits.token),
-                    digits.rows(of_right),
-                    strict=True,
-                )
+                for row, chance in zip(digits.rows(right), digits.rows(of_right), strict=True)
             ]
         panel = by_digit(f"{task.operator}: right digits", "state", rows)
         note = "p: the chance that the state gives the right digit, mean, median of the members"
         return TaskFinding(rows, [panel], (note,))
-
-
-BIASES = "biases"
 
 
 @dataclass(frozen=True)
@@ -172,7 +144,6 @@ class DirectLogits(TaskProbe):
     name: ClassVar[str] = "direct-logits"
     summary: ClassVar[str] = "what each head and MLP adds to the right digit's logit"
     scope: ClassVar[str] = "models whose state is a sum"
-    columns: ClassVar = ("part", "digit", "asked", *STATISTICS)
     shows: ClassVar = (
         "What each part adds to the logit of the right digit, less the mean of all tokens'"
         " logits: mean over the sample, median of the members. Colours are shares of the"
@@ -241,5 +212,5 @@ def contributions(question: Question) -> dict[str, Float[np.ndarray, "members di
     if config.biases:
         logits = values["logits"]
         right = np.take_along_axis(logits, digits.token[None, :, None], axis=2)[..., 0]
-        added[BIASES] = right - logits.mean(axis=-1) - sum(added.values())
+        added["biases"] = right - logits.mean(axis=-1) - sum(added.values())
     return added

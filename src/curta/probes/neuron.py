@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations, permutations
+from itertools import combinations, permutations, zip_longest
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -22,24 +22,13 @@ from curta.config.errors import UserError, unknown
 from curta.config.limits import INT32, LAYERS, RATIO, WIDTH
 from curta.config.positions import Window
 from curta.probes.base import Finding, Probe, Row, option
-from curta.probes.inside.factors import (
-    Codes,
-    NeuronValues,
-    WindowFactor,
-    additive,
-    carried,
-    cell_factors,
-    explained,
-    functions,
-    table_of_means,
-    together,
-)
+from curta.probes.inside import factors
+from curta.probes.inside.factors import NeuronValues, WindowFactor, functions, together
 from curta.probes.pictures import Heat, Panel, heat
 
 if TYPE_CHECKING:
     from curta.config.recipe import Recipe
     from curta.evaluation.scoring import Models
-    from curta.layouts.program import ProgramLayout
     from curta.model.transformer import Transformer
     from curta.probes.inside.windows import WindowRows, WindowTargets
     from curta.probes.subject import Subject
@@ -47,20 +36,24 @@ if TYPE_CHECKING:
 TEXTS = 20
 """Most columns of a table whose cells show their numbers."""
 
-COLUMNS = ("member", "layer", "neuron", "explained by", "values", "share", "additive")
-
 
 class NeuronWindows(NamedTuple):
-    """All windows of one role, the right token after each, and the cells in which they differ."""
+    """All windows of one role, the right token after each with its digit, and their cells."""
 
     role: str
     rows: WindowRows
     targets: WindowTargets
     cells: list[WindowFactor]
-    following: WindowFactor
-    """By the next token; signs count as the digit 0."""
-    next_digits: Codes
-    """The digit of the next token."""
+    next_digits: factors.Codes
+    """Signs count as the digit 0."""
+
+
+class Axes(NamedTuple):
+    """The two cells by which a neuron is drawn, and the carry if the next digit is their sum."""
+
+    x: WindowFactor
+    y: WindowFactor
+    carry: WindowFactor | None
 
 
 @dataclass(frozen=True)
@@ -92,24 +85,22 @@ class Neuron(Probe):
         """Return the finding for these members over these windows."""
         from curta.probes.inside.windows import responses
 
-        layout: Any = models.layout
-        windows = self.windows(layout, rows, targets)
+        windows = self.windows(models.layout, rows, targets)
         table, notes, panels = list[Row](), list[str](), list[Panel]()
         for number, member in enumerate(members):
             model = models.member(number)
             layer, neuron, losses = self.costliest(model, windows)
             values = responses(model, layer, neuron, windows.rows, windows.targets)
-            x, y, carry = self.axes(values, windows)
-            shares = explanations(values, windows, x, y, carry)
-            head: Row = {"member": member, "layer": layer, "neuron": neuron}
-            table += [head | row for row in shares]
+            axes = self.axes(values, windows)
+            shares = explanations(values, windows, axes)
+            table += [{"member": member, "layer": layer, "neuron": neuron} | row for row in shares]
 
             note = (
                 f"member {member}: layer {layer}, neuron {neuron};"
                 f" loss {losses[0]:.4f}, without it {losses[1]:.4f}; in {len(windows.rows):,}"
-                f" windows of role {windows.role}; x is {x.name}, y is {y.name}"
+                f" windows of role {windows.role}; x is {axes.x.name}, y is {axes.y.name}"
             )
-            names = [function.name for function in functions(x, y, carry)]
+            names = [function.name for function in functions(*axes)]
             best = next((row for row in shares if row["explained by"] in names), None)
             if np.ptp(values) == 0:
                 note += f"; it is {values[0]:.3g} in every window"
@@ -118,17 +109,15 @@ class Neuron(Probe):
             notes.append(note)
             if number == 0:
                 title = f"member {member}, layer {layer}, neuron {neuron}"
-                panels += draw_tables(title, values, x, y, carry)
+                panels += draw_tables(title, values, axes)
         shows = (
             f"The activation of one neuron of member {members[0]} by two cells of the window of"
             f" role {windows.role}: mean over all windows with these symbols. Colours are shares of"
             " its range."
         )
-        return Finding(COLUMNS, table, {"shows": shows, "panels": panels}, tuple(notes))
+        return Finding.of(table, shows, panels, notes)
 
-    def windows(
-        self, layout: ProgramLayout, rows: WindowRows, targets: WindowTargets
-    ) -> NeuronWindows:
+    def windows(self, layout: Any, rows: WindowRows, targets: WindowTargets) -> NeuronWindows:
         """Return the windows of the chosen role, by default the role with most windows."""
         roles = layout.machine.role[rows[:, 0]]
         role = self.role or layout.machine.roles[int(np.bincount(roles).argmax())].name
@@ -139,8 +128,8 @@ class Neuron(Probe):
         if not layout.windows.get(role) or not len(rows):
             raise UserError(f"role {role!r} has no windows of two cells")
         digits = np.array([layout.value(token) or 0 for token in range(len(layout.characters))])
-        cells, following = cell_factors(layout, role, rows), WindowFactor.of("next token", targets)
-        return NeuronWindows(role, rows, targets, cells, following, digits[targets])
+        cells = factors.cell_factors(layout, role, rows)
+        return NeuronWindows(role, rows, targets, cells, digits[targets])
 
     def costliest(
         self, model: Transformer, windows: NeuronWindows
@@ -168,9 +157,7 @@ class Neuron(Probe):
         place = int(np.argmax(without))
         return layer, neurons[place], (whole, without[place])
 
-    def axes(
-        self, values: NeuronValues, windows: NeuronWindows
-    ) -> tuple[WindowFactor, WindowFactor, WindowFactor | None]:
+    def axes(self, values: NeuronValues, windows: NeuronWindows) -> Axes:
         """Return the cells to draw by, and the carry: two whose sum is written, or the best two."""
         names = [cell.name for cell in windows.cells]
         for name, chosen in (("--x", self.x), ("--y", self.y)):
@@ -184,63 +171,52 @@ class Neuron(Probe):
             if self.x in (None, x.name) and self.y in (None, y.name)
         ]
         for x, y in pairs:
-            carry = carried(x, y, windows.next_digits)
+            carry = factors.carried(x, y, windows.next_digits)
             if carry is not None:
-                return x, y, carry
-        x, y = max(pairs, key=lambda pair: explained(values, together(*pair)))
-        return x, y, None
+                return Axes(x, y, carry)
+        return Axes(*max(pairs, key=lambda pair: factors.explained(values, together(*pair))), None)
 
 
-def explanations(
-    values: NeuronValues,
-    windows: NeuronWindows,
-    x: WindowFactor,
-    y: WindowFactor,
-    carry: WindowFactor | None,
-) -> list[Row]:
+def explanations(values: NeuronValues, windows: NeuronWindows, axes: Axes) -> list[Row]:
     """Return the share that each cell, pair of cells and function explains, largest first."""
+    following = WindowFactor.of("next token", windows.targets)
+    pairs = list(combinations(windows.cells, 2))
+    sums: list[float | None] = [round(factors.additive(values, *pair), 6) for pair in pairs]
+    every = [*windows.cells, *functions(*axes), following]
+    sums = [None] * len(every) + sums
+    every += [together(*pair) for pair in pairs]
+    if axes.carry is not None:
+        every.append(together(axes.x, axes.y, axes.carry))
     rows = list[Row]()
-
-    def add(factor: WindowFactor, added: float | None = None) -> None:
+    for factor, added in zip_longest(every, sums):
         row: Row = {"explained by": factor.name, "values": len(factor.labels)}
-        row["share"] = round(explained(values, factor), 6)
-        row["additive"] = None if added is None else round(added, 6)
-        rows.append(row)
-
-    for factor in (*windows.cells, *functions(x, y, carry), windows.following):
-        add(factor)
-    for pair in combinations(windows.cells, 2):
-        add(together(*pair), additive(values, *pair))
-    if carry is not None:
-        add(together(x, y, carry))
+        rows.append(row | {"share": round(factors.explained(values, factor), 6), "additive": added})
     return sorted(rows, key=lambda row: -row["share"])
 
 
-def draw_tables(
-    title: str, values: NeuronValues, x: WindowFactor, y: WindowFactor, carry: WindowFactor | None
-) -> list[Heat]:
+def draw_tables(title: str, values: NeuronValues, axes: Axes) -> list[Heat]:
     """Return a table of x by y, or one for each value of the carry, on one colour scale."""
-    windows = np.arange(len(values))
-    windows_of = {title: windows}
+    x, y, carry = axes
+    windows_of = {title: np.full(len(values), True)}
     if carry is not None:
         windows_of = {
-            f"{title}: {carry.name} {label}": windows[carry.codes == code]
+            f"{title}: {carry.name} {label}": carry.codes == code
             for code, label in enumerate(carry.labels)
         }
-    tables = {name: table_of_means(values, x, y, subset) for name, subset in windows_of.items()}
-    cells = [cell for rows in tables.values() for row in rows for cell in row if cell is not None]
-    low, high = min(cells), max(cells)
+    tables = {
+        name: factors.table_of_means(values, x, y, windows) for name, windows in windows_of.items()
+    }
+    low = min(float(np.nanmin(table)) for table in tables.values())
+    high = max(float(np.nanmax(table)) for table in tables.values())
     span, panels = max(high - low, 1e-3), list[Heat]()
-    for name, rows in tables.items():
-        texts = None
-        if len(y.labels) <= TEXTS:
-            decimals = max(0, 1 - math.floor(math.log10(span)))
-            texts = [["" if v is None else f"{v:.{decimals}f}" for v in row] for row in rows]
-        panels.append(
-            heat(
-                f"{name}, from {low:.3g} to {high:.3g}", f"y: {y.name}", f"x: {x.name}",
-                y.labels, x.labels,
-                [[None if v is None else (v - low) / span for v in row] for row in rows], texts,
-            )
-        )  # fmt: skip
+    decimals = max(0, 1 - math.floor(math.log10(span)))
+    for name, table in tables.items():
+        rows = [[None if math.isnan(v) else v for v in row] for row in table.tolist()]
+        panels.append(heat(
+            f"{name}, from {low:.3g} to {high:.3g}", f"y: {y.name}", f"x: {x.name}",
+            y.labels, x.labels,
+            [[None if v is None else (v - low) / span for v in row] for row in rows],
+            [["" if v is None else f"{v:.{decimals}f}" for v in row] for row in rows]
+            if len(y.labels) <= TEXTS else None,
+        ))  # fmt: skip
     return panels

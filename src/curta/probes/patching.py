@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from curta.config.errors import UserError
-from curta.probes.base import STATISTICS, Finding, Probe, Row, option, summary_statistics
+from curta.probes.base import Finding, Probe, Row, option, summary_statistics
 from curta.probes.inside.interventions import Intervention
 from curta.probes.pictures import by_two
 from curta.problems.problem import Problem
@@ -80,8 +80,7 @@ class Patching(Probe):
                 row["role"] = layout.roles[int(whole.roles[0, place])].name
                 rows.append(row | summary_statistics(effect))
 
-        title = f"{target} patched from {source}"
-        panel = by_two(title, rows, "part", "position", label="token")
+        panel = by_two(f"{target} patched from {source}", rows, "part", "position", "token")
         panel["columns"] = [row["token"] for row in rows[:positions]]
         choice = " or ".join(repr(layout.characters[token]) for token in tokens)
         shows = (
@@ -89,8 +88,7 @@ class Patching(Probe):
             f" from {source}, on {choice}: 100 % is that of patching everything."
         )
         note = f"Problem {target}, patched from {source}; the effect is on {choice}."
-        columns = ("part", "position", "token", "role", *STATISTICS)
-        return Finding(columns, rows, {"shows": shows, "panels": [panel]}, (note,))
+        return Finding.of(rows, shows, [panel], (note,))
 
 
 def first_difference(

@@ -1,6 +1,6 @@
 """Pictures as data: a heat map, lines or stems over named points, or paths in a plane.
 
-A probe returns such a description. It is stored as JSON beside the table, and `report.charts.draw`
+A probe returns such a description. It is stored as JSON beside the table, and `report.figures.draw`
 draws it.
 """
 
@@ -78,18 +78,13 @@ def percent_texts(values: Sequence[Sequence[float | None]], none: str = "") -> l
 
 
 def lines(
-    title: str, across: str, at: str, rows: Sequence[Mapping[str, Any]], members: int
+    title: str, across: str, at: str, rows: Sequence[Mapping[str, Any]], members: int, **more: Any
 ) -> Lines:
     """Return each member's values as a curve over the values of column `at`."""
-    return {
-        "form": "lines",
-        "title": title,
-        "across": across,
-        "points": [str(row[at]) for row in rows],
-        "curves": [
-            [row["members"] and row["members"][member] for row in rows] for member in range(members)
-        ],
-    }
+    curves = [[r["members"] and r["members"][member] for r in rows] for member in range(members)]
+    panel: Any = {"form": "lines", "title": title, "across": across}
+    drawn: Lines = panel | {"points": [str(r[at]) for r in rows], "curves": curves} | more
+    return drawn
 
 
 def heat(
@@ -100,18 +95,13 @@ def heat(
     rows: Sequence[str],
     values: list[list[float | None]],
     texts: list[list[str]] | None = None,
-    exact_match: bool = False,
+    **more: Any,
 ) -> Heat:
     """Return a heat map; `across` and `down` name its axes, `columns` and `rows` its cells."""
-    panel: Heat = {
-        "form": "heat", "title": title, "across": across, "down": down,
-        "columns": list(columns), "rows": list(rows), "values": values,
-    }  # fmt: skip
-    if texts is not None:
-        panel["texts"] = texts
-    if exact_match:
-        panel["exact_match"] = True
-    return panel
+    panel: Any = {"form": "heat", "title": title, "across": across, "down": down}
+    panel |= {"columns": list(columns), "rows": list(rows), "values": values}
+    drawn: Heat = panel | more | ({} if texts is None else {"texts": texts})
+    return drawn
 
 
 def by_member(
@@ -128,8 +118,8 @@ def by_two(
     rows: Sequence[Mapping[str, Any]],
     down: str,
     across: str,
+    label: str,
     value: str = "median",
-    label: str = "",
 ) -> Heat:
     """Return a heat map of one column's values by two others; `label` names the axis across."""
     names = list(dict.fromkeys(row[down] for row in rows))
@@ -137,10 +127,9 @@ def by_two(
     cells = {(row[down], row[across]): row[value] for row in rows}
     values = [[cells[name, place] for place in places] for name in names]
     shares: list[list[float | None]] = [[min(1.0, max(0.0, v)) for v in row] for row in values]
-    columns = [str(place) for place in places]
-    return heat(title, label or across, down, columns, names, shares, percent_texts(values))
+    return heat(title, label, down, list(map(str, places)), names, shares, percent_texts(values))
 
 
 def by_digit(title: str, down: str, rows: Sequence[Mapping[str, Any]]) -> Heat:
     """Return a heat map of medians by one column and the digits of the answer."""
-    return by_two(title, rows, down, "digit", label="digit of the answer, as written")
+    return by_two(title, rows, down, "digit", "digit of the answer, as written")

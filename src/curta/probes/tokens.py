@@ -13,7 +13,7 @@ of the digits do.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 PLANES = {"dimensions": "dimensions 0 and 1", "principal": "principal components"}
 """Planes in which paths are drawn, and their titles."""
-
-COLUMNS = ("member", "step", "token", "x", "y")
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,8 @@ class TokenPaths(Probe):
         rows, panels = list[Row](), list[Panel]()
         for number, member in enumerate(subject.members):
             mine = trace_paths(tables[:, number], self.plane)
-            panels.append(mine.panel(member, names))
+            paths = mine.paths.tolist()
+            panels.append(Paths(form="paths", title=mine.title(member), names=names, paths=paths))
             for moment, step in enumerate(steps):
                 for token, (x, y) in zip(names, mine.paths[:, moment].tolist(), strict=True):
                     rows.append({"member": member, "step": step, "token": token, "x": x, "y": y})
@@ -66,7 +65,7 @@ class TokenPaths(Probe):
             f"The vectors of the {kind}, {PLANES[self.plane]}, each from its random start over"
             f" {len(steps) - 1:,} later moments of training."
         )
-        return Finding(COLUMNS, rows, {"shows": shows, "panels": panels})
+        return Finding.of(rows, shows, panels)
 
 
 def digits_and_signs(layout: Layout, operators: Iterable[str]) -> list[int]:
@@ -85,14 +84,6 @@ class VectorPaths(NamedTuple):
 
     def title(self, member: int) -> str:
         return f"member {member}, {PLANES[self.plane]}: {self.share:.0%} of variance"
-
-    def panel(self, member: int, names: Sequence[str]) -> Paths:
-        return {
-            "form": "paths",
-            "title": self.title(member),
-            "names": list(names),
-            "paths": self.paths.tolist(),
-        }
 
 
 def trace_paths(

@@ -215,15 +215,11 @@ def learned_maps(certified: Certified, windows: CertifiedWindows) -> dict[str, A
     for number in sorted(range(len(packed)), key=lambda i: -len(packed[i]["packed"])):
         if sum(len(data["packed"]) for data in packed) > ROOM:
             packed[number] = pack_table(drawn[number], whole=False)
-    constant = [
-        (
-            table.role,
-            [text for _, text, _ in table.following],
-            bool((table.windows.token != table.windows.targets).any()),
-        )
-        for table in tables
-        if table.across is None
-    ]
+    constant = list[tuple[str, list[str], bool]]()
+    for table in tables:
+        if table.across is None:
+            wrong = bool((table.windows.token != table.windows.targets).any())
+            constant.append((table.role, [text for _, text, _ in table.following], wrong))
     levels = {level for table in drawn for _, _, level in table.following}
     names = {level: f"{level}" for level in range(LEVELS)} | {SIGN: "a sign"}
     if any(table.top >= LEVELS for table in drawn):

@@ -62,8 +62,9 @@ def _write(
         plots[kind][name] = element
     recipes = {} if reports else {name: run.recipe for name, run in compared.runs.items()}
     columns = [(operator, size) for operator, sizes in compared.sizes.items() for size in sizes]
-    entries = compared.results.rows
-    rows = [(row, [exact_match_at(row, *column) for column in columns]) for row in entries]
+    rows = [
+        (row, [exact_match_at(row, *column) for column in columns]) for row in compared.results.rows
+    ]
     gaps = [
         (name, gap, {row.name: range_of(row.values) for row in gap_rows(gap)})
         for name, run in compared.runs.items()

@@ -12,10 +12,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curta.probes.pictures import heat
-from curta.report import charts, figures
+from curta.report import figures
 from curta.report.compared import ComparisonData, RangeCurve, by_digits, by_step, evaluated_sizes
 from curta.report.summary import range_of
 from curta.runs.info import ComparisonRow
@@ -75,7 +75,8 @@ def learning(compared: ComparisonData) -> Figure:
         for key in ("loss", "exact_match")
     ]
     with figures.style():
-        figure, panels = _two_columns(2 * len(compared.runs), sharey="col")
+        count = len(compared.runs)
+        figure, panels = figures.column(count, 1.1 + 1.3 * count, across=2, sharey="col")
         for place, (axes, (name, by_entry)) in enumerate(
             zip(panels, product(compared.runs, measures), strict=True)
         ):
@@ -110,7 +111,8 @@ def lengths(compared: ComparisonData, operator: str) -> Figure:
     digits = {size.digits for row in rows for size in sizes[row.name]}
     longest = {high for _, high in spans.values()}
     with figures.style():
-        figure, panels = _two_columns(len(rows), sharey="all")
+        count = math.ceil(len(rows) / 2)
+        figure, panels = figures.column(count, 1.1 + 1.3 * count, across=2, sharey="all")
         for axes in panels[len(rows) :]:
             axes.remove()
         for axes, row in zip(panels, rows, strict=False):
@@ -152,16 +154,6 @@ def _draw_entry(
         places, middle, marker=marker, color=figures.MEDIAN, linewidth=1.8, markersize=4,
         label="median" if several else "this entry",
     )  # fmt: skip
-
-
-def _two_columns(count: int, sharey: Literal["all", "col"]) -> tuple[Figure, list[Axes]]:
-    """Return an empty figure with panels in two columns that share their x axis."""
-    from matplotlib.figure import Figure
-
-    rows = math.ceil(count / 2)
-    figure = Figure(figsize=(figures.WIDTH, 1.1 + 1.3 * rows), layout="constrained")
-    axes = figure.subplots(rows, 2, sharex=True, sharey=sharey, squeeze=False)
-    return figure, list(axes.flat)
 
 
 # Swept values.
@@ -309,21 +301,16 @@ def phase_map(compared: ComparisonData) -> PhaseMap | None:
     if not swept or len(swept) + entries != 2:
         return None
     *others, last = swept
-    rows = {
-        (
-            row.entry if entries else value_name(row.changes[others[0]]),
-            value_name(row.changes[last]),
-        ): row
-        for row in compared.results.rows
-    }
+    rows = dict[tuple[str, str], ComparisonRow]()
+    for row in compared.results.rows:
+        line = row.entry if entries else value_name(row.changes[others[0]])
+        rows[line, value_name(row.changes[last])] = row
     lines, columns = (list(dict.fromkeys(names)) for names in zip(*rows, strict=True))
     if not all(1 < len(names) <= MAP_LINES for names in (lines, columns)):
         return None
 
-    def members(row: ComparisonRow | None) -> list[float]:
-        return compared.mean(row, False) if row and row.lengths else []
-
-    cells = [[members(rows.get((y, x))) for x in columns] for y in lines]
+    means = {place: compared.mean(row, False) if row.lengths else [] for place, row in rows.items()}
+    cells = [[means.get((y, x), []) for x in columns] for y in lines]
     return PhaseMap(lines, columns, last, cells)
 
 
@@ -332,17 +319,14 @@ def draw_map(phases: PhaseMap) -> Figure:
 
     Colour is the median over members; the number counts the members without an error.
     """
+    values = [[range_of(cell).median if cell else None for cell in row] for row in phases.cells]
+    right = [[sum(share == 1 for share in cell) for cell in row] for row in phases.cells]
+    texts = [
+        [str(count) if len(cell) > 1 else "" for count, cell in zip(*rows, strict=True)]
+        for rows in zip(right, phases.cells, strict=True)
+    ]
     panel = heat(
-        "exact match out-of-distribution, median",
-        phases.label,
-        "",
-        phases.columns,
-        phases.lines,
-        [[range_of(cell).median if cell else None for cell in line] for line in phases.cells],
-        [
-            [str(sum(share == 1 for share in cell)) if len(cell) > 1 else "" for cell in line]
-            for line in phases.cells
-        ],
-        exact_match=True,
-    )
-    return charts.draw({"shows": "", "panels": [panel]})
+        "exact match out-of-distribution, median", phases.label, "", phases.columns, phases.lines,
+        values, texts, exact_match=True,
+    )  # fmt: skip
+    return figures.draw({"shows": "", "panels": [panel]})

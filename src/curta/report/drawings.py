@@ -46,32 +46,21 @@ def grid_sections(run: RunData) -> list[dict[str, Any]]:
         shares = np.array(grid.exact_match)  # members, first operand, second operand
         for member, cells in enumerate(shares):
             at = np.unravel_index(cells.argmin(), cells.shape)
-            members.append({
-                "member": member,
-                "mean": cells.mean(),
-                "perfect": int((cells >= 1).sum()),
-                "cells": cells.size,
-                "lowest": cells.min(),
-                "at": [digits[place] for place in at],
-            })  # fmt: skip
-        data = {
-            "digits": digits,
-            "count": grid.count,
-            "edges": [edge for edge, _, _ in BANDS],
-            "correct": np.rint(shares * grid.count).astype(int).tolist(),
-        }
-        sections.append(
-            {
-                "name": "grid" if number == 1 else f"grid-{number}",
-                "grid": grid,
-                "trained": trained,
-                "drawing": draw_grid(grid, trained),
-                "data": data,
-                "members": members,
-                "worst": min(members, key=lambda m: (m["lowest"], m["at"], m["member"])),
-                "equal": shares.flat[0] if np.ptp(shares) == 0 else None,
-            }
-        )
+            row = {"member": member, "mean": cells.mean(), "perfect": int((cells >= 1).sum())}
+            row |= {"cells": cells.size, "lowest": cells.min(), "at": [digits[i] for i in at]}
+            members.append(row)
+        correct = np.rint(shares * grid.count).astype(int).tolist()
+        edges = [edge for edge, _, _ in BANDS]
+        sections.append({
+            "name": "grid" if number == 1 else f"grid-{number}",
+            "grid": grid,
+            "trained": trained,
+            "drawing": draw_grid(grid, trained),
+            "data": {"digits": digits, "count": grid.count, "edges": edges, "correct": correct},
+            "members": members,
+            "worst": min(members, key=lambda m: (m["lowest"], m["at"], m["member"])),
+            "equal": shares.flat[0] if np.ptp(shares) == 0 else None,
+        })  # fmt: skip
     return sections
 
 

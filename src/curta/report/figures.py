@@ -1,4 +1,4 @@
-"""The figures of a run: how it learned, and what its members can do.
+"""The figures of a run: how it learned, what its members can do, and what probes found.
 
 Every function takes data and returns a new matplotlib Figure without shared state; matplotlib is
 imported only when a figure is drawn. Every member is drawn, never only a summary.
@@ -17,7 +17,8 @@ from itertools import cycle, groupby
 from operator import attrgetter
 from pathlib import Path
 from statistics import fmean, median
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
 from xml.etree import ElementTree
 
 from markupsafe import Markup
@@ -25,6 +26,7 @@ from markupsafe import Markup
 from curta.config.table import sized
 from curta.config.task import Span
 from curta.evaluation.results import HELD_OUT, TRAINED, SliceResult, operator_and_curve
+from curta.probes.pictures import Heat, Lines, Panel, Paths, Picture, Stems
 from curta.problems.sizes import AnswerHistogram
 from curta.report.run_folder import Trained
 from curta.report.summary import by_operator, finite, hardest, size_name, trained_on
@@ -110,7 +112,7 @@ COMPARISON_FIGURES = {
 
 def learning_curves(
     metrics: Iterable[Metric],
-    stopped: Mapping[int, int] | None = None,
+    stopped: Mapping[int, int] = MappingProxyType({}),
     counted: str = "problems",
     log: bool = True,
 ) -> Figure:
@@ -119,8 +121,7 @@ def learning_curves(
     A stopped member's curve ends with a cross. `counted` names the unit of a training step's exact
     match; with `log` the loss axis is logarithmic.
     """
-    stopped = stopped or {}
-    alive = [line for line in metrics if line.step < stopped.get(line.member, math.inf)]
+    alive = until_stopped(metrics, stopped)
     with style():
         figure, (loss, exact_match) = column(2, height=4.4)
         for axes, key in ((loss, "loss"), (exact_match, "exact_match")):
@@ -152,9 +153,7 @@ def watched_curves(
     A stopped member's curve ends. With `log` the axis of steps is logarithmic. Sizes take their
     colours in order, starting again after the last colour.
     """
-    by_operator = watched(
-        line for line in metrics if line.step < stopped.get(line.member, math.inf)
-    )
+    by_operator = watched(until_stopped(metrics, stopped))
     if not by_operator:
         return None
     with style():
@@ -185,18 +184,14 @@ def exact_match_by_length(rows: Sequence[SliceResult], trained: Mapping[str, Tra
         for axes, (operator, mine) in zip(panels, operators.items(), strict=True):
             groups = {digits: list(group) for digits, group in groupby(mine, attrgetter("digits"))}
             by_member = zip(*(hardest(group) for group in groups.values()), strict=True)
-            members = {
-                member: dict(zip(groups, shares, strict=True))
-                for member, shares in enumerate(by_member)
-            }
+            members = {m: dict(zip(groups, s, strict=True)) for m, s in enumerate(by_member)}
             draw_members(axes, members, "median" if len(members) > 1 else "exact match")
             percent_axis(axes)
+            place: Any = {"transform": axes.get_xaxis_transform(), "ha": "center"}
             for digits, group in groups.items():
-                names = dict.fromkeys(
-                    size_name(row.size) for row in group if not row.size.isdecimal()
-                )
-                place: Any = {"transform": axes.get_xaxis_transform(), "ha": "center"}
-                axes.text(digits, 0.04, ", ".join(names), fontsize=8, parse_math=False, **place)
+                sizes = [size_name(row.size) for row in group if not row.size.isdecimal()]
+                names = ", ".join(dict.fromkeys(sizes))
+                axes.text(digits, 0.04, names, fontsize=8, parse_math=False, **place)
             shade(axes, spans.get(operator))
             training = f" (trained on {trained_on(trained[operator])})" if operator in spans else ""
             axes.set_title(f"{operator}{training}", parse_math=False)
@@ -291,12 +286,20 @@ def style() -> AbstractContextManager[None]:
     return matplotlib.rc_context(fname=Path(__file__).with_name("figures.mplstyle"))
 
 
-def column(count: int, height: float) -> tuple[Figure, list[Axes]]:
-    """Return an empty figure with panels below each other that share their x axis."""
+def column(
+    count: int, height: float, across: int = 1, sharey: Literal["all", "col", "none"] = "none"
+) -> tuple[Figure, list[Axes]]:
+    """Return an empty figure with rows of panels, one below the other, that share their x axis."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
-    return figure, list(figure.subplots(count, sharex=True, squeeze=False)[:, 0])
+    axes = figure.subplots(count, across, sharex=True, sharey=sharey, squeeze=False)
+    return figure, list(axes.flat)
+
+
+def until_stopped(metrics: Iterable[Metric], stopped: Mapping[int, int]) -> list[Metric]:
+    """Return what members recorded before their training stopped."""
+    return [line for line in metrics if line.step < stopped.get(line.member, math.inf)]
 
 
 def curves(metrics: Iterable[Metric], key: str) -> Members:
@@ -428,6 +431,165 @@ def median_cells(exact_match: Sequence[Sequence[Sequence[float]]]) -> list[list[
     """Return the median over members of every cell of a grid."""
     rows = zip(*exact_match, strict=True)
     return [[median(cell) for cell in zip(*row, strict=True)] for row in rows]
+
+
+# Pictures that are described by data, as probes return them.
+
+ON_LIGHT, ON_DARK = "#101418", "#ffffff"
+"""Text in the cells of a heat map, whose colours are the same on every page."""
+
+MEMBERS = (MEDIAN, ALERT, END, MEMBER, MUTED)
+"""Colours of members, repeated from the sixth member on."""
+
+TICKS = 12
+"""Most names along an axis."""
+
+
+def draw(picture: Picture) -> Figure:
+    """Return a new figure with all panels, two in a row where they are small."""
+    from matplotlib.figure import Figure
+
+    panels = picture["panels"]
+    across = 2 if len(panels) > 1 and all(panel["form"] == "paths" for panel in panels) else 1
+    # inches
+    heights = [
+        0.9 + 0.21 * min(len(panel["rows"]), 60) if panel["form"] == "heat"
+        else 2.5 if panel["form"] == "paths" else 1.9
+        for panel in panels
+    ]  # fmt: skip
+    rows = heights[::across]
+    with style():
+        figure = Figure(figsize=(WIDTH, sum(rows) + 0.4), layout="constrained")
+        grid = figure.subplots(len(rows), across, squeeze=False, height_ratios=rows).ravel()
+        for axes, panel in zip(grid, panels, strict=False):
+            axes.set_title(panel["title"], parse_math=False)
+            FORMS[panel["form"]](axes, panel)
+        for axes in grid[len(panels) :]:
+            axes.set_axis_off()
+        _explain(figure, list(grid[: len(panels)]), panels[0])
+    return figure
+
+
+def _draw_heat(axes: Axes, panel: Heat) -> None:
+    """Draw cells with rules between them, where they are large enough, names, and texts."""
+    from matplotlib.colors import BoundaryNorm, LinearSegmentedColormap, ListedColormap, Normalize
+
+    edges, _, colours = zip(*BANDS, strict=True)
+    columns, rows = panel["columns"], panel["rows"]
+    values = [[math.nan if v is None else v for v in row] for row in panel["values"]]
+    style: dict[str, Any] = {
+        "cmap": LinearSegmentedColormap.from_list("share", colours), "norm": Normalize(0, 1)
+    }  # fmt: skip
+    if panel.get("exact_match", False):
+        norm = BoundaryNorm([*edges, 2], len(colours))
+        style = {"cmap": ListedColormap(colours), "norm": norm}
+    axes.grid(visible=False)
+    axes.imshow(values, aspect="auto", interpolation="none", **style)
+    if max(len(columns), len(rows)) <= 40:
+        between = [[i - 0.5 for i in range(1, len(names))] for names in (columns, rows)]
+        axes.vlines(between[0], -0.5, len(rows) - 0.5, ON_DARK, linewidth=0.8)
+        axes.hlines(between[1], -0.5, len(columns) - 0.5, ON_DARK, linewidth=0.8)
+    axes.set(xlabel=panel["across"], ylabel=panel["down"])
+    size = 8 if len(columns) <= 30 else 5.5
+    axes.set_xticks(range(len(columns)), columns, parse_math=False, fontsize=size)
+    longest = max(map(len, columns))
+    if longest > 2 and longest * len(columns) > 45:
+        for label in axes.get_xticklabels():
+            label.set(rotation=35, ha="right", rotation_mode="anchor")
+    down = range(0, len(rows), math.ceil(len(rows) / 60))
+    axes.set_yticks(down, [rows[i] for i in down], parse_math=False, fontsize=8)
+    axes.tick_params(length=0)
+    for row, texts in enumerate(panel.get("texts", [])):
+        for place, text in enumerate(texts):
+            value = values[row][place]
+            colour = ON_DARK if value > 0.6 else INK if math.isnan(value) else ON_LIGHT
+            axes.text(
+                place, row, text, color=colour, ha="center", va="center", fontsize=7.5,
+                parse_math=False,
+            )  # fmt: skip
+
+
+def _draw_lines(axes: Axes, panel: Lines) -> None:
+    members = {
+        member: {x: value for x, value in enumerate(curve) if value is not None}
+        for member, curve in enumerate(panel["curves"])
+    }
+    measure = panel.get("measure", "exact match")
+    draw_members(axes, members, "median" if len(members) > 1 else measure)
+    if inside := panel.get("inside", 0):
+        label = "as in training"
+        axes.axvspan(-0.5, inside - 0.5, color=MUTED, alpha=0.18, linewidth=1, label=label)
+    percent_axis(axes)
+    _name_points(axes, panel)
+
+
+def draw_stems(axes: Axes, panel: Stems) -> None:
+    """Draw a line up from the axis for each point, members side by side."""
+    from matplotlib.ticker import PercentFormatter
+
+    count = len(panel["curves"])
+    for number, (name, curve) in enumerate(zip(panel["names"], panel["curves"], strict=True)):
+        places = [x + 0.6 * ((number + 0.5) / count - 0.5) for x in range(len(curve))]
+        colour = MEMBERS[number % len(MEMBERS)]
+        axes.vlines(places, 0, curve, color=colour, linewidth=max(0.6, 2 / count), label=name)
+    axes.yaxis.set_major_formatter(PercentFormatter(xmax=1, decimals=0))
+    axes.set_ylim(bottom=0)
+    _name_points(axes, panel)
+
+
+def _name_points(axes: Axes, panel: Lines | Stems) -> None:
+    """Name as many points as the axis has room for."""
+    points, every = panel["points"], math.ceil(len(panel["points"]) / TICKS)
+    axes.set_xticks(range(0, len(points), every), points[::every], parse_math=False)
+    axes.set(xlabel=panel["across"], xlim=(-0.5, len(points) - 0.5))
+
+
+def _draw_paths(axes: Axes, panel: Paths) -> None:
+    """Draw paths as thin lines, with a red circle at each start and a green diamond at each end."""
+    for name, path in zip(panel["names"], panel["paths"], strict=True):
+        across, up = zip(*path, strict=True)
+        axes.plot(across, up, color=MUTED, linewidth=0.8, alpha=0.8)
+        if len(path) > 1:
+            axes.plot(*path[0], "o", color=ALERT, markersize=3.5, label="start")
+        axes.plot(*path[-1], "D", color=END, markersize=4, label="end")
+        axes.annotate(
+            name, (across[-1], up[-1]), (4, 4), textcoords="offset points", fontsize=9,
+            parse_math=False,
+        )  # fmt: skip
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.margins(0.12)
+    axes.set_aspect("equal", adjustable="datalim")
+
+
+FORMS: dict[str, Any] = {
+    "heat": _draw_heat,
+    "lines": _draw_lines,
+    "stems": draw_stems,
+    "paths": _draw_paths,
+}
+
+
+def _explain(figure: Figure, grid: list[Axes], first: Panel) -> None:
+    """Explain colours and marks above all panels."""
+    from matplotlib.patches import Patch
+
+    if first["form"] != "heat":
+        legend(figure, grid[0])
+    elif first.get("exact_match", False):
+        patches = [
+            Patch(facecolor=colour, edgecolor=MUTED, linewidth=0.5, label=name)
+            for _, name, colour in BANDS
+        ]
+        figure.legend(
+            handles=patches, loc="outside upper left", ncols=len(BANDS), fontsize=8,
+            handlelength=1, handletextpad=0.4, columnspacing=1,
+        )  # fmt: skip
+    else:
+        image = grid[0].images[0]
+        bar = figure.colorbar(image, ax=grid, location="top", shrink=0.6, aspect=40, pad=0.02)
+        bar.set_ticks([0, 0.5, 1], labels=["0%", "50%", "100%"])
+        bar.ax.tick_params(labelsize=7.5, length=0)
 
 
 # SVG: an element of a page, and the same element as a file.

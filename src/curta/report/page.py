@@ -10,7 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 from curta.config import files
-from curta.report import charts, drawings, figures, sections
+from curta.report import drawings, figures, sections
 from curta.report.certificate import (
     Certified,
     certificate_section,
@@ -111,7 +111,7 @@ def report_run(folder: Path, evaluation: str = "", prefix: str = "") -> RunRepor
         if plot is not None
     }
     probed = {
-        name: svg_element(charts.draw(picture), f"{prefix}probe-{name}", picture["shows"])
+        name: svg_element(figures.draw(picture), f"{prefix}probe-{name}", picture["shows"])
         for name, probe in run.probes.items()
         if (picture := probe.picture)
     }

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from curta.config.errors import UserError
 from curta.config.task import Span
 from curta.evaluation.results import Evaluation, SliceResult, SliceSummary
-from curta.probes import results as probes
-from curta.probes.results import ProbeTable
+from curta.probes.base import ProbeTable, read_probes
 from curta.problems.operations import OPERATIONS
 from curta.programs.machine import store
 from curta.runs.folders import Folder, layout_in
@@ -143,7 +142,7 @@ def read_run(path: Path, evaluation: str = "") -> RunData:
         metrics=folder.read_metrics(),
         evaluation=folder.read_evaluation(evaluation) or NOT_EVALUATED,
         further=[other for name in others if (other := folder.read_evaluation(name))],
-        probes=probes.read(folder),
+        probes=read_probes(folder),
     )
 
 

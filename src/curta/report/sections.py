@@ -20,7 +20,7 @@ from curta.evaluation.results import (
     FirstError,
     SliceResult,
     WrongAnswer,
-)  # fmt: skip
+)
 from curta.evaluation.statistics import of_slice, wilson
 from curta.programs.machine.paper import CARRIES
 from curta.report.figures import Members, curves, watched
@@ -245,14 +245,11 @@ def examples(every: Sequence[Example]) -> dict[str, Any] | None:
     if not every:
         return None
 
-    def evenly(some: Sequence[Example], count: int) -> list[Example]:
-        count = min(count, len(some))
-        return [some[index * len(some) // count] for index in range(count)]
-
     wrong = [example for example in every if example.answer != example.truth]
-    right = [example for example in every if example.answer == example.truth]
-    selection = evenly(wrong, EXAMPLES)
-    selection += evenly(right, EXAMPLES - len(selection))
+    selection = list[Example]()
+    for some in (wrong, [example for example in every if example.answer == example.truth]):
+        count = min(EXAMPLES - len(selection), len(some))
+        selection += [some[index * len(some) // count] for index in range(count)]
     return {"selection": selection, "total": len(every), "wrong": len(wrong)}
 
 
@@ -260,6 +257,20 @@ def marked(answer: str, truth: str) -> list[tuple[str, bool]]:
     """Return the answer in pieces, and whether each of them is right.
 
     Digits count their places from the ones: in 102 for 1012, the 2 and the 0 are right.
+
+    >>> def wrong(answer, truth):
+    ...     pieces = marked(answer, truth)
+    ...     return "".join(text if right else f"<{text}>" for text, right in pieces)
+    >>> [wrong(answer, "112") for answer in ("102", "12", "-12", "-13")]
+    ['1<0>2', '12', '<->12', '<->1<3>']
+    >>> wrong("-12", "-12"), wrong("12", "-12"), wrong("-1", "-11")
+    ('-12', '12', '-1')
+    >>> wrong("16.25", "16.5"), wrong("16.5", "16.25"), wrong("-6.5", "16.5")
+    ('16.<25>', '16.<5>', '<->6.5')
+    >>> wrong("true", "true"), wrong("true", "false"), wrong("", "7,8")
+    ('true', '<true>', '')
+    >>> wrong("7,210,33", "7,33,210"), wrong("7,33", "7,33,210"), wrong("7,33,210", "7")
+    ('7,<210>,<33>', '7,33', '7,<33>,<210>')
     """
     pieces = list[tuple[str, bool]]()
     for number, true in zip(answer.split(","), chain(truth.split(","), repeat("")), strict=False):
@@ -285,21 +296,12 @@ def marked(answer: str, truth: str) -> list[tuple[str, bool]]:
 def learning(run: RunData, plots: Mapping[str, Markup]) -> dict[str, Any]:
     """Return the curves of training, and the last record and validation of every member."""
     ordered = sorted(run.metrics, key=lambda line: (line.member, line.step))
-    last = {line.member: line for line in ordered}
     validation = {line.member: line for line in ordered if line.validation_loss is not None}
     seeds, stopped = dict(enumerate(run.info.seeds)), run.info.stopped
     members = [
-        {
-            "seed": seeds.get(member, MISSING),
-            "last": line,
-            "validation": validation.get(member),
-            "stopped": stopped.get(member),
-        }
-        for member, line in last.items()
-    ]
-    return {
-        "plot": plots.get("learning"),
-        "linear": plots.get("learning-linear"),
-        "members": members,
-        "validated": bool(validation),
-    }
+        {"seed": seeds.get(member, MISSING), "last": line, "validation": validation.get(member),
+         "stopped": stopped.get(member)}
+        for member, line in {line.member: line for line in ordered}.items()
+    ]  # fmt: skip
+    figures = {"plot": plots.get("learning"), "linear": plots.get("learning-linear")}
+    return figures | {"members": members, "validated": bool(validation)}

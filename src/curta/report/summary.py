@@ -37,7 +37,11 @@ def finite(values: Iterable[float | None]) -> list[float]:
 
 
 def percent(share: float | None) -> str:
-    """Return percent to one decimal: only 1 is `100.0`, only 0 is `0.0`; a dash for None."""
+    """Return percent to one decimal: only 1 is `100.0`, only 0 is `0.0`; a dash for None.
+
+    >>> [percent(share) for share in (1, 0.99996, 0.995, 0.0001, 0)]
+    ['100.0', '>99.9', '99.5', '<0.1', '0.0']
+    """
     if share is None:
         return MISSING
     if 0.9995 <= share < 1:
@@ -63,7 +67,11 @@ def perplexity(value: float) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """Return seconds as `2.4 s`, `3 min 20 s`, `1 h 5 min`; a dash for None."""
+    """Return seconds with their units; a dash for None.
+
+    >>> [duration(seconds) for seconds in (2.44, 59.97, 200, 3900)]
+    ['2.4 s', '1 min 0 s', '3 min 20 s', '1 h 5 min']
+    """
     if seconds is None:
         return MISSING
     if round(seconds, 1) < 60:

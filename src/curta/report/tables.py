@@ -29,8 +29,7 @@ from curta.evaluation.statistics import (
     SliceStatistics,
     of_slice,
 )
-from curta.probes import results as probes
-from curta.probes.results import ProbeTable
+from curta.probes.base import ProbeTable, read_probes
 from curta.report.compared import evaluated_sizes, exact_match_at
 from curta.report.summary import Range, collapse, counted, listed, perplexity, range_of, size_name
 from curta.runs.folders import Folder, read_comparison
@@ -79,7 +78,7 @@ def of_run(folder: Folder, name: str = "") -> dict[str, Table]:
     if certificate is not None:
         tables["certificate"] = members_table(certificate)
     return tables | {
-        f"probes/{probe}": probe_table(table) for probe, table in probes.read(folder).items()
+        f"probes/{probe}": probe_table(table) for probe, table in read_probes(folder).items()
     }
 
 
@@ -200,8 +199,7 @@ def whole_table(tables: Sequence[WholeTable], seeds: Sequence[int]) -> Table:
     """For each seed, how many problems it has right of all with two operands up to a limit."""
     columns = [
         Column("op", "operator", printable, words=True),
-        *(Column(name) for name in ("limit", "count")),
-        *(Column(f"seed {seed}") for seed in seeds),
+        *map(Column, ("limit", "count", *(f"seed {seed}" for seed in seeds))),
     ]
     rows = [[table.operator, table.limit, table.count, *table.correct] for table in tables]
     return Table("correct answers to all problems", columns, rows)
@@ -291,30 +289,27 @@ def seeds_table(by_entry: Statistics) -> Table:
     With several seeds, intervals are those of the mean and of the worst seed; a single seed has
     the interval of its share.
     """
-    several = any(len(row.members) > 1 for rows in by_entry.values() for row in rows)
-    if several:
+    every = [(name, row) for name, rows in by_entry.items() for row in rows]
+    worst = [min(row.members, key=lambda member: member.right) for _, row in every]
+    title, notes, columns = "exact match", [WILSON], _member_columns()
+    cells = [_member_cells(member) for member in worst]
+    if any(len(row.members) > 1 for _, row in every):
+        title, notes = "exact match over seeds", [WILSON, BOOTSTRAP]
         columns = [
-            *(Column(name) for name in (*Range._fields, "mean")),
+            *map(Column, (*Range._fields, "mean")),
             Column("sd", "deviation"),
             *_interval_columns("mean, 95 %", "mean"),
             *_interval_columns("worst seed, 95 %", "least"),
         ]
-    else:
-        columns = _member_columns()
-
-    def values(row: SliceStatistics) -> Cells:
-        worst = min(row.members, key=lambda member: member.right)
-        if not several:
-            return _member_cells(worst)
-        over_seeds = [row.median, row.min, row.max, row.mean, row.deviation]
-        return [*over_seeds, *_ends(row.interval), *_ends(worst.interval)]
-
-    columns = [_entry_column(by_entry), *slice_columns(), *columns]
+        cells = [
+            [row.median, row.min, row.max, row.mean, row.deviation, *_ends(row.interval),
+             *_ends(member.interval)]
+            for (_, row), member in zip(every, worst, strict=True)
+        ]  # fmt: skip
     rows = [
-        [name, *slice_cells(row), *values(row)] for name, rows in by_entry.items() for row in rows
+        [name, *slice_cells(row), *values] for (name, row), values in zip(every, cells, strict=True)
     ]
-    notes = [WILSON, BOOTSTRAP] if several else [WILSON]
-    return Table("exact match over seeds" if several else "exact match", columns, rows, notes=notes)
+    return Table(title, [_entry_column(by_entry), *slice_columns(), *columns], rows, notes=notes)
 
 
 def every_seed_table(by_entry: Statistics) -> Table:

@@ -1,13 +1,12 @@
 """Activations of whole runs: their texts, what they agree with, files, and mistakes."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from curta.config.errors import UserError
-from curta.evaluation.scoring import Models, scores
+from curta.evaluation.scoring import scores
 from curta.probes.inside import activations
 from curta.probes.inside.activations import Activations
 from curta.probes.inside.interventions import Intervention
@@ -20,24 +19,13 @@ from ..helpers import alone
 SUMS = ["12+34", "957+68", "1+2", "999+1"]
 
 
-def untrained(**changes: Any) -> Models:
-    """One member of the tiny recipe, as it is drawn."""
-    recipe = tiny.recipe(**changes)
-    layout = tiny.layout_of(recipe)
-    return alone(tiny.drawn(recipe, layout))
-
-
-def tokens(models: Models, problem: str) -> list[int]:
-    return models.layout.tokens_of(parse(problem))[0]
-
-
 @pytest.mark.parametrize("name", ["windowed", "dense"])
 def test_of_several_members_and_texts_of_several_lengths(
-    name: str, request: pytest.FixtureRequest
+    name: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run: Run = request.getfixturevalue(name)
     found = run.activations(SUMS)
-    lengths = [len(tokens(run.load_models(), problem)) - 1 for problem in SUMS]
+    lengths = [len(run.layout.tokens_of(parse(problem))[0]) - 1 for problem in SUMS]
     assert [len(text) for text in found.about.positions] == lengths
     assert found["embedding"].shape == (2, 4, max(lengths), run.recipe.model.width)
     for row, length in enumerate(lengths):
@@ -45,16 +33,17 @@ def test_of_several_members_and_texts_of_several_lengths(
         assert np.isnan(found["logits"][:, row, length:]).all()
         weights = found["layer.0.attention.weights"][:, row, :, :length]
         assert (weights.sum(-1) <= 1 + 1e-5).all()
+    monkeypatch.setattr(activations, "MOST", 1000)
+    with pytest.raises(UserError, match="name fewer sites"):
+        run.activations(SUMS)
 
 
-def test_every_token_says_what_it_is_and_what_is_to_follow(windowed: Run, dense: Run) -> None:
+def test_every_token_says_what_it_is_and_what_is_to_follow(windowed: Run) -> None:
     positions = windowed.activations(["57+68"], "final").about.positions[0]
     assert "".join(one.token for one in positions) == "75+86=521"
     assert [one.after for one in positions] == [None] * 5 + ["5", "2", "1", "$"]
     assert [one.role for one in positions][:6] == ["a", "a", "operator", "b", "b", "equals"]
     assert [one.at for one in positions][:2] == [[0], [1]]
-    same = dense.activations(["57+68"], "final").about.positions[0]
-    assert "".join(one.token for one in same) == "75+86=521"
 
 
 def test_a_window_says_where_each_neighbour_stands(windowed: Run) -> None:
@@ -73,9 +62,10 @@ def test_a_window_says_where_each_neighbour_stands(windowed: Run) -> None:
 
 
 def test_an_encoder_is_asked_over_its_prompt() -> None:
-    models = untrained(
+    recipe = tiny.recipe(
         layout="framed", model__causal=False, positions__name="learned", positions__length=64
     )
+    models = alone(tiny.drawn(recipe, tiny.layout_of(recipe)))
     found = activations.find(models, [parse("57+68")], ["final", "*.weights"])
     positions = found.about.positions[0]
     assert "".join(one.token for one in positions).startswith("=86+75")
@@ -85,15 +75,6 @@ def test_an_encoder_is_asked_over_its_prompt() -> None:
     assert (weights[:, 0, -1] > 0).all()  # it looks ahead
     expected = scores(models, [parse("57+68")])
     assert found.exact_match.tolist() == expected.exact_match.tolist()
-
-
-def test_every_recurrence_has_its_own() -> None:
-    models = untrained(**tiny.WRITTEN_WITH_ROPE, model__num_recurrences=3)
-    problem = [parse("12+34")]
-    found = activations.find(models, problem, "layer.1.after")
-    assert list(found) == [f"recurrence.{number}.layer.1.after" for number in range(3)]
-    whole = activations.find(models, problem, "recurrence.1.*")
-    tiny.assert_close(whole["recurrence.1.layer.0.before"], found["recurrence.0.layer.1.after"])
 
 
 def test_a_file_holds_all_of_it(dense: Run, tmp_path: Path) -> None:
@@ -121,11 +102,3 @@ def test_another_file_is_refused_in_a_line(content: bytes, tmp_path: Path) -> No
     path.write_bytes(content)
     with pytest.raises(UserError, match="holds no activations"):
         Activations.load(path)
-
-
-def test_what_does_not_fit_into_memory_is_refused(
-    windowed: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(activations, "MOST", 1000)
-    with pytest.raises(UserError, match="name fewer sites"):
-        windowed.activations(["12+34"])

@@ -15,18 +15,19 @@ from curta.config import files, typed
 from curta.config.errors import UserError, unknown
 from curta.evaluation.scoring import Models
 from curta.model.inspection import AXES, kind
-from curta.probes.inside import texts
 from curta.probes.inside.interventions import LISTER, Intervention, matching
 from curta.probes.inside.question import Question
-from curta.probes.inside.texts import NO_GOAL, neighbours, sees
 from curta.problems.problem import Problem
 
 MOST = 1 << 28
 """Most numbers that are held at once: a gigabyte."""
 
+NO_GOAL = -1
+"""In place of a goal, where the model predicts nothing."""
+
 ABOUT = "about"
-"""The entry of an .npz file that describes the arrays; below, entries that are not sites."""
-LIKELIEST, GOALS, NEIGHBOURS = "likeliest", "goals", "neighbours"
+"""The entry of an .npz file that describes the arrays; `likeliest`, `goals` and `neighbours` are
+further entries that are not sites."""
 
 
 @dataclass(frozen=True)
@@ -102,12 +103,12 @@ class Activations:
     def save(self, path: str | Path) -> Path:
         """Write an .npz file with an array for each site and `about`; return its path."""
         out = Path(path) if str(path).endswith(".npz") else Path(f"{path}.npz")
-        about = np.array(typed.text(self.about))
-        others = {LIKELIEST: self.likeliest, GOALS: self.goals}
+        others = {ABOUT: np.array(typed.text(self.about)), "likeliest": self.likeliest}
+        others |= {"goals": self.goals}
         if self.neighbours is not None:
-            others[NEIGHBOURS] = self.neighbours
+            others["neighbours"] = self.neighbours
         buffer = io.BytesIO()
-        np.savez_compressed(buffer, allow_pickle=False, **{ABOUT: about}, **others, **self.arrays)
+        np.savez_compressed(buffer, allow_pickle=False, **others, **self.arrays)
         files.write(out, buffer.getvalue())
         return out
 
@@ -119,18 +120,16 @@ class Activations:
             content = io.BytesIO(Path(path).read_bytes())
             with np.load(content, allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}
-            about = typed.of_table(About, json.loads(str(arrays.pop(ABOUT))), where, ABOUT)
-            likeliest, goals = arrays.pop(LIKELIEST), arrays.pop(GOALS)
-        except UserError:
-            raise
+            about, likeliest, goals = (arrays.pop(name) for name in (ABOUT, "likeliest", "goals"))
+            description = json.loads(str(about))
         except OSError as error:
             raise UserError(f"cannot read {str(path)!r}: {error.strerror or error}") from None
         except (KeyError, TypeError, ValueError, EOFError, zipfile.BadZipFile):
             raise UserError(
                 f"{where} holds no activations: `{LISTER} --out FILE` writes it"
             ) from None
-        near = arrays.pop(NEIGHBOURS, None)
-        return cls(about, arrays, likeliest, goals, near)
+        near = arrays.pop("neighbours", None)
+        return cls(typed.of_table(About, description, where, ABOUT), arrays, likeliest, goals, near)
 
 
 def find(
@@ -172,7 +171,12 @@ def find(
         present = whole.present[:, :longest].reshape(shape)
         arrays[site] = np.where(present, array, np.float32(np.nan))
 
-    goals = texts.goals(config, question.true_texts, longest)
+    # The right token after each position: for 2+2=4$, a decoder has none three times, then 4 and
+    # $; an encoder has 4 and $ first.
+    goals = np.full((len(problems), longest), NO_GOAL, np.int32)
+    for row, (line, prompt) in zip(goals, question.true_texts, strict=True):
+        start = prompt - 1 if config.causal else 0
+        row[start : start + len(line) - prompt] = line[prompt:]
     tokens = np.asarray(whole.text.tokens)
     positions = [
         [
@@ -186,11 +190,10 @@ def find(
         ]
         for row, length in enumerate(whole.lengths)
     ]
-
-    scene, places = question.scene(whole), dict[str, np.ndarray]()
-    for name in neighbours(layout) if scene.cells is not None else ():
-        seen = sees(scene, name)
-        places[name] = np.where(seen.any(axis=2), seen.argmax(axis=2), -1)[:, :longest]
+    places = {
+        name: np.where(seen.any(axis=2), seen.argmax(axis=2), -1)[:, :longest]
+        for name, seen in question.neighbours(whole)
+    }
     about = About(
         run=run,
         step=step,

@@ -67,7 +67,7 @@ def explained(values: NeuronValues, factor: WindowFactor) -> float:
     >>> round(explained(np.array([1.0, 1, 3, 7]), half), 4)
     0.6667
     """
-    counts, means = group_means(values, factor.codes)
+    counts, means = group_means(values, factor.codes, len(factor.labels))
     return _share(values, means, counts)
 
 
@@ -77,19 +77,30 @@ def additive(values: NeuronValues, x: WindowFactor, y: WindowFactor) -> float:
     If all pairs are equally frequent, it is the sum of what each alone explains. The remainder of
     what both explain together is their interaction: none for x + y, all for x * y of -1 and 1.
     """
-    counts, means = group_means(values, x.codes * len(y.labels) + y.codes)
-    of_x, of_y = np.divmod(np.arange(len(counts)), len(y.labels))
+    size = len(x.labels) * len(y.labels)
+    counts, means = group_means(values, x.codes * len(y.labels) + y.codes, size)
+    of_x, of_y = np.divmod(np.arange(size), len(y.labels))
     terms = np.concatenate([np.eye(len(x.labels))[of_x], np.eye(len(y.labels))[of_y]], axis=1)
     root = np.sqrt(counts)
     best, *_ = np.linalg.lstsq(terms * root[:, None], means * root, rcond=None)
     return _share(values, terms @ best, counts)
 
 
-def group_means(values: NeuronValues, codes: Codes, size: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def group_means(values: NeuronValues, codes: Codes, size: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the number of windows in each group, and their mean; 0 for an empty group."""
     counts = np.bincount(codes, minlength=size)
     sums = np.bincount(codes, np.float64(values), minlength=size)
     return counts, sums / np.maximum(counts, 1)
+
+
+def table_of_means(
+    values: NeuronValues, x: WindowFactor, y: WindowFactor, windows: np.ndarray
+) -> Float[np.ndarray, "x y"]:
+    """Return the mean over some windows for each pair of symbols; NaN where there are none."""
+    shape = len(x.labels), len(y.labels)
+    codes = np.ravel_multi_index((x.codes[windows], y.codes[windows]), shape)
+    counts, means = group_means(values[windows], codes, shape[0] * shape[1])
+    return np.where(counts > 0, means, np.nan).reshape(shape)
 
 
 def _share(values: NeuronValues, means: np.ndarray, counts: np.ndarray) -> float:
@@ -117,15 +128,14 @@ def cell_factors(
         value = values[token]
         return (1, 0, token) if value is None else (0, value, layout.machine.tokens[token].carry)
 
-    for cell, name in enumerate([ITSELF, *names]):
-        present = sorted(np.unique(rows[:, cell]).tolist(), key=order)
+    digits = np.array([value or 0 for value in (*values, None)])
+    for name, tokens in zip([ITSELF, *names], rows.T, strict=False):
+        present = sorted(np.unique(tokens).tolist(), key=order)
         labels = list(dict.fromkeys(symbols[token] for token in present))
         codes = np.full(len(symbols), -1)
         codes[present] = [labels.index(symbols[token]) for token in present]
-        signs = any(token < len(values) and values[token] is None for token in present)
-        digits = np.array([value or 0 for value in (*values, None)])
-        digit_codes = None if signs else digits[rows[:, cell]]
-        factors.append(WindowFactor(name, codes[rows[:, cell]], labels, digit_codes))
+        signs = any(order(token)[0] == 1 for token in present)
+        factors.append(WindowFactor(name, codes[tokens], labels, None if signs else digits[tokens]))
     return factors
 
 
@@ -162,28 +172,16 @@ def functions(x: WindowFactor, y: WindowFactor, carry: WindowFactor | None) -> l
     if carry is None:
         less = WindowFactor.of("x < y", (minus < 0).astype(int))
         return [WindowFactor.of("x + y", plus), WindowFactor.of("x - y", minus), less]
-    base = 1 + int(max(x.digits.max(), y.digits.max()))
-    sign, result, total, over, limit = (
-        ("+", plus, plus + carry.digits, plus + carry.digits >= base, f">= {base}")
-        if carry.name == "carry"
-        else ("-", minus, minus - carry.digits, minus - carry.digits < 0, "< 0")
-    )
+    base, sign, digit = 1 + int(max(x.digits.max(), y.digits.max())), "+", plus
+    total, limit = plus + carry.digits, f">= {base}"
+    over = total >= base
+    if carry.name == "borrow":
+        sign, digit, total, limit = "-", minus, minus - carry.digits, "< 0"
+        over = total < 0
     whole = f"x {sign} y {sign} {carry.name}"
     return [
-        WindowFactor.of(f"x {sign} y", result),
+        WindowFactor.of(f"x {sign} y", digit),
         carry,
         WindowFactor.of(whole, total),
         WindowFactor.of(f"{whole} {limit}", over.astype(int)),
     ]
-
-
-def table_of_means(
-    values: NeuronValues, down: WindowFactor, across: WindowFactor, windows: np.ndarray
-) -> list[list[float | None]]:
-    """Return the mean over some windows for each pair of symbols; None where there are none."""
-    size = len(down.labels) * len(across.labels)
-    both = down.codes[windows] * len(across.labels) + across.codes[windows]
-    counts, means = group_means(values[windows], both, size)
-    cells = [mean if n else None for mean, n in zip(means.tolist(), counts, strict=True)]
-    wide = len(across.labels)
-    return [cells[start : start + wide] for start in range(0, size, wide)]

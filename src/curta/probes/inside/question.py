@@ -3,46 +3,74 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from itertools import zip_longest
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, Shaped
+from jaxtyping import Array, Bool, Float, Int, Shaped
 
-from curta.config.errors import UserError
+from curta.config.errors import UserError, unknown
+from curta.config.model import ModelConfig
 from curta.evaluation import generation
-from curta.evaluation.scoring import BUDGET, Models
-from curta.layouts import Layout, ShapeBounds, Text
+from curta.evaluation.scoring import BUDGET, Models, room_for
+from curta.layouts import Layout, ShapeBounds, Text, TokenPositions
+from curta.layouts.batches import prompt_batch
 from curta.layouts.program import ProgramLayout
-from curta.model.inspection import SiteChange, kind, record_activations
+from curta.model.inspection import AXES, SiteChange, kind, record_activations
 from curta.model.positions.window import WindowEncoding
 from curta.model.transformer import Transformer
 from curta.probes.base import Row, summary_statistics
-from curta.probes.inside import texts
-from curta.probes.inside.interventions import Intervention, matching
-from curta.probes.inside.texts import (
-    Donors,
-    Scene,
-    Texts,
-    WrittenText,
-    changes,
-    model_input,
-    neighbours,
-    sees,
-    selected,
-)  # fmt: skip
+from curta.probes.inside.interventions import ITSELF, Intervention, Selection, as_list, matching
 from curta.problems.problem import Problem, parse
+from curta.programs.machine.machine import neighbour_name
 from curta.training.records import padded_texts
+
+Mask = Bool[np.ndarray, "..."]
 
 Values = Mapping[str, Float[np.ndarray, "members problems *axes"]]
 """The values of sites."""
+
+Cells = Int[np.ndarray, "problems queries keys"]
+"""The cell of each query's window that each key fills.
+
+0 is the query itself, the others are its role's neighbours in order; a number that is no cell
+stands for what the query does not see.
+"""
+
+WrittenText = tuple[list[int], int]
+"""A written text, and the number of tokens in its prompt."""
 
 STATES = ("embedding", "middle", "after")
 """Kinds of sites that are states."""
 
 SPARE = 16
 """Tokens beyond the right length after which a text without end is abandoned."""
+
+
+class Texts(NamedTuple):
+    """Texts, a row each; positions from `lengths` on are padding.
+
+    A decoder reads all tokens but the last, and predicts the next one at each of them. An encoder
+    reads the prompt, and predicts the i-th token of the completion at the i-th position.
+    """
+
+    text: Text
+    lengths: Int[np.ndarray, " problems"]
+    roles: Int[np.ndarray, "problems positions"]
+    coordinates: Int[np.ndarray, "problems positions axes"]
+
+    @property
+    def present(self) -> Bool[np.ndarray, "problems positions"]:
+        """Which positions are not padding."""
+        mask: np.ndarray = np.arange(self.roles.shape[1]) < self.lengths[:, None]
+        return mask
+
+    def take(self, rows: Int[np.ndarray, " rows"]) -> "Texts":
+        """Return some of the texts."""
+        text = Text(*(array[rows] for array in self.text))
+        return Texts(text, *(array[rows] for array in self[1:]))
 
 
 class Question:
@@ -66,7 +94,7 @@ class Question:
         self.layout: Layout = models.layout
         sources = {i.source: parse(i.source) for i in interventions if i.source}
         every = list(dict.fromkeys([*problems, *sources.values()]))
-        bounds = texts.bounds_of(models, every)
+        bounds = bounds_of(models, every)
         self.bounds = ShapeBounds(bounds.prompt, bounds.completion + spare, bounds.extents)
         self.shapes = self._shapes()
         """The shape of every site in one text of one member, in the order of the pass."""
@@ -83,52 +111,76 @@ class Question:
         # Every text is read once, for the values that interventions take from it. A decoder never
         # reads the last token.
         cut = -1 if self.config.causal else None
-        whole = self.texts([(line[:cut], prompt) for line, prompt in tokens.values()])
-        sites = {i.site for i in self.interventions if i.how != "zero"}
-        values = self._pass(whole, sites, {}) if sites else {}
+        self.every = self.texts([(line[:cut], prompt) for line, prompt in tokens.values()])
+        """The true texts of all problems and sources, each once."""
         row = {problem: number for number, problem in enumerate(every)}
-        self.donors = Donors(
-            whole,
-            values,
-            np.array([row[problem] for problem in problems]),
-            {text: row[problem] for text, problem in sources.items()},
-        )
-        scene = self.scene(self.whole) if self.interventions else None
+        self.rows = np.array([row[problem] for problem in problems])
+        """The row of each problem among them."""
+        self.source_rows = {text: row[problem] for text, problem in sources.items()}
+        sites = {i.site for i in self.interventions if i.how != "zero"}
+        self.every_values = self._pass(self.every, sites, {}) if sites else {}
+        cells = self.cells(self.whole) if self.interventions else None
         for intervention in self.interventions:
-            if scene and not selected(scene, intervention, self.shapes[intervention.site]).any():
+            if not self._selected(intervention, self.whole, cells).any():
                 raise UserError(f"{intervention}: it selects nothing in these problems")
 
     @property
     def whole(self) -> Texts:
         """The problems' true texts."""
-        return self.donors.texts.rows(self.donors.problem_rows)
+        return self.every.take(self.rows)
 
     @cached_property
     def digits(self) -> "AnswerDigits":
-        """The digits of all answers."""
-        return AnswerDigits.of(self)
+        """The digits of all answers: in 57+68=125 the 5, 2 and 1, wherever its text has them.
+
+        Where a layout has no role for the answer's digits, they are all tokens but the end.
+        """
+        layout, cells = self.layout, list[tuple[int, int, int, int]]()
+        text = padded_texts(self.true_texts, self.bounds.total, 0)
+        roles, names = np.asarray(layout.where(text).role), [role.name for role in layout.roles]
+        for row, (tokens, prompt) in enumerate(self.true_texts):
+            if isinstance(layout, ProgramLayout):
+                answer = layout.machine.formats[self.problems[row].operator].answer
+                of_answer = {answer.role, answer.fraction}
+            else:
+                of_answer = {"answer"} if "answer" in names else {*names} - {"end"}
+            numbers = [number for number, name in enumerate(names) if name in of_answer]
+            places = np.flatnonzero(np.isin(roles[row, prompt : len(tokens)], numbers))
+            start = prompt - 1 if self.config.causal else 0
+            cells += [
+                (row, start + place, number, tokens[prompt + place])
+                for number, place in enumerate(places.tolist())
+            ]
+        return AnswerDigits(*np.array(cells, int).reshape(-1, 4).T)
 
     def sites(self, *kinds: str) -> list[str]:
         """Return the sites of some kinds, such as "after", in the order of the pass."""
         return [site for site in self.shapes if kind(site) in kinds]
 
-    def visible_neighbours(self) -> list[str]:
-        """Return the names of the neighbours that any query sees; none without a window."""
-        scene = self.scene(self.whole)
-        if scene.cells is None:
-            return []
-        return [name for name in neighbours(self.layout) if sees(scene, name).any()]
+    def texts(self, lines: Sequence[WrittenText]) -> Texts:
+        """Lay out written texts, complete or partial."""
+        lengths = [len(tokens) for tokens, _ in lines]
+        if not self.config.causal:
+            lengths = [max(prompt, len(tokens) - prompt) for tokens, prompt in lines]
+            lines = [(tokens[:prompt], prompt) for tokens, prompt in lines]
+        text = padded_texts(lines, self.bounds.total, 0)
+        where = model_input(self.layout, self.config, text, self.bounds)[1]
+        roles, coordinates = np.asarray(where.role), np.asarray(where.coordinates)
+        return Texts(text, np.array(lengths), roles, coordinates)
 
-    def texts(self, written: Sequence[WrittenText]) -> Texts:
-        """Lay out written texts."""
-        return Texts.of(self.layout, self.config, written, self.bounds)
-
-    def scene(self, batch: Texts) -> Scene:
-        """Return texts and, if the models have a window, what each query sees of it."""
+    def cells(self, batch: Texts) -> Cells | None:
+        """Return what each query sees of its window; None if the models have none."""
         if not isinstance(self.models.stacked.positions, WindowEncoding):
-            return Scene(self.layout, batch, None)
-        cells = _cells(self.models.member(0), batch.text, self.layout, self.bounds)
-        return Scene(self.layout, batch, np.asarray(cells))
+            return None
+        return np.asarray(_cells(self.models.member(0), batch.text, self.layout, self.bounds))
+
+    def neighbours(
+        self, batch: Texts
+    ) -> Iterator[tuple[str, Bool[np.ndarray, "problems queries keys"]]]:
+        """Yield the neighbours of all windows, and where a key is that neighbour of a query."""
+        cells = self.cells(batch)
+        for name in neighbours(self.layout) if cells is not None else ():
+            yield name, sees(self.layout, batch, cells, name)
 
     def values(
         self, batch: Texts, sites: Sequence[str], only: Sequence[Intervention] | None = None
@@ -153,7 +205,7 @@ class Question:
 
     def likeliest(self, batch: Texts) -> Int[np.ndarray, "members problems positions"]:
         """Return the token that each member would write after each position."""
-        pieces = self._pieces(batch, {"logits"}, self._changes(batch, None))
+        pieces = self._pieces(batch, {"logits"}, self._changes(batch))
         return np.concatenate([piece["logits"].argmax(axis=-1) for piece in pieces], axis=1)
 
     def read_states(
@@ -162,9 +214,109 @@ class Question:
         """Return each member's logits for its own states, as if they were its last states."""
         return np.asarray(_read(self.models.stacked, jnp.asarray(states), final_norm))
 
-    def _changes(self, batch: Texts, only: Sequence[Intervention] | None) -> dict[str, SiteChange]:
-        chosen = self.interventions if only is None else only
-        return changes(chosen, self.scene(batch), self.donors, self.shapes) if chosen else {}
+    def _changes(
+        self, batch: Texts, only: Sequence[Intervention] | None = None
+    ) -> dict[str, SiteChange]:
+        """Return the change at each site; of several interventions on a value, the last counts."""
+        chosen, by_site = self.interventions if only is None else only, dict[str, SiteChange]()
+        cells = self.cells(batch) if chosen else None
+        for intervention in chosen:
+            site, mask = intervention.site, self._selected(intervention, batch, cells)
+            if intervention.how == "zero":
+                change = SiteChange(mask, np.zeros((1,) * (mask.ndim + 1), np.float32))
+            elif intervention.how == "mean":
+                change = self._role_means(site, mask, batch)
+            else:
+                change = self._transplant(intervention, mask, batch)
+            if site in by_site:
+                before, here = by_site[site], np.asarray(change.mask)
+                values = np.where(here[None], change.values, before.values)
+                change = SiteChange(np.asarray(before.mask) | here, values)
+            by_site[site] = change
+        return by_site
+
+    def _selected(self, intervention: Intervention, texts: Texts, cells: Cells | None) -> Mask:
+        """Return a mask that broadcasts to the values of the site in these texts.
+
+        Raises UserError for an axis or a name that the site does not have, and for an index beyond
+        its axis; a mask may be empty.
+        """
+        site, layout = intervention.site, self.layout
+        axes = AXES[kind(site)]
+        sizes = dict(zip(axes, (len(texts.lengths), *self.shapes[site]), strict=True))
+        places = "query" if "query" in axes else "position"
+
+        def along(mask: Mask, *names: str) -> Mask:
+            """The mask of these axes, with 1 on the others: ("key",) of 5 becomes (1, 1, 1, 5)."""
+            return mask.reshape([mask.shape[names.index(a)] if a in names else 1 for a in axes])
+
+        def checked(chosen: Selection, noun: str, names: Sequence[str]) -> list[str]:
+            for item in as_list(chosen):
+                if item not in names:
+                    raise unknown(noun, item, names)
+            return list(map(str, as_list(chosen)))
+
+        selectors = ["role"] if places in axes else []
+        if places == "query":
+            selectors += ["key_role"] if cells is None else ["key_role", "neighbour"]
+        mask = along(texts.present, "problem", places)
+        for name, chosen in intervention.where.items():
+            if name in axes:
+                for index in as_list(chosen):
+                    if not isinstance(index, int) or not 0 <= index < sizes[name]:
+                        raise UserError(f"{site} has {name} 0 to {sizes[name] - 1}, not {index}")
+                mask = mask & along(np.isin(np.arange(sizes[name]), as_list(chosen)), name)
+            elif name not in selectors:
+                raise unknown(f"selection of {site}", name, [*axes, *selectors])
+            elif name == "neighbour":
+                near = checked(chosen, name, list(neighbours(layout)))
+                seen = np.logical_or.reduce([sees(layout, texts, cells, item) for item in near])
+                mask = mask & along(seen, "problem", "query", "key")
+            else:
+                names = [role.name for role in layout.roles]
+                numbers = [names.index(item) for item in checked(chosen, "role", names)]
+                of_roles = np.isin(texts.roles, numbers)
+                mask = mask & along(of_roles, "problem", places if name == "role" else "key")
+        return mask
+
+    def _role_means(self, site: str, mask: Mask, texts: Texts) -> SiteChange:
+        """Replace values by the mean over all tokens of the same role in all problems.
+
+        Tokens of a role that no problem has keep their values.
+        """
+        if "position" not in AXES[kind(site)]:
+            raise UserError(
+                f"{site} has no mean: its queries see different keys; zero, resample, patch"
+            )
+        present = self.whole.present
+        values = self.every_values[site][:, self.rows][:, present]
+        roles = self.whole.roles[present]
+        means = np.zeros((len(values), *texts.roles.shape, *values.shape[2:]), np.float32)
+        has = np.isin(texts.roles, roles)
+        for role in np.unique(roles):
+            means[:, texts.roles == role] = values[:, roles == role].mean(axis=1)[:, None]
+        return SiteChange(mask & has.reshape(*has.shape, *(1,) * (mask.ndim - 2)), means)
+
+    def _transplant(self, edit: Intervention, mask: Mask, texts: Texts) -> SiteChange:
+        """Replace values by those of corresponding tokens in the source, or in other problems."""
+        count = len(self.rows)
+        if edit.source is not None:
+            rows = np.full(count, self.source_rows[edit.source])
+        elif count < 2:
+            raise UserError(f"{edit}: give several problems, from which others' values are drawn")
+        else:
+            step = np.random.default_rng(edit.seed).integers(1, count, count)
+            rows = self.rows[(np.arange(count) + step) % count]
+        places = aligned(self.layout, texts, self.every, rows)
+        values, has, index = self.every_values[edit.site][:, rows], places >= 0, places.clip(0)
+        if "position" in AXES[kind(edit.site)]:
+            index = index.reshape(1, *index.shape, *(1,) * (values.ndim - 3))
+            moved = np.take_along_axis(values, index, axis=2)
+            return SiteChange(mask & has.reshape(*has.shape, *(1,) * (mask.ndim - 2)), moved)
+        # attention weights (members, problems, heads, queries, keys): both queries and keys move
+        moved = np.take_along_axis(values, index[None, :, None, :, None], axis=3)
+        moved = np.take_along_axis(moved, index[None, :, None, None, :], axis=4)
+        return SiteChange(mask & has[:, None, :, None] & has[:, None, None], moved)
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         shapes = dict[str, tuple[int, ...]]()
@@ -205,7 +357,7 @@ class Question:
                 masks[site] = take(np.asarray(change.mask), 0, rows)
                 each = np.asarray(change.values)
                 values[site] = take(np.broadcast_to(each, (members, *each.shape[1:])), 1, rows)
-            piece = call(self.models.stacked, batch.rows(rows).text, masks, values)
+            piece = call(self.models.stacked, batch.take(rows).text, masks, values)
             yield {site: np.asarray(value)[:, : len(numbers)] for site, value in piece.items()}
 
 
@@ -248,6 +400,84 @@ def _read(stacked: Transformer, states: Array, final_norm: bool) -> Array:
     return jax.lax.map(member, (stacked, states))
 
 
+def model_input(
+    layout: Layout, config: ModelConfig, text: Text, bounds: ShapeBounds
+) -> tuple[Int[Array, "batch time"], TokenPositions]:
+    """Return the tokens that a model reads, and their positions."""
+    where = layout.where(text)
+    if config.causal:
+        return text.tokens, where
+    prompt = prompt_batch(text.tokens, where, text.prompts, bounds)
+    return prompt.tokens, prompt.where
+
+
+def bounds_of(models: Models, problems: Sequence[Problem]) -> ShapeBounds:
+    """Return room for texts of all these problems, of any operators.
+
+    Raises UserError for a problem that the layout cannot write, or that has no positions.
+    """
+    by_operator: dict[str, list[Problem]] = {}
+    for problem in problems:
+        by_operator.setdefault(problem.operator, []).append(problem)
+    all_bounds = [
+        room_for(models, mine) or models.layout.bounds_of(mine) for mine in by_operator.values()
+    ]
+    extents = zip_longest(*(bounds.extents for bounds in all_bounds), fillvalue=(0, 0))
+    return ShapeBounds(
+        max(bounds.prompt for bounds in all_bounds),
+        max(bounds.completion for bounds in all_bounds),
+        tuple((min(low for low, _ in axis), max(high for _, high in axis)) for axis in extents),
+    )
+
+
+def aligned(
+    layout: Layout, texts: Texts, others: Texts, rows: Int[np.ndarray, " problems"]
+) -> Int[np.ndarray, "problems positions"]:
+    """Return the position of each token's counterpart in another text, one of `rows`; -1 for none.
+
+    The counterpart is the digit of the same role on the same square, or the operator of the same
+    role; of several, the one of the same rank. In 21+4= the 4 and = are tokens 3 and 4, in 213+45=
+    tokens 4 and 6.
+    """
+
+    def keys(texts: Texts, row: int) -> list[tuple[int, ...]]:
+        """Role, square (of a digit) and rank of each token."""
+        count, ranks, keys = texts.lengths[row], dict[tuple[int, ...], int](), []
+        roles, squares = texts.roles[row, :count].tolist(), texts.coordinates[row, :count].tolist()
+        for role, square in zip(roles, squares, strict=True):
+            key = (role, *square) if role >= 0 and layout.roles[role].digit else (role,)
+            ranks[key] = ranks.get(key, -1) + 1
+            keys.append((*key, ranks[key]))
+        return keys
+
+    places = np.full(texts.roles.shape, -1)
+    for row, other in enumerate(rows.tolist()):
+        index = {key: place for place, key in enumerate(keys(others, other))}
+        counterparts = [index.get(key, -1) for key in keys(texts, row)]
+        places[row, : len(counterparts)] = counterparts
+    return places
+
+
+def neighbours(layout: Layout) -> dict[str, Int[np.ndarray, " roles"]]:
+    """Return the neighbours in any role's window, by name: their cell by role, or -1."""
+    assert isinstance(layout, ProgramLayout)
+    cells = {ITSELF: np.zeros(len(layout.roles), int)}
+    for number, role in enumerate(layout.roles):
+        for cell, neighbour in enumerate(layout.windows.get(role.name, ()), 1):
+            name = neighbour_name(layout.axes, neighbour)
+            cells.setdefault(name, np.full(len(layout.roles), -1))[number] = cell
+    return cells
+
+
+def sees(
+    layout: Layout, texts: Texts, cells: Cells | None, name: str
+) -> Bool[np.ndarray, "problems queries keys"]:
+    """Return where a key is the neighbour of this name for a query."""
+    assert cells is not None
+    cell = np.where(texts.roles >= 0, neighbours(layout)[name][texts.roles], -1)
+    return np.asarray(cells == cell[..., None])
+
+
 def part_name(site: str, head: int | None = None) -> str:
     """Return the name of a part of a model for people.
 
@@ -276,31 +506,6 @@ class AnswerDigits(NamedTuple):
     """The position at which the model predicts it."""
     number: Int[np.ndarray, " digits"]
     token: Int[np.ndarray, " digits"]
-
-    @classmethod
-    def of(cls, question: Question) -> "AnswerDigits":
-        """Return the digits of a question: in 57+68=125 the 5, 2 and 1, wherever its text has them.
-
-        Where a layout has no role for the answer's digits, they are all tokens but the end.
-        """
-        layout, true_texts = question.layout, question.true_texts
-        text = padded_texts(true_texts, question.bounds.total, 0)
-        roles, cells = np.asarray(layout.where(text).role), list[tuple[int, int, int, int]]()
-        names = [role.name for role in layout.roles]
-        for row, (tokens, prompt) in enumerate(true_texts):
-            if isinstance(layout, ProgramLayout):
-                answer = layout.machine.formats[question.problems[row].operator].answer
-                of_answer = {answer.role, answer.fraction}
-            else:
-                of_answer = {"answer"} if "answer" in names else {*names} - {"end"}
-            numbers = [number for number, name in enumerate(names) if name in of_answer]
-            places = np.flatnonzero(np.isin(roles[row, prompt : len(tokens)], numbers))
-            start = prompt - 1 if question.config.causal else 0
-            cells += [
-                (row, start + place, number, tokens[prompt + place])
-                for number, place in enumerate(places.tolist())
-            ]
-        return cls(*np.array(cells, int).reshape(-1, 4).T)
 
     def rows(self, values: Shaped[np.ndarray, "members digits"]) -> list[Row]:
         """Return for each number of a digit how many there are, and the mean of their values."""

@@ -46,15 +46,9 @@ def responses(
 def _responses(
     model: Transformer, neuron: Array, rows: Array, targets: Array, *, layer: int
 ) -> tuple[Float[Array, " windows"]]:
-    tapped = list[Array]()
-
-    def tap(site: str, value: Array) -> Array:
-        if site == f"layer.{layer}.mlp.inner":
-            tapped.append(value)
-        return value
-
-    logits_of_windows(model, rows, tap)
-    return (tapped[0][:, neuron].astype(jnp.float32),)
+    sites = dict[str, Array]()
+    logits_of_windows(model, rows, sites.setdefault)
+    return (sites[f"layer.{layer}.mlp.inner"][:, neuron].astype(jnp.float32),)
 
 
 @partial(jax.jit, static_argnames="layer")
