@@ -132,7 +132,3 @@ def test_the_example_writes_texts(graphs: dict[str, tuple[Run, Path]]) -> None:
     assert residues.complete("100+12=", 1) == graphs["residues"][0].layout.decode(tokens)
     with pytest.raises(ValueError, match=r"'x' is no token of this model: it knows .*\+"):
         writer.complete("1x=")
-    takes = r"\+ takes 2 whole numbers from 0 up, of at most 1000 digits, such as 21\+43="
-    for wrong in ("12+34", "1+2+3=", "-1+2=", "", "1" * 1001 + "+1="):
-        with pytest.raises(ValueError, match=rf"^{takes} \(got '"):
-            writer.complete(wrong)

@@ -81,13 +81,6 @@ def test_drawn_problems_of_two_splits_are_never_the_same_whatever_the_seeds() ->
     assert trained | set().union(*held.values()) >= set(itertools.product(range(1, 10), repeat=2))
 
 
-def test_another_seed_draws_other_problems_and_the_same_seed_the_same() -> None:
-    first, again, other = (values(of(TRAIN, seed)) for seed in (0, 0, 1))
-    assert first == again != other
-    first, again, other = (values(programmed(TRAIN, seed)) for seed in (0, 0, 1))
-    assert first == again != other
-
-
 def test_the_splits_of_a_programs_table_are_those_of_any_other() -> None:
     found = [
         sources(of, layout_of(of), rows=250, seed=0)
