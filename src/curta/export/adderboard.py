@@ -98,26 +98,21 @@ def _metadata(member: Exported) -> dict[str, Any]:
     )
     how = ", ".join(map(short, recipe.programs))
     trained = f"sums of {sums}" + (f", as program {how} writes them" if how else "")
+    sharing = [f"weights shared: {name}" for name in config.weight_sharing]
     if isinstance(model.layout, ColumnsLayout):
-        tricks = [
-            "fixed sines and cosines of a digit's place, shared by both operands and the answer",
-            "queries and keys are made of positions alone",
-            "no norms",
-        ]
-        if config.embedding == "arc":
-            tricks.append("digits on an arc: radius, start and step")
-        if model.head is None:
-            tricks.append("head tied to the embedding")
-        tricks += [f"weights shared: {name}" for name in config.weight_sharing]
+        tricks = {
+            "fixed sines and cosines of a digit's place, shared by operands and answer": True,
+            "queries and keys are made of positions alone, and there are no norms": True,
+            "digits on an arc: radius, start and step": config.embedding == "arc",
+            "head tied to the embedding": model.head is None,
+        }
     else:
-        tricks = [
-            "a token says where it stands: a digit, the part it plays and the move of a pen",
-            "attention limited to a window of squares near the query's own, with learned biases",
-        ]
-        if config.role_embeddings:
-            tricks.append("an embedding of the part that a token plays")
-        if config.compositional_embeddings:
-            tricks.append("a token's vector is the sum of its parts'")
+        tricks = {
+            "a token says where it stands: a digit, its part, and the move of a pen": True,
+            "attention limited to a window of squares near the query's, with learned biases": True,
+            "an embedding of the part that a token plays": config.role_embeddings,
+            "a token's vector is the sum of its parts'": config.compositional_embeddings,
+        }
     return {
         "name": f"Curta: run {member.run}, seed {member.seed}",
         "author": "trained with Curta",
@@ -127,5 +122,9 @@ def _metadata(member: Exported) -> dict[str, Any]:
             f" {config.num_attention_layers} with attention,"
             f" width {config.width}, {config.heads} heads"
         ),
-        "tricks": [f"trained from random weights, on {trained}", *tricks],
+        "tricks": [
+            f"trained from random weights, on {trained}",
+            *(trick for trick, holds in tricks.items() if holds),
+            *sharing,
+        ],
     }

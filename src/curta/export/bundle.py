@@ -20,7 +20,7 @@ REGISTERED = (
 )
 
 
-class Source(NamedTuple):
+class ModuleSource(NamedTuple):
     """The text of a module, and what its names stand for."""
 
     text: str
@@ -70,11 +70,11 @@ def bundled(module: str, *roots: str, constants: Mapping[str, str] = MappingProx
 
 
 @cache
-def _source(module: str) -> Source:
+def _source(module: str) -> ModuleSource:
     spec = importlib.util.find_spec(module)
     assert spec
     assert spec.origin
-    source = Source(Path(spec.origin).read_text("utf-8"), {}, {})
+    source = ModuleSource(Path(spec.origin).read_text("utf-8"), {}, {})
     for node in ast.parse(source.text).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             source.definitions[node.name] = node
@@ -102,8 +102,8 @@ def _nodes(node: ast.AST, attributes: set[str]) -> Iterator[ast.AST]:
 
 def _unnamed(node: ast.AST, attributes: set[str]) -> list[ast.FunctionDef]:
     """Return the methods of a class that are neither special nor named anywhere."""
-    methods = node.body if isinstance(node, ast.ClassDef) else []
-    methods = [method for method in methods if isinstance(method, ast.FunctionDef)]
+    body = node.body if isinstance(node, ast.ClassDef) else []
+    methods = [method for method in body if isinstance(method, ast.FunctionDef)]
     return [m for m in methods if m.name[:2] != "__" and m.name not in attributes]
 
 

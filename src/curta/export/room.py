@@ -4,10 +4,9 @@ The layout, the positions and the exported code each set a limit. A program unde
 at any length, so its export stops at `DIGITS` digits, or where texts become too long.
 """
 
-import random
 from bisect import bisect_left
-from contextlib import suppress
 from functools import partial
+from itertools import islice
 from typing import NamedTuple
 
 from curta.config.errors import UserError
@@ -19,7 +18,7 @@ from curta.model.transformer import Transformer
 from curta.problems import task_sizes
 from curta.problems.sizes import Sizes
 from curta.problems.tasks import as_size
-from curta.programs.machine.sampling import RefusedError, draw, refused
+from curta.programs.machine.sampling import drawn
 from curta.programs.machine.survey import Recorder
 from curta.programs.machine.writing import limit_of
 from curta.programs.user.run_snapshot import StoredTexts
@@ -33,8 +32,8 @@ TOKENS = 20_000
 SPARE = 2
 """How much longer a program's completion may be than the longest recorded by `longest`."""
 
-DRAWN = 64
-"""Digit counts at which problems of each shape are recorded; short texts vary more."""
+DRAWN, LEAST = 256, 4
+"""Digits of the problems that `longest` records, and the fewest problems."""
 
 
 class Room(NamedTuple):
@@ -92,22 +91,13 @@ def _completion(model: Transformer, operator: str, count: int, digits: int) -> i
 
 
 def longest(recorder: Recorder, operator: str, size: tuple[int, ...]) -> int:
-    """Return the tokens of the longest completion among problems up to a size.
+    """Return the tokens of the longest completion among some problems up to a size.
 
-    The largest operands need not have the longest text: 9//1 has a longer one than 99//99, and
-    gcd(999, 999) a short one. So operands of half the length or a single digit are recorded too,
-    and the program's rare cases. Raises UserError for a text that is too long.
+    Half of them are the program's rare cases. The largest operands need not have the longest text:
+    9//1 has a longer one than 99//99. Raises UserError for a text that is too long.
     """
-    program, rng = recorder.programs[operator], random.Random(size[0])
-    shapes = {size: None}
-    for shorter in {1: None, -(-size[-1] // 2): None} if len(size) > 1 else ():
-        shapes |= {(*size[:-1], shorter): None, (shorter, *size[1:]): None}
-    problems = [case(rng, *size) for case in program.cases.values()]
-    for shape in [*shapes] * max(1, DRAWN // max(1, size[0])):
-        with suppress(RefusedError):
-            problems.append(draw(program, Sizes.exactly(shape), rng))
-    if not problems:
-        raise RefusedError(f"{program.title} has no problems of such a size")
-    accepted = [operands for operands in problems if not refused(program, operands)]
-    texts = [recorder.record(operator, operands) for operands in accepted]
-    return max((len(tokens) - prompt for tokens, prompt in texts), default=0)
+    sizes = Sizes((1, size[0]), (1, size[-1]), (len(size), len(size)))
+    problems = drawn(recorder.programs[operator], sizes, "longest", 0.5)
+    few = islice(problems, max(LEAST, DRAWN // size[0]))
+    texts = [recorder.record(operator, operands) for operands in few]
+    return max(len(tokens) - prompt for tokens, prompt in texts)

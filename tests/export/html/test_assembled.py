@@ -18,6 +18,7 @@ from tests.export.made import drawn
 from . import made
 
 SCRIPTS = {name: package_text(f"{name}.js", "curta.export.html") for name in MODULES}
+SCRIPTS["elements"] = package_text("elements.js")
 
 
 def test_a_model_that_is_too_large_is_refused_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

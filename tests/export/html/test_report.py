@@ -123,23 +123,6 @@ def test_the_marked_token_is_the_first_that_python_writes_wrong(
     expect(opened.locator("#work")).to_have_attribute("data-right", "false")
 
 
-def test_an_address_of_a_report_names_the_problem_and_the_model(opened: Page) -> None:
-    expect(opened.locator("#work")).to_be_hidden()
-    opened.get_by_label("Speed").select_option("at once")
-    opened.get_by_label("Model", exact=True).select_option("1")
-    opened.get_by_role("textbox", name="Problem", exact=True).fill("12+34")
-    opened.keyboard.press("Enter")
-    expect(opened.locator("#work")).to_be_visible()
-    address = opened.url
-    assert address.endswith("#problem=12%2B34&model=1")
-    opened.goto("about:blank")
-    opened.goto(address)
-    expect(opened.get_by_label("Model", exact=True)).to_have_value("1")
-    expect(opened.get_by_role("textbox", name="Problem", exact=True)).to_have_value("12+34")
-    opened.evaluate("location.hash = '#part-errors'")
-    expect(opened.locator("#work")).to_be_visible()
-
-
 def test_the_map_tells_each_cell_of_all_members_or_one(runs: tuple[Run, Run], opened: Page) -> None:
     (grid,) = runs[0].folder.read_evaluation().grids
     exact = grid.exact_match

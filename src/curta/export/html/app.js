@@ -8,15 +8,15 @@ import {
   alternatives, answerRows, lookTable, meaningOf, partsTable, placeButtons, recordedButtons, rolesOf,
   symbolOf, tokenOf,
 } from "./drawing.js";
-import { Pace, at, make, onButtons } from "./elements.js";
+import { at, make, numbered } from "../../report/elements.js";
 import { tensorsOf } from "./layers.js";
 import { answerOf, promptOf } from "./layouts.js";
 import { Follower, machineOf } from "./machine.js";
+import { Pace, onButtons, tour } from "./pace.js";
 import { Mistake, TRUTHS, answerText, parse, problemText } from "./problems.js";
 import { Rights, rightAnswer, verdictOf } from "./rights.js";
 import { sheetOf } from "./sheet.js";
 import { Sheet } from "./squares.js";
-import { Tour } from "./tour.js";
 import { Transformer } from "./transformer.js";
 import { Writing } from "./writing.js";
 
@@ -68,26 +68,36 @@ function take(number) {
     ? `The certificate lists ${uncarried} windows, more than a page carries: what is right is known of the recorded problems alone.`
     : certified ? `A crossed-out token differs from the one that the run's certificate has after its window, one of ${certified.targets.size}.` : "";
   at("parts").replaceChildren(...partsTable(config));
-  at("site").replaceChildren(...patchable(config).map((site) => make("option", `${spokenOf(site)} (${site})`, { value: site })));
-  const numbered = (count) => Array.from({ length: count }, (_, n) => n);
-  at("recurrence").replaceChildren(...numbered(config.num_recurrences).map((n) => make("option", String(n), { value: n })));
-  at("recurrence").value = config.num_recurrences - 1;
+  offer("site", patchable(config).map((site) => [site, `${spokenOf(site)} (${site})`]));
+  offer("recurrence", numbered(config.num_recurrences).map((n) => [n, String(n)]), config.num_recurrences - 1);
   at("recurrences").hidden = config.num_recurrences < 2;
   const heads = numbered(config.num_attention_layers).flatMap((layer) => numbered(config.heads).map((head) => `layer ${layer}, head ${head}`));
-  at("head").replaceChildren(...["any head", ...heads].map((name, n) => make("option", name, { value: n - 1 })));
+  offer("head", ["any head", ...heads].map((name, n) => [n - 1, name]));
   at("looking").hidden = at("head").parentNode.hidden = !heads.length;
   at("keys").hidden = !config.causal;
   at("squared").parentNode.hidden = !design.layout.tokens;
   arrange();
 }
 
-/** A program's text is drawn on squared paper, unless a line of tokens is wanted. */
-function arrange() {
-  at("board").classList.toggle("squared", onPaper());
+/** Choices `[value, name]` in a select. */
+function offer(id, choices, chosen = choices[0][0]) {
+  at(id).replaceChildren(...choices.map(([value, name]) => make("option", name, { value })));
+  at(id).value = chosen;
 }
 
-function onPaper() {
-  return Boolean(design.layout.tokens) && at("squared").checked;
+/** A program's text is drawn on squared paper, unless a line of tokens is wanted. */
+const onPaper = () => Boolean(design.layout.tokens) && at("squared").checked;
+const arrange = () => at("board").classList.toggle("squared", onPaper());
+const say = (words) => (at("status").textContent = words);
+
+/** What a function returns; a Mistake of a person is told to `refuse` instead. */
+function attempted(act, refuse) {
+  try {
+    return act();
+  } catch (mistake) {
+    if (!(mistake instanceof Mistake)) throw mistake;
+    refuse(mistake.message);
+  }
 }
 
 /** A writing of which the prompt is there, with `{zeroed, patch, source}` changed; a Mistake if it is too long. */
@@ -112,14 +122,10 @@ function sourceOf(other, tokens) {
 function calculate(event) {
   event?.preventDefault();
   pace.stop();
-  try {
-    now.problem = parse(at("problem").value, design);
-    now.typed = at("problem").value.trim();
-    now.plain = begun(now.problem);
-  } catch (mistake) {
-    if (!(mistake instanceof Mistake)) throw mistake;
-    return refuse(mistake.message);
-  }
+  const typed = at("problem").value, problem = attempted(() => parse(typed, design), refuse);
+  const plain = problem && attempted(() => begun(problem), refuse);
+  if (!plain) return;
+  Object.assign(now, { problem, plain, typed: typed.trim() });
   refuse("");
   readOther();
   anew();
@@ -154,10 +160,6 @@ function restart(from) {
   at("answers").replaceChildren();
   say("Writing.");
   pace.go();
-}
-
-function say(words) {
-  at("status").textContent = words;
 }
 
 function finish() {
@@ -265,13 +267,8 @@ function might(number) {
 }
 
 /** The number of a token in the text; -1 if it stands nowhere there. */
-function numberOf(token) {
-  return [...at("text").children].indexOf(token?.closest("li"));
-}
-
-function lookedInto() {
-  return numberOf(at("text").querySelector("[aria-current=true]"));
-}
+const numberOf = (token) => [...at("text").children].indexOf(token?.closest("li"));
+const lookedInto = () => numberOf(at("text").querySelector("[aria-current=true]"));
 
 /** The token with that symbol, or that digit, in the role of token `number`; else the likeliest. */
 function meant(character, number) {
@@ -294,9 +291,10 @@ function typed(event) {
   event.preventDefault();
 }
 
-/** Takes a part away, or gives it back. */
-function toggle({ dataset: { zeroes } }) {
-  if (!now.zeroed.delete(zeroes)) now.zeroed.add(zeroes);
+/** Takes a part away, or gives it back; the same for a place at which a value is put in. */
+function toggle({ dataset: { zeroes, place } }) {
+  const [chosen, each] = zeroes ? [now.zeroed, zeroes] : [now.patch.positions, Number(place)];
+  if (!chosen.delete(each)) chosen.add(each);
   anew();
 }
 
@@ -305,15 +303,10 @@ function readOther() {
   const text = at("other").value.trim(), tokens = now.plain.tokens.slice(0, now.plain.given);
   now.source = null;
   at("unread").textContent = "";
-  if (text) {
-    try {
-      now.other = parse(text, design);
-      now.source = sourceOf(now.other, tokens);
-    } catch (mistake) {
-      if (!(mistake instanceof Mistake)) throw mistake;
-      at("unread").textContent = mistake.message;
-    }
-  }
+  if (text) attempted(() => {
+    now.other = parse(text, design);
+    now.source = sourceOf(now.other, tokens);
+  }, (message) => (at("unread").textContent = message));
   const places = [...(now.patch?.positions ?? [])].filter((place) => now.source?.places.has(place));
   now.patch = now.source && { site: at("site").value, positions: new Set(places), source: text };
 }
@@ -325,11 +318,6 @@ function putIn(event) {
   anew();
 }
 
-function place({ dataset }) {
-  const { positions } = now.patch, index = Number(dataset.place);
-  if (!positions.delete(index)) positions.add(index);
-  anew();
-}
 
 function asTrained() {
   now.zeroed.clear();
@@ -341,9 +329,7 @@ function asTrained() {
 function tell() {
   const tokens = now.plain.tokens.slice(0, now.plain.given), symbols = tokens.map(({ token }) => symbolOf(design.layout, token));
   const words = changeWords(now, symbols), changed = Boolean(words);
-  for (const button of at("parts").querySelectorAll("button")) {
-    button.setAttribute("aria-pressed", String(now.zeroed.has(button.dataset.zeroes)));
-  }
+  for (const button of at("parts").querySelectorAll("button")) button.ariaPressed = now.zeroed.has(button.dataset.zeroes);
   const focused = document.activeElement?.dataset?.place;
   at("places").replaceChildren(...placeButtons(tokens, now.source?.places ?? new Map(), now.patch?.positions ?? new Set(), design.layout));
   if (focused) at("places").querySelector(`[data-place="${focused}"]`)?.focus();
@@ -381,14 +367,10 @@ function recall() {
 /** The page as it opens: an example is written, slowly if it is short, unless motion is not wanted. */
 function open() {
   at("problem").value = design.opening;
-  try {
-    const { length } = written(design.opening, BRIEF + 1).writing.written;
-    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    at("speed").value = calm ? 0 : length > BRIEF ? 80 : 600;
-  } catch (mistake) {
-    if (!(mistake instanceof Mistake)) throw mistake;
-    return void (at("problem").value = "");
-  }
+  const begin = attempted(() => written(design.opening, BRIEF + 1).writing.written, () => (at("problem").value = ""));
+  if (!begin) return;
+  const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  at("speed").value = calm ? 0 : begin.length > BRIEF ? 80 : 600;
   calculate();
   at("problem").select();
 }
@@ -491,7 +473,7 @@ function asked(text, changes) {
   return { answer: wrote, truth: wanted };
 }
 
-models.forEach(({ name }, number) => at("model").append(make("option", name, { value: number })));
+offer("model", models.map(({ name }, number) => [number, name]));
 at("chooser").hidden = models.length < 2;
 take(0);
 at("model").addEventListener("change", () => {
@@ -513,13 +495,12 @@ onButtons("examples", (button) => ask(button.textContent));
 onButtons("recorded", (button) => ask(button.value));
 onButtons("text", (button) => choose(numberOf(button), true));
 onButtons("shares", (button) => change(lookedInto(), Number(button.dataset.token)));
-onButtons("parts", toggle);
-onButtons("places", place);
+for (const id of ["parts", "places"]) onButtons(id, toggle);
 document.querySelectorAll("[data-problem]").forEach(watched);
 addEventListener("hashchange", recall);
 recall();
 if ("linked" in at("form").dataset) {
-  new Tour(steps());
+  tour(steps());
   if (!location.hash) open();
 }
 

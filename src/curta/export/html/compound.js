@@ -5,9 +5,7 @@
 // read from its other end: of 3.75 the operands are 57 and 3.
 
 /** Whether several operands of a format are one number. */
-export function isCompound({ parts }) {
-  return parts.some(({ follows }) => follows);
-}
+export const isCompound = ({ parts }) => parts.some(({ follows }) => follows);
 
 /** The digits of each operand; null if the text is no such problem. */
 export function compoundOf(form, operator, text) {
@@ -49,11 +47,7 @@ function together(parts) {
   return found;
 }
 
-function turned(digits, { turned: other }) {
-  return other ? [...digits].reverse().join("") : digits;
-}
+const turned = (digits, { turned: other }) => (other ? [...digits].reverse().join("") : digits);
 
 /** An operator that is a word stands before the problem. */
-export function wordOf(operator) {
-  return /^\p{L}+$/u.test(operator) ? `${operator} ` : "";
-}
+export const wordOf = (operator) => (/^\p{L}+$/u.test(operator) ? `${operator} ` : "");

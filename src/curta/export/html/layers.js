@@ -2,6 +2,8 @@
 //
 // Vectors are Float32Arrays, as in Python; sums of products are added up in double precision.
 
+import { bytesOf } from "../../report/elements.js";
+
 const ACTIVATIONS = {
   relu: (x) => Math.max(x, 0),
   relu2: (x) => Math.max(x, 0) ** 2,
@@ -20,7 +22,7 @@ function erf(x) {
 
 /** Tensors by name, from the text of a safetensors file in base64. */
 export function tensorsOf(base64) {
-  const bytes = Uint8Array.from(atob(base64.trim()), (character) => character.charCodeAt(0));
+  const bytes = bytesOf(base64);
   const start = 8 + Number(new DataView(bytes.buffer).getBigUint64(0, true));
   const header = JSON.parse(new TextDecoder().decode(bytes.subarray(8, start)));
   const tensors = {};
@@ -53,9 +55,7 @@ export function linear(x, weight, bias) {
   return new Float32Array(sums);
 }
 
-export function added(x, change) {
-  return x.map((value, i) => value + change[i]);
-}
+export const added = (x, change) => x.map((value, i) => value + change[i]);
 
 /** The product of two vectors' parts that begin there. */
 export function product(first, second, from, size) {
@@ -90,6 +90,4 @@ export function softmax(scores) {
 }
 
 /** Where the greatest number stands; the first of equal ones. */
-export function argmax(numbers) {
-  return numbers.reduce((best, value, i) => (value > numbers[best] ? i : best), 0);
-}
+export const argmax = (numbers) => numbers.reduce((best, value, i) => (value > numbers[best] ? i : best), 0);

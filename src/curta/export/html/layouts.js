@@ -25,14 +25,10 @@ export function answerOf({ operator }, tokens, { layout, machine }) {
 }
 
 /** The name of a layout without the number in which it may end: `residues` of `residues-97`. */
-function familyOf({ name }) {
-  return name.replace(/-\d+$/, "");
-}
+const familyOf = ({ name }) => name.replace(/-\d+$/, "");
 
 /** Characters, or whole numbers where these are tokens. */
-function symbolsOf(text, { characters }) {
-  return characters.some((one) => /^\d{2,}$/.test(one)) ? text.match(/\d+|./gs) : [...text];
-}
+const symbolsOf = (text, { characters }) => (characters.some((one) => /^\d{2,}$/.test(one)) ? text.match(/\d+|./gs) : [...text]);
 
 /** The prompt that a `PromptFormat` says. */
 function declared(texts, { prompt: { between, before, after, turned: ways, fill, ahead } }) {
@@ -112,11 +108,7 @@ function valueOfNumbers(operator, numbers) {
   return numbers[0];
 }
 
-function letter(number) {
-  return String.fromCharCode("a".charCodeAt(0) + number);
-}
+const letter = (number) => String.fromCharCode("a".charCodeAt(0) + number);
 
 /** The text, or the same from its other end. */
-function ordered(text, turned) {
-  return turned ? [...text].reverse().join("") : text;
-}
+const ordered = (text, turned) => (turned ? [...text].reverse().join("") : text);

@@ -21,7 +21,7 @@ from curta.config.recipe import Recipe, dump
 from curta.config.registry import optional_module
 from curta.export.base import Exported, Exporter, machine_data
 from curta.export.onnx.decoding import decode, forward
-from curta.export.onnx.graph import Axes, converted, limits, refuse
+from curta.export.onnx.graph import Axes, converted, limits
 from curta.export.room import rooms
 from curta.model.transformer import Transformer
 
@@ -37,8 +37,7 @@ class Onnx(Exporter):
     def write(self, member: Exported, out: Path) -> None:
         model = jax.tree.map(jnp.asarray, member.model)  # weights of a checkpoint are NumPy's
         layout, bounds = model.layout, limits(model)
-        graph = _graph(model, member.run)
-        refuse(graph.graph, len(layout.characters), bounds)
+        graph = _graph(model, bounds, member.run)
         held = rooms(member.recipe, model)
         if machine := machine_data(layout, held):
             texts = {"machine": json.dumps(machine, ensure_ascii=False)}
@@ -58,7 +57,7 @@ class Onnx(Exporter):
         files.write(out, graph.SerializeToString())
 
 
-def _graph(model: Transformer, name: str) -> Any:
+def _graph(model: Transformer, bounds: dict[str, int], name: str) -> Any:
     """Return the converted model, an `onnx.ModelProto`."""
     config, axes = model.config, len(model.layout.axes)
     layers = config.num_recurrences * config.num_attention_layers
@@ -76,6 +75,8 @@ def _graph(model: Transformer, name: str) -> Any:
     outputs: dict[str, Axes] = {"logits": ("batch", "sequence", len(model.layout.characters))}
     if not config.causal:
         outputs["present_places"] = state_shapes("present", "sequence")["present_places"][0]
-        return converted(partial(forward, model), name, tokens, outputs)
+        return converted(partial(forward, model, bounds), name, tokens, outputs)
     outputs |= {state: shape for state, (shape, _) in state_shapes("present", "total").items()}
-    return converted(partial(decode, model), name, tokens | state_shapes("past", "past"), outputs)
+    return converted(
+        partial(decode, model, bounds), name, tokens | state_shapes("past", "past"), outputs
+    )
