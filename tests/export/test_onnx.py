@@ -71,30 +71,21 @@ def writing(graph: Path) -> Any:
     return Writer(str(graph))
 
 
-@pytest.mark.parametrize("token", [-1, 999])
-def test_an_unknown_token_is_refused(graphs: dict[str, tuple[Run, Path]], token: int) -> None:
-    for name in ("axes", "encoder", "recurrences"):
-        with pytest.raises(Exception, match="out of data bounds"):
-            next(writing(graphs[name][1]).write([1, token, 2], -1, 1))
-
-
-def test_a_text_that_is_too_long_is_refused(graphs: dict[str, tuple[Run, Path]]) -> None:
-    """In one call or in several."""
+def test_tokens_indices_and_coordinates_beyond_their_limits_are_refused(
+    graphs: dict[str, tuple[Run, Path]],
+) -> None:
     writer = writing(graphs["learned"][1])
-    assert writer.about["longest_text"] == "24"
     assert len(list(writer.write([1] * 20, -1, 4))) == 4
-    for begun_with in (20, 25):
-        with pytest.raises(Exception, match="out of data bounds"):
-            list(writer.write([1] * begun_with, -1, 6))
-
-
-def test_a_coordinate_that_is_too_high_is_refused(graphs: dict[str, tuple[Run, Path]]) -> None:
     run, graph = graphs["recurrences"]
-    writer, digit = writing(graph), run.layout.characters.index("1")
-    most = int(writer.about["highest_coordinate"])
-    assert next(writer.write([digit] * most, -1, 1)) >= 0
-    with pytest.raises(Exception, match="out of data bounds"):
-        next(writer.write([digit] * (most + 10), -1, 1))
+    most = int(writing(graph).about["highest_coordinate"])
+    high = [run.layout.characters.index("1")] * (most + 10)
+    for name, tokens, count in (
+        *((name, [1, token, 2], 1) for name in graphs for token in (-1, 999)),
+        *(("learned", [1] * begun_with, 6) for begun_with in (20, 25)),  # of 24
+        ("recurrences", high, 1),
+    ):
+        with pytest.raises(Exception, match="out of data bounds"):
+            list(writing(graphs[name][1]).write(tokens, -1, count))
 
 
 def test_a_graph_says_what_it_is_and_writes_as_the_model(

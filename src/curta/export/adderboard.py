@@ -19,7 +19,6 @@ from curta.config import files
 from curta.config.positions import CoupledSinusoidal, Window
 from curta.config.recipe import Recipe, short
 from curta.config.table import spanned
-from curta.evaluation import adder_proof
 from curta.export.base import Exported, Exporter, machine_data, weights_of
 from curta.export.bundle import bundled
 from curta.export.room import rooms
@@ -40,6 +39,24 @@ CONFIG = (
 """What `curta.reference` reads of a model's settings."""
 
 
+COLUMNS: dict[str, tuple[Any, ...]] = {
+    "qk_input": ("positions",),
+    "norm": ("none",),
+    "norm_placement": ("pre",),
+    "biases": ((),),
+    "tied_scale": (True,),
+    "num_layers": (1,),
+    "num_attention_layers": (1,),
+    "num_recurrences": (1,),
+    "input_injection": ("none",),
+    "gated": (False,),
+    "causal": (True,),
+    "activation": ("relu", "relu2"),
+    "role_embeddings": (False,),
+}
+"""Settings that `standalone_columns.py` supports."""
+
+
 class AdderBoard(Exporter):
     name = "adderboard"
     summary = "one Python file for the AdderBoard's checker, NumPy only"
@@ -55,7 +72,7 @@ class AdderBoard(Exporter):
             return f"positions.name {recipe.positions.name!r} (it knows {positions!r})"
         if recipe.layout is None:
             return None
-        for field, supported in adder_proof.NEEDED.items():
+        for field, supported in COLUMNS.items():
             value = getattr(recipe.model, field)
             if value not in supported:
                 return f"model.{field} {value!r} (it knows {', '.join(map(repr, supported))})"

@@ -113,10 +113,11 @@ def test_a_problem_may_be_written_in_several_ways(tab: Page, tmp_path: Path) -> 
     assert numbers(tab, typed) == ["256"] * 4
     tab.goto(page(tmp_path, *shipped("fractions")).as_uri())
     assert numbers(tab, "curta.truth(' 03.750 + 12.50 = ')") == "16.25"
-    tab.goto(page(tmp_path, *shipped("own")).as_uri())
+    tab.goto(page(tmp_path, *shipped("sorting")).as_uri())
     texts = ["sort 7,1,12", "sort(7, 1, 12)", " SORT 007 1 12 = ", "sort( 7 1 12 )"]
     first, *others = numbers(tab, f"{json.dumps(texts)}.map(curta.prompt)")
     assert others == [first] * 3
+    tab.goto(page(tmp_path, *shipped("own")).as_uri())
     assert numbers(tab, "curta.truth('0xc-0xff')") == "-" + format_number(243, 16)
     assert mistake(tab, "12-3").endswith(f"of at most {DIGITS} digits in base 16 (got 12);"
                                          " write 0xc-0x22.")  # fmt: skip

@@ -79,7 +79,6 @@ function take(number) {
   arrange();
 }
 
-/** Choices `[value, name]` in a select. */
 function offer(id, choices, chosen = choices[0][0]) {
   at(id).replaceChildren(...choices.map(([value, name]) => make("option", name, { value })));
   at(id).value = chosen;
@@ -139,7 +138,6 @@ function refuse(message) {
   if (message) at("problem").focus();
 }
 
-/** Writes the answer from its beginning, with the changes as they are now. */
 function anew() {
   pace.stop();
   now.writing = begun(now.problem, now);
@@ -150,7 +148,6 @@ function anew() {
   restart(0);
 }
 
-/** Draws anew from a token on, and goes on writing. */
 function restart(from) {
   now.drawn = from;
   while (at("text").children.length > from) at("text").lastChild.remove();
@@ -184,7 +181,7 @@ function rightToken({ follower, tokens, given }, number) {
   return right === undefined || right === tokens[number].token ? -1 : right;
 }
 
-/** Which written token is the first that the certificate has otherwise, in words. */
+/** The first written token that the certificate has otherwise, in words. */
 function firstWrong() {
   const { writing } = now, number = writing.tokens.findIndex((_, place) => rightToken(writing, place) >= 0);
   if (number < 0) return "";
@@ -220,7 +217,6 @@ function draw() {
   pace.controls();
 }
 
-/** Makes a written token the one that is looked into. */
 function choose(number, focus = false) {
   const { given, length } = now.writing;
   now.chosen = Math.min(Math.max(number, given), length - 1);
@@ -258,7 +254,6 @@ function look(number) {
   at("inside").hidden = false;
 }
 
-/** Shows the likeliest tokens, or all of them. */
 function might(number) {
   const all = at("more").getAttribute("aria-expanded") === "true", { length } = design.layout.characters;
   at("shares").replaceChildren(...alternatives(now.writing, number, all ? length : LIKELIEST));
@@ -325,7 +320,6 @@ function asTrained() {
   anew();
 }
 
-/** Says what is changed, in words and on every button. */
 function tell() {
   const tokens = now.plain.tokens.slice(0, now.plain.given), symbols = tokens.map(({ token }) => symbolOf(design.layout, token));
   const words = changeWords(now, symbols), changed = Boolean(words);
@@ -434,7 +428,6 @@ const steps = () => [
   }],
 ].filter(Boolean);
 
-/** Puts a problem into the field and calculates it. */
 function ask(text) {
   at("problem").value = text;
   at("form").requestSubmit();
@@ -467,7 +460,6 @@ function written(text, most, { zeroed = [], patch } = {}) {
   return { writing, problem };
 }
 
-/** What the model answers to a problem, and what is right. */
 function asked(text, changes) {
   const { writing, problem } = written(text, Infinity, changes), { wrote, wanted } = verdictOf(writing, problem, design);
   return { answer: wrote, truth: wanted };
@@ -514,9 +506,7 @@ globalThis.curta = {
   },
   sheetOf: (tokens) => sheetOf(new Follower(design.layout, tokens).tokens, design.layout, new Set()),
   prompt: (text) => promptOf(parse(text, design), design),
-  /** The tokens that are written after a problem. */
   write: (text, most = Infinity, changes = {}) => written(text, most, changes).writing.written.map(({ token }) => token),
-  /** Logits for what follows each token of the text that is written. */
   logits: (text, most = Infinity, changes = {}) => written(text, most, changes).writing.logits.map((all) => [...all]),
   ask: asked,
   truth: (text) => rightAnswer(parse(text, design), design),
@@ -529,6 +519,5 @@ globalThis.curta = {
   },
   /** Where tokens stand: `{token, index, role, coordinates}`, on a machine the `cells` of its window too. */
   follow: (tokens) => new Follower(design.layout, tokens).tokens,
-  /** Every value of the forward pass over these tokens, by site and token. */
   sites: (tokens) => sitesOf(model, tokens),
 };

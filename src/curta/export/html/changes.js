@@ -113,7 +113,6 @@ export function changeWords({ zeroed, patch }, symbols) {
   return changes.join("; ");
 }
 
-/** The command that does the same. */
 export function command({ run, member }, { problem, zeroed, patch }) {
   const quoted = (word) => (/^[\w./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
   const changes = zeroed.size ? [` zero=${quoted([...zeroed].join(";"))}`] : [];

@@ -4,7 +4,6 @@
 // operand begins with its most significant digit. An operand that lies against the last one is
 // read from its other end: of 3.75 the operands are 57 and 3.
 
-/** Whether several operands of a format are one number. */
 export const isCompound = ({ parts }) => parts.some(({ follows }) => follows);
 
 /** The digits of each operand; null if the text is no such problem. */
@@ -19,7 +18,6 @@ export function compoundOf(form, operator, text) {
   return digits;
 }
 
-/** The problem of operands with these digits. */
 export function compoundText(form, operator, digits) {
   const shown = (piece) => piece.sign ?? turned(digits[piece.place], piece);
   return wordOf(operator) + numbersOf(form).flat().map(shown).join("");

@@ -7,7 +7,6 @@ import { coloured } from "./pace.js";
 import { softmax } from "./layers.js";
 import { styled } from "./squares.js";
 
-/** A symbol as it is drawn and read out. */
 export const symbolOf = ({ characters }, token) => (characters[token] === " " ? "␣" : characters[token]);
 
 /** `sum, place 2, row 0`: the role of a token, and where it stands. */
@@ -32,7 +31,6 @@ export function meaningOf({ tokens, axes }, token) {
   return tokens ? `${tokens[token].role}, ${moved(tokens[token], axes)}` : "";
 }
 
-/** The roles in a text, with their colours. */
 export function rolesOf(tokens, { roles }) {
   const present = [...new Set(tokens.map(({ role }) => role))].sort((a, b) => a - b);
   return present.map((role) => make("li", roles[role].name, { class: coloured(role) }));

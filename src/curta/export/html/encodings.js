@@ -193,7 +193,6 @@ function waves(width, angle) {
     (i % 2 ? Math.cos : Math.sin)(angle(Math.floor(i / 2))));
 }
 
-/** Every encoding that a page calculates, by its name in a recipe. */
 export const ENCODINGS = {
   abacus: Abacus,
   alibi: ALiBi,

@@ -32,7 +32,6 @@ export function tensorsOf(base64) {
   return tensors;
 }
 
-/** What stands at an index of a tensor's first axis. */
 export function rowOf({ shape, data }, number) {
   const size = data.length / shape[0];
   return data.subarray(number * size, (number + 1) * size);
@@ -57,7 +56,6 @@ export function linear(x, weight, bias) {
 
 export const added = (x, change) => x.map((value, i) => value + change[i]);
 
-/** The product of two vectors' parts that begin there. */
 export function product(first, second, from, size) {
   let sum = 0;
   for (let i = from; i < from + size; i++) sum += first[i] * second[i];
@@ -73,7 +71,6 @@ export function normed({ norm, norm_epsilon: epsilon }, x, gain, bias) {
   return x.map((value, i) => (value - mean) * scale * (gain ? gain[i] : 1) + (bias ? bias[i] : 0));
 }
 
-/** Two layers, the inner one multiplied by a gate if there is one. */
 export function feedforward({ activation }, mlp, x, tap) {
   const activate = ACTIVATIONS[activation], up = linear(x, mlp.up, mlp.up_bias);
   const gate = mlp.gate && linear(x, mlp.gate, mlp.gate_bias);
@@ -81,7 +78,6 @@ export function feedforward({ activation }, mlp, x, tap) {
   return linear(tap("mlp.inner", inner), mlp.down, mlp.down_bias);
 }
 
-/** Shares that add up to one. */
 export function softmax(scores) {
   const top = Math.max(...scores);
   const exponentials = Array.from(scores, (score) => Math.exp(score - top));

@@ -5,7 +5,6 @@ import { Mistake, prompt, read } from "./problems.js";
 
 const FIELD = 3, GROUPS = 6, COLUMN = 11, PADDED = 8, FRAME = 20;
 
-/** The tokens that the model is given. */
 export function promptOf(problem, { layout, machine }) {
   const { operator, operands } = problem, form = layout.forms?.[operator];
   if (!form) return prompt(problem, machine);
@@ -110,5 +109,4 @@ function valueOfNumbers(operator, numbers) {
 
 const letter = (number) => String.fromCharCode("a".charCodeAt(0) + number);
 
-/** The text, or the same from its other end. */
 const ordered = (text, turned) => (turned ? [...text].reverse().join("") : text);

@@ -5,10 +5,8 @@ import { at } from "../../report/elements.js";
 const COLOURS = 8;
 const SLICE = 12; // milliseconds of writing between two drawings
 
-/** The class that gives a role its colour. */
 export const coloured = (role) => `role-${role % COLOURS}`;
 
-/** Lets a function answer clicks on the buttons within an element. */
 export function onButtons(id, answer) {
   at(id).addEventListener("click", ({ target }) => {
     const button = target.closest("button");

@@ -77,7 +77,6 @@ export function parse(text, design) {
   return { operator, operands };
 }
 
-/** The tokens that the model is given. */
 export function prompt({ operator, operands }, machine) {
   const format = machine.formats[operator], remaining = digitsOf(operands, givensOf(format));
   const keys = format.parts.flatMap((part) => {
@@ -217,7 +216,6 @@ const shortened = (text) => (text.length > 30 ? `${text.slice(0, 12)}…${text.s
 
 const givensOf = ({ parts }) => parts.filter(({ kind }) => kind === "given");
 
-/** How many digits each operand has, in its own base. */
 export function lengthsOf({ operator, operands }, { formats }) {
   const givens = givensOf(formats[operator]);
   return operands.map((value, n) => digitsIn(value, BigInt(partOf(givens, n).base)).length);

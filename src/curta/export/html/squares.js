@@ -111,7 +111,6 @@ export class Sheet {
   }
 }
 
-/** The element with these custom properties of its style. */
 export function styled(element, properties) {
   for (const [name, value] of Object.entries(properties)) element.style.setProperty(`--${name}`, value);
   return element;

@@ -42,7 +42,6 @@ export class Transformer {
     return x.map((state, i) => this.logits(state, tokens[i].index, tap));
   }
 
-  /** The vector of a token: of its symbol, of its role, of where it stands. */
   embed(token) {
     const { characters, roles } = this.tensors;
     let x = Float32Array.from(rowOf(characters, token.token));

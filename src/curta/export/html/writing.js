@@ -82,7 +82,6 @@ export class Writing {
 
   get length() { return this.tokens.length; }
 
-  /** The tokens that followed the prompt. */
   get written() { return this.tokens.slice(this.given); }
 
   /** Whether the text has its end: an end sign, or its length where that is the end. */

@@ -37,7 +37,6 @@ class Curves {
 
   get step() { return this.times.at(-1)?.[0] ?? 0; }
 
-  // Seconds of the last stretch.
   get stretch() { return (this.times.at(-1)?.[1] ?? 0) - (this.times.at(-2)?.[1] ?? 0); }
 
   // Steps a second over the last five stretches, or from the start where there are fewer.
@@ -50,7 +49,6 @@ class Curves {
     return [...this.members.values()].map((own) => own[key] ?? []).filter((curve) => curve.length);
   }
 
-  // The names of all curves that begin with some text.
   named(begin) {
     const names = [...this.members.values()].flatMap((own) => Object.keys(own));
     return [...new Set(names)].filter((name) => name.startsWith(begin));
