@@ -16,7 +16,7 @@ export async function read(place, cursor, curves) {
   return { run, curves: grown, cursor: run.cursor ?? cursor };
 }
 
-class Curves {
+export class Curves {
   members = new Map(); // member: { key: [[step, value], ...] }
   last = new Map(); // member: its last record
   times = []; // [step, seconds] at the end of each stretch
