@@ -144,7 +144,7 @@ def write_as(model_class: ModelClass, member: Exported, out: Path) -> None:
             ends | {"do_sample": False, "max_new_tokens": longest}
         ),
         "recipe.toml": dump(recipe),
-        "README.md": card(member, model_class, tensors, config),
+        "README.md": card(member, model_class, config),
         **tokenizer.tokenizer_files(layout, limits(model).get("longest_text")),
         **model_class.code(),
     }
