@@ -9,13 +9,9 @@ import numpy as np
 import pytest
 
 from curta.config.recipe import Recipe
-from curta.config.task import Task
 from curta.export import dataset
 from curta.export.dataset import SPLITS, splits
-from curta.export.dataset.splits import Source
-from curta.frontends import api
 from curta.frontends.cli import main
-from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
 from curta.problems.problem import Problem
 from tests import tiny
@@ -73,6 +69,12 @@ def test_every_row_is_right_and_in_one_split(
             tokens, prompt = layout.tokens_of(problem(row))
             assert row["prompt"] == layout.decode(tokens[:prompt])
             assert row["completion"] == layout.decode(tokens[prompt:])
+            if "tokens" in row:
+                machine, place = layout.machine, np.zeros(1, int)
+                assert (row["tokens"], row["prompt_tokens"]) == (tokens, prompt)
+                assert row["roles"] == [machine.tokens[token].role for token in tokens]
+                for token, square in zip(tokens, row["square_place"], strict=True):
+                    assert square == (place := machine.advance(place, np.array(token)))[0]
 
 
 def test_an_overlap_would_be_counted_and_nothing_be_left(
@@ -132,22 +134,3 @@ def test_datasets_reads_the_folder_with_its_splits(
     tokens, _ = layout_of(written()).tokens_of(problem(row))
     assert row["tokens"] == tokens
     assert row["prompt"] + row["completion"] == layout_of(written()).decode(tokens)
-
-
-@pytest.mark.parametrize(("name", "operator"), [("addition", "+"), ("multiplication", "*")])
-def test_a_program_has_its_tokens_with_their_roles_and_squares(name: str, operator: str) -> None:
-    """Every text is followed token by token, as a pen moves."""
-    layout = layout_of(api.resolve(name, {}))
-    assert isinstance(layout, ProgramLayout)
-    columns = dataset.DataColumns(decimal=False, several=False, program=layout)
-    source = Source(Task(operator, digits=(1, 3)), layout, "train", 300)
-    for problem in next(source.batches())[:50]:
-        row = columns.row(problem, layout)
-        tokens, prompt = layout.tokens_of(problem)
-        assert (row["tokens"], row["prompt_tokens"]) == (tokens, prompt)
-        assert row["prompt"] + row["completion"] == layout.decode(tokens)
-        assert row["roles"] == [layout.machine.tokens[token].role for token in tokens]
-        at = np.zeros(len(layout.axes), int)
-        for place, token in enumerate(tokens):
-            at = layout.machine.advance(at, np.array(token))
-            assert [row[f"square_{axis}"][place] for axis in layout.axes] == at.tolist()
