@@ -6,6 +6,7 @@ a file, and may name types that it does not define.
 
 import ast
 import importlib.util
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -13,7 +14,6 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 Definition = ast.FunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign
-
 
 REGISTERED = (
     "sys.modules.setdefault(__name__, types.ModuleType(__name__))  # dataclasses ask for it"
@@ -42,7 +42,7 @@ def bundled(module: str, *roots: str, constants: Mapping[str, str] = MappingProx
         queue = [(module, root) for root in roots]
         for place, name in queue:
             source = _source(place)
-            if (place, name) in needed or name in source.definitions:
+            if name in source.definitions:
                 node = needed[place, name] = source.definitions[name]
                 identifiers = set()
                 for each in _nodes(node, before):
@@ -59,6 +59,7 @@ def bundled(module: str, *roots: str, constants: Mapping[str, str] = MappingProx
                     external.add(f"from {origin} import {original}")
                 else:
                     external.add(f"import {origin}" + f" as {name}" * (name != origin))
+    assert len({name for _, name in needed}) == len(needed), "two definitions of one name"
     docstring = ast.get_docstring(ast.parse(_source(module).text), clean=False)
     blocks = [f'"""{docstring}"""', "from __future__ import annotations"]
     blocks += ["\n".join(sorted(external, key=lambda line: (line.startswith("from"), line)))]
@@ -66,7 +67,9 @@ def bundled(module: str, *roots: str, constants: Mapping[str, str] = MappingProx
     for place in reversed(dict.fromkeys(place for place, _ in needed)):
         nodes = {node.lineno: node for (at, _), node in needed.items() if at == place}
         blocks += [_text(_source(place).text, nodes[line], attributes) for line in sorted(nodes)]
-    return "\n\n\n".join(filter(None, blocks)) + "\n"
+    text = "\n\n\n".join(filter(None, blocks)) + "\n"
+    assert not re.search(r"^ *(from|import) curta\b", text, re.MULTILINE), "a late import"
+    return text
 
 
 @cache
@@ -79,12 +82,11 @@ def _source(module: str) -> ModuleSource:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             source.definitions[node.name] = node
         elif isinstance(node, ast.Assign | ast.AnnAssign):
-            target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
-            assert isinstance(target, ast.Name)
-            source.definitions[target.id] = node
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names = [n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)]
+            source.definitions.update(dict.fromkeys(names, node))
         elif isinstance(node, ast.ImportFrom) and node.module:
-            names = {each.asname or each.name: (node.module, each.name) for each in node.names}
-            source.imports.update(names)
+            source.imports.update({a.asname or a.name: (node.module, a.name) for a in node.names})
         elif isinstance(node, ast.Import):
             source.imports.update({a.asname or a.name: (a.name, None) for a in node.names})
     return source

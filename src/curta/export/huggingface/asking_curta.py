@@ -27,10 +27,10 @@ def prompt(machine: dict[str, Any], operator: str, operands: Sequence[Any]) -> l
 
 def answer(machine: dict[str, Any], operator: str, text: Sequence[int], start: int) -> Any:
     """Return the answer in a text that was written from token `start` on; None if there is none."""
-    paper, written = load(machine, "config.json")[0], [*text][start:]
-    if paper.end not in written:
+    paper, completion = load(machine, "config.json")[0], [*text][start:]
+    if paper.end not in completion:
         return None
-    stop = start + written.index(paper.end)
+    stop = start + completion.index(paper.end)
     squares = paper.positions(np.array(text[:stop], int)).tolist()
     pairs = [(paper.tokens[text[place]], squares[place]) for place in range(start, stop)]
     return paper.formats[operator].read(pairs)
