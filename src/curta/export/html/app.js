@@ -313,7 +313,6 @@ function putIn(event) {
   anew();
 }
 
-
 function asTrained() {
   now.zeroed.clear();
   now.patch?.positions.clear();
