@@ -33,7 +33,7 @@ from curta.model.decoding import logits_of_windows
 from curta.model.inspection import record_activations
 from curta.programs.machine import survey
 from curta.programs.machine.writing import write
-from curta.reference import WindowModel
+from curta.reference import WindowWriter
 from tests.designs import DESIGNS, Design, design
 
 Logits = list[np.ndarray]
@@ -147,7 +147,7 @@ def memo_of_windows(of: Design, tools: Tools) -> Found:
 
 
 def numpy_reference(of: Design, tools: Tools) -> Found:
-    reference = WindowModel(of.recipe.model, of.weights, of.layout.machine, of.layout.windows)
+    reference = WindowWriter(of.recipe.model, of.weights, of.layout.machine, of.layout.windows)
     return list(map(reference.logits, of.windows)), _by_windows(of, reference.next_tokens)
 
 
@@ -291,7 +291,8 @@ NO_TORCH = [
     *("encoder", "window, shared weights", "window, arc", "coupled waves", "residues"),
     "abacus, inside, looped",  # its fields have no end sign
 ]
-NOT_ADDERBOARD = [name for name in DESIGNS if name not in ("window", "coupled waves")]
+NOT_ADDERBOARD = [*OTHERS, "window, two axes"]  # which multiplies
+NOT_ADDERBOARD.remove("coupled waves")
 WAYS: dict[str, Way] = {
     "training pass": Way(training_pass),
     "looking inside": Way(looking_inside),

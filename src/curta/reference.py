@@ -9,6 +9,7 @@ up to rounding.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -34,7 +35,7 @@ ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 
 class WindowModel:
-    """One member of a windowed run: `logits` of windows, and `write` what follows prompts.
+    """One member of a windowed run: the logits of windows.
 
     `weights` are float32 arrays by their path, such as `attention.query`. Raises
     KeyError or ValueError where they are not those of `config` on this machine.
@@ -57,18 +58,16 @@ class WindowModel:
 
         # Tables of the vocabulary: tokens x heads x features. A neighbour that is absent has the
         # number after the last token: a row of zeros, attended to like the others.
-        h = self._normed(self.vectors, "attention.gain", 0)
-        split, kv_split = (
-            (-1, config.heads, config.head_dim),
-            (-1, config.kv_heads, config.head_dim),
+        h = normed(config, self.vectors, w, "attention.gain", 0)
+        query, key, value = (
+            (h @ w[f"attention.{name}"][0]).reshape(len(h), -1, config.head_dim)
+            for name in ("query", "key", "value")
         )
-        self.query = (h @ w["attention.query"][0]).reshape(split)
-        key, value = (
-            np.repeat((h @ w[name][0]).reshape(kv_split), config.heads // config.kv_heads, axis=1)
-            for name in ("attention.key", "attention.value")
+        self.query = query * np.float32(config.head_dim**-0.5 if config.attention_scale else 1.0)
+        self.key, self.value = (
+            np.pad(table, ((0, 1), (0, 0), (0, 0))).repeat(config.heads // config.kv_heads, axis=1)
+            for table in (key, value)
         )
-        self.key, self.value = (np.pad(table, ((0, 1), (0, 0), (0, 0))) for table in (key, value))
-        self.score_scale = np.float32(config.head_dim**-0.5 if config.attention_scale else 1.0)
 
         # Score biases, roles x cells x heads; a role has as many cells as its window.
         cells = cells_of(windows)
@@ -77,37 +76,30 @@ class WindowModel:
         exists = np.arange(cells) < counts[:, None]
         self.bias = np.where(exists[..., None], biases.transpose(1, 2, 0), np.float32(-1e9))
 
-        self.index = WindowIndex(cells)
-        self.next_token = np.zeros(0, np.int32)
-
     def logits(
         self, rows: Int[np.ndarray, "windows cells"]
     ) -> Float[np.ndarray, "windows vocabulary"]:
         """Return the logits of what follows each window: a query's token, then its neighbours."""
-        config, w, token = self.config, self.weights, rows[:, 0]
-        scores = np.einsum("whf,wchf->wch", self.query[token], self.key[rows]) * self.score_scale
-        scores += self.bias[self.machine.role[token]]
-        shares = np.exp(scores - scores.max(axis=1, keepdims=True))
-        shares /= shares.sum(axis=1, keepdims=True)
+        token = rows[:, 0]
+        scores = np.einsum("whf,wchf->wch", self.query[token], self.key[rows])
+        shares = softmax(scores + self.bias[self.machine.role[token]], axis=1)
         heads = np.einsum("wch,wchf->whf", shares, self.value[rows]).reshape(len(rows), -1)
-        x = self.vectors[token] + heads @ w["attention.out"][0]
-        if config.norms_after:
-            x = self._normed(x, "attention.after", 0)
+        x = self.vectors[token] + heads @ self.weights["attention.out"][0]
+        if self.config.norms_after:
+            x = normed(self.config, x, self.weights, "attention.after", 0)
+        return logits_after(self.config, x, self.weights, self.head)
 
-        activate = ACTIVATIONS[config.activation]
-        for layer in range(config.num_layers):
-            h = self._normed(x, "mlp.gain", layer)
-            inner = h @ w["mlp.up"][layer]
-            gate = activate(h @ w["mlp.gate"][layer] if config.gated else inner)
-            inner = gate * inner if config.gated else gate
-            x = x + inner @ w["mlp.down"][layer]
-            if config.norms_after:
-                x = self._normed(x, "mlp.after", layer)
-        logits: np.ndarray = self._normed(x, "gain") @ self.head
-        return logits
+
+class WindowWriter(WindowModel):
+    """A model that writes what follows prompts; each distinct window is computed once."""
+
+    def __init__(self, *model: Any) -> None:
+        super().__init__(*model)
+        self.index = WindowIndex(cells_of(self.windows))
+        self.next_token = np.zeros(0, np.int32)
 
     def next_tokens(self, rows: Int[np.ndarray, "queries cells"]) -> Int[np.ndarray, " queries"]:
-        """Return the likeliest token after each window; each distinct window is computed once."""
+        """Return the likeliest token after each window."""
         number = self.index.find(rows)
         fresh = rows[number < 0]
         if len(fresh):
@@ -131,18 +123,45 @@ class WindowModel:
             )
         return [texts[number] for number in range(len(prompts))]
 
-    def _normed(self, x: np.ndarray, gain: str, layer: int | None = None) -> np.ndarray:
-        """Return `x` after the norm that has this gain."""
-        config = self.config
-        if config.norm == "none":
-            return x
-        if config.norm != "rms":
-            x = x - x.mean(axis=-1, keepdims=True)
-        x = x / np.sqrt(np.square(x).mean(axis=-1, keepdims=True) + np.float32(config.norm_epsilon))
-        if not config.has_gains:
-            return x
-        weight = self.weights[gain]
-        return x * (weight if layer is None else weight[layer])
+
+def logits_after(
+    config: ModelConfig, x: np.ndarray, weights: Mapping[str, np.ndarray], head: np.ndarray
+) -> np.ndarray:
+    """Return the logits of states after attention: what is left are the MLPs, norm and head."""
+    activate = ACTIVATIONS[config.activation]
+    for layer in range(config.num_layers):
+        h = normed(config, x, weights, "mlp.gain", layer)
+        inner = h @ weights["mlp.up"][layer]
+        gate = activate(h @ weights["mlp.gate"][layer] if config.gated else inner)
+        x = x + (gate * inner if config.gated else gate) @ weights["mlp.down"][layer]
+        if config.norms_after:
+            x = normed(config, x, weights, "mlp.after", layer)
+    logits: np.ndarray = normed(config, x, weights, "gain") @ head
+    return logits
+
+
+def softmax(scores: np.ndarray, axis: int = -1) -> np.ndarray:
+    """Return shares that add up to 1 along an axis."""
+    shares: np.ndarray = np.exp(scores - scores.max(axis=axis, keepdims=True))
+    return shares / shares.sum(axis=axis, keepdims=True)
+
+
+def normed(
+    config: ModelConfig,
+    x: np.ndarray,
+    weights: Mapping[str, np.ndarray],
+    gain: str,
+    layer: int | None = None,
+) -> np.ndarray:
+    """Return `x` after the norm that has this gain."""
+    if config.norm == "none":
+        return x
+    if config.norm != "rms":
+        x = x - x.mean(axis=-1, keepdims=True)
+    x = x / np.sqrt(np.square(x).mean(axis=-1, keepdims=True) + np.float32(config.norm_epsilon))
+    if not config.has_gains:
+        return x
+    return x * (weights[gain] if layer is None else weights[gain][layer])
 
 
 def character_vectors(

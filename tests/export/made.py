@@ -14,15 +14,13 @@ from curta.frontends import api
 from curta.layouts import Layout, ShapeBounds, Text, TokenPositions
 from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
-from curta.model.inspection import all_logits, record_activations
+from curta.model.inspection import record_activations
 from curta.model.transformer import Transformer
 from curta.problems import task_sizes
 from curta.problems.problem import Problem
 from curta.problems.sizes import Sizes
 from curta.programs import PROGRAMS
 from curta.programs.machine import Program, store
-from curta.programs.machine.machine import Machine, Role
-from curta.programs.machine.paper import HOME, Token
 from curta.programs.machine.survey import survey
 from curta.runs import checkpoints
 from curta.runs.run import Run
@@ -66,12 +64,6 @@ def rows(model: Transformer, problems: Sequence[Problem]) -> list[list[int]]:
     return [model.layout.tokens_of(problem)[0] for problem in problems]
 
 
-def logits(model: Transformer, texts: Sequence[Sequence[int]]) -> list[np.ndarray]:
-    """For what follows each token of each text."""
-    found = np.asarray(_logits(model, *_filled(texts)))
-    return [line[: len(text)] for line, text in zip(found, texts, strict=True)]
-
-
 def inside(model: Transformer, texts: Sequence[Sequence[int]]) -> list[dict[str, np.ndarray]]:
     """Every site of each text, cut to its tokens."""
     found = {site: np.asarray(value) for site, value in _sites(model, *_filled(texts)).items()}
@@ -92,11 +84,6 @@ def _filled(texts: Sequence[Sequence[int]]) -> tuple[jax.Array, jax.Array]:
     for row, text in zip(tokens, texts, strict=True):
         row[: len(text)] = text
     return jnp.asarray(tokens), jnp.asarray(lengths)
-
-
-@jax.jit
-def _logits(model: Transformer, tokens: jax.Array, lengths: jax.Array) -> jax.Array:
-    return all_logits(model, tokens, _where(model, tokens, lengths), ShapeBounds(0, 0, ()))
 
 
 @jax.jit
@@ -121,17 +108,3 @@ def surveyed(programs: Sequence[Program]) -> ProgramLayout:
     sizes = {operator: Sizes((1, 3), (1, 3), count) for operator, count in counts.items()}
     found = survey(programs, sizes)
     return ProgramLayout(found.machine, found.windows, store.recorder(found.machine, programs))
-
-
-def any_machine(seed: int = 0, axes: int = 3, tokens: int = 23) -> ProgramLayout:
-    """Tokens with moves of all sorts, which no program would write."""
-    rng = np.random.default_rng(seed)
-    roles = (*(Role(f"role {number}") for number in range(4)), Role("end"))
-    moves = rng.integers(-3, 4, (tokens, axes)) + HOME * (rng.random((tokens, axes)) < 0.3)
-    named = [roles[number].name for number in rng.integers(0, 4, tokens - 1)] + ["end"]
-    written = (
-        Token(f"s{number}", role, tuple(move))
-        for number, (role, move) in enumerate(zip(named, moves.tolist(), strict=True))
-    )
-    machine = Machine(tuple("xyz"[:axes]), tuple(written), roles, {})
-    return ProgramLayout(machine, {})

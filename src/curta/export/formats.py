@@ -1,8 +1,8 @@
 """Files of a data set: Parquet, JSON lines, plain text."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,24 +43,25 @@ def format_named(name: str) -> FileFormat:
 
 
 @contextmanager
-def row_writer(
-    form: FileFormat, path: Path, columns: Mapping[str, str]
-) -> Iterator[Callable[[Sequence[DataRow]], Any]]:
-    """Open a new file; yield a function that appends rows to it.
+def row_writer(form: FileFormat, path: Path) -> Iterator[Callable[[Sequence[DataRow]], Any]]:
+    """Open a new file; yield a function that appends rows, all with values of the same types.
 
-    `columns` maps names to types: "string", "int64", or "list " and such a type. Raises UserError
-    if pyarrow is needed and missing.
+    Raises UserError if pyarrow is needed and missing.
     """
     if line := form.line:
         with path.open("w", encoding="utf-8", newline="\n") as file:
             yield lambda rows: file.writelines(map(line, rows))
         return
     arrow, parquet = optional_module("pyarrow", "data"), optional_module("pyarrow.parquet", "data")
-
-    def typed(kind: str) -> Any:
-        return arrow.list_(typed(kind[5:])) if kind.startswith("list ") else getattr(arrow, kind)()
-
-    schema = arrow.schema([(name, typed(kind)) for name, kind in columns.items()])
     options = {"compression": "zstd", "use_dictionary": ["operator"], "write_statistics": False}
-    with parquet.ParquetWriter(path, schema, **options) as file:
-        yield lambda rows: file.write_table(arrow.Table.from_pylist(list(rows), schema=schema))
+    with ExitStack() as stack:
+        writers: list[Any] = []  # opened with the types of the first rows
+
+        def append(rows: Sequence[DataRow]) -> None:
+            table = arrow.Table.from_pylist(rows, schema=writers[0].schema if writers else None)
+            if not writers:
+                writer = parquet.ParquetWriter(path, table.schema, **options)
+                writers.append(stack.enter_context(writer))
+            writers[0].write_table(table)
+
+        yield append

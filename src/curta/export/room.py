@@ -4,27 +4,24 @@ The layout, the positions and the exported code each set a limit. A program unde
 at any length, so its export stops at `DIGITS` digits, or where texts become too long.
 """
 
-import random
 from bisect import bisect_left
-from contextlib import suppress
+from functools import partial
+from itertools import islice
 from typing import NamedTuple
 
 from curta.config.errors import UserError
 from curta.config.recipe import Recipe
 from curta.config.task import Task
 from curta.evaluation.evaluation_set import refusal
-from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
 from curta.model.transformer import Transformer
 from curta.problems import task_sizes
-from curta.problems.operations import OPERATIONS
-from curta.problems.problem import Problem
 from curta.problems.sizes import Sizes
 from curta.problems.tasks import as_size
-from curta.programs.machine.sampling import RefusedError, draw, refused
+from curta.programs.machine.sampling import drawn
 from curta.programs.machine.survey import Recorder
 from curta.programs.machine.writing import limit_of
-from curta.programs.user.run_snapshot import StoredTexts, stored
+from curta.programs.user.run_snapshot import StoredTexts
 
 DIGITS = 1_000
 """The most digits of an operand."""
@@ -35,8 +32,8 @@ TOKENS = 20_000
 SPARE = 2
 """How much longer a program's completion may be than the longest recorded by `longest`."""
 
-DRAWN = 64
-"""Digit counts at which problems of each shape are recorded; short texts vary more."""
+DRAWN, LEAST = 256, 4
+"""Digits of the problems that `longest` records, and the fewest problems."""
 
 
 class Room(NamedTuple):
@@ -60,37 +57,22 @@ def _room(recipe: Recipe, model: Transformer, task: Task, most: int) -> Room:
         if refusal(recipe, operator, size) is None
     ]
     count, evaluated = max(map(len, sizes)), min(most, max(max(size) for size in sizes))
-    if not isinstance(layout, ProgramLayout):
-        digits = _most_digits(model, operator, count, most)
-        return Room(digits, count, _completion(model, operator, count, digits) or 0)
-    if layout.recorder is None or isinstance(layout.recorder, StoredTexts):
-        stored_tokens = limit_of(evaluated * count)
-        if isinstance(layout.recorder, StoredTexts):
-            records = stored(layout.recorder.run.path)
-            lengths = [
-                len(each.tokens) - each.prompt for each in records if each.operator == operator
-            ]
-            stored_tokens = max(lengths, default=stored_tokens)
-        return Room(evaluated, count, 2 * SPARE * stored_tokens)  # of few problems, not the largest
-    digits, tokens = evaluated, _completion(model, operator, count, evaluated)
-    if tokens is None:
-        digits = _most_digits(model, operator, count, evaluated - 1)
-        return Room(digits, count, SPARE * (_completion(model, operator, count, digits) or 0))
-    while digits < most and tokens <= TOKENS:
-        longer = _completion(model, operator, count, min(2 * digits, most))
-        if longer is None:
-            break
-        digits, tokens = min(2 * digits, most), longer
-    return Room(digits, count, SPARE * tokens)
-
-
-def _most_digits(model: Transformer, operator: str, count: int, most: int) -> int:
-    """Return the most digits with positions, up to `most`."""
-
-    def too_long(digits: int) -> bool:
-        return _completion(model, operator, count, digits) is None
-
-    return bisect_left(range(1, most + 1), True, key=too_long)
+    completion, spare = partial(_completion, model, operator, count), 1
+    if isinstance(layout, ProgramLayout):
+        if layout.recorder is None or isinstance(layout.recorder, StoredTexts):
+            return Room(evaluated, count, limit_of(evaluated * count))
+        digits, tokens, spare = evaluated, completion(evaluated), SPARE
+        while tokens is not None and digits < most and tokens <= TOKENS:
+            longer = completion(min(2 * digits, most))
+            if longer is None:
+                break
+            digits, tokens = min(2 * digits, most), longer
+        if tokens is not None:
+            return Room(digits, count, spare * tokens)
+        most = evaluated - 1
+    too_long = lambda digits: completion(digits) is None
+    digits = bisect_left(range(1, most + 1), True, key=too_long)
+    return Room(digits, count, spare * (completion(digits) or 0))
 
 
 def _completion(model: Transformer, operator: str, count: int, digits: int) -> int | None:
@@ -109,42 +91,13 @@ def _completion(model: Transformer, operator: str, count: int, digits: int) -> i
 
 
 def longest(recorder: Recorder, operator: str, size: tuple[int, ...]) -> int:
-    """Return the tokens of the longest completion among problems up to a size.
+    """Return the tokens of the longest completion among some problems up to a size.
 
-    The largest operands need not have the longest text: 9//1 has a longer one than 99//99, and
-    gcd(999, 999) a short one. So operands of half the length or a single digit are recorded too,
-    and the program's rare cases. Raises UserError for a text that is too long.
+    Half of them are the program's rare cases. The largest operands need not have the longest text:
+    9//1 has a longer one than 99//99. Raises UserError for a text that is too long.
     """
-    program, rng = recorder.programs[operator], random.Random(size[0])
-    shapes = {size: None}
-    for shorter in {1: None, -(-size[-1] // 2): None} if len(size) > 1 else ():
-        shapes |= {(*size[:-1], shorter): None, (shorter, *size[1:]): None}
-    problems = [case(rng, *size) for case in program.cases.values()]
-    for shape in [*shapes] * max(1, DRAWN // max(1, size[0])):
-        with suppress(RefusedError):
-            problems.append(draw(program, Sizes.exactly(shape), rng))
-    if not problems:
-        raise RefusedError(f"{program.title} has no problems of such a size")
-    accepted = [operands for operands in problems if not refused(program, operands)]
-    texts = [recorder.record(operator, operands) for operands in accepted]
-    return max((len(tokens) - prompt for tokens, prompt in texts), default=0)
-
-
-def prompt_rules(layout: Layout, rooms: dict[str, Room]) -> dict[str, str]:
-    """Return a sentence for each pattern of prompts of a layout, by regular expression.
-
-    A program's prompts are checked as operands, and have no pattern.
-    """
-    from curta.export.huggingface.asking_curta import takes  # its package imports this module
-
-    rules: dict[str, str] = {}
-    if isinstance(layout, ProgramLayout):
-        return rules
-    for operator, room in rooms.items():
-        pattern = layout.prompt_pattern(operator, room.digits, room.operands)
-        if pattern is not None:
-            least = OPERATIONS[operator].least
-            example = layout.prompt(Problem(operator, (12, 34, 56, 78)[:least]))
-            sentence = takes(operator, [10] * least, room.operands, room.digits)
-            rules[pattern] = f"{sentence}, such as {example}"
-    return rules
+    sizes = Sizes((1, size[0]), (1, size[-1]), (len(size), len(size)))
+    problems = drawn(recorder.programs[operator], sizes, "longest", 0.5)
+    few = islice(problems, max(LEAST, DRAWN // size[0]))
+    texts = [recorder.record(operator, operands) for operands in few]
+    return max(len(tokens) - prompt for tokens, prompt in texts)

@@ -11,14 +11,18 @@ window, each with a learned bias.
 
 import base64
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from curta.export.huggingface.asking_curta import answer, prompt
+from curta.programs.machine.machine import cells_of
+from curta.programs.machine.store import load
+from curta.reference import WindowModel
 
 MACHINE: dict[str, Any] = {}
-SETTINGS: dict[str, Any] = {}
+CONFIG: dict[str, Any] = {}
 METADATA: dict[str, Any] = {}
 SHAPES: dict[str, list[int]] = {}
 WEIGHTS: str = ""
@@ -28,99 +32,29 @@ SPARE: int = 0
 
 
 class Model:
-    """A decoder: its tensors by name, the machine on which it writes, and its settings."""
+    """A decoder of whole texts: it looks up the window of each token."""
 
-    def __init__(
-        self, tensors: dict[str, np.ndarray], machine: dict[str, Any], settings: dict[str, Any]
-    ) -> None:
-        self.tensors = tensors
-        self.machine = machine
-        self.settings = settings
-        names = [role["name"] for role in machine["roles"]]
-        self.role = np.array([names.index(token["role"]) for token in machine["tokens"]])
-        self.home = np.array([token["home"] for token in machine["tokens"]])
-        self.offset = np.array([token["offset"] for token in machine["tokens"]])
-        self.wide = np.array(
-            [[axis in role["broadcast"] for axis in machine["axes"]] for role in machine["roles"]]
-        )
-        self.windows = [
-            [(names.index(other), moved) for other, moved in machine["windows"].get(name, [])]
-            for name in names
-        ]
+    def __init__(self) -> None:
+        self.machine, windows = load(MACHINE, "MACHINE")
+        config: Any = SimpleNamespace(**CONFIG)
+        self.windowed = WindowModel(config, tensors(), self.machine, windows)
+        self.neighbours, self.cells = self.machine.neighbours(windows), cells_of(windows)
 
     def __call__(self, tokens: np.ndarray) -> np.ndarray:
         """Return the logits (time x tokens) of the token after each token."""
-        w, settings, roles = self.tensors, self.settings, self.role[tokens]
-        vocabulary = w["tokens"]
-        if settings["parts"] is not None:
-            vocabulary = vocabulary[np.array(settings["parts"])].sum(axis=1)
-        x = vocabulary[tokens]
-        if "roles" in w:
-            x = x + w["roles"][roles]
-        cells = self.window(roles, self.positions(tokens))
-        for block in range(settings["num_layers"]):
-            if block < settings["num_attention_layers"]:
-                x = x + self.attention(x, block, roles, cells)
-            x = x + self.feedforward(x, block)
-        head = w["head"] if "head" in w else vocabulary.T * x.shape[1] ** -0.5
-        return normed(x, w["gain"]) @ head
+        machine, absent = self.machine, len(self.machine.tokens)
+        newest: dict[tuple[int, ...], int] = {}  # by role and square; 0 on an axis of broadcasting
+        rows = np.full((len(tokens), self.cells), absent)
 
-    def positions(self, tokens: np.ndarray) -> np.ndarray:
-        """Return the pen's square at each token: it goes home or stays, then moves by an offset."""
-        position, positions = np.zeros_like(self.offset[0]), []
-        for token in tokens:
-            position = np.where(self.home[token], 0, position) + self.offset[token]
-            positions.append(position)
-        return np.array(positions)
+        def address(role: int, square: np.ndarray) -> tuple[int, ...]:
+            return (role, *np.where(machine.broadcast_mask[role], 0, square).tolist())
 
-    def window(self, roles: np.ndarray, places: np.ndarray) -> np.ndarray:
-        """Return the window cell of each key (column) for each query (row); -1 for none."""
-        cells = np.full((len(roles), len(roles)), -1)
-        moved = np.where(self.wide[roles], 0, places - places[:, None])
-        for role, neighbours in enumerate(self.windows):
-            for cell, (other, move) in enumerate(neighbours, 1):
-                there = (moved == move).all(axis=-1) & (roles == other)
-                cells[there & (roles[:, None] == role)] = cell
-        np.fill_diagonal(cells, 0)
-        cells = np.where(np.tri(len(roles), dtype=bool), cells, -1)
-        for cell in range(1, cells.max() + 1):  # of several tokens on a square the newest counts
-            newer = np.cumsum((cells == cell)[:, ::-1], axis=1)[:, ::-1]
-            cells[(cells == cell) & (newer > 1)] = -1
-        return cells
-
-    def attention(
-        self, x: np.ndarray, block: int, roles: np.ndarray, cells: np.ndarray
-    ) -> np.ndarray:
-        """Return softmax attention of every token over the cells of its window.
-
-        An absent neighbour is a zero vector, and is attended to like the others.
-        """
-        w, split = self.tensors, (len(x), self.settings["heads"], -1)
-        h = normed(x, w["attention_gain"][block])
-        query, key, value = (
-            (h @ w[name][block]).reshape(split) for name in ("query", "key", "value")
-        )
-        biases = w["biases"][block].reshape(self.settings["heads"], len(self.wide), -1)
-        scores = np.einsum("qhe,khe->hqk", query, key) * self.settings["scale"]
-        scores = np.where(cells >= 0, scores + biases[:, roles[:, None], cells], -1e9)
-        numbers = np.arange(biases.shape[-1])
-        present = (cells[:, :, None] == numbers).any(axis=1)
-        exists = numbers <= np.array([len(near) for near in self.windows])[roles, None]
-        absent = np.where(exists & ~present, biases[:, roles], -1e9)
-        scores = np.concatenate([scores, absent], axis=-1)
-        weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
-        weights = (weights / weights.sum(axis=-1, keepdims=True))[..., : len(x)]
-        return np.einsum("hqk,khe->qhe", weights, value).reshape(x.shape) @ w["out"][block]
-
-    def feedforward(self, x: np.ndarray, block: int) -> np.ndarray:
-        w = self.tensors
-        inner = np.maximum(normed(x, w["mlp_gain"][block]) @ w["up"][block], 0.0)
-        return (np.square(inner) if self.settings["squared"] else inner) @ w["down"][block]
-
-
-def normed(x: np.ndarray, gain: np.ndarray) -> np.ndarray:
-    """Scale each token's vector to root mean square 1, and multiply by a learned gain."""
-    return x / np.sqrt(np.mean(np.square(x), axis=-1, keepdims=True) + 1e-6) * gain
+        for row, token, square in zip(rows, tokens, machine.positions(tokens), strict=True):
+            role = int(machine.role[token])
+            newest[address(role, square)] = row[0] = token
+            for cell, (other, moved) in enumerate(self.neighbours[role], 1):
+                row[cell] = newest.get(address(other, square + moved), absent)
+        return self.windowed.logits(rows)
 
 
 def generate(model: Model, prompt: list[int]) -> list[int]:
@@ -128,22 +62,25 @@ def generate(model: Model, prompt: list[int]) -> list[int]:
     text = list(prompt)
     for _ in range(SPARE * len(prompt) + 50):
         text.append(int(np.argmax(model(np.array(text))[-1])))
-        if model.machine["tokens"][text[-1]]["role"] == "end":
+        if text[-1] == model.machine.end:
             break
     return text
 
 
-def build_model() -> tuple[Model, dict[str, Any]]:
-    """Return the model and the AdderBoard's metadata, with counted parameters."""
+def tensors() -> dict[str, np.ndarray]:
+    """Return the weights by name."""
     numbers = np.frombuffer(base64.b64decode(WEIGHTS), "<f4")
     ends = np.cumsum([math.prod(shape) for shape in SHAPES.values()])
     arrays = np.split(numbers, ends[:-1])
-    tensors = {
+    return {
         name: array.reshape(shape)
         for (name, shape), array in zip(SHAPES.items(), arrays, strict=True)
     }
-    unique = {id(tensor): tensor.size for tensor in tensors.values()}
-    return Model(tensors, MACHINE, SETTINGS), {**METADATA, "params": sum(unique.values())}
+
+
+def build_model() -> tuple[Model, dict[str, Any]]:
+    """Return the model and the AdderBoard's metadata, with counted parameters."""
+    return Model(), {**METADATA, "params": sum(map(math.prod, SHAPES.values()))}
 
 
 def add(model: Model, a: int, b: int) -> int:
@@ -151,6 +88,6 @@ def add(model: Model, a: int, b: int) -> int:
 
     Raises ValueError for negative or non-integer operands, and for too many digits.
     """
-    tokens = prompt(model.machine, "+", [a, b])
-    total = answer(model.machine, "+", generate(model, tokens), len(tokens))
+    tokens = prompt(MACHINE, "+", [a, b])
+    total = answer(MACHINE, "+", generate(model, tokens), len(tokens))
     return -1 if total is None else total

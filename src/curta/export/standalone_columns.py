@@ -9,18 +9,17 @@ Positions are sines and cosines of a digit's place, a fixed table that both oper
 answer share. Queries and keys depend on these vectors alone, values on the tokens.
 """
 
-import base64
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from curta.export.huggingface.asking_curta import checked
+from curta.export.standalone import CONFIG, METADATA, SHAPES, tensors
+from curta.reference import character_vectors, head_matrix, logits_after, softmax, unshared
 
-SETTINGS: dict[str, Any] = {}
-METADATA: dict[str, Any] = {}
-SHAPES: dict[str, list[int]] = {}
-WEIGHTS: str = ""
+PERIOD: float = 0.0
 
 DIGITS = 10
 PLACES = [*range(-1, DIGITS + 1)] * 3
@@ -28,66 +27,31 @@ PLACES = [*range(-1, DIGITS + 1)] * 3
 
 
 class Model:
-    """A decoder: its tensors by name, and its settings."""
+    """A decoder of one block; its vectors of positions are waves, harmonics of a period."""
 
-    def __init__(self, tensors: dict[str, np.ndarray], settings: dict[str, Any]) -> None:
-        self.tensors = unshared(tensors, settings["subtracts"])
-        self.settings = settings
-        self.vocabulary = vocabulary(tensors["tokens"])
+    def __init__(self) -> None:
+        config: Any = SimpleNamespace(**CONFIG)
+        self.config, self.weights = config, unshared(config, tensors())
+        self.characters = character_vectors(config, self.weights, np.eye(10))
+        self.head = head_matrix(config, self.weights, self.characters)
+        harmonics = np.arange(1, config.width // 2 + 1) * (2 * math.pi / PERIOD)
+        angles = np.array(PLACES)[:, None] * harmonics
+        self.positions = np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(
+            len(PLACES), -1
+        )
 
     def __call__(self, tokens: np.ndarray) -> np.ndarray:
         """Return the logits (time x 10) of the token after each token."""
-        w = self.tensors
-        x = self.vocabulary[tokens]
-        x = x + self.attention(x)
-        inner = np.maximum(x @ w["up"], 0.0)
-        x = x + (np.square(inner) if self.settings["squared"] else inner) @ w["down"]
-        head = w["head"] if "head" in w else self.vocabulary.T * x.shape[1] ** -0.5
-        return x @ head
-
-    def attention(self, x: np.ndarray) -> np.ndarray:
-        """Return causal softmax attention of every token."""
-        w, split = self.tensors, (len(x), self.settings["heads"], -1)
-        position = self.positions()[: len(x)]
-        query, key = ((position @ w[name]).reshape(split) for name in ("query", "key"))
-        scores = np.einsum("qhe,khe->hqk", query, key) * self.settings["scale"]
-        scores = np.where(np.tri(len(x), dtype=bool), scores, -np.inf)
-        weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
-        weights = weights / weights.sum(axis=-1, keepdims=True)
-        value = (x @ w["value"]).reshape(split)
-        return np.einsum("hqk,khe->qhe", weights, value).reshape(x.shape) @ w["out"]
-
-    def positions(self) -> np.ndarray:
-        """Return the fixed vector of every position: waves of its place, harmonics of a period."""
-        count = self.tensors["query"].shape[0] // 2
-        waves = np.arange(1, count + 1) * (2 * math.pi / self.settings["period"])
-        angles = np.array(PLACES)[:, None] * waves
-        return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(len(angles), -1)
-
-
-def unshared(tensors: dict[str, np.ndarray], subtracts: bool) -> dict[str, np.ndarray]:
-    """Return all matrices of attention; a missing one follows from another."""
-    query = tensors["query"]
-    key = tensors["key"] if "key" in tensors else turned(query, tensors["turn"])
-    value = tensors.get("value", key)
-    return {"key": key, "value": value, "out": -value.T if subtracts else query.T, **tensors}
-
-
-def turned(matrix: np.ndarray, angle: np.ndarray) -> np.ndarray:
-    """Rotate every pair of features by the same angle."""
-    first, second = matrix[:, ::2], matrix[:, 1::2]
-    cos, sin = np.cos(angle), np.sin(angle)
-    pairs = first * cos - second * sin, first * sin + second * cos
-    return np.stack(pairs, axis=-1).reshape(matrix.shape)
-
-
-def vocabulary(tokens: np.ndarray) -> np.ndarray:
-    """Return the vector of each digit: a row each, or on an arc by its radius, start and step."""
-    if tokens.ndim == 2:
-        return tokens
-    radius, start, step = tokens
-    angles = start + step * np.arange(10)
-    return radius * np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+        w, x, position = self.weights, self.characters[tokens], self.positions[: len(tokens)]
+        query, key, value = (
+            (state @ w[f"attention.{name}"][0]).reshape(len(x), self.config.heads, -1)
+            for name, state in (("query", position), ("key", position), ("value", x))
+        )
+        scale = self.config.head_dim**-0.5 if self.config.attention_scale else 1.0
+        scores = np.einsum("qhe,khe->hqk", query, key) * scale
+        shares = softmax(np.where(np.tri(len(x), dtype=bool), scores, -np.inf))
+        heads = np.einsum("hqk,khe->qhe", shares, value).reshape(x.shape)
+        return logits_after(self.config, x + heads @ w["attention.out"][0], w, self.head)
 
 
 def generate(model: Model, prompt: list[int]) -> list[int]:
@@ -100,14 +64,7 @@ def generate(model: Model, prompt: list[int]) -> list[int]:
 
 def build_model() -> tuple[Model, dict[str, Any]]:
     """Return the model and the AdderBoard's metadata, with counted parameters."""
-    numbers = np.frombuffer(base64.b64decode(WEIGHTS), "<f4")
-    ends = np.cumsum([math.prod(shape) for shape in SHAPES.values()])
-    arrays = np.split(numbers, ends[:-1])
-    tensors = {
-        name: array.reshape(shape)
-        for (name, shape), array in zip(SHAPES.items(), arrays, strict=True)
-    }
-    return Model(tensors, SETTINGS), {**METADATA, "params": int(numbers.size)}
+    return Model(), {**METADATA, "params": sum(map(math.prod, SHAPES.values()))}
 
 
 def add(model: Model, a: int, b: int) -> int:

@@ -4,8 +4,7 @@ const MOST = 4;
 
 /** Columns of whole numbers, of which all lowest bytes come first, then all second ones, ... */
 async function unpacked(text, rows) {
-  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const stream = new Blob([bytesOf(text)]).stream().pipeThrough(new DecompressionStream("deflate"));
   const planes = new Uint8Array(await new Response(stream).arrayBuffer()), count = planes.length / 4;
   const all = Int32Array.from({ length: count }, (_, i) =>
     planes[i] | (planes[count + i] << 8) | (planes[2 * count + i] << 16) | (planes[3 * count + i] << 24));
@@ -19,7 +18,6 @@ async function begin(map) {
   const { down, across } = held, squares = map.querySelector(".squares");
   const wide = held.cells[across][1].length, high = down === null ? 1 : held.cells[down][1].length;
   const fixed = held.cells.map(() => -1);
-  const words = make("p", { class: "told", role: "status" }, "Point at a cell, or go there with the arrow keys, to read its windows.");
   let places = [];
 
   /** The rows of each place of the map that have the symbols that were chosen. */
@@ -67,9 +65,9 @@ async function begin(map) {
     const least = (Math.min(...rows.map((row) => margin[row])) / 100).toFixed(2);
     const found = following(rows), more = found.length > MOST ? `, and ${found.length - MOST} more` : "";
     const written = found.slice(0, MOST).map(([token, n]) =>
-      found.length > 1 ? `${held.next[token][1]} (${n.toLocaleString("en")})` : held.next[token][1]);
+      found.length > 1 ? `${held.next[token][1]} (${counted(n)})` : held.next[token][1]);
     const parts = [`right is ${written.join(", ")}${more}`, `${windows > 1 ? "smallest margin" : "margin"} ${least}`];
-    if (fresh) parts.push(windows > 1 ? `${fresh.toLocaleString("en")} never shown in training` : "never shown in training");
+    if (fresh) parts.push(windows > 1 ? `${counted(fresh)} never shown in training` : "never shown in training");
     if (bad) parts.push(`wrong ${held.members > 1 ? `${bad} times in ${held.members} members` : `in ${bad}`}`);
     return parts.join("; ");
   }
@@ -79,7 +77,7 @@ async function begin(map) {
     const sides = [[down, y], [across, x]].filter(([cell]) => cell !== null)
       .map(([cell, symbol]) => `${held.cells[cell][0]} ${held.cells[cell][1][symbol]}`).join(", ");
     const windows = sum(rows, count);
-    const where = rows.length === 1 && windows === 1 ? `One window, ${seen(rows[0])}` : `${sides}: ${windows.toLocaleString("en")} windows`;
+    const where = rows.length === 1 && windows === 1 ? `One window, ${seen(rows[0])}` : `${sides}: ${counted(windows)} windows`;
     words.textContent = rows.length ? `${where}: ${wordsOf(rows)}.` : `${sides}: this cannot occur.`;
   }
 
@@ -93,8 +91,8 @@ async function begin(map) {
       paint();
       grid.again();
     }));
-  if (others.length) grid.field.before(make("p", { class: "row controls" }, choosers));
-  map.append(words);
+  if (others.length) grid.field.before(make("p", choosers, { class: "row controls" }));
+  const words = telling(map, "its windows");
   sort();
   paint();
 }

@@ -18,7 +18,7 @@ from curta.report.certificate import (
     read_certified,
 )
 from curta.report.figures import DESCRIPTIONS, svg_element, svg_file
-from curta.report.rendering import PagePart, document, package_text, render
+from curta.report.rendering import PagePart, document, modules_text, render
 from curta.report.run_folder import RunData, read_run
 from curta.report.tables import gap_rows
 
@@ -161,7 +161,7 @@ def render_report(report: RunReport, work: PagePart) -> str:
 def page_scripts(body: Markup) -> list[PagePart]:
     """Return the scripts of the drawings that a page has."""
     return [
-        PagePart(script=package_text("moving.js") + package_text(f"{name}.js"))
+        PagePart(script=modules_text(("elements", "moving", name)))
         for name in MOVING
         if f'class="{name}"' in body
     ]

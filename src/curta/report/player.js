@@ -27,9 +27,9 @@ function move({ points, trail, mark }, moment) {
 function begin(player) {
   const { steps, losses } = JSON.parse(player.querySelector("script").textContent);
   const ways = [...player.querySelectorAll("g")].map(way), last = steps.length - 1;
-  const button = make("button", { type: "button" });
-  const slider = make("input", { type: "range", min: 0, max: last, step: 1, "aria-label": "Moment of training" });
-  const told = make("output", { class: "told" });
+  const button = make("button", [], { type: "button" });
+  const slider = make("input", [], { type: "range", min: 0, max: last, step: 1, "aria-label": "Moment of training" });
+  const told = make("output", [], { class: "told" });
   const controls = player.querySelector(".controls");
   let moment = last, frame = 0, then = 0;
 
@@ -38,7 +38,7 @@ function begin(player) {
     const shown = Math.round(moment), loss = losses[shown];
     for (const one of ways) move(one, moment);
     slider.value = shown;
-    told.textContent = `step ${steps[shown].toLocaleString("en")}${loss === null ? "" : `, loss ${loss}`}`;
+    told.textContent = `step ${counted(steps[shown])}${loss === null ? "" : `, loss ${loss}`}`;
     slider.setAttribute("aria-valuetext", told.textContent);
   }
 
@@ -72,8 +72,7 @@ function begin(player) {
   calm.addEventListener("change", stop);
   // one plane at a time: without a script all are shown, below each other
   const figures = [...player.querySelectorAll("[data-plane]")];
-  const plane = make("select", { "aria-label": "Plane" });
-  for (const name of new Set(figures.map((figure) => figure.dataset.plane))) plane.append(make("option", {}, name));
+  const plane = make("select", [...new Set(figures.map((figure) => figure.dataset.plane))].map((name) => make("option", name)), { "aria-label": "Plane" });
   const choose = () => figures.forEach((figure) => (figure.hidden = figure.dataset.plane !== plane.value));
   plane.addEventListener("change", choose);
   choose();

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -52,6 +53,13 @@ def document(title: str, content: Iterable[PagePart]) -> str:
 def package_text(name: str, package: str = "curta.report") -> str:
     """Return a file of a package, with the line ends that a browser hashes."""
     return resources.files(package).joinpath(name).read_text(encoding="utf-8")
+
+
+def modules_text(names: Iterable[str], package: str = "curta.report") -> str:
+    """Return JavaScript modules as one script, each after those that it imports."""
+    script = "\n".join(package_text(f"{name}.js", package) for name in names)
+    script = re.sub(r"^import [^;]*;\n", "", script, flags=re.MULTILINE)
+    return re.sub(r"^export ", "", script, flags=re.MULTILINE)
 
 
 @cache

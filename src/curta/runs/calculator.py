@@ -1,4 +1,4 @@
-"""A trained run that answers problems without JAX: one member as a NumPy `WindowModel`."""
+"""A trained run that answers problems without JAX: one member as a NumPy `WindowWriter`."""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,7 +8,7 @@ from curta.evaluation import bulk
 from curta.problems.operations import Answer
 from curta.problems.problem import Problem, check_limits, parse
 from curta.programs.machine import store
-from curta.reference import WindowModel
+from curta.reference import WindowWriter
 from curta.runs import folders
 from curta.runs.folders import Folder
 
@@ -31,7 +31,7 @@ class Calculator:
         store.check_operators(self.machine, [task.operator for task in recipe.tasks], where)
         weights = folder.read_weights(recipe)[member]
         try:
-            self.model = WindowModel(recipe.model, weights, self.machine, windows)
+            self.model = WindowWriter(recipe.model, weights, self.machine, windows)
         except (KeyError, IndexError, ValueError):
             raise UserError(
                 f"{where} is damaged: its weights do not fit its recipe and machine.json"

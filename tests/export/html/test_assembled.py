@@ -1,6 +1,5 @@
 """Which models have a page, what is said of the others, and that its modules fit together."""
 
-import re
 from dataclasses import replace
 
 import pytest
@@ -8,16 +7,12 @@ import pytest
 from curta.config.errors import UserError
 from curta.config.positions import UserEncoding
 from curta.export.html import at_work, page_refusal, render_page
-from curta.export.html.page import MODULES, PARAMETERS
-from curta.model.positions import BUILDERS as ENCODINGS
+from curta.export.html.page import PARAMETERS
 from curta.model.transformer import parameters
-from curta.report.rendering import package_text
 from tests import tiny
 from tests.export.made import drawn
 
 from . import made
-
-SCRIPTS = {name: package_text(f"{name}.js", "curta.export.html") for name in MODULES}
 
 
 def test_a_model_that_is_too_large_is_refused_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,18 +33,6 @@ def test_positions_of_a_users_own_are_refused() -> None:
     with pytest.raises(UserError, match="its positions come from a file of code"):
         render_page(made.carried(own_positions, drawn(tiny.dense())), 0)
     assert page_refusal("rope") is None
-
-
-def test_every_encoding_is_in_the_page() -> None:
-    known = re.findall(r'^  "?([\w-]+)"?: \w+,$', SCRIPTS["encodings"], re.M)
-    assert set(known) == {kind.name for kind in ENCODINGS if kind is not UserEncoding}
-
-
-def test_no_name_is_taken_twice() -> None:
-    """All modules of a page are one script: a name that two of them have would be an error."""
-    pattern = r"^(?:export )?(?:function|class|const|let) (\w+)"
-    names = [name for text in SCRIPTS.values() for name in re.findall(pattern, text, re.M)]
-    assert sorted(set(names)) == sorted(names)
 
 
 def test_a_report_says_where_a_model_over_whole_texts_calculates() -> None:

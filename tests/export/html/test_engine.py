@@ -1,24 +1,25 @@
 """Where tokens stand in the page, and interventions; plain logits: `test_conformance.py`."""
 
 import json
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from playwright.sync_api import Page
 
-from curta.layouts import LAYOUTS
+from curta.frontends.cli import main
 from curta.probes.inside.interventions import Intervention, parsed
 from curta.problems.problem import parse
 from curta.runs.run import Run
 from tests import tiny
-from tests.export.made import begun, logits
+from tests.export.made import begun, inside
 
-from .made import PROBLEMS, Made, layout, of_layout, page, random_texts, shipped
+from .made import PROBLEMS, Made, layout, page, random_texts, shipped
 from .tabs import numbers
+from .test_page import calculate, over, part
 
 pytestmark = pytest.mark.slow
 
@@ -29,7 +30,7 @@ def test_places_below_those_of_the_operands(tab: Page, tmp_path: Path) -> None:
     tab.goto(made.page(tmp_path).as_uri())
     tokens, _ = made.layout.tokens_of(parse("12+345"))
     found = numbers(tab, f"curta.sites({tokens}).logits.map((row) => [...row])")
-    np.testing.assert_allclose(found, logits(made.model, [tokens])[0], atol=1e-4)
+    np.testing.assert_allclose(found, inside(made.model, [tokens])[0]["logits"], atol=1e-4)
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -50,21 +51,6 @@ def test_tokens_of_a_machine_stand_and_see_as_in_python(
             assert [*window, *none] == row
 
 
-@pytest.mark.parametrize("name", LAYOUTS)
-def test_tokens_of_a_layout_stand_where_they_do_in_python(
-    name: str, tab: Page, tmp_path: Path
-) -> None:
-    made = of_layout(name)
-    tab.goto(made.page(tmp_path).as_uri())
-    tokens = tiny.any_texts(made.layout)
-    lengths = jnp.full(len(tokens), tokens.shape[1])
-    where = made.layout.follow(jnp.asarray(tokens), lengths)[1]
-    texts = numbers(tab, f"{json.dumps(tokens.tolist())}.map(curta.follow)")
-    assert [[each["role"] for each in text] for text in texts] == where.role.tolist()
-    places = [[each["coordinates"] for each in text] for text in texts]
-    assert places == where.coordinates.tolist()
-
-
 def test_the_same_window_is_calculated_once(tab: Page, tmp_path: Path) -> None:
     tab.goto(page(tmp_path, *shipped("addition")).as_uri())
     counted = f"(curta.write('{'7' * 100}+{'6' * 100}', 300), curta.model.memo.size)"
@@ -79,18 +65,14 @@ MLP = "layer.1.mlp.output"
 SOURCE = "9+345"
 PROBLEM = "12+678"
 RECIPES: dict[str, dict[str, Any]] = {
-    "two layers": {"model__num_attention_layers": 2},
     "looped": {"model__num_recurrences": 2, "model__input_injection": "block"},
     "norm after": {"model__norm_placement": "post", "model__biases": ["out", "mlp"]},
     "an encoder": {"layout": "framed", "positions__name": "alibi", "model__causal": False},
-    "a program": {"program": "addition"},
     "a window": {"program": "addition", "positions__name": "window"},
 }
 CHANGES: dict[str, tuple[list[str], tuple[str, list[int]] | None]] = {
     "a head": ([HEAD], None),
     "an mlp": ([MLP], None),
-    "both": ([HEAD, MLP], None),
-    "a state": ([], ("layer.0.after", [4, 6])),
     "the embedding": ([], ("embedding", [0, 1, 3])),
     "all": ([HEAD], ("layer.1.after", [0, 4, 5])),
 }
@@ -136,3 +118,34 @@ def test_logits_and_answers_are_those_of_pythons_interventions(
         mine = np.array(numbers(tab, asked))[:prompt]
         assert np.abs(mine - python).max() < 1e-4
         assert np.abs(mine - plain).max() > 1e-2
+
+
+def test_the_command_line_accepts_it_and_answers_as_the_page_does(
+    tab: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CURTA_RUNS", str(tmp_path))
+    small = tiny.overrides(**DENSE, positions__name="rope", model__num_attention_layers=2)
+    run = begun("addition", 2, "my run", **{key.replace(".", "__"): small[key] for key in small})
+    tab.goto(run.write_page(1, tmp_path / "page.html").as_uri())
+    tab.evaluate("curta.design.tokens = 30")
+    calculate(tab, "57+68=")
+    part(tab, "head 1 of layer 0").click()
+    tab.get_by_role("textbox", name="Other problem").fill("57+69=")
+    tab.keyboard.press("Enter")
+    tab.locator("#places button").nth(3).click()
+    over(tab)
+    words = shlex.split(tab.locator("#command").text_content() or "")
+    assert words[:7] == ["curta", "probe", "my run", "activations", "57+68", "--member", "1"]
+    assert main([*words[1:], "sites=logits", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["about"]["members"] == [1]
+    assert found["about"]["interventions"] == [
+        f"zero {HEAD}",
+        "patch embedding:position=3 from 57+69",
+    ]
+    changes = (
+        f"{{zeroed: ['{HEAD}'], patch: {{site: 'embedding', positions: [3], source: '57+69'}}}}"
+    )
+    assert (
+        found["answers"][0]["changed"] == numbers(tab, f"curta.ask('57+68', {changes})")["answer"]
+    )

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from playwright.sync_api import Page
@@ -12,6 +13,7 @@ from curta.layouts import LAYOUTS
 from curta.problems.numerals import format_number
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem, answer_text, parse
+from tests import tiny
 
 from .made import PROBLEMS, Made, layout, of_layout, page, shipped
 from .tabs import numbers
@@ -111,24 +113,14 @@ def test_a_problem_may_be_written_in_several_ways(tab: Page, tmp_path: Path) -> 
     assert numbers(tab, typed) == ["256"] * 4
     tab.goto(page(tmp_path, *shipped("fractions")).as_uri())
     assert numbers(tab, "curta.truth(' 03.750 + 12.50 = ')") == "16.25"
-    tab.goto(page(tmp_path, *shipped("own")).as_uri())
+    tab.goto(page(tmp_path, *shipped("sorting")).as_uri())
     texts = ["sort 7,1,12", "sort(7, 1, 12)", " SORT 007 1 12 = ", "sort( 7 1 12 )"]
     first, *others = numbers(tab, f"{json.dumps(texts)}.map(curta.prompt)")
     assert others == [first] * 3
+    tab.goto(page(tmp_path, *shipped("own")).as_uri())
     assert numbers(tab, "curta.truth('0xc-0xff')") == "-" + format_number(243, 16)
     assert mistake(tab, "12-3").endswith(f"of at most {DIGITS} digits in base 16 (got 12);"
                                          " write 0xc-0x22.")  # fmt: skip
-
-
-def test_other_operations_have_truths(tab: Page, tmp_path: Path) -> None:
-    tab.goto(page(tmp_path, *shipped("addition")).as_uri())
-    problems = ["gcd 1071,462", "isqrt 1234", "order 30,10,20", "7//2", "7%4", "reverse 120",
-                "copy 12", "isqrt 0", "luhn 7992739871", "0.05+99.95", "3.0+0.125"]  # fmt: skip
-    parts = [(one, parse(one)) for one in problems]
-    for text, problem in parts:
-        operands = json.dumps([str(value) for value in problem.operands])
-        found = numbers(tab, f"curta.truths({problem.operator!r}, {operands})")
-        assert found == answer_text(problem.truth), text
 
 
 NUMBERS = ((7, 8), (999, 1), (123, 123), (0, 5), (40, 6))
@@ -163,12 +155,29 @@ def spoken(made: Made, problem: Problem, text: list[int]) -> str | None:
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
-def test_prompts_and_answers_of_layouts_are_pythons(name: str, tab: Page, tmp_path: Path) -> None:
+def test_layouts_write_read_and_place_as_python_does(name: str, tab: Page, tmp_path: Path) -> None:
     made = of_layout(name)
     tab.goto(made.page(tmp_path).as_uri())
+    tokens = tiny.any_texts(made.layout)
+    where = made.layout.follow(jnp.asarray(tokens), jnp.full(len(tokens), tokens.shape[1]))[1]
+    followed = numbers(tab, f"{json.dumps(tokens.tolist())}.map(curta.follow)")
+    assert [[each["role"] for each in text] for text in followed] == where.role.tolist()
+    places = [[each["coordinates"] for each in text] for text in followed]
+    assert places == where.coordinates.tolist()
     problems = problems_of(made)
     prompts = numbers(tab, f"{json.dumps(list(map(str, problems)))}.map(curta.prompt)")
     assert prompts == [made.layout.prompt_tokens(problem) for problem in problems]
     pairs: list[tuple[str, list[int]]] = [(str(p), t) for p in problems for t in texts(made, p)]
     read = numbers(tab, f"{json.dumps(pairs)}.map((pair) => curta.answer(...pair))")
     assert read == [spoken(made, p, t) for p in problems for t in texts(made, p)]
+
+
+def test_other_operations_have_truths(tab: Page, tmp_path: Path) -> None:
+    tab.goto(page(tmp_path, *shipped("addition")).as_uri())
+    problems = ["gcd 1071,462", "isqrt 1234", "order 30,10,20", "7//2", "7%4", "reverse 120",
+                "copy 12", "isqrt 0", "luhn 7992739871", "0.05+99.95", "3.0+0.125"]  # fmt: skip
+    parts = [(one, parse(one)) for one in problems]
+    for text, problem in parts:
+        operands = json.dumps([str(value) for value in problem.operands])
+        found = numbers(tab, f"curta.truths({problem.operator!r}, {operands})")
+        assert found == answer_text(problem.truth), text

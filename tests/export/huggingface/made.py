@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from curta.config.recipe import Recipe
 from curta.export.base import Exported
 from curta.export.huggingface import HuggingFace
@@ -48,16 +46,3 @@ def tokenizer(at: Path) -> Any:
 def told(model: Transformer, rows: Sequence[Sequence[int]]) -> list[str]:
     """Tokens as the tokenizer writes them."""
     return ["".join(texts(model.layout)[token] for token in row) for row in rows]
-
-
-def theirs(model: Any, at: Path, written: Sequence[str]) -> list[np.ndarray]:
-    """The library's logits for what follows each token, texts filled up on the left."""
-    import torch
-
-    given = tokenizer(at)(list(written), return_tensors="pt", padding=True)
-    places = (given["attention_mask"].cumsum(-1) - 1).clamp(min=0)
-    more = {} if model.config.model_type == "curta" else {"position_ids": places}
-    with torch.no_grad():
-        logits = model(**given, **more).logits.numpy()
-    lengths = given["attention_mask"].sum(-1).tolist()
-    return [row[-length:] for row, length in zip(logits, lengths, strict=True)]

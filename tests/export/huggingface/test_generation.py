@@ -1,15 +1,17 @@
-"""The class that travels with a model: its cache, its types, and what the library asks of it."""
+"""Exported classes in the library: states and attentions, caches, types, what they refuse."""
 
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from curta.config.recipe import Recipe
 from tests import tiny
 from tests.designs import DESIGNS
 
-from ..made import PRODUCTS, asked, drawn, rows
-from .made import folder, opened, tokenizer, told
+from ..made import PRODUCTS, asked, drawn, inside, rows
+from .made import COUPLED, GPT2, LLAMA, folder, opened, tokenizer, told
 
 pytestmark = pytest.mark.slow
 
@@ -20,11 +22,75 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return opened(folder(tmp_path_factory.mktemp("model") / "own", tiny.recipe(**PRODUCTS)))
 
 
-def batch(at: Path, of: Any, count: int = 4) -> Any:
+def batch(at: Path, of: Any) -> Any:
     """Whole texts of different lengths, filled up on the left."""
     curta = drawn(of)
-    texts = told(curta, rows(curta, asked(of.tasks[0].operator)[:count]))
+    texts = told(curta, rows(curta, asked(of.tasks[0].operator)))
     return tokenizer(at)(texts, return_tensors="pt", padding=True)
+
+
+def sites(of: Recipe, kind: str, layers: int) -> list[str]:
+    """The names of a site in every layer of every recurrence, in their order."""
+    count = of.model.num_recurrences
+    prefixes = [f"recurrence.{number}." if count > 1 else "" for number in range(count)]
+    return [f"{prefix}layer.{layer}.{kind}" for prefix in prefixes for layer in range(layers)]
+
+
+@pytest.mark.parametrize("name", ["t5", "coupled, looped", "window, two axes"])
+def test_states_and_attentions_are_what_curta_calculates(tmp_path: Path, name: str) -> None:
+    import torch
+
+    of = tiny.recipe(**DESIGNS[name])
+    model, at = drawn(of), folder(tmp_path / "own", of)
+    texts = rows(model, asked(of.tasks[0].operator))
+    with torch.no_grad():
+        wanted = {"output_hidden_states": True, "output_attentions": True}
+        found = opened(at)(**batch(at, of), **wanted)
+    states = ["embedding", *sites(of, "after", of.model.num_layers)[:-1], "final"]
+    weights = sites(of, "attention.weights", of.model.num_attention_layers)
+    scale = model.config.width**-0.5 if model.config.tied_scale else 1.0
+    near = {"rtol": 1e-4, "atol": 1e-4}
+    for row, expected in enumerate(inside(model, texts)):
+        size = len(texts[row])
+        for site, state in zip(states, found.hidden_states, strict=True):
+            value = expected[site] * (scale if site == "final" and model.head is None else 1.0)
+            np.testing.assert_allclose(state[row, -size:], value, **near, err_msg=site)
+        for site, shares in zip(weights, found.attentions, strict=True):
+            mine = shares[row, :, -size:, -size:]
+            np.testing.assert_allclose(mine, expected[site], **near, err_msg=site)
+            assert not shares[row, :, -size:, :-size].any()
+
+
+CLASSES = {
+    "gpt2, tied, plain norm": GPT2
+    | {"model__tie_embeddings": True, "model__norm": "plain", "model__attention_scale": False},
+    "gpt2, random positions": {
+        "layout": "plain", "positions__name": "randomised", "positions__max_length": 40,
+        "model__role_embeddings": False, "model__norm": "layer", "model__activation": "relu2",
+        "model__num_attention_layers": 2, "model__biases": ("out", "norms"),
+    },
+    "llama, no scale": LLAMA | {"model__width": 32, "model__attention_scale": False},
+}  # fmt: skip
+"""What the designs of `test_conformance.py` have not."""
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_class_of_the_library_calculates_the_same(tmp_path: Path, name: str) -> None:
+    import torch
+
+    of = tiny.recipe(
+        **{
+            k: v
+            for k, v in CLASSES[name].items()
+            if k != "positions__length" or "random" not in name
+        }
+    )
+    model, there = drawn(of), opened(folder(tmp_path / "own", of))
+    for text in rows(model, asked(of.tasks[0].operator)):
+        with torch.no_grad():
+            found = there(torch.tensor([text])).logits[0]
+        np.testing.assert_allclose(found, inside(model, [text])[0]["logits"], rtol=0, atol=1e-4)
+    assert not type(there).__name__.startswith("Curta")
 
 
 def test_a_cache_that_is_cut_or_reordered_goes_on(model: Any) -> None:
@@ -91,3 +157,11 @@ def test_what_the_model_does_not_take_is_named(model: Any) -> None:
         model(given, past_key_values=StaticCache(config=model.config, max_cache_len=40))
     with pytest.raises(ValueError, match=r"attention_mask is \(1, 3\), not \(1, \d+\)"):
         model(given, attention_mask=torch.ones(1, 3))
+
+
+def test_a_text_that_is_too_long_is_refused(tmp_path: Path) -> None:
+    coupled = {"positions__name": "coupled", "positions__rows": 40, "positions__max_start": 8}
+    at = folder(tmp_path / "own", tiny.recipe(**COUPLED | coupled))
+    given = tokenizer(at)("1" * 50, return_tensors="pt")
+    with pytest.raises(ValueError, match="there are 40"):
+        opened(at)(**given)

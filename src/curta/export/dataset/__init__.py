@@ -10,10 +10,10 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -52,9 +52,6 @@ __all__ = ["FORMATS", "SPLITS", "Summary", "write"]
 ROUND = 1 << 16
 """Rows in which the tasks of a recipe are mixed."""
 
-PART = 1 << 20
-"""Rows of one file."""
-
 FITS = 18
 """Digits that any 64-bit integer holds."""
 
@@ -76,18 +73,12 @@ WrittenProblems = list[tuple[Problem, Layout]]
 class Summary:
     """The rows of each split, and how many of them occur in another split."""
 
-    rows: dict[str, int] = field(default_factory=dict)
+    rows: Counter[str] = field(default_factory=Counter)
     overlaps: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     @property
     def overlap(self) -> int:
         return self.overlaps.total()
-
-    def count(self, split: str, keys: list[str], held: dict[str, set[str]]) -> None:
-        """Count rows of a split, and those that occur in an earlier one."""
-        self.rows[split] = self.rows.get(split, 0) + len(keys)
-        for other, theirs in held.items():
-            self.overlaps[split, other] += sum(each in theirs for each in keys)
 
 
 @dataclass(frozen=True)
@@ -116,58 +107,37 @@ class DataColumns:
             decimal = decimal or operation.pointed or not operation.bounded
         return cls(decimal, several, layout if isinstance(layout, ProgramLayout) else None)
 
-    @property
-    def squares(self) -> list[str]:
-        """The columns with the squares of tokens, one per axis."""
-        return [f"square_{axis}" for axis in self.program.axes] if self.program else []
-
-    @property
-    def types(self) -> dict[str, str]:
-        """The type of each column, the same for every split, as `datasets` needs it."""
-        number = "string" if self.decimal else "int64"
-        types = {
-            "prompt": "string",
-            "completion": "string",
-            "operator": "string",
-            "operands": f"list {number}",
-            "answer": f"list {number}" if self.several else number,
-        }
-        if self.program:
-            types |= {"prompt_tokens": "int32", "tokens": "list int32", "roles": "list string"}
-            types |= dict.fromkeys(self.squares, "list int32")
-        return types
-
     def row(self, problem: Problem, layout: Layout) -> DataRow:
         """Return a problem as a row; UserError where a program writes another answer."""
 
-        def number(value: int) -> int | str:
-            return answer_text(value) if self.decimal else value
+        def number(value: Any) -> Any:
+            if isinstance(value, tuple):
+                return list(map(number, value))
+            if self.decimal or isinstance(value, Fraction):
+                return answer_text(value if isinstance(value, Fraction) else int(value))
+            return int(value)
 
-        if self.program:
-            tokens, prompt = right_text(layout, problem)
-            texts = layout.decode(tokens[:prompt]), layout.decode(tokens[prompt:])
-        else:
-            texts = layout.prompt(problem), layout.completion(problem) + layout.end_sign
-        truth = problem.truth
         row: DataRow = {
-            "prompt": texts[0],
-            "completion": texts[1],
+            "prompt": "",
+            "completion": "",
             "operator": problem.operator,
-            "operands": list(map(number, problem.operands)),
+            "operands": number(problem.operands),
+            "answer": number(problem.truth),
         }
-        if isinstance(truth, tuple):
-            row["answer"] = list(map(number, truth))
-        elif isinstance(truth, Fraction):
-            row["answer"] = answer_text(truth)
-        else:
-            row["answer"] = number(int(truth))
-        if self.program:
-            machine = self.program.machine
-            roles = [machine.roles[role].name for role in machine.role[tokens]]
-            places = machine.positions(np.array(tokens)).T.tolist()
-            row |= {"prompt_tokens": prompt, "tokens": tokens, "roles": roles}
-            row |= zip(self.squares, places, strict=True)
-        return row
+        if not self.program:
+            completion = layout.completion(problem) + layout.end_sign
+            return row | {"prompt": layout.prompt(problem), "completion": completion}
+        tokens, prompt = right_text(layout, problem)
+        machine = self.program.machine
+        squares = machine.positions(np.array(tokens)).T.tolist()
+        return row | {
+            "prompt": layout.decode(tokens[:prompt]),
+            "completion": layout.decode(tokens[prompt:]),
+            "prompt_tokens": prompt,
+            "tokens": tokens,
+            "roles": [machine.roles[role].name for role in machine.role[tokens]],
+            **{f"square_{axis}": line for axis, line in zip(machine.axes, squares, strict=True)},
+        }
 
 
 def write(
@@ -203,19 +173,14 @@ def write(
                     for problems in beyond(task, layout, recipe.evaluation)
                 )
                 groups = itertools.chain(larger, groups)
-            summary.count(split, [], {})
-            split_keys, numbers, rows_in_file = set[str](), itertools.count(), PART
-            with ExitStack() as file:
-                for group in groups:
-                    if rows_in_file >= PART:
-                        file.close()
-                        path = folder / "data" / f"{split}-{next(numbers):05}.{kind.suffix}"
-                        append = file.enter_context(row_writer(kind, path, columns.types))
-                        rows_in_file = 0
+            split_keys, summary.rows[split] = set[str](), 0
+            with row_writer(kind, folder / "data" / f"{split}.{kind.suffix}") as append:
+                for group in filter(None, groups):
                     append([columns.row(problem, by) for problem, by in group])
-                    rows_in_file += len(group)
                     keys = [key(problem) for problem, _ in group]
-                    summary.count(split, keys, held)
+                    summary.rows[split] += len(group)
+                    for other, theirs in held.items():
+                        summary.overlaps[split, other] += sum(each in theirs for each in keys)
                     if summary.overlap and together:
                         ((split_name, other), count), *_ = summary.overlaps.most_common()
                         raise RuntimeError(f"{count} problems of {split_name} are in {other} too")
@@ -240,7 +205,6 @@ def write(
             buckets=BUCKETS,
             held=len(HELD),
             apart=any(task.held_out and not task.twins_together for task in recipe.tasks),
-            squares=columns.squares,
         )
         files.write(folder / "README.md", card)
     return summary

@@ -8,15 +8,15 @@ import {
   alternatives, answerRows, lookTable, meaningOf, partsTable, placeButtons, recordedButtons, rolesOf,
   symbolOf, tokenOf,
 } from "./drawing.js";
-import { Pace, at, make, onButtons } from "./elements.js";
+import { at, make, numbered } from "../../report/elements.js";
 import { tensorsOf } from "./layers.js";
 import { answerOf, promptOf } from "./layouts.js";
 import { Follower, machineOf } from "./machine.js";
+import { Pace, onButtons, tour } from "./pace.js";
 import { Mistake, TRUTHS, answerText, parse, problemText } from "./problems.js";
 import { Rights, rightAnswer, verdictOf } from "./rights.js";
 import { sheetOf } from "./sheet.js";
 import { Sheet } from "./squares.js";
-import { Tour } from "./tour.js";
 import { Transformer } from "./transformer.js";
 import { Writing } from "./writing.js";
 
@@ -68,26 +68,35 @@ function take(number) {
     ? `The certificate lists ${uncarried} windows, more than a page carries: what is right is known of the recorded problems alone.`
     : certified ? `A crossed-out token differs from the one that the run's certificate has after its window, one of ${certified.targets.size}.` : "";
   at("parts").replaceChildren(...partsTable(config));
-  at("site").replaceChildren(...patchable(config).map((site) => make("option", `${spokenOf(site)} (${site})`, { value: site })));
-  const numbered = (count) => Array.from({ length: count }, (_, n) => n);
-  at("recurrence").replaceChildren(...numbered(config.num_recurrences).map((n) => make("option", String(n), { value: n })));
-  at("recurrence").value = config.num_recurrences - 1;
+  offer("site", patchable(config).map((site) => [site, `${spokenOf(site)} (${site})`]));
+  offer("recurrence", numbered(config.num_recurrences).map((n) => [n, String(n)]), config.num_recurrences - 1);
   at("recurrences").hidden = config.num_recurrences < 2;
   const heads = numbered(config.num_attention_layers).flatMap((layer) => numbered(config.heads).map((head) => `layer ${layer}, head ${head}`));
-  at("head").replaceChildren(...["any head", ...heads].map((name, n) => make("option", name, { value: n - 1 })));
+  offer("head", ["any head", ...heads].map((name, n) => [n - 1, name]));
   at("looking").hidden = at("head").parentNode.hidden = !heads.length;
   at("keys").hidden = !config.causal;
   at("squared").parentNode.hidden = !design.layout.tokens;
   arrange();
 }
 
-/** A program's text is drawn on squared paper, unless a line of tokens is wanted. */
-function arrange() {
-  at("board").classList.toggle("squared", onPaper());
+function offer(id, choices, chosen = choices[0][0]) {
+  at(id).replaceChildren(...choices.map(([value, name]) => make("option", name, { value })));
+  at(id).value = chosen;
 }
 
-function onPaper() {
-  return Boolean(design.layout.tokens) && at("squared").checked;
+/** A program's text is drawn on squared paper, unless a line of tokens is wanted. */
+const onPaper = () => Boolean(design.layout.tokens) && at("squared").checked;
+const arrange = () => at("board").classList.toggle("squared", onPaper());
+const say = (words) => (at("status").textContent = words);
+
+/** What a function returns; a Mistake of a person is told to `refuse` instead. */
+function attempted(act, refuse) {
+  try {
+    return act();
+  } catch (mistake) {
+    if (!(mistake instanceof Mistake)) throw mistake;
+    refuse(mistake.message);
+  }
 }
 
 /** A writing of which the prompt is there, with `{zeroed, patch, source}` changed; a Mistake if it is too long. */
@@ -112,14 +121,10 @@ function sourceOf(other, tokens) {
 function calculate(event) {
   event?.preventDefault();
   pace.stop();
-  try {
-    now.problem = parse(at("problem").value, design);
-    now.typed = at("problem").value.trim();
-    now.plain = begun(now.problem);
-  } catch (mistake) {
-    if (!(mistake instanceof Mistake)) throw mistake;
-    return refuse(mistake.message);
-  }
+  const typed = at("problem").value, problem = attempted(() => parse(typed, design), refuse);
+  const plain = problem && attempted(() => begun(problem), refuse);
+  if (!plain) return;
+  Object.assign(now, { problem, plain, typed: typed.trim() });
   refuse("");
   readOther();
   anew();
@@ -133,7 +138,6 @@ function refuse(message) {
   if (message) at("problem").focus();
 }
 
-/** Writes the answer from its beginning, with the changes as they are now. */
 function anew() {
   pace.stop();
   now.writing = begun(now.problem, now);
@@ -144,7 +148,6 @@ function anew() {
   restart(0);
 }
 
-/** Draws anew from a token on, and goes on writing. */
 function restart(from) {
   now.drawn = from;
   while (at("text").children.length > from) at("text").lastChild.remove();
@@ -154,10 +157,6 @@ function restart(from) {
   at("answers").replaceChildren();
   say("Writing.");
   pace.go();
-}
-
-function say(words) {
-  at("status").textContent = words;
 }
 
 function finish() {
@@ -182,7 +181,7 @@ function rightToken({ follower, tokens, given }, number) {
   return right === undefined || right === tokens[number].token ? -1 : right;
 }
 
-/** Which written token is the first that the certificate has otherwise, in words. */
+/** The first written token that the certificate has otherwise, in words. */
 function firstWrong() {
   const { writing } = now, number = writing.tokens.findIndex((_, place) => rightToken(writing, place) >= 0);
   if (number < 0) return "";
@@ -218,7 +217,6 @@ function draw() {
   pace.controls();
 }
 
-/** Makes a written token the one that is looked into. */
 function choose(number, focus = false) {
   const { given, length } = now.writing;
   now.chosen = Math.min(Math.max(number, given), length - 1);
@@ -256,7 +254,6 @@ function look(number) {
   at("inside").hidden = false;
 }
 
-/** Shows the likeliest tokens, or all of them. */
 function might(number) {
   const all = at("more").getAttribute("aria-expanded") === "true", { length } = design.layout.characters;
   at("shares").replaceChildren(...alternatives(now.writing, number, all ? length : LIKELIEST));
@@ -265,13 +262,8 @@ function might(number) {
 }
 
 /** The number of a token in the text; -1 if it stands nowhere there. */
-function numberOf(token) {
-  return [...at("text").children].indexOf(token?.closest("li"));
-}
-
-function lookedInto() {
-  return numberOf(at("text").querySelector("[aria-current=true]"));
-}
+const numberOf = (token) => [...at("text").children].indexOf(token?.closest("li"));
+const lookedInto = () => numberOf(at("text").querySelector("[aria-current=true]"));
 
 /** The token with that symbol, or that digit, in the role of token `number`; else the likeliest. */
 function meant(character, number) {
@@ -294,9 +286,10 @@ function typed(event) {
   event.preventDefault();
 }
 
-/** Takes a part away, or gives it back. */
-function toggle({ dataset: { zeroes } }) {
-  if (!now.zeroed.delete(zeroes)) now.zeroed.add(zeroes);
+/** Takes a part away, or gives it back; the same for a place at which a value is put in. */
+function toggle({ dataset: { zeroes, place } }) {
+  const [chosen, each] = zeroes ? [now.zeroed, zeroes] : [now.patch.positions, Number(place)];
+  if (!chosen.delete(each)) chosen.add(each);
   anew();
 }
 
@@ -305,15 +298,10 @@ function readOther() {
   const text = at("other").value.trim(), tokens = now.plain.tokens.slice(0, now.plain.given);
   now.source = null;
   at("unread").textContent = "";
-  if (text) {
-    try {
-      now.other = parse(text, design);
-      now.source = sourceOf(now.other, tokens);
-    } catch (mistake) {
-      if (!(mistake instanceof Mistake)) throw mistake;
-      at("unread").textContent = mistake.message;
-    }
-  }
+  if (text) attempted(() => {
+    now.other = parse(text, design);
+    now.source = sourceOf(now.other, tokens);
+  }, (message) => (at("unread").textContent = message));
   const places = [...(now.patch?.positions ?? [])].filter((place) => now.source?.places.has(place));
   now.patch = now.source && { site: at("site").value, positions: new Set(places), source: text };
 }
@@ -325,25 +313,16 @@ function putIn(event) {
   anew();
 }
 
-function place({ dataset }) {
-  const { positions } = now.patch, index = Number(dataset.place);
-  if (!positions.delete(index)) positions.add(index);
-  anew();
-}
-
 function asTrained() {
   now.zeroed.clear();
   now.patch?.positions.clear();
   anew();
 }
 
-/** Says what is changed, in words and on every button. */
 function tell() {
   const tokens = now.plain.tokens.slice(0, now.plain.given), symbols = tokens.map(({ token }) => symbolOf(design.layout, token));
   const words = changeWords(now, symbols), changed = Boolean(words);
-  for (const button of at("parts").querySelectorAll("button")) {
-    button.setAttribute("aria-pressed", String(now.zeroed.has(button.dataset.zeroes)));
-  }
+  for (const button of at("parts").querySelectorAll("button")) button.ariaPressed = now.zeroed.has(button.dataset.zeroes);
   const focused = document.activeElement?.dataset?.place;
   at("places").replaceChildren(...placeButtons(tokens, now.source?.places ?? new Map(), now.patch?.positions ?? new Set(), design.layout));
   if (focused) at("places").querySelector(`[data-place="${focused}"]`)?.focus();
@@ -381,14 +360,10 @@ function recall() {
 /** The page as it opens: an example is written, slowly if it is short, unless motion is not wanted. */
 function open() {
   at("problem").value = design.opening;
-  try {
-    const { length } = written(design.opening, BRIEF + 1).writing.written;
-    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    at("speed").value = calm ? 0 : length > BRIEF ? 80 : 600;
-  } catch (mistake) {
-    if (!(mistake instanceof Mistake)) throw mistake;
-    return void (at("problem").value = "");
-  }
+  const begin = attempted(() => written(design.opening, BRIEF + 1).writing.written, () => (at("problem").value = ""));
+  if (!begin) return;
+  const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  at("speed").value = calm ? 0 : begin.length > BRIEF ? 80 : 600;
   calculate();
   at("problem").select();
 }
@@ -452,7 +427,6 @@ const steps = () => [
   }],
 ].filter(Boolean);
 
-/** Puts a problem into the field and calculates it. */
 function ask(text) {
   at("problem").value = text;
   at("form").requestSubmit();
@@ -485,13 +459,12 @@ function written(text, most, { zeroed = [], patch } = {}) {
   return { writing, problem };
 }
 
-/** What the model answers to a problem, and what is right. */
 function asked(text, changes) {
   const { writing, problem } = written(text, Infinity, changes), { wrote, wanted } = verdictOf(writing, problem, design);
   return { answer: wrote, truth: wanted };
 }
 
-models.forEach(({ name }, number) => at("model").append(make("option", name, { value: number })));
+offer("model", models.map(({ name }, number) => [number, name]));
 at("chooser").hidden = models.length < 2;
 take(0);
 at("model").addEventListener("change", () => {
@@ -513,13 +486,12 @@ onButtons("examples", (button) => ask(button.textContent));
 onButtons("recorded", (button) => ask(button.value));
 onButtons("text", (button) => choose(numberOf(button), true));
 onButtons("shares", (button) => change(lookedInto(), Number(button.dataset.token)));
-onButtons("parts", toggle);
-onButtons("places", place);
+for (const id of ["parts", "places"]) onButtons(id, toggle);
 document.querySelectorAll("[data-problem]").forEach(watched);
 addEventListener("hashchange", recall);
 recall();
 if ("linked" in at("form").dataset) {
-  new Tour(steps());
+  tour(steps());
   if (!location.hash) open();
 }
 
@@ -533,9 +505,7 @@ globalThis.curta = {
   },
   sheetOf: (tokens) => sheetOf(new Follower(design.layout, tokens).tokens, design.layout, new Set()),
   prompt: (text) => promptOf(parse(text, design), design),
-  /** The tokens that are written after a problem. */
   write: (text, most = Infinity, changes = {}) => written(text, most, changes).writing.written.map(({ token }) => token),
-  /** Logits for what follows each token of the text that is written. */
   logits: (text, most = Infinity, changes = {}) => written(text, most, changes).writing.logits.map((all) => [...all]),
   ask: asked,
   truth: (text) => rightAnswer(parse(text, design), design),
@@ -548,6 +518,5 @@ globalThis.curta = {
   },
   /** Where tokens stand: `{token, index, role, coordinates}`, on a machine the `cells` of its window too. */
   follow: (tokens) => new Follower(design.layout, tokens).tokens,
-  /** Every value of the forward pass over these tokens, by site and token. */
   sites: (tokens) => sitesOf(model, tokens),
 };

@@ -2,14 +2,13 @@
 // problem. A tap is given the name of a site (`model/inspection.py`), its value at one token, and
 // the token's index; the model goes on with what it returns.
 
+import { numbered } from "../../report/elements.js";
 import { Follower } from "./machine.js";
 
 export const untouched = (site, value) => value;
 
 /** The same tap for sites whose names lack what they begin with, such as `layer.0.`. */
-export function below(tap, prefix) {
-  return (site, value, index) => tap(prefix + site, value, index);
-}
+export const below = (tap, prefix) => (site, value, index) => tap(prefix + site, value, index);
 
 /** Every value of the forward pass over these tokens, by site and index. */
 export function sitesOf(model, tokens) {
@@ -60,16 +59,14 @@ export function counterparts(tokens, others, { roles }) {
 
 /** The parts of each layer that can be taken away, by the names of `--zero`. */
 export function ablatable({ num_layers: layers, num_attention_layers: attention, heads }) {
-  return Array.from({ length: layers }, (_, layer) => [
-    ...Array.from({ length: layer < attention ? heads : 0 }, (_, head) => `layer.${layer}.attention.heads:head=${head}`),
+  return numbered(layers).map((layer) => [
+    ...numbered(layer < attention ? heads : 0).map((head) => `layer.${layer}.attention.heads:head=${head}`),
     `layer.${layer}.mlp.output`,
   ]);
 }
 
 /** The sites whose values may be taken from another problem. */
-export function patchable({ num_layers: layers }) {
-  return ["embedding", ...Array.from({ length: layers }, (_, layer) => `layer.${layer}.after`)];
-}
+export const patchable = ({ num_layers: layers }) => ["embedding", ...numbered(layers).map((layer) => `layer.${layer}.after`)];
 
 /** The changes as an address's fragment: `problem=57%2B68&zero=layer.0.mlp.output`. */
 export function addressOf({ problem, zeroed, patch }) {
@@ -107,7 +104,7 @@ export function spokenOf(name) {
 
 /** The changes in words; `symbols` are those of the prompt. */
 export function changeWords({ zeroed, patch }, symbols) {
-  const listed = (words) => (words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`);
+  const listed = (words) => new Intl.ListFormat("en-GB").format(words);
   const changes = zeroed.size ? [`without ${listed([...zeroed].map(spokenOf))}`] : [];
   if (patch?.positions.size) {
     const places = [...patch.positions].sort((a, b) => a - b).map((place) => `${symbols[place]} (token ${place})`);
@@ -116,7 +113,6 @@ export function changeWords({ zeroed, patch }, symbols) {
   return changes.join("; ");
 }
 
-/** The command that does the same. */
 export function command({ run, member }, { problem, zeroed, patch }) {
   const quoted = (word) => (/^[\w./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
   const changes = zeroed.size ? [` zero=${quoted([...zeroed].join(";"))}`] : [];

@@ -4,10 +4,7 @@
 // operand begins with its most significant digit. An operand that lies against the last one is
 // read from its other end: of 3.75 the operands are 57 and 3.
 
-/** Whether several operands of a format are one number. */
-export function isCompound({ parts }) {
-  return parts.some(({ follows }) => follows);
-}
+export const isCompound = ({ parts }) => parts.some(({ follows }) => follows);
 
 /** The digits of each operand; null if the text is no such problem. */
 export function compoundOf(form, operator, text) {
@@ -21,7 +18,6 @@ export function compoundOf(form, operator, text) {
   return digits;
 }
 
-/** The problem of operands with these digits. */
 export function compoundText(form, operator, digits) {
   const shown = (piece) => piece.sign ?? turned(digits[piece.place], piece);
   return wordOf(operator) + numbersOf(form).flat().map(shown).join("");
@@ -49,11 +45,7 @@ function together(parts) {
   return found;
 }
 
-function turned(digits, { turned: other }) {
-  return other ? [...digits].reverse().join("") : digits;
-}
+const turned = (digits, { turned: other }) => (other ? [...digits].reverse().join("") : digits);
 
 /** An operator that is a word stands before the problem. */
-export function wordOf(operator) {
-  return /^\p{L}+$/u.test(operator) ? `${operator} ` : "";
-}
+export const wordOf = (operator) => (/^\p{L}+$/u.test(operator) ? `${operator} ` : "");

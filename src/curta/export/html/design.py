@@ -55,39 +55,33 @@ def table(run: "Carried") -> dict[str, Any]:
         "tokens": TOKENS if run.windowed else WHOLE_TOKENS,
         "digits": DIGITS if run.windowed else WHOLE_TOKENS // 2,
         "operands": OPERANDS,
+        "operations": {},
         "recorded": [],
     }
-    if machine is None:
-        about |= _published(recipe.tasks, layout)
-    else:
-        about |= {
-            "machine": store.dump(machine, getattr(layout, "windows")),  # noqa: B009
-            "operations": {task.operator: _operation(machine, task) for task in recipe.tasks},
+    for task in recipe.tasks:
+        operation = OPERATIONS.get(task.operator)
+        example = operation.example if operation else ""
+        if machine is not None:
+            form = machine.formats[task.operator]
+            decimal = all(part.base == 10 for part in form.givens)
+            if not operation or not (decimal or operation.base is not None):
+                # `12@34`, `gcd 12,34`, `0xc-0x22`
+                example = Declared(task.operator, form, None, lambda operands: operands).example
+        about["operations"][task.operator] = {
+            "name": operation.name if operation else task.operator,
+            "example": example,
+            "trained": span(task),
+            "known": operation is not None,
         }
-    examples = [each["example"] for each in about["operations"].values()]
     is_sum = recipe.tasks[0].operator == "+" and recipe.tasks[0].base == 10
+    examples = (each["example"] for each in about["operations"].values())
     about["opening"] = OPENING if is_sum else [*recipe.evaluation.named, *examples][0]
     if machine is None:
-        return about
+        return about | _published(recipe.tasks, layout)
+    about["machine"] = store.dump(machine, getattr(layout, "windows"))  # noqa: B009
     if run.folder is None or all(name in PROGRAMS for name in run.folder.read_info().programs):
         return about
     return about | {"recorded": _recorded(run.folder, machine), **_rights(run.folder)}
-
-
-def _operation(machine: Machine, task: Task) -> dict[str, Any]:
-    """Describe a task: an example, the trained sizes, and whether Curta knows the truth."""
-    operation, form = OPERATIONS.get(task.operator), machine.formats[task.operator]
-    decimal = all(part.base == 10 for part in form.givens)
-    if operation and (decimal or operation.base is not None):
-        example = operation.example
-    else:  # `12@34`, `gcd 12,34`, `0xc-0x22`
-        example = Declared(task.operator, form, None, lambda operands: operands).example
-    return {
-        "name": operation.name if operation else task.operator,
-        "example": example,
-        "trained": span(task),
-        "known": operation is not None,
-    }
 
 
 def _published(tasks: tuple[Task, ...], layout: Any) -> dict[str, Any]:
@@ -100,15 +94,9 @@ def _published(tasks: tuple[Task, ...], layout: Any) -> dict[str, Any]:
     longest = None
     if not layout.end_sign:  # a completion has always as many tokens
         longest = layout.bounds(layout.operators[0], (1, 1)).completion
-    formats, forms, operations = {}, {}, {}
+    formats, forms = {}, {}
     for task in tasks:
         operation = OPERATIONS[task.operator]
-        operations[task.operator] = {
-            "name": operation.name,
-            "example": operation.example,
-            "trained": span(task),
-            "known": True,
-        }
         forms[task.operator] = {
             "mark": operation.mark,
             "prompt": layout.prompt_format(task.operator)._asdict(),
@@ -119,17 +107,10 @@ def _published(tasks: tuple[Task, ...], layout: Any) -> dict[str, Any]:
         if min(operation.most or OPERANDS, layout.most or OPERANDS) > operation.least:
             parts[-1] = operand | {"many": "operands"}
         formats[task.operator] = {"parts": parts, "answer": {"base": 10}}
+    characters = {"characters": list(layout.characters), "end": layout.end, "longest": longest}
     return {
-        "layout": layout_table(layout)
-        | {
-            "axes": layout.axes,
-            "characters": list(layout.characters),
-            "end": layout.end,
-            "longest": longest,
-            "forms": forms,
-        },
+        "layout": layout_table(layout) | characters | {"axes": layout.axes, "forms": forms},
         "machine": {"formats": formats},
-        "operations": operations,
         "digits": layout.longest or WHOLE_TOKENS // 2,
         "operands": layout.most or OPERANDS,
     }

@@ -2,13 +2,12 @@
 // and the controls by which it is changed.
 
 import { ablatable, spokenOf } from "./changes.js";
-import { coloured, make, percent } from "./elements.js";
+import { make, matched, percent } from "../../report/elements.js";
+import { coloured } from "./pace.js";
 import { softmax } from "./layers.js";
+import { styled } from "./squares.js";
 
-/** A symbol as it is drawn and read out. */
-export function symbolOf({ characters }, token) {
-  return characters[token] === " " ? "␣" : characters[token];
-}
+export const symbolOf = ({ characters }, token) => (characters[token] === " " ? "␣" : characters[token]);
 
 /** `sum, place 2, row 0`: the role of a token, and where it stands. */
 function standing(layout, { role, index, coordinates }) {
@@ -32,7 +31,6 @@ export function meaningOf({ tokens, axes }, token) {
   return tokens ? `${tokens[token].role}, ${moved(tokens[token], axes)}` : "";
 }
 
-/** The roles in a text, with their colours. */
 export function rolesOf(tokens, { roles }) {
   const present = [...new Set(tokens.map(({ role }) => role))].sort((a, b) => a - b);
   return present.map((role) => make("li", roles[role].name, { class: coloured(role) }));
@@ -54,8 +52,7 @@ export function tokenOf(writing, number, changed, right) {
   const label = `${symbol}: ${place}, ${changed ? "your change, " : ""}${other}${percent(share)}`;
   const classes = `${kind}${changed ? " changed" : ""}${other ? " wrong" : ""}`;
   const button = make("button", symbol, { type: "button", class: classes, tabindex: "-1", title: label, "aria-label": label });
-  if (share < 0.995) button.style.setProperty("--doubt", String(1 - share));
-  return make("li", button);
+  return make("li", styled(button, share < 0.995 ? { doubt: 1 - share } : {}));
 }
 
 /** Tokens that might have been written, the likeliest first, at most so many. */
@@ -66,11 +63,10 @@ export function alternatives(writing, number, most) {
     const symbol = symbolOf(layout, token), share = percent(shares[token]), meaning = meaningOf(layout, token);
     const content = [make("b", symbol), make("span", meaning), make("i", share)];
     const label = `Write ${[symbol, meaning].filter(Boolean).join(", ")}: ${share}`;
-    const button = make("button", content, { type: "button", "data-token": token, "aria-label": label });
+    const pressed = token === writing.tokens[number].token;
+    const button = make("button", content, { type: "button", "data-token": token, "aria-label": label, "aria-pressed": pressed });
     button.disabled = !writing.causal;
-    button.setAttribute("aria-pressed", String(token === writing.tokens[number].token));
-    button.style.setProperty("--share", String(shares[token]));
-    return make("li", button);
+    return make("li", styled(button, { share: shares[token] }));
   });
 }
 
@@ -102,11 +98,8 @@ function cellName(cell, near, { roles, axes }) {
 }
 
 /** A share as a shade, and in per cent where it is at least one. */
-function shareOf(share) {
-  const cell = make("td", share >= 0.005 ? String(Math.round(100 * share)) : "", { title: percent(share) });
-  cell.style.setProperty("--look", String(share));
-  return cell;
-}
+const shareOf = (share) =>
+  styled(make("td", share >= 0.005 ? String(Math.round(100 * share)) : "", { title: percent(share) }), { look: share });
 
 /** Answers below each other, `[name, text]`: what differs from the right one is marked. */
 export function answerRows(right, others) {
@@ -122,8 +115,7 @@ function marked(text, right) {
   const digits = /^-?\d+$/;
   if (right === null || text === right) return [text];
   if (!digits.test(text) || !digits.test(right)) return [make("mark", text)];
-  return [...text].map((digit, n) =>
-    (digit === right[right.length - text.length + n] ? digit : make("mark", digit)));
+  return matched(text, right, (digit, same) => (same ? digit : make("mark", digit)));
 }
 
 /** A table of buttons, a row for each layer: its heads, and its MLP. */
@@ -142,8 +134,8 @@ export function placeButtons(tokens, places, chosen, layout) {
     const symbol = symbolOf(layout, token.token), has = places.has(index);
     const label = `${has ? "Put in" : "Nothing to put in"} at ${symbol}, ${standing(layout, token)}`;
     const settings = { type: "button", class: `token ${coloured(token.role)}`, title: label, "aria-label": label };
-    const button = make("button", symbol, { ...settings, "data-place": index });
-    button.setAttribute("aria-pressed", String(has && chosen.has(index)));
+    const pressed = { "aria-pressed": has && chosen.has(index), "data-place": index };
+    const button = make("button", symbol, { ...settings, ...pressed });
     button.disabled = !has;
     return make("li", button);
   });

@@ -12,29 +12,19 @@ class Encoding {
   }
 
   /** Why a token cannot stand where it does; null if it can. */
-  complaint(token) {
-    return null;
-  }
+  complaint(token) { return null; }
 
   /** Added to the token's embedding; null is nothing. */
-  embed(token) {
-    return null;
-  }
+  embed(token) { return null; }
 
   /** Queries or keys of a token, head beside head, as this encoding turns them. */
-  rotate(heads, token) {
-    return heads;
-  }
+  rotate(heads, token) { return heads; }
 
   /** The tokens whose keys a query sees; undefined is a place where none stands. */
-  seen(query, tokens) {
-    return this.config.causal ? tokens.slice(0, query.index + 1) : tokens;
-  }
+  seen(query, tokens) { return this.config.causal ? tokens.slice(0, query.index + 1) : tokens; }
 
   /** Added to the scores of what is seen in a place, a number for each head; null is nothing. */
-  bias(layer, query, key, place) {
-    return null;
-  }
+  bias(layer, query, key, place) { return null; }
 
   /** Of each head the share of everything that the query sees. */
   weights(layer, query, seen, q, keys) {
@@ -56,9 +46,7 @@ class Learned extends Encoding {
     return index < rows ? null : `this model has ${rows} learned positions`;
   }
 
-  embed({ index }) {
-    return rowOf(this.tensors["positions.table"], index);
-  }
+  embed({ index }) { return rowOf(this.tensors["positions.table"], index); }
 }
 
 /** Features 2i and 2i + 1 are sine and cosine of index / base^(2i / width). */
@@ -84,9 +72,7 @@ class Randomised extends Encoding {
     return index < most ? null : `this model has random positions below ${most}`;
   }
 
-  embed(token) {
-    return this.vectors.embed(token);
-  }
+  embed(token) { return this.vectors.embed(token); }
 }
 
 /** Feature i of a head and the one half a head further are turned together. */
@@ -150,17 +136,13 @@ class Abacus extends Encoding {
     return this.row(token) < rows ? null : `this model has ${rows} Abacus vectors`;
   }
 
-  embed(token) {
-    return this.settings.inject === "embedding" ? this.vector(token) : null;
-  }
+  embed(token) { return this.settings.inject === "embedding" ? this.vector(token) : null; }
 
   rotate(heads, token) {
     return this.settings.inject === "embedding" ? heads : added(heads, this.vector(token));
   }
 
-  vector(token) {
-    return rowOf(this.tensors["positions.table"], this.row(token));
-  }
+  vector(token) { return rowOf(this.tensors["positions.table"], this.row(token)); }
 
   row({ role, coordinates: [index] }) {
     return this.layout.roles[role].digit ? index + this.settings.evaluation_offset + 1 : 0;
@@ -195,9 +177,7 @@ class CoupledSinusoidal extends Encoding {
 
 /** A query sees itself and its neighbours; one that is not there is attended to, as a zero vector. */
 class Window extends Encoding {
-  seen({ cells }, tokens) {
-    return cells.map((at) => tokens[at]);
-  }
+  seen({ cells }, tokens) { return cells.map((at) => tokens[at]); }
 
   /** Biases lie head after head, role after role, cell after cell. */
   bias(layer, { role }, key, cell) {
@@ -213,7 +193,6 @@ function waves(width, angle) {
     (i % 2 ? Math.cos : Math.sin)(angle(Math.floor(i / 2))));
 }
 
-/** Every encoding that a page calculates, by its name in a recipe. */
 export const ENCODINGS = {
   abacus: Abacus,
   alibi: ALiBi,

@@ -2,6 +2,8 @@
 //
 // Vectors are Float32Arrays, as in Python; sums of products are added up in double precision.
 
+import { bytesOf } from "../../report/elements.js";
+
 const ACTIVATIONS = {
   relu: (x) => Math.max(x, 0),
   relu2: (x) => Math.max(x, 0) ** 2,
@@ -20,7 +22,7 @@ function erf(x) {
 
 /** Tensors by name, from the text of a safetensors file in base64. */
 export function tensorsOf(base64) {
-  const bytes = Uint8Array.from(atob(base64.trim()), (character) => character.charCodeAt(0));
+  const bytes = bytesOf(base64);
   const start = 8 + Number(new DataView(bytes.buffer).getBigUint64(0, true));
   const header = JSON.parse(new TextDecoder().decode(bytes.subarray(8, start)));
   const tensors = {};
@@ -30,7 +32,6 @@ export function tensorsOf(base64) {
   return tensors;
 }
 
-/** What stands at an index of a tensor's first axis. */
 export function rowOf({ shape, data }, number) {
   const size = data.length / shape[0];
   return data.subarray(number * size, (number + 1) * size);
@@ -53,11 +54,8 @@ export function linear(x, weight, bias) {
   return new Float32Array(sums);
 }
 
-export function added(x, change) {
-  return x.map((value, i) => value + change[i]);
-}
+export const added = (x, change) => x.map((value, i) => value + change[i]);
 
-/** The product of two vectors' parts that begin there. */
 export function product(first, second, from, size) {
   let sum = 0;
   for (let i = from; i < from + size; i++) sum += first[i] * second[i];
@@ -73,7 +71,6 @@ export function normed({ norm, norm_epsilon: epsilon }, x, gain, bias) {
   return x.map((value, i) => (value - mean) * scale * (gain ? gain[i] : 1) + (bias ? bias[i] : 0));
 }
 
-/** Two layers, the inner one multiplied by a gate if there is one. */
 export function feedforward({ activation }, mlp, x, tap) {
   const activate = ACTIVATIONS[activation], up = linear(x, mlp.up, mlp.up_bias);
   const gate = mlp.gate && linear(x, mlp.gate, mlp.gate_bias);
@@ -81,7 +78,6 @@ export function feedforward({ activation }, mlp, x, tap) {
   return linear(tap("mlp.inner", inner), mlp.down, mlp.down_bias);
 }
 
-/** Shares that add up to one. */
 export function softmax(scores) {
   const top = Math.max(...scores);
   const exponentials = Array.from(scores, (score) => Math.exp(score - top));
@@ -90,6 +86,4 @@ export function softmax(scores) {
 }
 
 /** Where the greatest number stands; the first of equal ones. */
-export function argmax(numbers) {
-  return numbers.reduce((best, value, i) => (value > numbers[best] ? i : best), 0);
-}
+export const argmax = (numbers) => numbers.reduce((best, value, i) => (value > numbers[best] ? i : best), 0);

@@ -5,7 +5,6 @@ import { Mistake, prompt, read } from "./problems.js";
 
 const FIELD = 3, GROUPS = 6, COLUMN = 11, PADDED = 8, FRAME = 20;
 
-/** The tokens that the model is given. */
 export function promptOf(problem, { layout, machine }) {
   const { operator, operands } = problem, form = layout.forms?.[operator];
   if (!form) return prompt(problem, machine);
@@ -25,14 +24,10 @@ export function answerOf({ operator }, tokens, { layout, machine }) {
 }
 
 /** The name of a layout without the number in which it may end: `residues` of `residues-97`. */
-function familyOf({ name }) {
-  return name.replace(/-\d+$/, "");
-}
+const familyOf = ({ name }) => name.replace(/-\d+$/, "");
 
 /** Characters, or whole numbers where these are tokens. */
-function symbolsOf(text, { characters }) {
-  return characters.some((one) => /^\d{2,}$/.test(one)) ? text.match(/\d+|./gs) : [...text];
-}
+const symbolsOf = (text, { characters }) => (characters.some((one) => /^\d{2,}$/.test(one)) ? text.match(/\d+|./gs) : [...text]);
 
 /** The prompt that a `PromptFormat` says. */
 function declared(texts, { prompt: { between, before, after, turned: ways, fill, ahead } }) {
@@ -112,11 +107,6 @@ function valueOfNumbers(operator, numbers) {
   return numbers[0];
 }
 
-function letter(number) {
-  return String.fromCharCode("a".charCodeAt(0) + number);
-}
+const letter = (number) => String.fromCharCode("a".charCodeAt(0) + number);
 
-/** The text, or the same from its other end. */
-function ordered(text, turned) {
-  return turned ? [...text].reverse().join("") : text;
-}
+const ordered = (text, turned) => (turned ? [...text].reverse().join("") : text);

@@ -29,18 +29,17 @@ export function machineOf(data) {
 }
 
 /** What tells a token from all others, as one word. */
-export function keyOf({ symbol, role, value, carry, home, offset }) {
-  return JSON.stringify([value ?? symbol, role, carry, home, offset]);
-}
+export const keyOf = ({ symbol, role, value, carry, home, offset }) =>
+  JSON.stringify([value ?? symbol, role, carry, home, offset]);
 
 /** A text that grows token by token. See `layouts/automaton.py`. */
 export class Follower {
+  state = 0;
+  tokens = [];
+  squares = new Map(); // from an address to the newest token there
+
   constructor(layout, tokens = []) {
-    this.layout = layout;
-    this.state = 0;
-    this.place = layout.axes.map(() => 0);
-    this.tokens = [];
-    this.squares = new Map(); // from an address to the newest token there
+    Object.assign(this, { layout, place: layout.axes.map(() => 0) });
     tokens.forEach((token) => this.step(token));
   }
 
@@ -72,8 +71,6 @@ export class Follower {
   /** Role and square as one word, without the axes on which the role is found from everywhere. */
   address(role, coordinates) {
     const { broadcast } = this.layout.roles[role];
-    let text = String(role);
-    for (let axis = 0; axis < broadcast.length; axis++) text += broadcast[axis] ? ",*" : "," + coordinates[axis];
-    return text;
+    return [role, ...coordinates.map((at, axis) => (broadcast[axis] ? "*" : at))].join();
   }
 }

@@ -1,7 +1,6 @@
 """Puts a page together: models at work, as a page of their own or as part of a report."""
 
 import base64
-import re
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -18,7 +17,7 @@ from curta.config.recipe import Recipe
 from curta.export.html import design
 from curta.programs.machine import store
 from curta.programs.machine.machine import Machine, Windows
-from curta.report.rendering import PagePart, document, package_text, render
+from curta.report.rendering import PagePart, document, modules_text, package_text, render
 from curta.runs import ownership
 from curta.runs.folders import Folder, layout_in
 
@@ -27,9 +26,9 @@ if TYPE_CHECKING:
 
 MODULES = (
     "layers", "machine", "changes", "encodings", "transformer", "compound", "problems", "layouts",
-    "writing", "rights", "elements", "sheet", "squares", "drawing", "tour", "app",
+    "writing", "rights", "pace", "sheet", "squares", "drawing", "app",
 )  # fmt: skip
-"""Each after those that it imports."""
+"""Each after those that it imports; before them, the report's `elements`."""
 
 BUDGET = 1_400_000
 """Most characters of weights that a report carries; one member is carried in any case."""
@@ -187,7 +186,5 @@ def at_work(runs: Sequence[Carried]) -> PagePart:
 def _working(body: Any) -> PagePart:
     """What calculates in a page, with its stylesheet, and its modules as one script."""
     package = "curta.export.html"
-    script = "\n".join(package_text(f"{name}.js", package) for name in MODULES)
-    script = re.sub(r"^import [^;]*;\n", "", script, flags=re.MULTILINE)
-    script = re.sub(r"^export ", "", script, flags=re.MULTILINE)
+    script = modules_text(["elements"]) + modules_text(MODULES, package)
     return PagePart(body, package_text("page.css", package), script)

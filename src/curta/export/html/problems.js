@@ -7,17 +7,11 @@ import { keyOf } from "./machine.js";
 /** What a person wrote cannot be calculated; the message says why, in one line. */
 export class Mistake extends Error {}
 
-/** A number with a point: `value` without it, of which so many digits stand after it. */
-class Decimal {
-  constructor(value, places) {
-    while (places > 1 && value % 10n === 0n) [value, places] = [value / 10n, places - 1];
-    const digits = String(value < 0n ? -value : value).padStart(places + 1, "0");
-    this.text = `${value < 0n ? "-" : ""}${digits.slice(0, -places)}.${digits.slice(-places)}`;
-  }
-
-  toString() {
-    return this.text;
-  }
+/** A number with a point, as text: `value` without it, of which so many digits stand after it. */
+function decimal(value, places) {
+  while (places > 1 && value % 10n === 0n) [value, places] = [value / 10n, places - 1];
+  const digits = String(value < 0n ? -value : value).padStart(places + 1, "0");
+  return `${value < 0n ? "-" : ""}${digits.slice(0, -places)}.${digits.slice(-places)}`;
 }
 
 const NUMBER = /0[xbo][0-9a-z]+|[0-9]+#[0-9a-z]+|[0-9]+/gi;
@@ -30,10 +24,15 @@ const TYPED = { "×": "*", "·": "*", "÷": "/", "−": "-", "–": "-" };
 
 const ascending = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
 
-/** Answers by the browser's own whole numbers: one, several, a Decimal, or whether something is so. */
+/** Answers by the browser's own whole numbers: one, several, a text, or whether something is so. */
 export const TRUTHS = {
   "+": (...values) => values.reduce((a, b) => a + b),
-  "+.": (...values) => decimalSum(values),
+  "+.": (...values) => { // of each number the digits below its point, read backward, and those above
+    const below = values.filter((_, n) => n % 2 === 0).map((value) => digitsIn(value, 10n).join(""));
+    const places = Math.max(...below.map(({ length }) => length));
+    const whole = values.filter((_, n) => n % 2).map((value, n) => BigInt(`${value}${below[n].padEnd(places, "0")}`));
+    return decimal(whole.reduce((a, b) => a + b), places);
+  },
   "-": (a, b) => a - b,
   "*": (a, b) => a * b,
   "//": (a, b) => a / b,
@@ -44,12 +43,15 @@ export const TRUTHS = {
     values.map((_, n) => n).sort((a, b) => ascending(values[a], values[b])).map((n) => BigInt(n + 1)),
   copy: (a) => a,
   reverse: (a) => reversed(a, 10),
-  gcd: (a, b) => divisor(a, b),
+  gcd: divisor,
   lcm: (a, b) => (a && b ? (a * b) / divisor(a, b) : 0n),
-  isqrt: (a) => root(a),
+  isqrt: root,
   binary: (a) => a,
   decimal: (a) => a,
-  luhn: (a) => checkDigit(a),
+  luhn: (a) => {
+    const doubled = digitsIn(a, 10n).map((digit, i) => (i % 2 ? digit : Math.floor(digit / 5) + ((2 * digit) % 10)));
+    return BigInt((10 - (doubled.reduce((a, b) => a + b, 0) % 10)) % 10);
+  },
 };
 
 /** `{operator, operands}` of `12+34`, `sort 3,1,2`, `gcd(6, 4)`, `3.75+12.5`, `0xff+0x1`, `5+6 mod 7`. */
@@ -62,7 +64,7 @@ export function parse(text, design) {
     throw new Mistake(`A problem has at most ${design.tokens} characters here.`);
   }
   const { operator, numbers } =
-    compound(plain, design) ?? called(plain, design) ?? modular(plain, design) ?? infix(plain, design);
+    compound(plain, design) ?? called(plain, design) ?? infix(plain, design);
   if (operator === "/" && Object.hasOwn(operations, "//")) {
     throw new Mistake(`Division is written //, as in ${operations["//"].example}.`);
   }
@@ -75,7 +77,6 @@ export function parse(text, design) {
   return { operator, operands };
 }
 
-/** The tokens that the model is given. */
 export function prompt({ operator, operands }, machine) {
   const format = machine.formats[operator], remaining = digitsOf(operands, givensOf(format));
   const keys = format.parts.flatMap((part) => {
@@ -93,33 +94,22 @@ export function read(operator, tokens, positions, machine) {
   const lines = new Map(), axis = machine.axes.indexOf(many);
   if (tokens.at(-1) !== machine.end) return null;
   const written = tokens.map((token) => machine.tokens[token]);
-  if (fraction) return readDecimal(written, answer);
-  written.forEach((token, i) => {
-    if (token.role !== role || token.value === null) return;
+  const below = [];
+  written.forEach(({ role: mine, value }, i) => {
+    if (value === null) return;
     const line = many ? positions[i][axis] : 0;
-    if (!lines.has(line)) lines.set(line, []);
-    lines.get(line).push(token.value);
+    if (fraction && mine === fraction) below.push(value);
+    else if (mine === role) (lines.get(line) ?? lines.set(line, []).get(line)).push(value);
   });
-  const highFirst = [...lines.values()].map((digits) => (high ? digits : digits.reverse()));
-  const numbers = highFirst.map((digits) => numberIn(digits, base));
+  const [whole] = lines.values(), minus = sign && written.some((token) => token.role === sign && token.symbol === "-");
+  const signed = (number) => (minus ? -number : number);
+  if (!whole || (fraction && !below.length)) return null;
+  const groups = fraction ? [high ? [...whole, ...below] : [...below, ...whole]] : [...lines.values()];
+  const numbers = groups.map((digits) => numberIn(high ? digits : digits.reverse(), base));
   if (numbers.includes(null)) return null;
   if (many) return numbers;
-  if (!numbers.length) return null;
   if (truth) return numbers[0] < 2n ? numbers[0] === 1n : null;
-  return negated(written, sign) ? -numbers[0] : numbers[0];
-}
-
-/** A Decimal of the digits on both sides of a point; null where a side has none. */
-function readDecimal(written, { role, base, high_first: high, sign, fraction }) {
-  const [below, above] = [fraction, role].map((wanted) =>
-    written.filter((token) => token.role === wanted && token.value !== null).map(({ value }) => value));
-  if (!below.length || !above.length) return null;
-  const number = numberIn(high ? [...above, ...below] : [...below, ...above].reverse(), base);
-  return number === null ? null : new Decimal(negated(written, sign) ? -number : number, below.length);
-}
-
-function negated(written, sign) {
-  return Boolean(sign) && written.some((token) => token.role === sign && token.symbol === "-");
+  return fraction ? decimal(signed(numbers[0]), below.length) : signed(numbers[0]);
 }
 
 /** The right answer; undefined for an operator of which this page knows nothing. */
@@ -135,7 +125,7 @@ export function truth({ operator, operands }, { operations, machine }) {
 export function answerText(answer, operator, machine) {
   if (answer === null || answer === undefined) return null;
   if (Array.isArray(answer)) return answer.map((one) => answerText(one, operator, machine)).join(",");
-  if (typeof answer === "boolean" || answer instanceof Decimal) return String(answer);
+  if (typeof answer !== "bigint") return String(answer);
   const { base } = machine.formats[operator].answer, size = answer < 0 ? -answer : answer;
   return (answer < 0 ? "-" : "") + spelled(size, base);
 }
@@ -165,10 +155,7 @@ function valueOf(text) {
   return value === null ? null : { value, base };
 }
 
-/** Examples of what can be asked, two at most. */
-function exampleOf({ operations }) {
-  return Object.values(operations).map(({ example }) => example).slice(0, 2).join(" or ");
-}
+const exampleOf = ({ operations }) => Object.values(operations).map(({ example }) => example).slice(0, 2).join(" or ");
 
 /** A problem that begins with its operator; null if this one does not. */
 function called(text, design) {
@@ -194,68 +181,48 @@ function compound(text, design) {
   return null;
 }
 
-/** A problem modulo a number, which is part of its operator: `+ mod 97`; null if it is none. */
-function modular(text, design) {
-  const match = text.match(/^(.*?)\s+mod\s+([0-9]+)$/);
-  if (!match) return null;
-  const { operator, numbers } = infix(match[1], design);
-  return { operator: `${operator} mod ${match[2]}`, numbers };
-}
-
+/** A problem with its operator between the numbers; modulo a number, that is part of it: `+ mod 97`. */
 function infix(text, design) {
-  const signs = new Set(text.split(NUMBER).map((part) => part.trim()).filter(Boolean)), [operator] = signs;
+  const [, plain, modulo = ""] = text.match(/^(.*?)(?:\s+(mod\s+[0-9]+))?$/s);
+  const signs = new Set(plain.split(NUMBER).map((part) => part.trim()).filter(Boolean)), [operator] = signs;
   if (signs.size !== 1 || !(Object.hasOwn(design.operations, operator) || SIGNS.test(operator))) throw unread(text, design);
-  return { operator, numbers: text.split(operator).map((part) => part.trim()) };
+  const numbers = plain.split(operator).map((part) => part.trim());
+  return { operator: modulo ? `${operator} ${modulo.replace(/\s+/, " ")}` : operator, numbers };
 }
 
-function unread(text, design) {
-  return new Mistake(`${shortened(text)} is no problem of this model; write ${exampleOf(design)}.`);
-}
+const unread = (text, design) => new Mistake(`${shortened(text)} is no problem of this model; write ${exampleOf(design)}.`);
 
-function check(operator, numbers, design) {
-  const { machine, digits, operands } = design, givens = givensOf(machine.formats[operator]);
-  const least = givens.length, most = givens.at(-1).many ? operands : least;
-  const tooLong = (number, n) => digitsIn(valueOf(number).value, BigInt(partOf(givens, n).base)).length > digits;
-  const wrong = numbers.find((number) => !valueOf(number));
-  if (numbers.length < least || numbers.length > most) {
-    throw refusal(operator, `got ${numbers.length} number${numbers.length === 1 ? "" : "s"}`, design);
-  }
-  if (wrong !== undefined) throw refusal(operator, wrong ? `got ${shortened(wrong)}` : "one is missing", design);
-  const plainly = (base) => base === 10 || base > DIGITS; // else a number is written with its base
-  const other = numbers.find((number, n) => valueOf(number).base === 10 && !plainly(partOf(givens, n).base));
-  if (other) throw refusal(operator, `got ${shortened(other)}`, design);
-  const longer = numbers.find(tooLong);
-  if (longer) throw refusal(operator, longer.length < 25 ? `got ${longer}` : "got a longer one", design);
-}
-
-/** What an operator takes, in the words of all exports: see `takes` in `asking_curta.py`. */
-function refusal(operator, got, { operations, machine, digits, operands }) {
+/** A Mistake, in the words of all exports (`asking_curta.py`), unless the operator takes these numbers. */
+function check(operator, numbers, { operations, machine, digits, operands }) {
   const givens = givensOf(machine.formats[operator]), least = givens.length, [{ base }] = givens;
   const most = givens.at(-1).many ? operands : least, count = most === least ? least : `${least} to ${most}`;
-  const what = most === 1 ? "whole number" : "whole numbers";
-  const based = givens.some((part) => part.base !== 10) ? ` in base ${base}` : "";
-  return new Mistake(`${operator} takes ${count} ${what} from 0 up, of at most ${digits} digits${based} (${got});`
-    + ` write ${operations[operator].example}.`);
+  const refuse = (got) => {
+    const what = most === 1 ? "whole number" : "whole numbers";
+    const based = givens.some((part) => part.base !== 10) ? ` in base ${base}` : "";
+    throw new Mistake(`${operator} takes ${count} ${what} from 0 up, of at most ${digits} digits${based} (${got});`
+      + ` write ${operations[operator].example}.`);
+  };
+  if (numbers.length < least || numbers.length > most) refuse(`got ${numbers.length} number${numbers.length === 1 ? "" : "s"}`);
+  numbers.forEach((number, n) => {
+    const read = valueOf(number), own = partOf(givens, n).base;
+    const plainly = own === 10 || own > DIGITS; // else a number is written with its base
+    if (!read) refuse(number ? `got ${shortened(number)}` : "one is missing");
+    if (read.base === 10 && !plainly) refuse(`got ${shortened(number)}`);
+    if (digitsIn(read.value, BigInt(own)).length > digits) refuse(`got ${number.length < 25 ? number : "a longer one"}`);
+  });
 }
 
-function shortened(text) {
-  return text.length > 30 ? `${text.slice(0, 12)}…${text.slice(-12)}` : text;
-}
+const shortened = (text) => (text.length > 30 ? `${text.slice(0, 12)}…${text.slice(-12)}` : text);
 
-function givensOf({ parts }) {
-  return parts.filter(({ kind }) => kind === "given");
-}
+const givensOf = ({ parts }) => parts.filter(({ kind }) => kind === "given");
 
-/** How many digits each operand has, in its own base. */
 export function lengthsOf({ operator, operands }, { formats }) {
   const givens = givensOf(formats[operator]);
   return operands.map((value, n) => digitsIn(value, BigInt(partOf(givens, n).base)).length);
 }
 
 /** The part of the prompt that operand `n` is: the last one is that of all further ones. */
-function partOf(givens, n) {
-  return givens[Math.min(n, givens.length - 1)];
-}
+const partOf = (givens, n) => givens[Math.min(n, givens.length - 1)];
 
 /** Digits of each operand, least significant first, with the zeros that its part asks for. */
 function digitsOf(operands, givens) {
@@ -287,40 +254,23 @@ function numberIn(digits, base) {
 }
 
 function signOf({ symbol, role, at, step }, { axes }) {
-  const name = role || (symbol === "=" ? "equals" : "operator");
-  const square = (axis, i) => at[axis] ?? (i ? 0 : -1);
-  const offset = step ? axes.map((axis) => step[axis] ?? 0) : axes.map(square);
-  return { symbol, value: null, role: name, home: axes.map(() => !step), offset };
+  const offset = axes.map((axis, i) => (step ? step[axis] ?? 0 : at[axis] ?? (i ? 0 : -1)));
+  return { symbol, value: null, role: role || (symbol === "=" ? "equals" : "operator"), home: axes.map(() => !step), offset };
 }
 
 /** The digits of the operand of that number, and what stands before it. */
-function operandOf(part, digits, number, { axes }) {
-  const on = (axis, value) => axes.map((name) => (name === axis ? value : 0));
-  const none = axes.map(() => false), { role, along } = part;
-  const order = part.high_first ? [...digits].reverse() : digits;
-  const found = order.map((value) => ({ value, role, home: none, offset: on(along, 1) }));
-  if (!number && !part.follows) Object.assign(found[0], { home: axes.map(() => true), offset: on("", 0) });
-  if (part.gap) {
-    const gap = { symbol: part.gap, value: null, role: `${role} gap`, home: none, offset: on("", 0) };
-    found.splice(1, 0, gap);
-  }
-  if (!number) return found;
-  const offset = axes.map((name) => (name === part.many ? 1 : name === along ? -1 : 0));
-  const home = axes.map((name) => name === along);
-  return [{ symbol: part.between, value: null, role: `${role} between`, home, offset }, ...found];
+function operandOf({ role, along, high_first: high, follows, gap, many, between }, digits, number, { axes }) {
+  const token = (symbol, value, own, home, offset) => ({ symbol, value, role: own, home: axes.map(home), offset: axes.map(offset) });
+  const never = () => false, still = () => 0, keys = (high ? [...digits].reverse() : digits).map((value) =>
+    token(undefined, value, role, never, (axis) => Number(axis === along)));
+  if (!number && !follows) keys[0] = token(undefined, keys[0].value, role, () => true, still);
+  if (gap) keys.splice(1, 0, token(gap, null, `${role} gap`, never, still));
+  if (!number) return keys;
+  const before = (axis) => (axis === many ? 1 : axis === along ? -1 : 0);
+  return [token(between, null, `${role} between`, (axis) => axis === along, before), ...keys];
 }
 
-/** The sum of numbers with a point: of each the digits below it, read backward, and those above. */
-function decimalSum(values) {
-  const below = values.filter((_, n) => n % 2 === 0).map((value) => digitsIn(value, 10n).join(""));
-  const above = values.filter((_, n) => n % 2), places = Math.max(...below.map(({ length }) => length));
-  const whole = above.map((value, n) => BigInt(`${value}${below[n].padEnd(places, "0")}`));
-  return new Decimal(whole.reduce((a, b) => a + b), places);
-}
-
-function reversed(value, base) {
-  return numberIn(digitsIn(value, BigInt(base)), base);
-}
+const reversed = (value, base) => numberIn(digitsIn(value, BigInt(base)), base);
 
 function divisor(a, b) {
   return b ? divisor(b, a % b) : a;
@@ -332,10 +282,4 @@ function root(value) {
   let guess = 1n << BigInt(Math.ceil(value.toString(2).length / 2));
   for (let next; (next = (guess + value / guess) >> 1n) < guess; ) guess = next;
   return guess;
-}
-
-function checkDigit(value) {
-  const digits = [...String(value)].reverse().map(Number);
-  const parts = digits.map((digit, i) => (i % 2 ? digit : Math.floor(digit / 5) + ((2 * digit) % 10)));
-  return BigInt((10 - (parts.reduce((a, b) => a + b, 0) % 10)) % 10);
 }

@@ -1,6 +1,7 @@
 // What is right: by the browser's own arithmetic, by recorded problems, and by the certificate of a
 // program that the page has not.
 
+import { bytesOf } from "../../report/elements.js";
 import { answerOf, promptOf } from "./layouts.js";
 import { Follower } from "./machine.js";
 import { answerText, lengthsOf, truth } from "./problems.js";
@@ -8,7 +9,7 @@ import { answerText, lengthsOf, truth } from "./problems.js";
 /** The right token after each window of a certificate. */
 export class Rights {
   constructor({ columns, bits, text }, layout) {
-    const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+    const bytes = bytesOf(text);
     const numbers = bits === 8 ? bytes : new Uint16Array(bytes.buffer);
     const [roles] = layout.automaton.role;
     this.layout = layout;
@@ -20,9 +21,7 @@ export class Rights {
   }
 
   /** The right token at a place of a text; undefined after a window that is not listed. */
-  at(follower, number) {
-    return this.targets.get(follower.window(number - 1).join());
-  }
+  at(follower, number) { return this.targets.get(follower.window(number - 1).join()); }
 
   /** The right text after a prompt, followed; undefined where it meets a window not listed. */
   follow(prompt, most) {

@@ -1,6 +1,7 @@
 // The sheet on the screen: graph paper behind the tokens, their roles beside them, and the pen.
 
-import { coloured, make } from "./elements.js";
+import { make } from "../../report/elements.js";
+import { coloured } from "./pace.js";
 import { leftwards, sheetOf, squareOf } from "./sheet.js";
 
 const WIDE = 24; // columns from which on squares are small
@@ -15,13 +16,9 @@ export class Sheet {
   }
 
   begin(tokens, layout, format) {
-    this.layout = layout;
-    this.left = leftwards(format, layout.axes);
-    this.alone = new Set();
+    Object.assign(this, { layout, left: leftwards(format, layout.axes), alone: new Set(), placed: [], drawn: "" });
     const { low, high } = sheetOf(tokens, layout, this.alone);
     this.columns = Math.max(LEAST, high - low + 1 + SPARE);
-    this.placed = [];
-    this.drawn = "";
   }
 
   /** Puts the element of every token on its square. */
@@ -30,16 +27,13 @@ export class Sheet {
     const { cells, low, high } = this.sheet;
     this.columns = Math.max(this.columns, high - low + 1);
     this.rule();
-    cells.forEach((cell, number) => this.place(items[number], number, cell));
+    cells.forEach(({ block, track, line, column }, number) => {
+      const x = this.x(column), y = block.top + line.number, at = `${x},${y}`;
+      if (this.placed[number] === at) return;
+      this.placed[number] = at;
+      styled(items[number], { x, y }).classList.toggle("margin", track === 1);
+    });
     this.placed.length = cells.length;
-  }
-
-  place(item, number, { block, track, line, column }) {
-    const x = this.x(column), y = block.top + line.number, at = `${x},${y}`;
-    if (this.placed[number] === at) return;
-    this.placed[number] = at;
-    put(item, x, y);
-    item.classList.toggle("margin", track === 1);
   }
 
   /** Columns from the right end of the squares. */
@@ -51,79 +45,54 @@ export class Sheet {
 
   /** Draws paper, ruler and labels anew if they are others than before. */
   rule() {
-    const { blocks, low, margin } = this.sheet;
-    const lines = blocks.map(({ name, tracks }) =>
-      [name, ...tracks.map((track) => track.map(({ roles }) => [...roles]))]);
+    const { blocks, low, margin } = this.sheet, [axis] = this.layout.axes;
+    const lines = blocks.map(({ name, tracks }) => [name, ...tracks.map((track) => track.map(({ roles }) => [...roles]))]);
     const drawn = JSON.stringify([this.columns, low, margin, lines]);
     if (drawn === this.drawn) return;
     this.drawn = drawn;
-    const height = blocks.reduce((sum, block) => sum + block.lines, 0);
-    this.board.style.setProperty("--columns", this.columns);
-    this.board.style.setProperty("--lines", height);
+    styled(this.board, { columns: this.columns, lines: blocks.reduce((sum, block) => sum + block.lines, 0) });
     this.board.classList.toggle("dense", this.columns > WIDE);
     this.board.classList.toggle("margined", margin);
-    this.grid.replaceChildren(...blocks.map((block) => this.block(block)));
-    this.ruler.replaceChildren(...this.numbers());
-    const [axis] = this.layout.axes, head = make("p", this.left ? `← ${axis}` : `${axis} →`);
+    this.grid.replaceChildren(...blocks.map(({ top, lines: height, at }) =>
+      styled(make("div", make("div"), { class: at.includes("*") ? "block wide" : "block" }), { from: top, height })));
+    const every = this.columns > WIDE ? RULED : 1;
+    const columns = Array.from({ length: this.columns }, (_, number) => number + low).filter((column) => column % every === 0);
+    this.ruler.replaceChildren(...columns.map((column) => styled(make("span", String(column)), { x: this.x(column), y: 0 })));
+    const head = make("p", this.left ? `← ${axis}` : `${axis} →`);
     this.labels.replaceChildren(head, ...blocks.flatMap((block) => this.labelled(block)));
-  }
-
-  block({ top, lines, at }) {
-    const wide = at.length > 0 && at.includes("*");
-    const made = make("div", make("div", []), { class: wide ? "block wide" : "block" });
-    made.style.setProperty("--from", top);
-    made.style.setProperty("--height", lines);
-    return made;
-  }
-
-  numbers() {
-    const every = this.columns > WIDE ? RULED : 1, { low } = this.sheet;
-    const all = Array.from({ length: this.columns }, (_, number) => number + low);
-    return all.filter((column) => column % every === 0).map((column) => {
-      const made = make("span", String(column));
-      put(made, this.x(column), 0);
-      return made;
-    });
   }
 
   /** The roles on each line of a block, and the block's name. */
   labelled({ lines, name, tracks }) {
+    const all = this.layout.roles;
     return Array.from({ length: lines }, (_, line) => {
-      const mine = tracks.flat().filter(({ number }) => number === line);
-      return this.label(mine.flatMap(({ roles }) => [...roles]), line ? "" : name);
+      const roles = tracks.flat().filter(({ number }) => number === line).flatMap((mine) => [...mine.roles]);
+      const digits = roles.filter((role) => all[role].digit);
+      const named = (digits.length ? digits : roles).map((role) => make("span", all[role].name, { class: coloured(role) }));
+      return make("div", [make("b", line ? "" : name), ...named], { title: roles.map((role) => all[role].name).join(", ") });
     });
-  }
-
-  label(roles, block) {
-    const all = this.layout.roles, digits = roles.filter((role) => all[role].digit);
-    const named = (digits.length ? digits : roles).map((role) => make("span", all[role].name, { class: coloured(role) }));
-    return make("div", [make("b", block), ...named], { title: roles.map((role) => all[role].name).join(", ") });
   }
 
   /** Marks the square on which token `number` stands, and cells of its window that are empty. */
   mark(tokens, number, shares) {
     this.grid.querySelectorAll(".pen, .empty").forEach((one) => one.remove());
-    const { block, track, column } = this.sheet.cells[number];
+    const { block, track, column } = this.sheet.cells[number], { role, cells, coordinates } = tokens[number];
     const pen = make("div", [], { class: track ? "pen margin" : "pen" });
-    put(pen, this.x(column), block.top);
-    pen.style.setProperty("--height", block.lines);
-    const { role, cells, coordinates } = tokens[number];
+    styled(pen, { x: this.x(column), y: block.top, height: block.lines });
     const frames = shares.length === cells.length ? this.layout.near[role].flatMap((neighbour, cell) =>
       (cells[cell + 1] < 0 ? this.empty(neighbour, coordinates, shares[cell + 1]) : [])) : [];
     this.grid.append(pen, ...frames);
   }
 
   /** A frame where a neighbour would stand; nothing if no line of it is drawn there. */
-  empty([role, displacement], position, share) {
+  empty([role, displacement], position, look) {
     const wanted = position.map((square, axis) => square + displacement[axis]);
     const { at, column } = squareOf(role, wanted, this.layout), { blocks, low } = this.sheet;
     const block = blocks.find((one) => one.at.join() === at.join()), side = typeof column === "string";
     const line = block?.tracks[Number(side)].find(({ roles }) => roles.has(role));
     if (!line || column < low || column - low >= this.columns) return [];
-    const made = make("div", [], { class: side ? "empty margin" : "empty" });
-    put(made, this.x(column), block.top + line.number);
-    made.style.setProperty("--look", String(share));
-    return [made];
+    const frame = make("div", [], { class: side ? "empty margin" : "empty" });
+    return [styled(frame, { x: this.x(column), y: block.top + line.number, look })];
   }
 
   /** Scrolls a paper that is wider than its board to the end on which numbers are lowest. */
@@ -142,7 +111,7 @@ export class Sheet {
   }
 }
 
-function put(item, x, y) {
-  item.style.setProperty("--x", x);
-  item.style.setProperty("--y", y);
+export function styled(element, properties) {
+  for (const [name, value] of Object.entries(properties)) element.style.setProperty(`--${name}`, value);
+  return element;
 }

@@ -1,6 +1,7 @@
 // The forward pass of every model, token by token with a cache. See `model/transformer.py` and
 // `model/blocks.py`; sites are named as in `model/inspection.py`.
 
+import { numbered } from "../../report/elements.js";
 import { below, untouched } from "./changes.js";
 import { ENCODINGS } from "./encodings.js";
 import { added, feedforward, layerOf, linear, normed, rowOf } from "./layers.js";
@@ -12,7 +13,7 @@ export class Transformer {
     Object.assign(this, { design, config, tensors, size: config.width / config.heads });
     this.positions = new ENCODINGS[design.positions.name](design, tensors);
     this.windowed = design.positions.name === "window";
-    this.blocks = Array.from({ length: config.num_layers }, (_, number) => ({
+    this.blocks = numbered(config.num_layers).map((number) => ({
       attention: number < config.num_attention_layers ? layerOf(tensors, "attention", number) : null,
       mlp: layerOf(tensors, "mlp", number),
     }));
@@ -22,8 +23,7 @@ export class Transformer {
   /** Of a text of which nothing is read yet: its tokens, and keys and values of every attention layer. */
   emptyCache() {
     const { num_recurrences: recurrences, num_attention_layers: layers } = this.config;
-    const slots = () => Array.from({ length: layers }, () => ({ keys: [], values: [] }));
-    return { tokens: [], slots: Array.from({ length: recurrences }, slots) };
+    return { tokens: [], slots: numbered(recurrences).map(() => numbered(layers).map(() => ({ keys: [], values: [] }))) };
   }
 
   /** Appends tokens to what the cache has; the logits for what follows each of them. */
@@ -42,7 +42,6 @@ export class Transformer {
     return x.map((state, i) => this.logits(state, tokens[i].index, tap));
   }
 
-  /** The vector of a token: of its symbol, of its role, of where it stands. */
   embed(token) {
     const { characters, roles } = this.tensors;
     let x = Float32Array.from(rowOf(characters, token.token));

@@ -1,10 +1,14 @@
 // A text while a model writes it: a decoder token by token, an encoder over its prompt.
 
+import { numbered } from "../../report/elements.js";
 import { untouched } from "./changes.js";
 import { argmax } from "./layers.js";
 import { Follower } from "./machine.js";
 
 export class Writing {
+  logits = []; // for what follows each token that was read
+  weights = {}; // of each layer and recurrence, at each token that was read
+
   /**
    * `prompt` are tokens; `tap` stands between the model and what is calculated. With a `memo` a
    * window that was met before is not calculated again.
@@ -13,24 +17,23 @@ export class Writing {
     Object.assign(this, { model, tap, memo, given: prompt.length, causal: model.config.causal });
     this.follower = new Follower(model.design.layout, prompt);
     this.cache = model.emptyCache();
-    this.logits = []; // for what follows each token that was read
-    this.weights = {}; // of each layer and recurrence, at each token that was read
-    this.stopped = this.misplaced(this.tokens);
-    if (!this.stopped) this.read(this.tokens);
+    this.read(this.tokens);
   }
 
+  /** Reads new tokens, unless the model has no position for one of them. */
   read(tokens) {
+    this.stopped = tokens.map((token) => this.model.positions.complaint(token)).find(Boolean) ?? "";
+    if (this.stopped || (tokens !== this.tokens && this.over)) return;
     if (this.memo) tokens.forEach((token) => this.look(token));
     else this.calculate(tokens);
   }
 
   calculate(tokens) {
-    const tap = (site, value, index) => {
+    this.logits.push(...this.model.read(this.cache, tokens, (site, value, index) => {
       const tapped = this.tap(site, value, index);
       if (site.endsWith("attention.weights")) (this.weights[site] ??= [])[index] = tapped;
       return tapped;
-    };
-    this.logits.push(...this.model.read(this.cache, tokens, tap));
+    }));
   }
 
   /** Reads one token under a window, or takes over what the model said of the same window. */
@@ -53,25 +56,14 @@ export class Writing {
   /** The model's own next token, or another one, written. */
   go(token = argmax(this.before(this.length))) {
     const next = this.follower.step(token);
-    if (!this.causal || this.ended) return;
-    this.stopped = this.misplaced([next]);
-    if (!this.stopped && !this.over) this.read([next]);
-  }
-
-  /** Why the model has no position for one of these tokens, if it has none. */
-  misplaced(tokens) {
-    return tokens.map((token) => this.model.positions.complaint(token)).find(Boolean) ?? "";
+    if (this.causal && !this.ended) this.read([next]);
   }
 
   /** What the model says of token `number`: logits, asked at token `asked(number)`. */
-  before(number) {
-    return this.logits[this.asked(number)];
-  }
+  before(number) { return this.logits[this.asked(number)]; }
 
   /** A decoder is asked at the token before, an encoder at the one of the prompt that is written over. */
-  asked(number) {
-    return this.causal ? number - 1 : number - this.given;
-  }
+  asked(number) { return this.causal ? number - 1 : number - this.given; }
 
   /** The tokens that the model saw there; undefined where nothing stood in a window. */
   seen(asked) {
@@ -82,23 +74,15 @@ export class Writing {
   heads(asked, recurrence) {
     const { num_recurrences: count, num_attention_layers: layers } = this.model.config;
     const prefix = count > 1 ? `recurrence.${recurrence}.` : "";
-    return Array.from({ length: layers }, (_, layer) =>
-      this.weights[`${prefix}layer.${layer}.attention.weights`][asked].map((shares, head) =>
-        ({ name: `layer ${layer}, head ${head}`, shares }))).flat();
+    return numbered(layers).flatMap((layer) => this.weights[`${prefix}layer.${layer}.attention.weights`][asked]
+      .map((shares, head) => ({ name: `layer ${layer}, head ${head}`, shares })));
   }
 
-  get tokens() {
-    return this.follower.tokens;
-  }
+  get tokens() { return this.follower.tokens; }
 
-  get length() {
-    return this.tokens.length;
-  }
+  get length() { return this.tokens.length; }
 
-  /** The tokens that followed the prompt. */
-  get written() {
-    return this.tokens.slice(this.given);
-  }
+  get written() { return this.tokens.slice(this.given); }
 
   /** Whether the text has its end: an end sign, or its length where that is the end. */
   get ended() {

@@ -21,11 +21,10 @@ from curta.export.base import Exported, Exporter, machine_data, weights_of
 from curta.export.huggingface import tokenizer
 from curta.export.huggingface.card import card
 from curta.export.huggingface.curta_class import CurtaClass
-from curta.export.huggingface.gpt2 import GPT2
-from curta.export.huggingface.llama import Llama
+from curta.export.huggingface.library_classes import GPT2, Llama
 from curta.export.huggingface.model_class import ModelClass, read_tensors
 from curta.export.onnx.graph import limits
-from curta.export.room import prompt_rules, rooms
+from curta.export.room import rooms
 from curta.layouts import layout_named
 from curta.layouts.texts import layout_of_machine
 from curta.model import recipes
@@ -72,7 +71,7 @@ class HuggingFace(Exporter):
             raise UserError(f"{place} was not exported by Curta: config.json says no recipe")
         if kind not in CLASSES:
             raise UserError(f"model_type {kind!r} is none that Curta writes: {', '.join(CLASSES)}")
-        fields = {"format": int, "run": str, "seed": int, "recipe": dict, "former": dict}
+        fields = {"format": int, "run": str, "seed": int, "recipe": dict}
         for name, expected in fields.items():
             if not isinstance(origin.get(name), expected):
                 raise UserError(f"config.json in {place} is damaged: curta.{name} is missing")
@@ -83,14 +82,15 @@ class HuggingFace(Exporter):
 
         # The recipe, and its layout: a program's comes from the exported machine.
         where, machine = f"config.json in {place}", origin.get("machine")
-        if isinstance(machine, dict):
-            formats_known(store.load(machine, where)[0])
+        paper = store.load(machine, where) if isinstance(machine, dict) else None
+        if paper is not None:
+            formats_known(paper[0])
         recipes.check_kept(origin["recipe"], f"the recipe in {place}")
         recipe = recipes.parse(origin["recipe"], f"the recipe in {place}")
         if recipe.layout is not None:
             layout = layout_named(recipe.layout)
-        elif isinstance(machine, dict):
-            layout = layout_of_machine(recipe, *store.load(machine, where), where)
+        elif paper is not None:
+            layout = layout_of_machine(recipe, *paper, where)
         else:
             raise UserError(f"{where} is damaged: curta.machine is missing")
 
@@ -106,9 +106,7 @@ class HuggingFace(Exporter):
         except (OSError, safetensors.SafetensorError) as error:
             raise UserError(f"cannot read {str(path)!r}: {error}") from None
         try:
-            if further := sorted(set(values) - {tensor.name for tensor in tensors}):
-                raise UserError(f"it has {further[0]} besides")
-            model = read_tensors(tensors, values, blank, origin["former"])
+            model = read_tensors(tensors, values, blank)
         except UserError as error:
             raise UserError(f"{place} is no model of its recipe: {error}") from None
         return Exported(origin["run"], origin["seed"], recipe, model)
@@ -134,11 +132,6 @@ def write_as(model_class: ModelClass, member: Exported, out: Path) -> None:
             "seed": member.seed,
             "recipe": as_table(recipe),
             "fixed": [each.name for each in tensors if not each.weights],
-            "former": {  # the weights before multiplication, where that rounds
-                each.name: np.concatenate([weights[name].ravel() for name in each.weights]).tolist()
-                for each in tensors
-                if each.weights and each.rounds
-            },
             "machine": machine_data(layout, room_of),
         },
     }
@@ -151,10 +144,8 @@ def write_as(model_class: ModelClass, member: Exported, out: Path) -> None:
             ends | {"do_sample": False, "max_new_tokens": longest}
         ),
         "recipe.toml": dump(recipe),
-        "README.md": card(member, model_class, tensors, config),
-        **tokenizer.tokenizer_files(
-            layout, limits(model).get("longest_text"), prompt_rules(layout, room_of)
-        ),
+        "README.md": card(member, model_class, config),
+        **tokenizer.tokenizer_files(layout, limits(model).get("longest_text")),
         **model_class.code(),
     }
     with files.new_folder(out) as folder:

@@ -1,17 +1,16 @@
 """The model's card: what it is, how to use it, its results and its limits."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from curta.config.errors import UserError
-from curta.config.positions import Window
 from curta.config.task import Task
 from curta.export.base import Exported
 from curta.export.dataset.splits import larger_than_trained
-from curta.export.huggingface.model_class import FileTensor, ModelClass
+from curta.export.huggingface.model_class import ModelClass
 from curta.export.huggingface.tokenizer import texts
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
@@ -23,21 +22,13 @@ from curta.report.rendering import render_text
 from curta.runs.folders import structure
 from curta.runs.provenance import versions
 
-LICENSE = "apache-2.0"
-"""The licence of Curta and of its code in the folder, by the Hub's name."""
 
-
-def card(
-    member: Exported,
-    model_class: ModelClass,
-    tensors: Sequence[FileTensor],
-    config: Mapping[str, Any],
-) -> str:
+def card(member: Exported, model_class: ModelClass, config: Mapping[str, Any]) -> str:
     """Return README.md: a header for the Hub, then text."""
-    recipe, layout, rows = member.recipe, member.model.layout, member.rows
+    recipe, layout = member.recipe, member.model.layout
     program, example = isinstance(layout, ProgramLayout), _example(recipe.tasks[0], layout)
     results = []  # of the evaluation, as the Hub reads them
-    for row in rows:
+    for row in member.rows:
         share = row.exact_match.members[member.number]
         if share is not None:
             operation = f"{OPERATIONS[row.operator].name} ({row.operator})"
@@ -55,27 +46,18 @@ def card(
         layout=layout,
         model_class=model_class,
         config=config,
-        own=bool(model_class.code()),
         parameters=parameters(member.model),
         version=versions()["curta"],
         asked=example,
         right=_right(example),
-        tokens="".join(texts(layout)[token] for token in layout.prompt_tokens(example))
-        if program
-        else "",
+        tokens="".join(texts(layout)[n] for n in layout.prompt_tokens(example)) if program else "",
         examples=[] if program else [_example(task, layout) for task in recipe.tasks],
         answer_text=answer_text,
-        license=LICENSE,
         index=results,
         structure=structure(recipe),
-        windows=isinstance(recipe.positions, Window),
-        steps=member.steps,
-        tasks=recipe.tasks,
         operations=OPERATIONS,
         counts=task_sizes.counts,
         span=task_sizes.span,
-        rows=rows,
-        constants=not all(each.weights for each in tensors),
     )
 
 

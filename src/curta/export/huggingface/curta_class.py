@@ -13,26 +13,21 @@ import numpy as np
 
 from curta.config.recipe import Recipe
 from curta.export.base import layout_table, part_indices, weights_of
-from curta.export.huggingface.model_class import (
-    FileTensor,
-    ModelClass,
-    first,
-    lacking_everywhere,
-)
-from curta.layouts.program import ProgramLayout
+from curta.export.bundle import bundled
+from curta.export.huggingface.model_class import FileTensor, ModelClass, tensors_of
 from curta.model.positions.biases import THRESHOLD, buckets
 from curta.model.transformer import Transformer
-
-MODULE = "modeling_curta"
-
-CODE = ("modeling", "reading", "positions", "asking")
-"""The files `..._curta.py` that travel with a model."""
 
 POSITIONS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "learned": lambda encoding: {},
     "nope": lambda encoding: {},
     "sinusoidal": lambda encoding: {"width": encoding.width},
-    "randomised": lambda encoding: _randomised(encoding),
+    # outside of training, indices are those of the text
+    "randomised": lambda encoding: (
+        {"kind": "learned"}
+        if weights_of(encoding)
+        else {"kind": "sinusoidal", "base": encoding.vectors.base, "width": encoding.vectors.width}
+    ),
     "rope": lambda encoding: {"kind": "nope"} if encoding.over_heads else {},
     "alibi": lambda encoding: {"slopes": None if weights_of(encoding) else encoding.fixed},
     "t5": lambda encoding: {
@@ -42,7 +37,9 @@ POSITIONS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "abacus": lambda encoding: {},
     "coupled": lambda encoding: {},
     "position-coupling": lambda encoding: {"kind": "coupled"},
-    "window": lambda encoding: {"near": _near(encoding.layout)},
+    "window": lambda encoding: {
+        "near": encoding.layout.machine.neighbours(encoding.layout.windows)
+    },
 }
 """The supported encodings, and what the class needs of them besides their settings."""
 
@@ -51,28 +48,31 @@ class CurtaClass(ModelClass):
     kind = "curta"
     architecture = "CurtaForCausalLM"
 
-    def lacks(self, recipe: Recipe) -> str | None:
+    def refusals(self, recipe: Recipe) -> dict[str, bool]:
         name, config = recipe.positions.name, recipe.model
-        return first(
-            {
-                f"positions.name {name!r}": name not in POSITIONS,
-                **lacking_everywhere(recipe),
-                "model.compositional_embeddings with model.tie_embeddings": (
-                    config.compositional_embeddings and config.tie_embeddings
-                ),
-            }
-        )
+        tied = config.compositional_embeddings and config.tie_embeddings
+        return {
+            f"positions.name {name!r}": name not in POSITIONS,
+            "model.compositional_embeddings with model.tie_embeddings": tied,
+        }
 
     def config(self, recipe: Recipe, model: Transformer) -> dict[str, Any]:
-        config = model.config
+        config, settings = model.config, dataclasses.asdict(recipe.positions)
+        kind, weights = settings["name"], weights_of(model.positions)
+        shapes = {name.rpartition(".")[2]: list(each.shape) for name, each in weights.items()}
         classes = {"AutoConfig": "CurtaConfig", "AutoModelForCausalLM": self.architecture}
         return {
-            "auto_map": {auto: f"{MODULE}.{name}" for auto, name in classes.items()},
+            "auto_map": {auto: f"modeling_curta.{name}" for auto, name in classes.items()},
             "hidden_size": config.width,
             "num_hidden_layers": config.num_layers,
             "num_attention_heads": config.heads,
             "model": dataclasses.asdict(config),
-            "positions": _positions(recipe, model),
+            "positions": {
+                "kind": kind,
+                **settings,
+                **POSITIONS[kind](model.positions),
+                "weights": shapes,
+            },
             "layout": layout_table(model.layout),
             "vectors": len(np.asarray(model.tokens)),
             "parts": part_indices(model.layout) if config.compositional_embeddings else None,
@@ -83,18 +83,15 @@ class CurtaClass(ModelClass):
 
         A bias is named after its weight: `gain_bias` is the norm's bias.
         """
-        config, names = model.config, {"gain": "norm", "after": "after"}
+        norms = {"gain": "norm", "after": "after"}
         tensors = [FileTensor("model.tokens.weight", ("tokens",))]
         for weight in weights_of(model):
             holder, _, leaf = weight.rpartition(".")
             of, _, bias = leaf.partition("_")
             if holder in ("attention", "mlp"):
-                attention = holder == "attention"
-                for block in range(config.num_attention_layers if attention else config.num_layers):
-                    name = f"model.blocks.{block}.{holder}.{names.get(of, of)}.{bias or 'weight'}"
-                    transposed = not bias and of not in names
-                    tensors.append(FileTensor(name, (weight,), block, transposed))
-            elif weight.startswith("positions."):
+                name = f"model.blocks.{{}}.{holder}.{norms.get(of, of)}.{bias or 'weight'}"
+                tensors.append(FileTensor(name, (weight,), not bias and of not in norms))
+            elif holder:
                 tensors.append(FileTensor(f"model.positions.{leaf}", (weight,)))
         ends = {
             "roles": "model.roles.weight",
@@ -103,38 +100,11 @@ class CurtaClass(ModelClass):
             "head_bias": "head.bias",
             "head": "head.weight",
         }
-        for weight, name in ends.items():
-            if weight in weights_of(model):
-                tensors.append(FileTensor(name, (weight,), transposed=weight == "head"))
-        return tensors
+        tensors += [FileTensor(name, (weight,), weight == "head") for weight, name in ends.items()]
+        return tensors_of(model, tensors)
 
     def code(self) -> dict[str, str]:
-        shipped = [f"{name}_curta.py" for name in CODE]
-        return {name: (resources.files(__package__) / name).read_text("utf-8") for name in shipped}
-
-
-def _positions(recipe: Recipe, model: Transformer) -> dict[str, Any]:
-    """Return the encoding's settings, the shapes of its weights, and its constants."""
-    settings = dataclasses.asdict(recipe.positions)
-    shapes = {
-        name.rpartition(".")[2]: list(weight.shape)
-        for name, weight in weights_of(model.positions).items()
-    }
-    further = POSITIONS[settings["name"]](model.positions)
-    return {"kind": settings["name"]} | settings | further | {"weights": shapes}
-
-
-def _randomised(encoding: Any) -> dict[str, Any]:
-    """Return the settings outside of training, where indices are those of the text."""
-    if weights_of(encoding):
-        return {"kind": "learned"}
-    return {"kind": "sinusoidal", "base": encoding.vectors.base, "width": encoding.vectors.width}
-
-
-def _near(layout: ProgramLayout) -> list[list[tuple[int, list[int]]]]:
-    """Return the neighbours of each role: roles by number, and their displacements."""
-    numbers = {role.name: number for number, role in enumerate(layout.roles)}
-    return [
-        [(numbers[other], list(moved)) for other, moved in layout.windows.get(role.name, ())]
-        for role in layout.roles
-    ]
+        shipped = [f"{name}_curta.py" for name in ("modeling", "reading", "positions")]
+        code = {name: (resources.files(__package__) / name).read_text("utf-8") for name in shipped}
+        asking = bundled(f"{__package__}.asking_curta", "prompt", "answer")
+        return code | {"asking_curta.py": asking}

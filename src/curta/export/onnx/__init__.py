@@ -4,9 +4,8 @@ The input `tokens` is int32, batch x sequence; `past_places`, `past_keys` and `p
 outputs `present_...` of the previous call, or empty. So a text is read once and then extended token
 by token. `logits` (batch x sequence x tokens) are for the token after each new token. A model that
 is not causal has only `tokens`. The graph's metadata describe the tokens: `tokens`, their symbols
-as a JSON list, with `prompts`, the regular expressions of its prompts; or the `machine` of a
-program, with the format of its prompts and the largest operands. Roles and coordinates are
-computed within the graph.
+as a JSON list, and the `end` sign; or the `machine` of a program, with the format of its prompts
+and the largest operands. Roles and coordinates are computed within the graph.
 """
 
 import json
@@ -22,8 +21,8 @@ from curta.config.recipe import Recipe, dump
 from curta.config.registry import optional_module
 from curta.export.base import Exported, Exporter, machine_data
 from curta.export.onnx.decoding import decode, forward
-from curta.export.onnx.graph import Axes, converted, limits, refuse
-from curta.export.room import prompt_rules, rooms
+from curta.export.onnx.graph import Axes, converted, limits
+from curta.export.room import rooms
 from curta.model.transformer import Transformer
 
 
@@ -38,8 +37,7 @@ class Onnx(Exporter):
     def write(self, member: Exported, out: Path) -> None:
         model = jax.tree.map(jnp.asarray, member.model)  # weights of a checkpoint are NumPy's
         layout, bounds = model.layout, limits(model)
-        graph = _graph(model, member.run)
-        refuse(graph.graph, len(layout.characters), bounds)
+        graph = _graph(model, bounds, member.run)
         held = rooms(member.recipe, model)
         if machine := machine_data(layout, held):
             texts = {"machine": json.dumps(machine, ensure_ascii=False)}
@@ -47,7 +45,6 @@ class Onnx(Exporter):
             texts = {
                 "tokens": json.dumps(list(layout.characters)),
                 "end": layout.end_sign,
-                "prompts": json.dumps(prompt_rules(layout, held)),
             }
         about = texts | {
             "layout": layout.name,
@@ -60,7 +57,7 @@ class Onnx(Exporter):
         files.write(out, graph.SerializeToString())
 
 
-def _graph(model: Transformer, name: str) -> Any:
+def _graph(model: Transformer, bounds: dict[str, int], name: str) -> Any:
     """Return the converted model, an `onnx.ModelProto`."""
     config, axes = model.config, len(model.layout.axes)
     layers = config.num_recurrences * config.num_attention_layers
@@ -78,6 +75,8 @@ def _graph(model: Transformer, name: str) -> Any:
     outputs: dict[str, Axes] = {"logits": ("batch", "sequence", len(model.layout.characters))}
     if not config.causal:
         outputs["present_places"] = state_shapes("present", "sequence")["present_places"][0]
-        return converted(partial(forward, model), name, tokens, outputs)
+        return converted(partial(forward, model, bounds), name, tokens, outputs)
     outputs |= {state: shape for state, (shape, _) in state_shapes("present", "total").items()}
-    return converted(partial(decode, model), name, tokens | state_shapes("past", "past"), outputs)
+    return converted(
+        partial(decode, model, bounds), name, tokens | state_shapes("past", "past"), outputs
+    )

@@ -2,8 +2,12 @@
 
 No array has a size that depends on lengths alone, and nothing is cut off at an end, so a converter
 that knows neither a text's length nor that of its past can trace all of it.
+
+ONNX has no assertions. But a `Gather` beyond the end of a table is an error by the standard, so
+every limit is a table of zeros, which are added to the tokens.
 """
 
+from collections.abc import Mapping
 from functools import partial
 
 import jax
@@ -11,8 +15,6 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from curta.layouts import Layout, ShapeBounds, TokenPositions
-from curta.layouts.base import Automaton
-from curta.layouts.program import ProgramLayout
 from curta.model.inspection import all_logits
 from curta.model.layers import KVHeads, Logits, Tokens
 from curta.model.transformer import Transformer
@@ -25,16 +27,19 @@ KV = tuple[KVHeads, KVHeads]
 """Keys and values of one layer."""
 
 
-def forward(model: Transformer, tokens: Tokens) -> tuple[Logits, Int[Array, "batch time columns"]]:
+def forward(
+    model: Transformer, limits: Mapping[str, int], tokens: Tokens
+) -> tuple[Logits, Int[Array, "batch time columns"]]:
     """Return logits at each token of whole texts and its place, for a model that is not causal."""
     index = jnp.cumsum(jnp.ones_like(tokens), axis=1) - 1
     start = jnp.zeros((1, 1 + len(model.layout.axes)), jnp.int32)
-    where, places = followed(model.layout, tokens, index, start)
+    tokens, where, places = followed(model.layout, limits, tokens, index, start)
     return all_logits(model, tokens, where, UNBOUNDED), places
 
 
 def decode(
     model: Transformer,
+    limits: Mapping[str, int],
     tokens: Tokens,
     places: Int[Array, "batch past columns"],
     keys: Float[Array, "layers batch past kv_heads features"],
@@ -47,15 +52,12 @@ def decode(
     begun = jnp.sum(jnp.ones_like(places[..., 0]), axis=1, keepdims=True)
     index = begun + jnp.cumsum(jnp.ones_like(tokens), axis=1) - 1
     newest = jnp.where(places[..., :1] == begun[..., None] - 1, places[..., 2:], 0)
-    where, new_places = followed(model.layout, tokens, index, jnp.sum(newest, axis=1))
+    start = jnp.sum(newest, axis=1)
+    tokens, where, new_places = followed(model.layout, limits, tokens, index, start)
     places = jnp.concatenate([places, new_places], axis=1)
     seen = TokenPositions(places[..., 0], places[..., 1], places[..., 3:])
     context = model.context(tokens, where, seen)
-    x, present, count = (
-        model.initial_state(context.embedded),
-        list[KV](),
-        model.config.num_attention_layers,
-    )
+    x, present = model.initial_state(context.embedded), list[KV]()
     past = list(zip(keys, values, strict=True))
 
     def store(past: KV, keys: KVHeads, values: KVHeads) -> tuple[Array, Array, KV]:
@@ -65,7 +67,7 @@ def decode(
         return keys, values, (keys, values)
 
     for _ in range(model.config.num_recurrences):
-        layers = past[len(present) :][:count]
+        layers = past[len(present) :][: model.config.num_attention_layers]
         attends = [partial(model.attend, store=partial(store, kv)) for kv in layers]
         x, layer_states = model.run_blocks(x, context, attends)
         present += layer_states
@@ -75,48 +77,33 @@ def decode(
 
 def followed(
     layout: Layout,
+    limits: Mapping[str, int],
     tokens: Tokens,
     index: Int[Array, "batch time"],
     start: Int[Array, "#batch states"],
-) -> tuple[TokenPositions, Int[Array, "batch time columns"]]:
-    """Return the position of every token, and the same as columns; no token is padding.
+) -> tuple[Tokens, TokenPositions, Int[Array, "batch time columns"]]:
+    """Return the tokens, the position of each, and the same as columns; no token is padding.
 
     `start` is the state before the first token, then its coordinates. Columns are the index of each
-    token, its role, the layout's state after it, and its coordinates.
+    token, its role, the layout's state after it, and its coordinates. A graph fails for a token,
+    an index or a coordinate beyond its limit.
     """
-    follow = _summed if isinstance(layout, ProgramLayout) else _stepped
-    state, role, coordinates = follow(layout.automaton, tokens, start)
-    columns = jnp.concatenate([jnp.stack([index, role, state], axis=-1), coordinates], axis=-1)
-    return TokenPositions(index, role, coordinates), columns
-
-
-def _summed(
-    automaton: Automaton, tokens: Tokens, start: Int[Array, "#batch states"]
-) -> tuple[Array, Array, Array]:
-    """As `_stepped`, for a single state: sum the offsets since the last home.
-
-    As `Machine.positions`; a graph of any length has no running maximum, so the last home is found
-    among all earlier tokens.
-    """
-    role, home, offset = (jnp.asarray(part[0])[tokens] for part in automaton[1:])
-    local = jnp.cumsum(jnp.ones_like(tokens), axis=1) - 1
-    earlier = local[:, None, :] <= local[:, :, None]
-    homes = jnp.where(earlier[..., None] & home[:, None], local[:, None, :, None], -1)
-    since, total = jnp.max(homes, axis=2), jnp.cumsum(offset, axis=1)
-    before = jnp.take_along_axis(total - offset, jnp.maximum(since, 0), axis=1)
-    position = total - jnp.where(since < 0, -start[:, None, 1:], before)
-    return jnp.zeros_like(tokens), role, position
-
-
-def _stepped(
-    automaton: Automaton, tokens: Tokens, start: Int[Array, "#batch states"]
-) -> tuple[Array, Array, Array]:
-    """Return state, role and coordinates of every token, from first to last."""
 
     def step(state: Array, token: Array) -> tuple[Array, tuple[Array, Array, Array]]:
-        state, role, coordinates = automaton.step(state, token)
+        state, role, coordinates = layout.automaton.step(state, token)
         return state, (state[..., 0], role, coordinates)
 
+    def within(tokens: Tokens, count: int, numbers: Array) -> Tokens:
+        return tokens + jnp.zeros(count, jnp.int32).at[numbers].get(mode="promise_in_bounds")
+
+    count = len(layout.characters)
+    tokens = within(within(tokens, count, tokens), count, count - 1 - tokens)  # nor below 0
     start = jnp.broadcast_to(start, (tokens.shape[0], start.shape[1]))
     states, roles, coordinates = jax.lax.scan(step, start, tokens.T)[1]
-    return states.T, roles.T, jnp.swapaxes(coordinates, 0, 1)
+    role, coordinates = roles.T, jnp.swapaxes(coordinates, 0, 1)
+    if most := limits.get("longest_text"):
+        tokens = within(tokens, most, index)
+    if most := limits.get("highest_coordinate"):
+        tokens = within(tokens, most + 1, jnp.maximum(coordinates.max(axis=-1), 0))
+    columns = jnp.concatenate([jnp.stack([index, role, states.T], axis=-1), coordinates], axis=-1)
+    return tokens, TokenPositions(index, role, coordinates), columns

@@ -1,9 +1,4 @@
-"""Convert a JAX function to an ONNX graph with named sizes that refuses invalid inputs.
-
-ONNX has no assertions. But a `Gather` beyond the end of a table is an error by the standard, and
-runtimes name the node. So every limit is a table of zeros, whose values are added to the tokens or
-to the logits, and the node's name is the error message.
-"""
+"""Convert a JAX function to an ONNX graph with named sizes."""
 
 import logging
 from bisect import bisect_left
@@ -14,7 +9,6 @@ from typing import Any
 import jax
 import jax.export
 import jax.numpy as jnp
-import numpy as np
 from jax.extend.core import jaxpr_as_fun
 
 from curta.config.errors import UserError
@@ -135,76 +129,17 @@ def limits(model: Transformer) -> dict[str, int]:
         "longest_text": lambda size: ShapeBounds(size, 0, ((0, 0),) * axes),
         "highest_coordinate": lambda size: ShapeBounds(1, 0, ((0, size),) * axes),
     }
-    most = {}
-    for name, of_size in bounds.items():
 
-        def too_large(size: int, of_size: Callable[[int], ShapeBounds] = of_size) -> bool:
-            try:
-                model.positions.check(of_size(size))
-            except UserError:
-                return True
-            return False
+    def too_large(of_size: Callable[[int], ShapeBounds], size: int) -> bool:
+        try:
+            model.positions.check(of_size(size))
+        except UserError:
+            return True
+        return False
 
-        size = bisect_left(range(1, MOST + 1), True, key=too_large)
-        if size < MOST:
-            most[name] = size
-    return most
-
-
-def refuse(graph: Any, tokens: int, limits: Mapping[str, int]) -> None:
-    """Make a graph of `tokens` to `logits` and `present_places` refuse invalid inputs."""
-    helper, arrays = (
-        optional_module("onnx.helper", extra="onnx"),
-        optional_module("onnx.numpy_helper", extra="onnx"),
-    )
-    added: list[Any] = []
-
-    def node(kind: str, *inputs: str, name: str = "", output: str = "", **attributes: Any) -> str:
-        """Return the output of a new node."""
-        output = output or f"limits node {len(added)}"
-        added.append(helper.make_node(kind, inputs, [output], name=name, **attributes))
-        return output
-
-    def constant(value: Any) -> str:
-        name = f"limits constant {len(graph.initializer)}"
-        graph.initializer.append(arrays.from_array(np.asarray(value), name))
-        return name
-
-    def limit(words: str, zeros: Any, index: str) -> str:
-        """Return zeros; a node with these words fails where an index is beyond them."""
-        return node("Gather", constant(zeros), index, name=f"refuses {words}")
-
-    def rename(names: Any, old: str, new: str) -> None:
-        names[:] = [new if name == old else name for name in names]
-
-    # before all else: tokens that are not below a count, or are below zero
-    words, zeros = f"a token that is none of the {tokens}", np.zeros(tokens, np.int32)
-    mirrored = node("Sub", constant(np.int32(tokens - 1)), "tokens")
-    checked = node("Add", "tokens", limit(words, zeros, "tokens"))
-    checked = node("Add", checked, limit(f"{words}, but negative", zeros, mirrored))
-    graph_nodes = list(graph.node)
-    for each in graph_nodes:
-        rename(each.input, "tokens", checked)
-    del graph.node[:]
-    graph.node.extend([*added, *graph_nodes])
-    if not limits:
-        return
-
-    # after all else: more tokens, or higher coordinates, than there are positions
-    before, places = "logits before limits", "present_places"
-    for each in graph.node:
-        rename(each.input, "logits", before)
-        rename(each.output, "logits", before)
-    start, logits = len(added), before
-    if most := limits.get("longest_text"):
-        unit = constant(np.int64(1))
-        newest = node("Sub", node("Gather", node("Shape", places), unit), unit)
-        words = f"a text of more than {most} tokens"
-        logits = node("Add", logits, limit(words, np.zeros(most, np.float32), newest))
-    if most := limits.get("highest_coordinate"):
-        span = [constant(np.array([end], np.int64)) for end in (3, MOST, 2)]
-        highest = node("ReduceMax", node("Slice", places, *span), keepdims=0)
-        zeros = np.zeros(most + 1, np.float32)
-        logits = node("Add", logits, limit(f"a coordinate above {most}", zeros, highest))
-    node("Identity", logits, output="logits")
-    graph.node.extend(added[start:])
+    sizes = range(1, MOST + 1)
+    most = {
+        name: bisect_left(sizes, True, key=partial(too_large, of_size))
+        for name, of_size in bounds.items()
+    }
+    return {name: size for name, size in most.items() if size < MOST}

@@ -289,6 +289,7 @@ ROUTES = [
             "page-{member}.html": page,
         }.items()
     ),
+    Route("/elements.js", lambda _: FileResponse(_HERE.parents[1] / "report" / "elements.js")),
     Mount("/", StaticFiles(directory=_HERE / "static")),
 ]
 

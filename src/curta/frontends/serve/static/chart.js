@@ -1,17 +1,15 @@
 // One chart of some lines by training step, at each of which they can be read off.
 
-const NS = "http://www.w3.org/2000/svg", LEFT = 52, BOTTOM = 22, TOP = 8, RIGHT = 10;
+import { counted, drawn, make } from "./elements.js";
+
+const LEFT = 52, BOTTOM = 22, TOP = 8, RIGHT = 10;
 
 export class Chart {
   /** `keys` are the curve of all members, and that of the validation beside it. */
   constructor(parent, title, keys, shown, log) {
     Object.assign(this, { title, keys, shown, log, at: null, points: [], lines: [] });
-    const box = parent.appendChild(document.createElement("section"));
-    box.className = "chart";
-    box.appendChild(document.createElement("h2")).textContent = title;
-    this.svg = box.appendChild(document.createElementNS(NS, "svg"));
-    this.line = box.appendChild(document.createElement("p"));
-    this.line.textContent = "No step is recorded yet.";
+    Object.assign(this, { svg: drawn("svg"), line: make("p", "No step is recorded yet.") });
+    parent.append(make("section", [make("h2", title), this.svg, this.line], { class: "chart" }));
     this.svg.addEventListener("keydown", (event) => this.press(event));
     this.svg.addEventListener("pointermove", (event) => this.point(event));
     this.svg.addEventListener("pointerleave", () => this.choose(null));
@@ -56,8 +54,7 @@ export class Chart {
     for (let i = 0; i <= count; i++) {
       const x = LEFT + ((this.width - LEFT - RIGHT) * i) / count;
       const anchor = i === count ? "end" : i ? "middle" : "start";
-      const text = Math.round(this.step(x)).toLocaleString("en");
-      this.add("text", { x, y: this.height - 4, "text-anchor": anchor }, text);
+      this.add("text", { x, y: this.height - 4, "text-anchor": anchor }, counted(Math.round(this.step(x))));
     }
   }
 
@@ -75,19 +72,14 @@ export class Chart {
       if (middle === undefined) return "";
       return `${label} ${this.shown(middle)}${least < most ? `, ${this.shown(least)} to ${this.shown(most)}` : ""}`.trim();
     });
-    this.line.textContent = `step ${step.toLocaleString("en")}: ${values.filter(Boolean).join("; ")}`;
-    this.tell(step, this.points[0][0], this.points[newest][0]);
+    this.line.textContent = `step ${counted(step)}: ${values.filter(Boolean).join("; ")}`;
+    make("svg", [], { role: "slider", tabindex: "0", "aria-label": `${this.title} by training step`,
+      "aria-valuemin": this.points[0][0], "aria-valuemax": this.points[newest][0], "aria-valuenow": step,
+      "aria-valuetext": this.line.textContent }, this.svg); // prettier-ignore
     this.svg.querySelector(".cursor")?.remove();
     if (this.at === null) return;
     const x = this.x(step);
     this.add("line", { class: "cursor", x1: x, x2: x, y1: TOP, y2: this.height - BOTTOM });
-  }
-
-  tell(step, first, last) {
-    const told = { role: "slider", tabindex: "0", "aria-label": `${this.title} by training step`,
-      "aria-valuemin": first, "aria-valuemax": last, "aria-valuenow": step,
-      "aria-valuetext": this.line.textContent }; // prettier-ignore
-    for (const [name, value] of Object.entries(told)) this.svg.setAttribute(name, value);
   }
 
   press(event) {
@@ -122,13 +114,9 @@ export class Chart {
   }
 
   // Where a logarithmic axis of steps begins, and how far it goes.
-  get first() {
-    return Math.min(this.points[0][0], this.end / 2);
-  }
+  get first() { return Math.min(this.points[0][0], this.end / 2); }
 
-  get decades() {
-    return Math.log(this.end / this.first);
-  }
+  get decades() { return Math.log(this.end / this.first); }
 
   y(value) {
     const [low, high] = this.range.map(this.log ? Math.log10 : Number);
@@ -136,10 +124,8 @@ export class Chart {
     return TOP + ((high - place) / (high - low)) * (this.height - TOP - BOTTOM);
   }
 
-  add(name, attributes, text = "") {
-    const node = this.svg.appendChild(document.createElementNS(NS, name));
-    for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
-    node.textContent = text;
+  add(name, attributes, text = []) {
+    this.svg.append(drawn(name, attributes, text));
   }
 }
 

@@ -1,18 +1,25 @@
 // Curves of all members by step, thinned as they grow.
 
+import { spread } from "./elements.js";
+
 const MOST = 1200;
 const ABOUT = ["step", "member", "seconds"];
 
-export const share = (value) => (value < 1 && value >= 0.9995 ? ">99.9" : value > 0 && value < 0.0005 ? "<0.1" : (100 * value).toFixed(1));
-export const percent = (value) => `${share(value)}%`;
 export const figure = (value) => (value === 0 ? "0" : value < 1e-4 ? value.toExponential(0) : `${Number(value.toPrecision(3))}`);
 
+/** What is new of a run's records, and how far it is read: `{run, curves, cursor}`. */
+export async function read(place, cursor, curves) {
+  const reply = await fetch(`${place}metrics.json?after=${cursor}`);
+  if (!reply.ok) throw new Error(reply.statusText);
+  const run = await reply.json(), grown = run.anew || !curves ? new Curves() : curves;
+  for (const values of run.records ?? []) grown.add(Object.fromEntries(run.columns.map((column, i) => [column, values[i]])));
+  return { run, curves: grown, cursor: run.cursor ?? cursor };
+}
+
 export class Curves {
-  constructor() {
-    this.members = new Map(); // member: { key: [[step, value], ...] }
-    this.last = new Map(); // member: its last record
-    this.times = []; // [step, seconds] at the end of each stretch
-  }
+  members = new Map(); // member: { key: [[step, value], ...] }
+  last = new Map(); // member: its last record
+  times = []; // [step, seconds] at the end of each stretch
 
   add(record) {
     const own = this.members.get(record.member) ?? {};
@@ -28,19 +35,13 @@ export class Curves {
     if (this.times.length > MOST) this.times = this.times.filter((_, i) => i % 2 || i > MOST / 2);
   }
 
-  get step() {
-    return this.times.at(-1)?.[0] ?? 0;
-  }
+  get step() { return this.times.at(-1)?.[0] ?? 0; }
 
-  // Seconds of the last stretch.
-  get stretch() {
-    return (this.times.at(-1)?.[1] ?? 0) - (this.times.at(-2)?.[1] ?? 0);
-  }
+  get stretch() { return (this.times.at(-1)?.[1] ?? 0) - (this.times.at(-2)?.[1] ?? 0); }
 
   // Steps a second over the last five stretches, or from the start where there are fewer.
   get rate() {
-    const [step, seconds] = this.times.at(-1) ?? [0, 0];
-    const [before, then] = this.times.at(-6) ?? [0, 0];
+    const [[step, seconds], [before, then]] = [this.times.at(-1) ?? [0, 0], this.times.at(-6) ?? [0, 0]];
     return seconds > then ? (step - before) / (seconds - then) : 0;
   }
 
@@ -48,7 +49,6 @@ export class Curves {
     return [...this.members.values()].map((own) => own[key] ?? []).filter((curve) => curve.length);
   }
 
-  // The names of all curves that begin with some text.
   named(begin) {
     const names = [...this.members.values()].flatMap((own) => Object.keys(own));
     return [...new Set(names)].filter((name) => name.startsWith(begin));
@@ -57,17 +57,9 @@ export class Curves {
   // Median, least and greatest over the members at every step where any has a value.
   spread(key) {
     const values = new Map();
-    for (const curve of this.of(key)) {
-      for (const [step, value] of curve) values.set(step, [...(values.get(step) ?? []), value]);
-    }
-    return [...values].sort(([a], [b]) => a - b).map(([step, all]) => [step, ...summed(all)]);
+    for (const [step, value] of this.of(key).flat()) values.set(step, [...(values.get(step) ?? []), value]);
+    return [...values].sort(([a], [b]) => a - b).map(([step, all]) => [step, ...spread(all)]);
   }
-}
-
-function summed(values) {
-  values.sort((a, b) => a - b);
-  const [low, high] = [Math.floor, Math.ceil].map((round) => values[round((values.length - 1) / 2)]);
-  return [(low + high) / 2, values[0], values.at(-1)];
 }
 
 // Neighbours in pairs: the later step, the mean value; the last as it is where it has no pair.

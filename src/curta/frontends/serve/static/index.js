@@ -1,6 +1,6 @@
 // The list of runs, kept as it is: the page is asked for again, and what differs is replaced.
 
-import { at } from "./send.js";
+import { at } from "./elements.js";
 
 const EVERY = 2000;
 const chosen = new Set(); // addresses of the runs to be put beside each other

@@ -1,9 +1,10 @@
 // A run in training: asks for what is new and draws it; at the end, what it has learned.
 
 import { Chart } from "./chart.js";
-import { Curves, figure, percent, share } from "./curves.js";
+import { figure, read } from "./curves.js";
+import { at, counted, drawn, make, matched, percent, share } from "./elements.js";
 import { Maps } from "./maps.js";
-import { at, send } from "./send.js";
+import { send } from "./send.js";
 
 const EVERY = 500, LOST = 300, WATCHED = "evaluated ", VALIDATED = "validated ";
 const charts = [
@@ -15,23 +16,17 @@ const named = new Map(); // step: each member's answers to named problems then
 const truths = {}; // named problem: what is right, where that is known
 const maps = new Maps(at("maps"), at("window"));
 const filling = new Map(); // operator: rows of its grid when it was first seen, and that moment
-let curves = new Curves(), cursor = "", told = "", name = document.title, last = null;
+let curves = null, cursor = "", told = "", name = document.title, last = null;
 
 async function renew() {
-  const reply = await fetch(`metrics.json?after=${cursor}`);
-  if (!reply.ok) throw new Error(reply.statusText);
-  const run = await reply.json();
+  const fresh = await read("", cursor, curves), { run } = fresh;
   if (!run.seeds) return wait(run);
-  if (run.anew) curves = new Curves(), named.clear(), maps.forget();
-  for (const values of run.records) {
-    curves.add(Object.fromEntries(run.columns.map((column, i) => [column, values[i]])));
-  }
+  ({ curves, cursor } = fresh);
+  if (run.anew) named.clear(), maps.forget();
   for (const answers of run.named ?? []) named.set(answers.step, [...(named.get(answers.step) ?? []), answers]);
   for (const { step, bits } of run.windows ?? []) maps.add(step, bits);
   Object.assign(truths, run.truths);
-  cursor = run.cursor;
-  if (run.more) return renew();
-  show(run);
+  return run.more ? renew() : show(run);
 }
 
 // A run that is not begun yet: how many are trained before it, or why it could not be begun.
@@ -62,7 +57,7 @@ function moment() {
   slider.max = Math.max(0, steps.length - 1);
   if (newest) slider.value = slider.max;
   const step = steps[slider.value];
-  at("step").textContent = step?.toLocaleString("en") ?? "";
+  at("step").textContent = step === undefined ? "" : counted(step);
   at("moments").hidden = steps.length < 2;
   return step;
 }
@@ -103,61 +98,39 @@ function validated() {
   at("validated").textContent = `Validation: ${parts.join(", ")}`;
 }
 
-// A row of a table: the first cell names it; the cell of that number is a miss.
-function row(texts, miss = -1) {
-  const made = document.createElement("tr");
-  for (const [i, text] of texts.entries()) {
-    const cell = made.appendChild(document.createElement(i ? "td" : "th"));
-    if (!i) cell.scope = "row";
-    if (i === miss) cell.className = "miss";
-    cell.textContent = text;
-  }
-  return made;
+// A row of a table, of which the first cell is the name.
+function row([first, ...others], attributes = {}) {
+  return make("tr", [make("th", String(first), { scope: "row" }), ...others.map((content) => make("td", content))], attributes);
 }
 
 // What every member answers to the named problems: a digit is right if it is the true one's at its place.
 function answers(run, each) {
   at("named").hidden = !named.size;
   const rows = each.flatMap(({ member, answers }) => Object.entries(answers).map(([problem, { answer, correct }]) => {
-    const truth = truths[problem] ?? (correct ? answer : ""), wrote = answer ?? "no answer", made = row([problem, "", truth]);
-    const digits = [...wrote].map((digit, n) => {
-      const mark = document.createElement("b"), right = truth[truth.length - wrote.length + n] === digit;
-      mark.textContent = digit;
-      mark.className = correct || (answer !== null && right) ? "right" : "wrong";
-      return mark;
-    });
-    made.children[1].replaceChildren(...digits);
-    made.children[1].title = `${correct ? "right" : "wrong"}, seed ${run.seeds[member]}`;
-    made.className = correct ? "correct" : "";
-    return made;
+    const truth = truths[problem] ?? (correct ? answer : "");
+    const digits = matched(answer ?? "no answer", truth, (digit, same) =>
+      make("b", digit, { class: correct || (answer !== null && same) ? "right" : "wrong" }));
+    return row([problem, digits, truth],
+      { class: correct ? "correct" : "", title: `${correct ? "right" : "wrong"}, seed ${run.seeds[member]}` });
   }));
   at("answers").replaceChildren(...rows);
 }
 
 // Every grid as far as it is evaluated, its first row below, and the time that is left of it.
 function grids(run) {
-  const now = performance.now() / 1000, space = "http://www.w3.org/2000/svg";
-  const maps = (run.grids ?? []).map(({ operator, size, bands }) => {
+  const now = performance.now() / 1000;
+  const figures = (run.grids ?? []).map(({ operator, size, bands }) => {
     if (!filling.has(operator)) filling.set(operator, { rows: bands.length, moment: now });
     const { rows, moment } = filling.get(operator), pace = (now - moment) / (bands.length - rows);
-    const box = document.createElement("figure"), svg = box.appendChild(document.createElementNS(space, "svg"));
     const left = bands.length > rows && bands.length < size ? `, about ${duration(pace * (size - bands.length))} left` : "";
     const text = `Exact match of ${operator} by the digits of both operands: ${bands.length} of ${size} rows${left}`;
-    svg.setAttribute("viewBox", `0 0 ${size} ${size}`);
-    svg.setAttribute("role", "img");
-    svg.setAttribute("aria-label", text);
-    for (const [row, cells] of bands.entries()) {
-      for (const [column, band] of cells.entries()) {
-        const cell = svg.appendChild(document.createElementNS(space, "rect"));
-        const place = { class: `band-${band}`, x: column, y: size - 1 - row, width: 1, height: 1 };
-        for (const [key, value] of Object.entries(place)) cell.setAttribute(key, value);
-      }
-    }
-    box.appendChild(document.createElement("figcaption")).textContent = text;
-    return box;
+    const cells = bands.flatMap((cells, row) => cells.map((band, column) =>
+      drawn("rect", { class: `band-${band}`, x: column, y: size - 1 - row, width: 1, height: 1 })));
+    const svg = drawn("svg", { viewBox: `0 0 ${size} ${size}`, role: "img", "aria-label": text }, cells);
+    return make("figure", [svg, make("figcaption", text)]);
   });
-  at("grids").replaceChildren(...maps);
-  at("bands").hidden = !maps.length;
+  at("grids").replaceChildren(...figures);
+  at("bands").hidden = !figures.length;
 }
 
 // A chart for what is watched: problems of training beside held-out ones, and each size.
@@ -183,7 +156,7 @@ function shown(step, steps) {
 }
 
 function line(run, steps, done) {
-  const step = `step ${curves.step.toLocaleString("en")} of ${steps.toLocaleString("en")} (${done})`;
+  const step = `step ${counted(curves.step)} of ${counted(steps)} (${done})`;
   if (!curves.rate) return run.status === "training" ? `${step}, compiling` : step;
   const parts = [step, `${Number(curves.rate.toPrecision(3))} steps a second`];
   if (run.status === "training") parts.push(`${duration((steps - curves.step) / curves.rate)} left`);
@@ -210,8 +183,7 @@ function say(run) {
 
 function members(run) {
   const rows = [...curves.last.values()].map(({ member, step, loss, exact_match: exactMatch }) =>
-    row([member, run.seeds[member], step.toLocaleString("en"),
-      loss === null ? "—" : figure(loss), exactMatch === null ? "—" : share(exactMatch)])); // prettier-ignore
+    row([member, String(run.seeds[member]), counted(step), loss === null ? "—" : figure(loss), exactMatch === null ? "—" : share(exactMatch)]));
   at("members").replaceChildren(...rows);
 }
 

@@ -1,5 +1,7 @@
 // Maps of windows: a square for each, lit once it is right; those never shown in training below.
 
+import { bytesOf, counted, make, percent } from "./elements.js";
+
 const SIDE = 8, GAP = 1, BREAK = 5; // pixels
 
 export class Maps {
@@ -17,7 +19,7 @@ export class Maps {
   }
 
   add(step, text) {
-    const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+    const bytes = bytesOf(text);
     this.#bits.set(step, (number) => Boolean(bytes[number >> 3] & (128 >> (number & 7))));
     this.steps = [...this.#bits.keys()];
   }
@@ -33,10 +35,9 @@ export class Maps {
     this.#groups = [];
     const groups = await (await fetch("windows.json")).json();
     for (const group of groups) {
-      const figure = this.box.appendChild(document.createElement("figure"));
-      group.caption = figure.appendChild(document.createElement("figcaption"));
-      group.canvas = figure.appendChild(document.createElement("canvas"));
-      group.canvas.setAttribute("role", "img");
+      group.caption = make("figcaption");
+      group.canvas = make("canvas", [], { role: "img" });
+      make("figure", [group.caption, group.canvas]);
       group.canvas.addEventListener("pointermove", (event) => this.#read(group, event));
       const places = group.numbers.map((_, place) => place);
       group.parts = [false, true].map((held) => places.filter((place) => group.held_out[place] === held));
@@ -62,10 +63,9 @@ export class Maps {
       pen.fillRect(x, y, SIDE - GAP, SIDE - GAP);
       return { place, x, y };
     }));
-    const share = (part) => `${((100 * part.filter((place) => right(numbers[place])).length) / part.length).toFixed(1)} %`;
-    const count = numbers.length.toLocaleString("en");
-    const said = [`${group.role}: ${count} windows`, ...["right", "of those never shown"].map((name, n) =>
-      (parts[n].length ? `${share(parts[n])} ${name}` : "")).filter(Boolean)].join(", ");
+    const shares = ["right", "of those never shown"].map((name, n) =>
+      (parts[n].length ? `, ${percent(parts[n].filter((place) => right(numbers[place])).length / parts[n].length)} ${name}` : ""));
+    const said = `${group.role}: ${counted(numbers.length)} windows${shares.join("")}`;
     group.caption.textContent = said;
     canvas.setAttribute("aria-label", said);
     group.right = right;

@@ -1,6 +1,7 @@
 // The form of a new run: what differs from the recipe is checked as it is typed, and trained.
 
-import { at, send } from "./send.js";
+import { at } from "./elements.js";
+import { send } from "./send.js";
 
 const PAUSE = 250; // milliseconds after the last key
 const order = at("order"), fields = [...order.querySelectorAll("[name]")];

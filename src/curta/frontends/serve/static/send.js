@@ -2,8 +2,6 @@
 
 const token = document.querySelector("meta[name=token]")?.content ?? "";
 
-export const at = (id) => document.getElementById(id);
-
 /** The answer to an action; an Error with the server's words if it is refused. */
 export async function send(action, content) {
   const headers = { "Content-Type": "application/json", "X-Curta-Token": token };

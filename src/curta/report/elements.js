@@ -1,0 +1,34 @@
+// What all pages share: elements, numbers as text, packed bytes.
+
+export const at = (id) => document.getElementById(id);
+
+/** An element with its text or children, and attributes; without any HTML from outside. */
+export function make(name, content = [], attributes = {}, element = document.createElement(name)) {
+  element.append(...[content].flat());
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  return element;
+}
+
+export function drawn(name, attributes = {}, content = []) {
+  return make(name, content, attributes, document.createElementNS("http://www.w3.org/2000/svg", name));
+}
+
+/** Per cent to one decimal; only all is 100.0 and only none is 0.0. */
+export function share(value) {
+  if (value < 1 && value >= 0.9995) return ">99.9";
+  return value > 0 && value < 0.0005 ? "<0.1" : (100 * value).toFixed(1);
+}
+
+export const percent = (value) => `${share(value)}%`;
+export const numbered = (count) => Array.from({ length: count }, (_, n) => n);
+export const counted = (number) => number.toLocaleString("en");
+export const bytesOf = (base64) => Uint8Array.from(atob(base64.trim()), (character) => character.charCodeAt(0));
+
+/** The median, the least and the greatest. */
+export function spread(values) {
+  const sorted = [...values].sort((a, b) => a - b), middle = (sorted.length - 1) / 2;
+  return [(sorted[Math.floor(middle)] + sorted[Math.ceil(middle)]) / 2, sorted[0], sorted.at(-1)];
+}
+
+/** A text with every character marked as in its place, counted from the end, or not. */
+export const matched = (text, right, mark) => [...text].map((digit, n) => mark(digit, digit === right[right.length - text.length + n]));
