@@ -91,7 +91,6 @@ def test_a_signal_in_a_callback_that_nobody_can_catch_ends_it_with_a_line() -> N
     [
         ("handled", (143, "before\n", "\ncurta: interrupted\n")),
         ("deferred", (143, "before\nimported\n", "")),
-        ("patient", (0, "before\nimported\n", "")),
     ],
 )
 def test_an_exception_never_goes_through_a_module_that_is_imported(

@@ -4,9 +4,6 @@ Within `deferred` a signal is only noted, and the work ends at its next safe poi
 command it raises `Interrupted`. A second one ends the process at once, as does one that comes while
 a module is imported: files are replaced whole, so nothing is lost by that but what was not saved
 yet.
-
-A task of a cluster is `patient`: it also heeds SIGUSR2, by which Slurm says that its time is nearly
-over, and however many signals come it ends where it is safe to. Slurm may send one several times.
 """
 
 import os
@@ -19,8 +16,6 @@ from types import FrameType
 from typing import Any, NoReturn
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-OF_TASKS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGUSR2") if hasattr(signal, name))
-"""What a task of a cluster is sent; Windows has no SIGUSR2."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -48,8 +43,6 @@ class Noted(threading.Event):
 _noted = Noted()
 _depth = 0
 """Blocks of `deferred` that are entered."""
-_patient = False
-"""Whether a second signal is nothing new."""
 
 
 @contextmanager
@@ -71,19 +64,6 @@ def handled(last: bool = False) -> Iterator[None]:
         sys.unraisablehook = hook
         for number in numbers if last else ():
             signal.signal(number, signal.SIG_IGN)
-        _noted.forget()
-
-
-@contextmanager
-def patient() -> Iterator[None]:
-    """Handle signals for the whole of a task of a cluster."""
-    global _patient
-    _patient = True
-    try:
-        with given(OF_TASKS, _handle):
-            yield
-    finally:
-        _patient = False
         _noted.forget()
 
 
@@ -139,8 +119,6 @@ def checked(say: Callable[[str], None]) -> Callable[[str], None]:
 
 
 def _handle(number: int, frame: FrameType | None) -> None:
-    if _noted.is_set() and _patient:
-        return
     if _noted.is_set():
         leave("ended at once", 128 + number)
     _noted.note(number)
@@ -151,10 +129,9 @@ def _handle(number: int, frame: FrameType | None) -> None:
         frame = frame.f_back
     if frame is None:
         raise Interrupted(number)
-    if not _patient:
-        with suppress(Exception):  # what was printed by now is on its way to a pipe
-            sys.stdout.flush()
-        leave("interrupted", 128 + number)
+    with suppress(Exception):  # what was printed by now is on its way to a pipe
+        sys.stdout.flush()
+    leave("interrupted", 128 + number)
 
 
 def leave(line: str, code: int) -> NoReturn:
