@@ -22,7 +22,6 @@ if TYPE_CHECKING:
         load,
         probe,
         train,
-        verify,
     )
     from curta.model.positions.base import Encoding
     from curta.model.weights import normal
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from curta.programs.user.registry import check, register
     from curta.runs.comparison import Comparison
     from curta.runs.run import Run
+    from curta.runs.verify import verify
 
 __all__ = [
     "Activations",
@@ -64,9 +64,7 @@ __all__ = [
     "written",
 ]
 
-_HOMES = dict.fromkeys(
-    ("compare", "data", "extend", "load", "probe", "train", "verify"), "frontends.api"
-)
+_HOMES = dict.fromkeys(("compare", "data", "extend", "load", "probe", "train"), "frontends.api")
 _HOMES |= dict.fromkeys(
     ("Answer", "Given", "Paper", "Program", "Sign", "program", "written"), "programs.machine"
 )
@@ -77,6 +75,7 @@ _HOMES |= {
     "Intervention": "probes.inside.interventions",
 }
 _HOMES |= {"check": "programs.user.registry", "register": "programs.user.registry"}
+_HOMES |= {"verify": "runs.verify"}
 _HOMES |= {"UserError": "config.errors", "Run": "runs.run", "Comparison": "runs.comparison"}
 
 

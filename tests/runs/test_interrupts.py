@@ -93,7 +93,6 @@ def test_how_a_process_ends(code: str, end: tuple[int, str, str]) -> None:
     [
         ("handled()", (143, "before\n", "\ncurta: interrupted\n")),
         ("deferred()", (143, "before\nimported\n", "")),
-        ("handled(patient=True)", (0, "before\nimported\n", "")),
     ],
 )
 def test_an_exception_never_goes_through_a_module_that_is_imported(

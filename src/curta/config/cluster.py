@@ -1,7 +1,6 @@
 """The resources of a cluster: the section `[cluster]` of a TOML file."""
 
 import dataclasses
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,7 +8,7 @@ from typing import Annotated, Any
 from annotated_types import Ge, Le
 
 from curta.config import files, limits, typed
-from curta.config.errors import UserError, quoted, unknown
+from curta.config.errors import UserError, unknown
 
 MINUTES = 60 * 24 * 365
 """A year: the longest time limit, in minutes."""
@@ -49,12 +48,6 @@ class Cluster:
     """Shell commands to run first, such as "module load cuda"."""
 
     def __post_init__(self) -> None:
-        for name in self.options:
-            if not re.fullmatch("[a-z][a-z-]*", name):
-                raise UserError(f"cluster.options: {quoted(name)} is not an option of sbatch")
-        for text in (self.partition, self.account, *self.setup, *map(str, self.options.values())):
-            if not text.isprintable():
-                raise UserError(f"cluster: {quoted(text)} must be one line of printable characters")
         most = 60 * self.time - LEAST_WORK
         if self.notice > most:
             raise UserError(

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 MISSING = "—"
 """In place of a value that was not measured."""
 
-WORD = 20
-"""Longest word that a folded column does not break."""
-
 
 def cell(value: object) -> str:
     """Format a value: `0.997`, `1,000`, `yes`, `3 1 4`; a dash for None.
@@ -95,13 +92,6 @@ class Column:
         """The name in CSV and JSON."""
         return self.key or self.heading.replace("\n", " ")
 
-    def least(self, texts: Sequence[str]) -> int | None:
-        """Return the width at which no line, or in a folded column no word, is broken."""
-        content = "\n".join([self.heading, *texts])
-        words = content.split() if self.fold else content.splitlines()
-        most = max(map(len, words), default=0)
-        return (min(WORD, most) if self.fold else most) or None
-
 
 @dataclass(frozen=True)
 class Table:
@@ -123,12 +113,11 @@ class Table:
         view = View(
             title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=0, show_edge=False
         )
-        for place, column in enumerate(self.screen_columns):
+        for column in self.screen_columns:
             side: JustifyMethod = "left" if column.words else "right"
             view.add_column(
-                Text(column.heading), justify=side, no_wrap=not column.fold, overflow="fold",
-                min_width=column.least([row[place] for row in texts]),
-            )  # fmt: skip
+                Text(column.heading), justify=side, no_wrap=not column.fold, overflow="fold"
+            )
         for number, (row, values) in enumerate(zip(texts, [*self.rows, *self.foot], strict=True)):
             cells = zip(self.columns, values, strict=True)
             styles = [column.style(value, values) for column, value in cells if column.on_screen]

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from curta.runs.comparison import Comparison
     from curta.runs.loop import Show
     from curta.runs.run import Run
-    from curta.runs.verify import Part
 
 
 def train(
@@ -190,16 +189,6 @@ def examine(
         found = probes.examine(run, name, members, **options)
         run.write_report()
     return found
-
-
-def verify(run: str) -> "list[Part]":
-    """What of a run's folder, or a comparison's, is whole and what is not, and what to do about it.
-
-    Nothing in it is executed, followed or changed; whatever is wrong is listed, never raised.
-    """
-    from curta.runs import verify
-
-    return verify.verify(run)
 
 
 def report(names: str | Sequence[str], out: str | Path | None = None, evaluation: str = "") -> Path:

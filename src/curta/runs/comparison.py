@@ -195,7 +195,7 @@ class Comparison:
 
     def complete(self, row: Row, train: Train, say: Say) -> bool:
         """Train and evaluate a row, as far as that is missing; return False if interrupted."""
-        run = self._run(row)
+        run = self.begin_run(row)
         if "training" in run.missing():
             train(row, run)
         if not run.folder.read_info().over:
@@ -204,8 +204,8 @@ class Comparison:
             run.evaluate(lambda progress: say(f"{row.name}: {progress}"))
         return True
 
-    def _run(self, row: Row) -> Run:
-        """The row's run, begun if it is not yet there."""
+    def begin_run(self, row: Row) -> Run:
+        """Return the row's run, begun if it is not yet there."""
         path, recipe = self.path / row.folder, placed(row.recipe)
         if not (path / "run.json").exists():
             layout = layout_of(row.recipe)

@@ -4,9 +4,6 @@ Within `deferred` a signal is only noted, and the work ends at its next safe poi
 command it raises `Interrupted`. A second one ends the process at once, as does one that comes while
 a module is imported: files are replaced whole, so nothing is lost by that but what was not saved
 yet.
-
-A task of a cluster is `patient`: it also heeds SIGUSR2, by which Slurm says that its time is nearly
-over, and however many signals come it ends where it is safe to. Slurm may send one several times.
 """
 
 import os
@@ -19,8 +16,6 @@ from types import FrameType
 from typing import Any, NoReturn
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-OF_TASKS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGUSR2") if hasattr(signal, name))
-"""What a task of a cluster is sent; Windows has no SIGUSR2."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -35,30 +30,25 @@ _noted = 0
 """The number of the first signal; 0 before."""
 _depth = 0
 """Blocks of `deferred` that are entered."""
-_patient = False
-"""Whether a second signal is nothing new."""
 
 
 @contextmanager
-def handled(last: bool = False, patient: bool = False) -> Iterator[None]:
+def handled(last: bool = False) -> Iterator[None]:
     """Handle signals for the whole of a command: one line for each, never a traceback.
 
     A signal that the shell has told the process to ignore stays ignored. With `last` nothing
-    follows but the end of the process, which a signal does not change. A task of a cluster is
-    `patient`.
+    follows but the end of the process, which a signal does not change.
     """
-    global _patient
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    numbers = OF_TASKS if patient else SIGNALS
-    numbers = tuple(number for number in numbers if signal.getsignal(number) != signal.SIG_IGN)
-    hook, sys.unraisablehook, _patient = sys.unraisablehook, _unraisable, patient
+    numbers = [number for number in SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
+    hook, sys.unraisablehook = sys.unraisablehook, _unraisable
     try:
         with given(numbers, _handle):
             yield
     finally:
-        sys.unraisablehook, _patient = hook, False
+        sys.unraisablehook = hook
         for number in numbers if last else ():
             signal.signal(number, signal.SIG_IGN)
         note(0)
@@ -127,10 +117,8 @@ def checked(say: Callable[[str], None]) -> Callable[[str], None]:
 
 
 def _handle(number: int, frame: FrameType | None) -> None:
-    if _noted and not _patient:
-        leave("ended at once", 128 + number)
     if _noted:
-        return
+        leave("ended at once", 128 + number)
     note(number)
     if _depth:
         return
@@ -139,10 +127,9 @@ def _handle(number: int, frame: FrameType | None) -> None:
         frame = frame.f_back
     if frame is None:
         raise Interrupted(number)
-    if not _patient:
-        with suppress(Exception):  # what was printed by now is on its way to a pipe
-            sys.stdout.flush()
-        leave("interrupted", 128 + number)
+    with suppress(Exception):  # what was printed by now is on its way to a pipe
+        sys.stdout.flush()
+    leave("interrupted", 128 + number)
 
 
 def leave(line: str, code: int) -> NoReturn:

@@ -1,5 +1,6 @@
 """What a run was made with: the command, the versions of all libraries, the state of the code."""
 
+import json
 import os
 import platform
 import re
@@ -29,8 +30,14 @@ def versions() -> dict[str, str]:
     return installed | {"python": platform.python_version()}
 
 
+COMMAND = "CURTA_COMMAND"
+"""Environment variable with the words that submitted a task of a cluster, as JSON."""
+
+
 def command() -> tuple[str, ...]:
     """The words of the command line, as they were typed; the program without its folder."""
+    if COMMAND in os.environ:
+        return tuple(json.loads(os.environ[COMMAND]))
     words = [*(Path(word).name for word in system.command()), *sys.argv[1:]]
     return tuple(word[:LETTERS] for word in words[:WORDS])
 

@@ -7,10 +7,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-from curta.runs.cluster.job import JobFolder
+from curta.runs.cluster import JobFolder
 
 RECIPE = """
 layout = "reversed"
@@ -24,7 +25,7 @@ evaluation = { digits = [3], count = 8, generated = 4 }
 ENCODING = '''
 """Scores fall with the distance; as a task of a cluster it may fail."""
 
-import sys
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,7 +33,7 @@ import jax.numpy as jnp
 
 from curta import Encoding
 
-WORKS = any(word.endswith("worker") for word in sys.orig_argv)
+WORKS = "CURTA_COMMAND" in os.environ
 
 
 @dataclass(frozen=True)
@@ -124,18 +125,15 @@ class Dozen:
         return until(lambda: self._hold(name, run))
 
     def _hold(self, name: str, run: str) -> int | None:
-        folder = JobFolder(self.folder / "runs" / name)
-        place = folder.run_folder(run)
-        number, begun = self.tries(name, run).get("task"), has_content(place / "metrics.jsonl")
-        task = None if number is None else folder.process_of(number)
-        child = child_of(task) if begun and task is not None else None
-        if child is None:
+        place = JobFolder(self.folder / "runs" / name).run_folder(run)
+        process = process_of(place) if has_content(place / "metrics.jsonl") else None
+        if process is None:
             return None
-        os.kill(child, signal.SIGSTOP)
+        os.kill(process, signal.SIGSTOP)
         if (place / "evaluation.json").exists():
-            os.kill(child, signal.SIGCONT)
+            os.kill(process, signal.SIGCONT)
             raise AssertionError(f"{run} was too quick to be held")
-        return child
+        return process
 
     def found(self, name: str) -> dict[str, Any]:
         """What a comparison's table is made of, but for times, by entry."""
@@ -173,16 +171,14 @@ def until(asked: Callable[[], Found | None], seconds: float = 300.0) -> Found:
     return found
 
 
-def child_of(process: int) -> int | None:
-    """The process that another has begun."""
-    found = Path(f"/proc/{process}/task/{process}/children").read_text().split()
-    return int(found[0]) if found else None
+def process_of(run: Path) -> int | None:
+    """The process that trains the run of a folder."""
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):  # it has ended
+            if file.read_bytes().split(b"\0")[-2:-1] == [os.fsencode(run)]:
+                return int(file.parent.name)
+    return None
 
 
 def has_content(path: Path) -> bool:
     return path.exists() and path.stat().st_size > 0
-
-
-def parent_of(process: int) -> int:
-    """The process that has begun another."""
-    return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])

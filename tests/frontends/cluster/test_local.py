@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from curta.runs.cluster.job import JobFolder
-from tests.frontends.cluster.dozen import BROKEN, ENTRIES, LONG, SHAKY, Dozen, parent_of, until
+from curta.runs.cluster import JobFolder, living
+from tests.frontends.cluster.dozen import BROKEN, ENTRIES, LONG, SHAKY, Dozen, until
 
 pytestmark = [
     pytest.mark.slow,
@@ -21,27 +21,23 @@ def dozen(tmp_path: Path) -> Dozen:
 
 
 def test_a_comparison_of_local_tasks_is_that_of_one_process(dozen: Dozen) -> None:
-    """Cancelled and gone on with, one task told that its time is over, one process killed."""
+    """Cancelled and gone on with, and one process killed."""
     asked = ("--on", "local", "cluster.parallel=2", "cluster.cores=1")
     printed = dozen.curta("compare", "dozen.toml", "--run", "tasks", *asked)
     assert printed == "tasks: 12 runs in 2 tasks; curta runs tasks\n"
     assert "are at work" in dozen.call("compare", "dozen.toml", "--run", "tasks", *asked).stderr
     dozen.curta("runs", "tasks", "--cancel")
     folder = JobFolder(dozen.folder / "runs" / "tasks")
-    until(lambda: True if not any(map(folder.process_of, (0, 1))) else None)
+    until(lambda: None if living(folder, folder.read()) else True)
     states = {name: one["state"] for name, one in dozen.states("tasks").items() if name != BROKEN}
     assert set(states.values()) <= {"cancelled", "finished"}
     assert "cancelled" in states.values()
 
-    dozen.curta("train", "--resume", "tasks", *asked, "cluster.runs=5")
-    told = dozen.held("tasks", LONG[0])
-    os.kill(parent_of(told), signal.SIGUSR2)
-    os.kill(told, signal.SIGCONT)
+    dozen.curta("train", "--resume", "tasks", *asked)
     os.kill(dozen.held("tasks", LONG[1]), signal.SIGKILL)
     table = dozen.curta("runs", "tasks", "--wait", code=1)
     assert "12 runs: 1 failed, 11 finished" in table
     assert "ValueError: there was no always" in table.replace("\n", " ")
-    assert dozen.tries("tasks", LONG[0])["requeued"] == 1
     assert dozen.tries("tasks", LONG[1])["failure"] == "its process was killed by SIGKILL"
     assert dozen.tries("tasks", SHAKY)["failure"] == "ValueError: there was no mended"
     assert dozen.tries("tasks", BROKEN)["failures"] == 2

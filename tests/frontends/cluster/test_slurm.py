@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from curta.runs.cluster.job import JobFolder, Task
+from curta.runs.cluster import JobFolder, Task
 from tests.frontends.cluster import slurm
 from tests.frontends.cluster.dozen import BROKEN, ENTRIES, LONG, SHAKY, Dozen, until
 

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curta.config import typed
-from curta.frontends import listing
+from curta.frontends import api, listing
 from curta.frontends.api import begin_comparison, compare
-from curta.frontends.serve import cached_pages as serving
 from curta.frontends.serve import live
 from curta.runs import metrics
 from curta.runs.folders import Folder
@@ -88,8 +87,8 @@ def test_a_report_is_made_once_for_each_state_of_the_runs_files(
     small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[str] = []
-    write = serving.write
-    monkeypatch.setattr(serving, "write", lambda *given: made.append(given[0]) or write(*given))
+    write = api.report
+    monkeypatch.setattr(api, "report", lambda *given: made.append(given[0]) or write(*given))
     before = {path: path.read_bytes() for path in small.rglob("*") if path.is_file()}
 
     def asked() -> bytes:

@@ -1,6 +1,5 @@
 """The command line: parse, call, print. Nothing heavy is imported before it is needed."""
 
-import errno
 import gc
 import io
 import os
@@ -10,7 +9,6 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import click
@@ -97,36 +95,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # XLA logs its note on slow compiles as an error, and only this level hides it. What XLA cannot
     # do reaches the user all the same: JAX raises it.
     gc.set_threshold(50_000, 20, 50)  # each collection walks all of JAX: a tenth of a demo's time
-    _open_streams()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # what the terminal's encoding lacks is escaped
+            stream.reconfigure(errors="backslashreplace")
     code = _run(sys.argv[1:], last=True)
     _leave(code)
     return code
 
 
-def _open_streams() -> None:
-    """Let standard output and standard error take any character, whatever the terminal's encoding.
-
-    What the encoding lacks is escaped: `\\u2026`. A stream that was closed is the null device, lest
-    the next file that is opened gets its number.
-    """
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if stream is None:
-            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
-        elif isinstance(stream, io.TextIOWrapper) and stream.errors in (
-            "strict",
-            "surrogateescape",
-        ):
-            stream.reconfigure(errors="backslashreplace")
-
-
 def _run(words: Sequence[str], last: bool = False) -> int:
     """Return the exit code of one command; only a defect of ours keeps its traceback.
 
-    A user's mistake is one line and code 2, an interrupt one line and 130 or 143, an output that
-    cannot be written one line and 1. A reader that went away, as `head` does, is 141 without a
-    line, as for other programs: 0 and 1 are verdicts of some commands. After the `last` command
-    signals are ignored.
+    A user's mistake is one line and code 2, an interrupt one line and 130 or 143. A reader that
+    went away, as `head` does, is 141 without a line, as for other programs: 0 and 1 are verdicts of
+    some commands. After the `last` command signals are ignored.
     """
     try:
         with (
@@ -141,42 +123,23 @@ def _run(words: Sequence[str], last: bool = False) -> int:
     except click.exceptions.Exit as leaving:
         return leaving.exit_code
     except (click.NoSuchCommand, click.NoSuchOption) as error:
-        return _ended(str(_unknown(error, words)), 2)
+        line, code = str(_unknown(error)), 2
     except click.UsageError as error:
         hint = f" (see `{error.ctx.command_path} --help`)" if error.ctx else ""
-        return _ended(error.format_message() + hint, 2)
+        line, code = error.format_message() + hint, 2
     except UserError as error:
-        return _ended(str(error), 2)
+        line, code = str(error), 2
     except KeyboardInterrupt as signal:
-        return _ended("interrupted", getattr(signal, "code", 130))
-    except OSError as error:
-        if isinstance(error, BrokenPipeError):
-            _discard_output()
-            return 141
-        if error.errno not in UNWRITABLE or error.filename is not None:
-            raise
-        return _ended(f"cannot write to the output: {error.strerror}", 1)
+        line, code = "interrupted", getattr(signal, "code", 130)
+    except BrokenPipeError:
+        # Python would try once more at its end to write what is left, and complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    print(f"curta: {as_line(line)}", file=sys.stderr)
+    return code
 
 
-UNWRITABLE = (errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG)
-"""Errors of an output; those of files are named, and most are a user's mistake long before."""
-
-
-def _discard_output() -> None:
-    """Let what standard output and standard error still hold go nowhere, if it cannot be written.
-
-    Python would try once more at its end, and complain.
-    """
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except OSError:
-            null = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(null, stream.fileno())
-            os.close(null)
-
-
-def _unknown(error: click.NoSuchCommand | click.NoSuchOption, words: Sequence[str]) -> UserError:
+def _unknown(error: click.NoSuchCommand | click.NoSuchOption) -> UserError:
     """Return the line for an unknown name: its new spelling, or the nearest of the known."""
     assert error.ctx is not None
     lister = f"{error.ctx.command_path} --help"
@@ -185,14 +148,18 @@ def _unknown(error: click.NoSuchCommand | click.NoSuchOption, words: Sequence[st
         if name in NEW_NAMES:
             return UserError(f'"{name}" is now: {NEW_NAMES[name]}')
         return unknown("command", name, COMMANDS, lister)
-    from curta.frontends.cli.arguments import new_spelling
+    from curta.config.recipe import field_paths
 
-    if setting := new_spelling(error, words):
-        return setting
-    params = error.ctx.command.get_params(error.ctx)
+    option, params = error.option_name, error.ctx.command.get_params(error.ctx)
+    name = option.removeprefix("--").replace("-", "_")
+    paths = [path for path in field_paths() if name in (path, path.rpartition(".")[2])]
+    of_evaluation = error.ctx.info_name == "evaluate"
+    fields = sorted(paths, key=lambda path: path.startswith("evaluation.") != of_evaluation)
+    if fields and any(param.name == "words" for param in params):
+        return UserError(f"settings are plain arguments: {fields[0]}=VALUE in place of {option}")
     options = [param for param in params if isinstance(param, click.Option)]
     known = [name for option in options for name in (*option.opts, *option.secondary_opts)]
-    return unknown("option", error.option_name, known, lister)
+    return unknown("option", option, known, lister)
 
 
 def _leave(code: int) -> None:
@@ -227,10 +194,3 @@ def _notices() -> Iterator[None]:
 
         warnings.showwarning = shown  # type: ignore[assignment]
         yield
-
-
-def _ended(line: str, code: int) -> int:
-    with suppress(OSError):  # what cannot be said is still an exit code
-        print(f"curta: {as_line(line)}", file=sys.stderr)
-    _discard_output()
-    return code

@@ -2,7 +2,6 @@
 
 import dataclasses
 import re
-import shlex
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,24 +15,7 @@ from curta.config.errors import UserError, quoted
 from curta.config.limits import INT32, LAYERS, MEMBERS, check_path
 
 if TYPE_CHECKING:
-    from curta.runs.cluster.job import System
-
-
-class Bounded(click.ParamType[Any]):
-    """A whole number within bounds; one of thousands of digits is refused unread."""
-
-    name = "integer"
-
-    def __init__(self, low: int, high: int) -> None:
-        self.min, self.max = low, high
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if isinstance(value, str) and not re.fullmatch(r"\s*[+-]?[0-9]+\s*", value):
-            self.fail(f"must be a whole number (got {quoted(value)})", param, ctx)
-        long = isinstance(value, str) and len(value) > DIGITS_OF_A_NUMBER
-        if long or not self.min <= int(value) <= self.max:
-            self.fail(f"must be {self.min:,} to {self.max:,} (got {quoted(value)})", param, ctx)
-        return int(value)
+    from curta.runs.cluster import System
 
 
 class Name(click.ParamType[Any]):
@@ -61,35 +43,27 @@ class Seeds(click.ParamType[Any]):
     name = "seeds"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if isinstance(value, str) and (span := re.fullmatch(r"([0-9]{1,9})-([0-9]{1,9})", value)):
+        if span := re.fullmatch(r"([0-9]{1,9})-([0-9]{1,9})", value):
             first, last = map(int, span.groups())
             if not 0 <= last - first < MEMBERS:
                 self.fail(f"a range has 1 to {MEMBERS:,} seeds, such as 0-63", param, ctx)
             return list(range(first, last + 1))
-        if not isinstance(value, str) or "," not in value:
-            if str(value).strip() == "0":
-                self.fail("it counts seeds: seed 0 alone is `--seeds 0,`", param, ctx)
-            count = Bounded(1, MEMBERS).convert(value, param, ctx)
-            if count > UNASKED:
-                self.fail(
-                    f"for {count:,} members write `--seeds 0-{count - 1}`,"
-                    f" for seed {count:,} alone `--seeds {count},`",
-                    param,
-                    ctx,
-                )
-            return count
-        seeds = [text.strip() for text in value.rstrip(",").split(",")]
-        if len(seeds) > MEMBERS:
-            self.fail(f"at most {MEMBERS:,} seeds, not {len(seeds):,}", param, ctx)
-        return [SIGNED.convert(seed, param, ctx) for seed in seeds]
+        if "," in value:
+            return [SIGNED.convert(seed, param, ctx) for seed in value.rstrip(",").split(",")]
+        if value.strip() == "0":
+            self.fail("it counts seeds: seed 0 alone is `--seeds 0,`", param, ctx)
+        count = click.IntRange(1, MEMBERS).convert(value, param, ctx)
+        if count > UNASKED:
+            self.fail(f"for {count:,} members write `--seeds 0-{count - 1}`,"
+                      f" for seed {count:,} alone `--seeds {count},`", param, ctx)  # fmt: skip
+        return count
 
 
-DIGITS_OF_A_NUMBER = 40
 UNASKED = 32
 """Members that a count alone begins."""
 SEEDS = Seeds()
-MEMBER = Bounded(0, MEMBERS - 1)
-SIGNED = Bounded(-INT32, INT32)
+MEMBER = click.IntRange(0, MEMBERS - 1)
+SIGNED = click.IntRange(-INT32, INT32)
 NAME = Name()
 PATH = Name(Path)
 
@@ -103,7 +77,10 @@ run = click.argument(
 trust = click.option("--trust", is_flag=True, help="Execute the code that came with the run.")
 member = click.option("--member", type=MEMBER, default=0, metavar="M", help="Which member.")
 recurrences = click.option(
-    "--recurrences", type=Bounded(1, LAYERS), metavar="N", help="Of a looped model (the recipe's)."
+    "--recurrences",
+    type=click.IntRange(1, LAYERS),
+    metavar="N",
+    help="Of a looped model (the recipe's).",
 )
 seeds = click.option(
     "--seeds",
@@ -125,28 +102,28 @@ def form() -> str | None:
     return None if context is None else context.meta.get(FORM)
 
 
-def _note_form(context: click.Context, param: click.Parameter, is_given: bool) -> bool:
-    if is_given and not context.resilient_parsing:
-        name = param.opts[0].removeprefix("--")
-        if context.meta.setdefault(FORM, name) != name:
-            raise UserError(f"--{context.meta[FORM]} and --{name}: give one of them")
-    return is_given
+def _form_option(name: str, text: str) -> Callable[[Any], Any]:
+    def note(context: click.Context, param: click.Parameter, is_given: bool) -> None:
+        if is_given and not context.resilient_parsing:
+            exclude(context.meta.setdefault(FORM, name), name)
+
+    return click.option(f"--{name}", is_flag=True, callback=note, expose_value=False, help=text)
 
 
-as_json = click.option(
-    "--json", "as_json", is_flag=True, callback=_note_form, help="Print the result as JSON."
-)
+as_json = _form_option("json", "Print the result as JSON.")
 
 
 def as_tables(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add `--csv` and `--latex`; `display.notice` prints tables accordingly."""
-    for name, text in (("latex", "the table as LaTeX (booktabs)"), ("csv", "the table as CSV")):
-        option = click.option(
-            f"--{name}", is_flag=True, callback=_note_form, expose_value=False,
-            help=f"Print {text}.",
-        )  # fmt: skip
-        command = option(command)
-    return command
+    latex = _form_option("latex", "Print the table as LaTeX (booktabs).")
+    return latex(_form_option("csv", "Print the table as CSV.")(command))
+
+
+def exclude(*names: str) -> None:
+    """Raise UserError for two different options of which only one can be chosen."""
+    chosen = list(dict.fromkeys(names))
+    if len(chosen) > 1:
+        raise UserError(f"--{chosen[0]} and --{chosen[1]}: give one of them")
 
 
 def on_command_line() -> list[str]:
@@ -229,33 +206,6 @@ def values(settings: dict[str, str]) -> dict[str, Any]:
     return parsed
 
 
-def new_spelling(error: click.NoSuchOption, words: Sequence[str]) -> UserError | None:
-    """Return the line for an option that is a setting today: `--model.width 64`."""
-    from curta.config.recipe import field_paths
-
-    assert error.ctx is not None
-    if not any(param.name == "words" for param in error.ctx.command.params):
-        return None
-    command, name = error.ctx.info_name, error.option_name.removeprefix("--")
-    paths = field_paths()
-    if command == "evaluate":
-        paths = [path.removeprefix("evaluation.") for path in paths if "evaluation." in path]
-    elif command == "probe":
-        from curta.probes import PROBES
-
-        paths = [option for probe in PROBES.values() for option in probe.__dataclass_fields__]
-        paths += ["sites", *CHANGES, "seed"]
-    leaf = name.replace("-", "_")
-    fields = [path for path in paths if path.rpartition(".")[2] == leaf]
-    if "." not in name and not fields:
-        return None
-    at = next(n for n, word in enumerate(words) if word.partition("=")[0] == error.option_name)
-    value = words[at].partition("=")[2] or " ".join(words[at + 1 : at + 2])
-    value = "VALUE" if not value or value.startswith("--") else value
-    setting = shlex.quote(f"{name if '.' in name else fields[0]}={value}")
-    return UserError(f"settings are plain arguments: {setting} in place of {error.option_name}")
-
-
 CHANGES = ("zero", "mean", "resample", "patch")
 """What `curta probe RUN activations` can put in the place of a site's values."""
 
@@ -273,7 +223,7 @@ class Destination:
 
 
 def destination_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Add `--on`, `--cluster` and `--wait`; see `destination`."""
+    """Add `--on`, `--cluster` and `--wait`, which `destination` reads."""
     for option in (
         click.option("--wait", is_flag=True, help="With --on: follow to the end."),
         click.option("--cluster", type=PATH, metavar="FILE", help="TOML with a section [cluster]."),
@@ -288,8 +238,8 @@ def destination(
     on: "System | None", file: Path | None, wait: bool, settings: dict[str, str]
 ) -> Destination | None:
     """Take the `cluster.` fields out of the settings; None where runs are trained here."""
-    fields = [field for field in settings if field.partition(".")[0] == "cluster"]
-    texts = {field.partition(".")[2]: settings.pop(field) for field in fields}
+    fields = [field for field in settings if field.startswith("cluster.")]
+    texts = {field.removeprefix("cluster."): settings.pop(field) for field in fields}
     if on is None:
         for name in (*fields, *["--cluster"] * (file is not None), *["--wait"] * wait):
             raise UserError(f"{name} needs --on slurm, or --on local")
@@ -298,18 +248,15 @@ def destination(
         raise UserError(f"--{printed} prints the results: with --on it needs --wait")
     if "options" in texts:
         raise UserError("cluster.options has a name: write cluster.options.qos=low")
-    options = {
-        name.removeprefix("options."): text == "true" or text
-        for name, text in texts.items()
-        if name.startswith("options.")
-    }
-    lines = [field.name for field in dataclasses.fields(Cluster) if field.default == ""]
-    stated: dict[str, Any] = {name: texts.pop(name) for name in lines if name in texts}
-    stated |= values({name: text for name, text in texts.items() if "options." not in name})
+    stated = {} if file is None else cluster.read(file)
+    are_texts = {field.name for field in dataclasses.fields(Cluster) if field.default == ""}
+    for name, text in texts.items():
+        if name.startswith("options."):
+            option = {name.removeprefix("options."): text == "true" or text}
+            stated["options"] = stated.get("options", {}) | option
+        else:
+            stated[name] = text if name in are_texts else values({name: text})[name]
     if isinstance(stated.get("setup"), str):
         stated["setup"] = [stated["setup"]]
-    in_file = {} if file is None else cluster.read(file)
-    if options:
-        stated["options"] = in_file.get("options", {}) | options
     where = "the command line" if file is None else repr(str(file))
-    return Destination(on, cluster.parse(in_file | stated, where), wait)
+    return Destination(on, cluster.parse(stated, where), wait)

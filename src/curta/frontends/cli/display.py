@@ -10,7 +10,7 @@ import shutil
 import statistics
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -28,14 +28,10 @@ from curta.config.table import Table, cell, counted, spanned
 from curta.frontends.cli.arguments import form
 
 if TYPE_CHECKING:
-    from rich.console import ConsoleDimensions
-
-    from curta.evaluation.results import Evaluation, Grid
+    from curta.evaluation.results import Evaluation
     from curta.problems.operations import Answer
     from curta.problems.problem import Problem
-    from curta.runs.comparison_spec import Row
     from curta.runs.loop import Progress as Step
-    from curta.runs.loop import Validated
     from curta.runs.run import Run
 
 
@@ -84,7 +80,12 @@ def notice(content: RenderableType | Table) -> None:
     else:
         if content.title:  # above a narrow table it would be broken into lines
             console().print(Text(content.title, "table.title"))
-        print_whole(replace(content, title=""))
+        table, roomy = replace(content, title=""), Screen(width=ROOMY)
+        # All that the cells hold, even where lines get longer than the screen; where there is no
+        # terminal, each row on one line.
+        width = Measurement.get(roomy, roomy.options, table)
+        least = width.minimum if console().is_terminal else width.maximum
+        Screen(width=max(least, console().width), soft_wrap=False).print(table)
         for note in content.notes:
             console().print(Text(note))
 
@@ -96,6 +97,14 @@ def print_json(result: Any) -> None:
     print(json.dumps(as_json(result)))
 
 
+def show(result: Any, view: Callable[[Any], RenderableType | Table]) -> None:
+    """Print a result, a dataclass: as JSON if that was chosen, else as `view` draws it."""
+    if form() == "json":
+        print_json(result)
+    else:
+        notice(view(result))
+
+
 def next_steps(*steps: tuple[str, str]) -> None:
     """Print what to do next: commands of `curta`, and what each does."""
     called = system.command()
@@ -105,17 +114,6 @@ def next_steps(*steps: tuple[str, str]) -> None:
     notice(Text("Next:"))
     for words, about in steps:
         notice(Text.assemble("  ", (f"{command} {words:{widest}}", "bold"), f"  {about}"))
-
-
-def print_whole(table: Table) -> None:
-    """Print a table with all that its cells hold, even where lines get longer than the screen.
-
-    Where there is no terminal, each row stands on one line.
-    """
-    roomy = Screen(width=ROOMY)
-    width = Measurement.get(roomy, roomy.options, table)
-    least = width.minimum if console().is_terminal else width.maximum
-    Screen(width=max(least, console().width), soft_wrap=False).print(table)
 
 
 def opening(run: "Run") -> Text:
@@ -135,23 +133,14 @@ def opening(run: "Run") -> Text:
     )
 
 
-def entry_line(row: "Row", progress: str) -> Text:
-    """Which entry of a comparison comes now, and how far the comparison is."""
-    summary = printable(row.recipe.summary)
-    return Text.assemble((printable(row.name), "bold"), f" ({progress}): {summary}")
-
-
 class Learning:
     """Progress of training: a bar on a terminal, elsewhere a line at times."""
 
     def __init__(self, run: "Run") -> None:
         self.run, self.begun = run, time.monotonic()
-        self.warm: tuple[float, int] | None = None
-        """When the first steps were over, and how many these were: they are slower than others."""
-        self.live = console().is_terminal
         text = TextColumn("{task.description}", markup=False)
         columns = (BarColumn(24), text, TimeRemainingColumn(compact=True))
-        self.bar = Progress(*columns, console=console(), disable=not self.live)
+        self.bar = Progress(*columns, console=console(), disable=not console().is_terminal)
         self.task = self.bar.add_task("compiling ...", total=None)
 
     def __enter__(self) -> "Learning":
@@ -162,23 +151,33 @@ class Learning:
         self.bar.stop()
 
     def show(self, now: "Step") -> None:
-        line = _progress_line(now)
-        if now.validated is not None:
-            console().print(_validation_line(now, now.validated), markup=False, highlight=False)
+        middle = statistics.median
+        if (validated := now.validated) is not None:
+            by_operator = validated.by_operator.items()
+            each = "".join(f"  {name} {cell(middle(shares))}" for name, shares in by_operator)
+            console().print(
+                f"validation at step {now.step:,}: loss {middle(validated.loss):.4f}"
+                f" (training {middle(now.loss):.4f})"
+                f"  tokens {cell(middle(validated.token_accuracy))}"
+                f"  exact match {cell(middle(validated.exact_match))}{each}"
+                f"  learning rate {validated.learning_rate:.2g}  {now.seconds:.0f} s"
+            )
+        shares = [float(share) for share in now.exact_match]
+        ends = f" ({cell(min(shares))}..{cell(max(shares))})" if len(shares) > 1 else ""
+        line = (
+            f"{f'{now.repair}: ' if now.repair else ''}"
+            f"step {now.step:>{len(f'{now.steps:,}')},}/{now.steps:,}  loss {middle(now.loss):.4f}"
+            f"  exact match {cell(middle(shares))}{ends}  {now.examples_per_second:,.0f}/s"
+        )
         self.bar.update(self.task, total=now.steps, completed=now.step, description=line)
-        moment = time.monotonic()
-        if self.warm is None:
-            self.warm = moment, now.step
+        if self.begun:
             compiling = self.run.folder.read_info().compile_seconds or 0.0
-            preparing = max(0.0, moment - self.begun - now.seconds - compiling)
+            preparing = max(0.0, time.monotonic() - self.begun - now.seconds - compiling)
             console().print(f"preparing: {preparing:.0f} s, compiling: {compiling:.0f} s")
-        if not self.live:
-            # by the clock, since what is validated, watched and saved takes its time too
-            begun, first = self.warm
-            steps, seconds = now.step - first, moment - begun
-            if not steps:
-                steps, seconds = now.step, now.seconds
-            console().print(f"{line}  {(now.steps - now.step) * seconds / steps:.0f} s left")
+            self.begun = 0.0
+        if self.bar.disable:
+            left = (now.steps - now.step) * now.seconds / now.step
+            console().print(f"{line}  {left:.0f} s left")
         for text in _named_lines(now):
             console().print(text)
         sys.stdout.flush()
@@ -193,7 +192,6 @@ class Status:
 
     def __init__(self, doing: str = "evaluating") -> None:
         self.doing, self.printed = doing, time.monotonic()
-        self.grid: Grid | None = None
         self.status = Screen(stderr=True).status(Text(f"{doing} ..."))
 
     def __enter__(self) -> "Status":
@@ -206,17 +204,10 @@ class Status:
 
     def say(self, progress: str) -> None:
         line = printable(f"{self.doing} {progress} ...")
-        if self.grid is not None and not progress.startswith(f"grid of {self.grid.operator}: "):
-            self.grid = None
-        heat = [] if self.grid is None else [grid_map(self.grid, self.status.console.size)]
-        self.status.update(Group(Text(line), *heat))
+        self.status.update(Text(line))
         if not sys.stderr.isatty() and time.monotonic() - self.printed > SILENT:
             print(line, file=sys.stderr, flush=True)
             self.printed = time.monotonic()
-
-    def show_grid(self, grid: "Grid") -> None:
-        """Show the filled part of a grid below the progress line."""
-        self.grid = grid
 
 
 def _named_lines(now: "Step") -> Iterator[Text]:
@@ -237,34 +228,6 @@ def _named_lines(now: "Step") -> Iterator[Text]:
         perplexity = f", perplexity of the right answer {first.perplexity:,.4g}"
         shortened = re.sub(r"[0-9]+", lambda number: short(number[0]), problem)
         yield Text.assemble(f"  {shortened} = ", (text, "bold"), verdict, seeds, perplexity)
-
-
-SHADES = ("·", "-", "░", "▒", "▓", "█")
-"""A cell of a grid on the screen, by its band: below 25 %, from 25, 50, 75 and 90 %, 100 %."""
-
-
-def grid_map(grid: "Grid", room: "ConsoleDimensions") -> Text:
-    """A grid as a heat map of letters, its first row below, as far as it is filled.
-
-    Where the screen is too small a letter stands for the mean of several cells. Two letters are as
-    wide as one is high.
-    """
-    from curta.report.figures import BANDS, band, median_cells
-
-    cells, size = median_cells(grid.exact_match), grid.max_digits
-    step = max(1, -(-size // max(1, min(room.height - 6, (room.width - 8) // 2))))
-    lines = [
-        Text(f"  {grid.operator}, exact match by digits of both operands, median of the seeds")
-    ]
-    for first in reversed(range(0, size, step)):
-        line = Text(f"{first + 1:>4} ")
-        for second in range(0, size, step):
-            part = [v for row in cells[first : first + step] for v in row[second : second + step]]
-            level = band(statistics.fmean(part)) if part else 0
-            line.append(2 * SHADES[level] if part else "  ", "blue")
-        lines.append(line)
-    legend = "  ".join(f"{shade} {name}" for shade, (_, name, _) in zip(SHADES, BANDS, strict=True))
-    return Text("\n").join([*lines, Text(f"     {legend}")])
 
 
 def evaluation_lines(evaluation: "Evaluation") -> Iterator[str]:
@@ -300,27 +263,3 @@ def answer_line(problem: "Problem", answer: "Answer | None") -> Text:
     is_right = answer == problem.truth
     verdict = ("  right", "green") if is_right else ("  WRONG", "bold red")
     return Text.assemble(f"{problem.operation.text(operands)} = ", (text, "bold"), verdict)
-
-
-def _validation_line(now: "Step", validated: "Validated") -> str:
-    """Medians over members of a validation."""
-    middle = statistics.median
-    by_operator = validated.by_operator.items()
-    each = "".join(f"  {name} {cell(middle(shares))}" for name, shares in by_operator)
-    return (
-        f"validation at step {now.step:,}: loss {middle(validated.loss):.4f}"
-        f" (training {middle(now.loss):.4f})  tokens {cell(middle(validated.token_accuracy))}"
-        f"  exact match {cell(middle(validated.exact_match))}{each}"
-        f"  learning rate {validated.learning_rate:.2g}  {now.seconds:.0f} s"
-    )
-
-
-def _progress_line(now: "Step") -> str:
-    loss, shares = statistics.median(now.loss), [float(share) for share in now.exact_match]
-    ends = f" ({cell(min(shares))}..{cell(max(shares))})" if len(shares) > 1 else ""
-    width = len(f"{now.steps:,}")
-    repair = f"{now.repair}: " if now.repair else ""
-    return (
-        f"{repair}step {now.step:>{width},}/{now.steps:,}  loss {loss:.4f}"
-        f"  exact match {cell(statistics.median(shares))}{ends}  {now.examples_per_second:,.0f}/s"
-    )

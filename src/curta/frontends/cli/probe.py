@@ -10,7 +10,7 @@ from curta.config import limits
 from curta.config.errors import UserError, quoted, unknown
 from curta.config.table import Column, Table
 from curta.frontends.cli import arguments
-from curta.frontends.cli.display import Status, notice, print_json
+from curta.frontends.cli.display import Status, notice, show
 from curta.problems.problem import answer_text, parse
 
 if TYPE_CHECKING:
@@ -56,7 +56,6 @@ def probe(
     member: int | None,
     recurrences: int | None,
     out: Path | None,
-    as_json: bool,
 ) -> int:
     """Look into what a trained run has learned.
 
@@ -82,7 +81,7 @@ def probe(
             raise UserError("--member, --json and options need a probe: leave them out for a list")
         return list_probes(name, trust)
     if names[1] == ACTIVATIONS:
-        return activations(name, problems, texts, trust, member, recurrences, out, as_json)
+        return activations(name, problems, texts, trust, member, recurrences, out)
     if problems:
         raise UserError(f"probe {names[1]!r} draws its problems itself: leave out {problems[0]!r}")
     if out is not None or recurrences is not None:
@@ -97,7 +96,7 @@ def probe(
             convert = arguments.SIGNED if kind is int else kind
             values[option] = convert(text)
         except click.BadParameter as error:
-            raise UserError(f"{option} {error.message}") from None
+            raise UserError(f"{option}: {error.message}") from None
         except ValueError:
             raise UserError(f"{option} must be a {kind.__name__} (got {quoted(text)})") from None
     from curta.frontends.api import examine, load
@@ -107,11 +106,8 @@ def probe(
     with Status() as status:
         status.say(names[1])
         table = examine(run, names[1], None if member is None else [member], **values)
-    if as_json:
-        print_json(table)
-    else:
-        notice(probe_table(table))
-        notice(f"Report: {run.folder.report}")
+    show(table, probe_table)
+    notice(f"Report: {run.folder.report}")
     return 0
 
 
@@ -141,7 +137,6 @@ def activations(
     member: int | None,
     recurrences: int | None,
     out: Path | None,
-    as_json: bool,
 ) -> int:
     """Record what members calculate over the true texts of problems, and with other values."""
     if not problems:
@@ -149,7 +144,7 @@ def activations(
     texts = dict(texts)
     sites, seed = texts.pop("sites", "*"), arguments.values({"seed": texts.pop("seed", "0")})
     interventions = read_interventions(texts, seed["seed"])
-    from curta.config.typed import as_json as to_json
+    from curta.config.typed import as_json
     from curta.frontends.api import load
 
     run = load(name, recurrences, trust)
@@ -170,9 +165,9 @@ def activations(
                     "right": pair[1] == problem.truth,
                 })  # fmt: skip
     path = None if out is None else recorded.save(out)
-    if as_json:
+    if arguments.form():
         shapes = {site: list(recorded[site].shape) for site in recorded}
-        about = to_json(recorded.about)
+        about = as_json(recorded.about)
         print(json.dumps({"about": about, "shapes": shapes, "answers": answers}))
         return 0
     rows = []

@@ -20,8 +20,6 @@ from curta.problems.operations import OPERATIONS, operation_named
 from curta.problems.problem import parse
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from curta.config.recipe import Recipe
     from curta.runs.folders import Folder
 
@@ -43,26 +41,23 @@ def show(words: tuple[str, ...], trust: bool, member: int, **views: bool) -> int
     path, such as runs/addition.
     """
     names, settings = arguments.split(words)
-    chosen = [f"--{name}" for name in SHOW_VIEWS if views[name]]
-    if len(chosen) > 1:
-        raise UserError(f"{chosen[0]} and {chosen[1]} are different views: choose one")
+    chosen = [name for name in SHOW_VIEWS if views[name]]
+    arguments.exclude(*chosen)
     view = chosen[0] if chosen else ""
     if not names:
-        for word in (*chosen, *["--trust"] * trust, *settings):
+        for word in (*arguments.on_command_line(), *settings):
             raise UserError(f"{word} needs a recipe: curta show RECIPE")
         return list_recipes()
     name, text = names[0], arguments.at_most_one(names[1:], "problem")
-    if view == "--steps" and text is None:
+    if view == "steps" and text is None:
         raise UserError("--steps needs a problem, such as 12+34")
-    if view in ("--fields", "--window", "--table") and text is not None:
-        raise UserError(f"{view} is of all problems: leave out the problem")
-    if view == "--table":
+    if view in ("fields", "window", "table") and text is not None:
+        raise UserError(f"--{view} is of all problems: leave out the problem")
+    if view == "table":
         print(learned_algorithm(name, member), end="")
         return 0
-    recipe, folder = find_recipe(
-        name, trust, arguments.values(settings), checked=view != "--fields"
-    )
-    if view == "--fields":
+    recipe, folder = find_recipe(name, trust, arguments.values(settings), checked=view != "fields")
+    if view == "fields":
         show_fields(recipe)
         return 0
     if folder is None and not view and text is None:
@@ -71,15 +66,29 @@ def show(words: tuple[str, ...], trust: bool, member: int, **views: bool) -> int
             f"Train it: curta train {shlex.quote(name)}. `curta show {shlex.quote(name)} --fields`"
             " lists its fields; --layers, --window"
         )
-    if not text and view not in ("--layers", "--window"):
+    if not text and view not in ("layers", "window"):
         text = operation_named(recipe.tasks[0].operator).example
     problem = None if text is None else parse(text)
-    from curta.frontends.cli.paper import layers_view
+    from curta.frontends.cli import paper
+    from curta.layouts.program import ProgramLayout
+    from curta.layouts.texts import layout_of
+    from curta.problems.problem import widths
+    from curta.runs.folders import layout_in
 
-    if view == "--layers":
-        notice(layers_view(recipe, problem))
-    else:
-        notice(_paper(recipe, folder, problem, view))
+    if view == "layers":
+        notice(paper.layers_view(recipe, problem))
+        return 0
+    layout = layout_of(recipe) if folder is None else layout_in(folder)
+    if problem is not None:
+        layout.accept(problem.operator, widths(problem), problem.base)
+    if view == "window":
+        if not isinstance(layout, ProgramLayout):
+            raise UserError(f"--window is of programs, not of layout {layout.name!r}")
+        notice(paper.windows_view(layout))
+    elif problem is not None and view == "steps" and isinstance(layout, ProgramLayout):
+        notice(paper.steps_table(layout, problem))
+    elif problem is not None:
+        notice(paper.problem_view(layout, problem))
     return 0
 
 
@@ -106,29 +115,6 @@ def learned_algorithm(name: str, member: int = 0) -> str:
     verdict = f"wrong on {wrong:,}" if wrong else "right on all"
     title = f"Member {member} of run {folder.name!r}, {verdict} of {len(tokens):,} windows"
     return readback.algorithm(title, rules)
-
-
-def _paper(
-    recipe: "Recipe", folder: "Folder | None", problem: Any, view: str
-) -> "RenderableType | Table":
-    """Return what `show` prints of texts: the windows of a program, or a problem in writing."""
-    from curta.frontends.cli.paper import problem_view, steps_table, windows_view
-    from curta.layouts.program import ProgramLayout
-    from curta.layouts.texts import layout_of
-    from curta.problems.problem import widths
-    from curta.runs.folders import layout_in
-
-    layout = layout_of(recipe) if folder is None else layout_in(folder)
-    if problem is not None:
-        layout.accept(problem.operator, widths(problem), problem.base)
-    if not isinstance(layout, ProgramLayout):
-        if view == "--window":
-            raise UserError(f"--window is of programs, not of layout {layout.name!r}")
-        return problem_view(layout, problem)
-    if view == "--window":
-        return windows_view(layout)
-    draw = steps_table if view == "--steps" else problem_view
-    return draw(layout, problem)
 
 
 def list_recipes() -> int:
@@ -201,29 +187,7 @@ def find_recipe(
     return recipes.parse_fields(with_overrides(recipes.read(name), changes), where), None
 
 
-TEMPLATE = '''"""A program of your own: twice a number, worked out from its last digit."""
-
-from curta import Answer, Given, Paper, Sign, program
-
-
-@program(
-    "NAME",
-    axes=("place",),
-    prompt=(Given("n", along="place"), Sign("=")),  # NAME(57) is written 75=
-    answer=Answer("sum"),
-    truth=lambda n: 2 * n,
-    sizes=(1, 8),  # digits of n in training
-)
-def NAME(paper: Paper, n: list[int]) -> None:
-    """Twice a number, digit by digit."""
-    carry = 0
-    for digit in n:  # the last one first
-        carry, total = divmod(2 * digit + carry, 10)
-        paper.move(place=+1).write("sum", total)
-    if carry:
-        paper.move(place=+1).write("sum", carry)
-    paper.end()
-'''
+TEMPLATE = Path(__file__).with_name("program.py.txt")
 """The first lines of a program, which `curta check --new NAME` writes to NAME.py."""
 
 
@@ -239,7 +203,7 @@ def write_program(name: str) -> int:
         raise UserError(f"{quoted(str(path))} exists already: choose another name")
     if name in registry.names() or name in OPERATIONS:
         raise UserError(f"{quoted(name)} is Curta's own: choose another name")
-    files.write(path, TEMPLATE.replace("NAME", name))
+    files.write(path, TEMPLATE.read_text("utf-8").replace("NAME", name))
     notice(f"Wrote {path}: it doubles a number. Change its steps, and its truth, to your own.")
     next_steps((f"check {path}", "is it right, and can it be learned?"),
                (f"show {path}", "how it writes a problem"),
@@ -251,7 +215,7 @@ def write_program(name: str) -> int:
 @click.argument("program", type=arguments.NAME, required=False)
 @click.option("--new", type=arguments.NAME, metavar="NAME", help="Write a first one to NAME.py.")
 @arguments.as_json
-def check(program: str | None, new: str | None, as_json: bool) -> int:
+def check(program: str | None, new: str | None) -> int:
     """Check a program: its answers, its windows, its moves.
 
     PROGRAM is a file with programs, such as gcd.py, or the name of a program, a recipe or a run.
@@ -260,7 +224,7 @@ def check(program: str | None, new: str | None, as_json: bool) -> int:
     from curta.programs.user import registry, userfiles
 
     if new is not None:
-        if program is not None or as_json:
+        if program is not None or arguments.form():
             raise UserError("--new writes a program: leave out all else")
         return write_program(new)
     if program is None:
@@ -271,7 +235,7 @@ def check(program: str | None, new: str | None, as_json: bool) -> int:
     else:
         programs, train = _programs_of(program)
         verdicts = [verdict for name in programs for verdict in registry.check(name)]
-    if as_json:
+    if arguments.form():
         print(json.dumps([verdict.table for verdict in verdicts]))
     else:
         for verdict in verdicts:
@@ -314,7 +278,7 @@ def _programs_of(name: str) -> tuple[list[str], str]:
 @arguments.words("RECIPE [FIELD=VALUE]...")
 @click.option(
     "--rows",
-    type=arguments.Bounded(1, ROWS),
+    type=click.IntRange(1, ROWS),
     required=True,
     metavar="N",
     help="Problems to train on.",
@@ -322,7 +286,7 @@ def _programs_of(name: str) -> tuple[list[str], str]:
 @click.option("--out", type=arguments.NAME, required=True, metavar="DIR", help="A new folder.")
 @click.option("--format", "form", default="parquet", metavar="F", help="parquet, jsonl or text.")
 @click.option(
-    "--seed", type=arguments.Bounded(0, INT32), default=0, metavar="S", help="Seed of the draws."
+    "--seed", type=click.IntRange(0, INT32), default=0, metavar="S", help="Seed of the draws."
 )
 def data(words: tuple[str, ...], rows: int, out: str, form: str, seed: int) -> int:  # fmt: skip
     """Write a recipe's problems as a data set.
@@ -362,9 +326,7 @@ def data(words: tuple[str, ...], rows: int, out: str, form: str, seed: int) -> i
 )
 @arguments.as_json
 @arguments.as_tables
-def report(
-    runs: tuple[str, ...], out: Path | None, evaluation: str, as_json: bool
-) -> int:  # fmt: skip
+def report(runs: tuple[str, ...], out: Path | None, evaluation: str) -> int:
     """Write the report of a run, or of several side by side; or print tables of one.
 
     The report lies in the run's folder; that of several, in `reports` of the runs folder.
@@ -376,26 +338,28 @@ def report(
     """
     from curta.frontends.api import report as write
     from curta.frontends.api import tables
+    from curta.runs import folders
 
     name, others = runs[0], runs[1:]
-    if arguments.form() is None and (not others or all(map(_is_report, runs))):
+    named = {*arguments.run_names()}
+    are_runs = all(
+        run in named or Path(run).exists() or (folders.root() / run).exists() for run in runs
+    )
+    form = arguments.form()
+    if form is None and (not others or are_runs):
         notice(f"Report: {write(runs, out, evaluation)}")
         return 0
     available = tables(name, evaluation)
     for table in others:
-        if table not in available and arguments.form() is None:
-            raise unknown(
-                "run, or table of the first run", table, [*arguments.run_names(), *available]
-            )
+        if table not in available and form is None:
+            raise unknown("run, or table of the first run", table, [*named, *available])
         if table not in available:
             raise unknown("table", table, list(available), f"curta report {name} --csv")
     if out is not None:
-        chosen = others or tuple(available)
-        form = arguments.form() or "csv"
-        suffix = "tex" if form == "latex" else form
+        chosen, form = others or tuple(available), form or "csv"
         for table in chosen:
-            text = getattr(available[table], form)()
-            files.write(out / f"{table}.{suffix}", escape_unprintable(text, "\n"))
+            text = escape_unprintable(getattr(available[table], form)(), "\n")
+            files.write(out / f"{table}.{'tex' if form == 'latex' else form}", text)
         notice(f"{counted(len(chosen), 'table')}: {out}")
         return 0
     for table in others:
@@ -405,12 +369,6 @@ def report(
         rows = [[key, len(table.rows), table.title] for key, table in available.items()]
         notice(Table("", heads, rows))
     return 0
-
-
-def _is_report(name: str) -> bool:
-    from curta.runs import folders
-
-    return name in arguments.run_names() or Path(name).exists() or (folders.root() / name).exists()
 
 
 @click.command()
@@ -455,7 +413,7 @@ def export(run: str, trust: bool, to: str, out: Path | None, member: int) -> int
 @click.command()
 @click.option(
     "--port",
-    type=arguments.Bounded(0, 65_535),
+    type=click.IntRange(0, 65_535),
     default=8642,
     metavar="N",
     help="0 is any that is free.",

@@ -22,14 +22,16 @@ from curta.frontends.cli.display import notice
 
 if TYPE_CHECKING:
     from curta.frontends.listing import RunListing
-    from curta.runs.cluster.job import JobFolder
-    from curta.runs.cluster.states import RunState
+    from curta.runs.cluster import JobFolder, RunState
 
 PAUSE = 2.0
 """Seconds between two looks at a job."""
 
-PART_STYLES = {"whole": "green", "missing": "yellow", "damaged": "bold red"}
-STATE_STYLES = {"failed": "bold red", "running": "cyan", "finished": "green"}
+STYLES = {
+    "whole": "green", "missing": "yellow", "damaged": "bold red",
+    "failed": "bold red", "running": "cyan", "finished": "green",
+}  # fmt: skip
+"""Of a file's state, or a run's."""
 
 
 @click.command()
@@ -40,15 +42,7 @@ STATE_STYLES = {"failed": "bold red", "running": "cyan", "finished": "green"}
 @click.option("--remove", is_flag=True, help="Remove the runs, or comparisons; asks first.")
 @click.option("--yes", is_flag=True, help="With --remove: do not ask.")
 @arguments.as_json
-def runs(
-    names: tuple[str, ...],
-    logs: bool,
-    wait: bool,
-    cancel: bool,
-    remove: bool,
-    yes: bool,
-    as_json: bool,
-) -> int:
+def runs(names: tuple[str, ...], yes: bool, **actions: bool) -> int:
     """List the runs, or say how one of them stands.
 
     NAME is that of a run or a comparison: which of its files are whole, and how its job stands if
@@ -56,43 +50,48 @@ def runs(
     has failed. A pattern such as 'addition-*' lists the runs that match. Nothing is executed or
     changed.
     """
-    options = {"logs": logs, "wait": wait, "cancel": cancel, "remove": remove}
-    chosen = [name for name, is_given in options.items() if is_given]
-    if chosen and not names:
-        raise UserError(f"--{chosen[0]} needs a name: `curta runs` lists all")
-    if len(chosen) > 1:
-        raise UserError(f"--{chosen[0]} and --{chosen[1]}: give one of them")
-    if as_json and chosen not in ([], ["wait"]):
-        raise UserError(f"--json and --{chosen[0]}: give one of them")
-    if yes and not remove:
+    chosen = [name for name in ("logs", "wait", "cancel", "remove") if actions[name]]
+    arguments.exclude(*chosen)
+    action = chosen[0] if chosen else ""
+    if action and not names:
+        raise UserError(f"--{action} needs a name: `curta runs` lists all")
+    if action not in ("", "wait") and arguments.form():
+        arguments.exclude("json", action)
+    if yes and action != "remove":
         raise UserError("--yes is for --remove")
-    if remove:
+    if action == "remove":
         return remove_runs(names, yes)
     is_pattern = any(
         re.search(r"[*?\[]", name) and name not in arguments.run_names() for name in names
     )
-    if not names or is_pattern or (len(names) > 1 and not chosen):
-        return list_runs(names, as_json)
+    if not names or is_pattern or (len(names) > 1 and not action):
+        return list_runs(names)
     name = arguments.at_most_one(names, "job")
     assert name is not None
-    if logs or cancel or wait:
-        job, row = find_job(name)
-        if logs:
-            return print_logs(job, row)
-        return follow(job.path, as_json) if wait else cancel_job(job)
-    return show_run(name, as_json)
+    if not action:
+        return show_run(name)
+    job, row = find_job(name)
+    if action == "logs":
+        return print_logs(job, row)
+    return follow(job.path) if action == "wait" else cancel_job(job)
 
 
-def list_runs(patterns: Sequence[str], as_json: bool) -> int:
+def list_runs(patterns: Sequence[str]) -> int:
     """Print the runs whose names match, and the comparisons and jobs among them."""
+    from curta.frontends import listing
     from curta.runs import folders
 
     def matches(name: str) -> bool:
         return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
 
-    listings = [list_run(name) for name in folders.existing() if matches(name)]
-    compared = [name for name in folders.comparisons() if matches(name)]
-    if as_json:
+    listings: list[RunListing] = []
+    for name in filter(matches, folders.existing()):
+        try:
+            listings.append(listing.row((name,), folders.find(name).path))
+        except UserError as error:
+            listings.append(listing.RunListing((name,), None, str(error)))
+    compared = list(filter(matches, folders.comparisons()))
+    if arguments.form():
         print(json.dumps([
             {
                 "name": row.name[0],
@@ -118,20 +117,17 @@ def list_runs(patterns: Sequence[str], as_json: bool) -> int:
             Column("seeds", text=lambda count: f"{count or ''}"),
             Column("status", text=printable, words=True, fold=True,
                    style=lambda status, row: "" if row[1] else "red"),
-            Column("evaluation (median)", "hardest", text=_hardest, words=True),
+            Column("evaluation (median)", words=True),
         ]  # fmt: skip
-        rows = [
-            [
-                row.name[0],
-                row.info.recipe,
-                len(row.info.seeds),
-                row.info.status,
-                (row.evaluated, row.slices),
-            ]
-            if row.info
-            else [row.name[0], "", 0, row.error, (None, 0)]
-            for row in listings
-        ]
+        rows = []
+        for row in listings:
+            if row.info is None:
+                rows.append([row.name[0], "", 0, row.error, ""])
+                continue
+            among = "the only row" if row.slices == 1 else f"the hardest of {row.slices} rows"
+            hardest = "" if row.evaluated is None else f"{cell(row.evaluated)} in {among}"
+            info = row.info
+            rows.append([row.name[0], info.recipe, len(info.seeds), info.status, hardest])
         notice(Table("", columns, rows))
     if compared:
         notice(f"comparisons: {', '.join(map(printable, compared))}")
@@ -141,27 +137,10 @@ def list_runs(patterns: Sequence[str], as_json: bool) -> int:
     return 0
 
 
-def list_run(name: str) -> "RunListing":
-    """Return what the files of a run say; what is wrong with them if they cannot be read."""
-    from curta.frontends.listing import RunListing, row
-    from curta.runs import folders
-
-    try:
-        return row((name,), folders.find(name).path)
-    except UserError as error:
-        return RunListing((name,), None, str(error))
-
-
-def _hardest(share_and_rows: tuple[float | None, int]) -> str:
-    share, rows = share_and_rows
-    among = "the only row" if rows == 1 else f"the hardest of {rows} rows"
-    return "" if share is None else f"{cell(share)} in {among}"
-
-
-def show_run(name: str, as_json: bool) -> int:
+def show_run(name: str) -> int:
     """Print which files of a run or comparison are not whole, and how its job stands."""
-    from curta.frontends.api import verify
-    from curta.runs.cluster import states
+    from curta.runs import cluster
+    from curta.runs.verify import verify
 
     parts = verify(name)
     damaged = [part for part in parts if part.state != "whole"]
@@ -169,16 +148,15 @@ def show_run(name: str, as_json: bool) -> int:
         job: JobFolder | None = find_job(name)[0]
     except UserError:
         job = None
-    rows = states.read(job) if job else []
+    rows = cluster.read_states(job) if job else []
     code = int(bool(damaged) or _has_failed(rows))
-    if as_json:
-        job_rows = [vars(row) for row in rows]
+    if arguments.form():
+        job_rows = [asdict(row) for row in rows]
         print(json.dumps({"files": [asdict(part) for part in parts], "job": job_rows}))
         return code
     for part in damaged:
         about = f": {printable(part.about)}" if part.about else ""
-        style = PART_STYLES[part.state]
-        line = Text.assemble((f"{part.state:8}", style), printable(part.name), about)
+        line = Text.assemble((f"{part.state:8}", STYLES[part.state]), printable(part.name), about)
         display.console().print(line, soft_wrap=True)
     whole = len(parts) - len(damaged)
     notice(f"{printable(name)}: {'all ' * (not damaged)}{whole} files are whole")
@@ -213,39 +191,33 @@ def remove_runs(names: Sequence[str], yes: bool) -> int:
 def find_job(name: str) -> "tuple[JobFolder, str]":
     """Return the job that works on a run or comparison, and the row that `JOB/ROW` names."""
     from curta.runs import folders
-    from curta.runs.cluster.job import JobFolder
+    from curta.runs.cluster import JobFolder
 
-    def at(name: str) -> JobFolder:
-        place = Path(name) if JobFolder(Path(name)).exists else folders.root() / name
-        return JobFolder(place.resolve())
-
-    job, (above, slash, row) = at(name), name.rpartition("/")
-    if not job.exists and slash and at(above).exists:
-        return at(above), row
-    if not job.exists:
-        jobs = [one for one in arguments.run_names() if JobFolder(folders.root() / one).exists]
-        raise unknown("job", name, jobs, "curta runs")
-    return job, ""
+    above, _, last = name.rpartition("/")
+    for job, row in ((name, ""), (above, last)) if above else ((name, ""),):
+        for path in (Path(job), folders.root() / job):
+            if JobFolder(path).exists:
+                return JobFolder(path.resolve()), row
+    jobs = [run for run in arguments.run_names() if JobFolder(folders.root() / run).exists]
+    raise unknown("job", name, jobs, "curta runs")
 
 
 def _job_line(name: str) -> str:
     """Return where a job is, since when, and how its runs stand; empty if there is none."""
-    from curta.runs import folders
-    from curta.runs.cluster import states
-    from curta.runs.cluster.job import JobFolder
+    from curta.runs import cluster, folders
 
-    folder = JobFolder(folders.root() / name)
+    folder = cluster.JobFolder(folders.root() / name)
     if not folder.exists:
         return ""
     try:
-        job, counts = folder.read(), Counter(row.state for row in states.read(folder))
+        job, counts = folder.read(), Counter(row.state for row in cluster.read_states(folder))
     except UserError as error:
         return printable(error)
     listed = ", ".join(f"{count} {state}" for state, count in counts.items())
     return f"{job.on}, submitted {printable(job.submitted)}: {listed}"
 
 
-def follow(path: Path, as_json: bool = False) -> int:
+def follow(path: Path) -> int:
     """Follow a job to its end, on a terminal with a live table; then write the comparison.
 
     The exit code is 1 where a run has failed or was cancelled.
@@ -253,29 +225,29 @@ def follow(path: Path, as_json: bool = False) -> int:
     from rich.live import Live
 
     from curta.frontends.cli.training import show_comparison
-    from curta.runs.cluster import states
-    from curta.runs.cluster.job import JobFolder
+    from curta.runs import cluster
     from curta.runs.comparison import Comparison
     from curta.runs.folders import COMPARISON
     from curta.training import devices
 
-    folder, is_live = JobFolder(path), display.console().is_terminal and not as_json
-    rows = states.read(folder)
+    folder, as_json = cluster.JobFolder(path), bool(arguments.form())
+    rows, is_live = cluster.read_states(folder), display.console().is_terminal and not as_json
     with Live(console=display.console(), transient=True) if is_live else nullcontext() as screen:
-        while not states.is_over(rows):
+        while not all(row.over for row in rows):
             if screen is not None:
                 screen.update(job_view(folder, rows), refresh=True)
             time.sleep(PAUSE)
-            rows = states.read(folder)
+            rows = cluster.read_states(folder)
+    is_comparison = (folder.path / COMPARISON).exists()
     if not as_json:
         notice(job_view(folder, rows))
-    if (folder.path / COMPARISON).exists():
+    elif not is_comparison:
+        print(json.dumps([asdict(row) for row in rows]))
+    if is_comparison:
         devices.configure()
         comparison = Comparison.load(str(folder.path))
         comparison.conclude()
-        show_comparison(comparison, as_json)
-    elif as_json:
-        print(json.dumps([vars(row) for row in rows]))
+        show_comparison(comparison)
     return int(_has_failed(rows))
 
 
@@ -286,7 +258,7 @@ def _has_failed(rows: "Sequence[RunState]") -> bool:
 def job_view(folder: "JobFolder", rows: "Sequence[RunState]") -> Group:
     """Return a line of counts and a line for each run, those that need attention first."""
     from curta.evaluation.expected import duration
-    from curta.runs.cluster.states import State
+    from curta.runs.cluster import State
 
     order, counts = get_args(State), Counter(row.state for row in rows)
     listed = ", ".join(f"{counts[state]} {state}" for state in order if counts[state])
@@ -303,7 +275,7 @@ def job_view(folder: "JobFolder", rows: "Sequence[RunState]") -> Group:
     columns = [
         Column("run", text=printable, words=True, fold=True),
         Column("state", text=lambda state: str(state[1]), words=True, fold=True,
-               style=lambda state, row: STATE_STYLES.get(state[0], "")),
+               style=lambda state, row: STYLES.get(state[0], "")),
         Column("step"),
         Column("left"),
         Column("", "line", printable, words=True, fold=True),
@@ -313,27 +285,26 @@ def job_view(folder: "JobFolder", rows: "Sequence[RunState]") -> Group:
 
 def print_logs(folder: "JobFolder", row: str) -> int:
     """Print the log of a row; of all rows, also what its tasks have printed that is of no row."""
-    from curta.runs.cluster import states
+    from curta.runs.cluster import read_log
 
     job = folder.read()
     if row and row not in job.runs:
         raise unknown(f"run of job {folder.name!r}", row, job.runs)
     logs = [folder.of_run(name, "log") for name in ([row] if row else job.runs)]
     for number in range(0 if row else len(job.tasks)):
-        logs += states.task_logs(folder, job, number)
+        logs += folder.task_logs(job, number)
     for path in logs:
-        text = folder.read_log(path)
-        if text.strip():
+        if text := read_log(path).rstrip():
             notice(Text(f"{printable(path.name)}:", "bold"))
-            notice(Text(text.rstrip()))
+            notice(Text(text))
     return 0
 
 
 def cancel_job(folder: "JobFolder") -> int:
     """End what is at work for a job, and what waits."""
-    from curta.runs.cluster import queue
+    from curta.runs import cluster
 
-    queue.cancel(folder)
+    cluster.cancel(folder)
     name = printable(folder.name)
     print(
         f"{name} is cancelled: what is at work saves, and ends."

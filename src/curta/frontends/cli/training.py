@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from rich.text import Text
 
 from curta.config import limits, system
 from curta.config.errors import Notice, UserError, printable, quoted
@@ -22,7 +23,7 @@ from curta.runs import interrupts
 
 if TYPE_CHECKING:
     from curta.evaluation.results import Evaluation
-    from curta.runs.cluster.job import System
+    from curta.runs.cluster import System
     from curta.runs.comparison import Comparison
     from curta.runs.comparison_spec import Row
     from curta.runs.info import Stage
@@ -152,16 +153,22 @@ def train(
     begun = begin(
         recipe or "addition", seeds or 1, run, changes, track or (), not no_evaluation, tracking
     )
-    return complete(begun, place, show_sums if is_demo else None)
+    return complete(begun, place, is_demo)
 
 
 def resume(name: str, trust: bool, steps: Any, place: Destination | None) -> int:
-    """Go on with a run, to more `steps` if these are given, or with a comparison."""
+    """Go on with a run, to more `steps` if these are given, or with a comparison.
+
+    `COMPARISON/ROW` is a run of a comparison, begun or not.
+    """
     from curta.frontends.api import extend, load
     from curta.runs.folders import is_comparison
 
-    if is_comparison(name):
-        if trust or steps is not None:
+    is_single = trust or steps is not None
+    comparison, _, row = name.rpartition("/")
+    is_row = bool(comparison) and is_comparison(comparison) and not is_single
+    if is_row or is_comparison(name):
+        if is_single:
             option = "--trust" if trust else "training.steps"
             raise UserError(f"{option} is for a single run, and {name!r} is a comparison")
         if system.process().count > 1:
@@ -170,23 +177,26 @@ def resume(name: str, trust: bool, steps: Any, place: Destination | None) -> int
         from curta.training import devices
 
         devices.configure()
-        return run_comparison(Comparison.load(name), as_json=False, place=place)
-    if steps is not None and (not isinstance(steps, int) or not 1 <= steps <= limits.STEPS):
+        if not is_row:
+            return run_comparison(Comparison.load(name), place)
+        loaded = Comparison.load(comparison, only=row)
+        if not loaded.spec.rows:
+            raise UserError(f"comparison {comparison!r} has no run {row!r}")
+        run = loaded.begin_run(loaded.spec.rows[0])
+    elif steps is None:
+        run = load(name, trust=trust)
+    elif not isinstance(steps, int) or not 1 <= steps <= limits.STEPS:
         raise UserError(f"training.steps must be 1 to {limits.STEPS:,} (got {quoted(steps)})")
-    run = load(name, trust=trust) if steps is None else extend(name, steps, trust)
+    else:
+        run = extend(name, steps, trust)
     if not run.missing():
         print(f"{printable(run.name)} is finished: {counted(run.recipe.training.steps, 'step')}")
         return 0
     return complete(run, place)
 
 
-def complete(
-    run: "Run", place: Destination | None = None, show: "Callable[[Run], None] | None" = None
-) -> int:
-    """Do what is missing of a run, here or elsewhere, and print the results; the exit code.
-
-    At the end `show` prints more of a run that has no wrong window.
-    """
+def complete(run: "Run", place: Destination | None = None, is_demo: bool = False) -> int:
+    """Do what is missing of a run, here or elsewhere, and print the results; the exit code."""
     if place is not None:
         return hand_over(place, run.folder.path, [run.name])
     display.notice(display.opening(run))
@@ -200,8 +210,9 @@ def complete(
     certificate = run.folder.read_certificate()
     if certificate is None or not certificate.wrong_seeds:
         if run.folder.read_info().status == "finished":
-            if show is not None:
-                show(run)
+            for text, tokens in zip(SUMS, run.write(SUMS), strict=True) if is_demo else ():
+                answer = run.layout.answer(problem := parse(text), tokens)
+                display.notice(display.answer_line(problem, answer))
             show_next(run)
         return max(codes, default=0)
     seeds, members = certificate.wrong_seeds, certificate.members
@@ -240,7 +251,7 @@ def run_stage(run: "Run", stage: "Stage") -> int:
             )
     elif stage == "evaluating":
         with display.Status() as status:
-            evaluation = run.evaluate(status.say, show_grid=status.show_grid, report=False)
+            evaluation = run.evaluate(status.say, report=False)
         show_evaluation(evaluation, run.seeds)
         return 0 if agrees(evaluation.lengths) else 1
     elif stage == "certifying":
@@ -250,13 +261,6 @@ def run_stage(run: "Run", stage: "Stage") -> int:
     else:
         display.notice(f"Report: {run.write_report()}")
     return 0
-
-
-def show_sums(run: "Run") -> None:
-    """Let the model add a few numbers, the first of a thousand digits."""
-    for text, tokens in zip(SUMS, run.write(SUMS), strict=True):
-        problem = parse(text)
-        display.console().print(display.answer_line(problem, run.layout.answer(problem, tokens)))
 
 
 def show_next(run: "Run") -> None:
@@ -309,7 +313,6 @@ def compare(
     words: tuple[str, ...],
     run: str | None,
     seeds: int | list[int] | None,
-    as_json: bool,
     on: "System | None",
     cluster: Path | None,
     wait: bool,
@@ -337,21 +340,22 @@ def compare(
     from curta.frontends.api import begin_comparison
 
     begun = begin_comparison(entries, arguments.values(settings), seeds, run)
-    return run_comparison(begun, as_json, place)
+    return run_comparison(begun, place)
 
 
-def run_comparison(comparison: "Comparison", as_json: bool, place: Destination | None) -> int:
+def run_comparison(comparison: "Comparison", place: Destination | None) -> int:
     """Train and evaluate what is not finished, here or elsewhere, and print the results."""
     if place is not None:
         comparison.save()
         folders = [row.folder for row in comparison.spec.rows]
-        return hand_over(place, comparison.path, folders, as_json)
+        return hand_over(place, comparison.path, folders)
     pace = comparison.pace()
 
     def train(row: "Row", run: "Run") -> None:
         if arguments.form():
             return run.train()
-        display.notice(display.entry_line(row, pace.at(row.name)))
+        line = f" ({pace.at(row.name)}): {printable(row.recipe.summary)}"
+        display.notice(Text.assemble((printable(row.name), "bold"), line))
         return learn(run)
 
     try:
@@ -362,18 +366,15 @@ def run_comparison(comparison: "Comparison", as_json: bool, place: Destination |
         name = printable(comparison.name)
         print(f"Interrupted; saved. Go on with: curta train --resume {name}", file=sys.stderr)
         return signal.code
-    show_comparison(comparison, as_json)
+    show_comparison(comparison)
     return 0
 
 
-def show_comparison(comparison: "Comparison", as_json: bool) -> None:
+def show_comparison(comparison: "Comparison") -> None:
     """Print what a comparison found, and where its report is; as JSON the results alone."""
     from curta.report.tables import comparison_table
 
-    if as_json:
-        display.print_json(comparison.read_results())
-        return
-    display.notice(comparison_table(comparison.read_results()))
+    display.show(comparison.read_results(), comparison_table)
     display.notice(f"Report: {comparison.report}")
     first, *others = (row.folder for row in comparison.spec.rows)
     name = shlex.quote(comparison.name)
@@ -385,17 +386,15 @@ def show_comparison(comparison: "Comparison", as_json: bool) -> None:
     )
 
 
-def hand_over(place: Destination, path: Path, runs: Sequence[str], as_json: bool = False) -> int:
+def hand_over(place: Destination, path: Path, runs: Sequence[str]) -> int:
     """Submit runs, by the names of their folders in `path`."""
     from curta.frontends.cli.runs import follow
-    from curta.frontends.cluster.task import work
-    from curta.runs.cluster import submission
+    from curta.runs import cluster
 
-    job = submission.submit(path, runs, place.system, place.cluster, work)
-    if not as_json:
-        name, tasks = printable(path.name), counted(len(job.tasks), "task")
-        display.notice(f"{name}: {counted(len(job.runs), 'run')} in {tasks}; curta runs {name}")
-    return follow(path, as_json) if place.wait else 0
+    job = cluster.submit(path, runs, place.system, place.cluster)
+    name, tasks = printable(path.name), counted(len(job.tasks), "task")
+    display.notice(f"{name}: {counted(len(job.runs), 'run')} in {tasks}; curta runs {name}")
+    return follow(path) if place.wait else 0
 
 
 # Runs that are trained.
@@ -415,7 +414,7 @@ def hand_over(place: Destination, path: Path, runs: Sequence[str], as_json: bool
 )
 @click.option(
     "--step",
-    type=arguments.Bounded(1, limits.INT32),
+    type=click.IntRange(1, limits.INT32),
     metavar="N",
     help="An earlier checkpoint (the newest).",
 )
@@ -430,7 +429,6 @@ def evaluate(
     member: int | None,
     step: int | None,
     recurrences: int | None,
-    as_json: bool,
 ) -> int:  # fmt: skip
     """Evaluate a trained run.
 
@@ -450,12 +448,12 @@ def evaluate(
         for option in arguments.on_command_line():
             if option in ("--step", "--recurrences"):
                 raise UserError(f"{option} is for one run: leave it out with --against")
-        return paired([name, against], trust, member, changes, as_json)
+        return paired([name, against], trust, member, changes)
     run = load(name, recurrences, trust)
     with display.Status() as status:
-        evaluation = run.evaluate(status.say, member, step, status.show_grid, **changes)
+        evaluation = run.evaluate(status.say, member, step, **changes)
     code = 0 if agrees(evaluation.lengths) else 1
-    if as_json:
+    if arguments.form() == "json":
         display.print_json(evaluation)
         return code
     show_evaluation(evaluation, run.seeds if member is None else [run.seeds[member]])
@@ -484,9 +482,7 @@ def evaluation_changes(settings: dict[str, str]) -> dict[str, Any]:
     return changes
 
 
-def paired(
-    names: list[str], trust: bool, member: int | None, changes: dict[str, Any], as_json: bool
-) -> int:
+def paired(names: list[str], trust: bool, member: int | None, changes: dict[str, Any]) -> int:
     """Compare two runs on the same problems.
 
     With several seeds their means are compared; with one seed each, or a `member`, problem by
@@ -501,10 +497,7 @@ def paired(
     first, second = (load(name, trust=trust) for name in names)
     with display.Status() as status:
         comparison = first.paired(second, member, status.say, **changes)
-    if as_json:
-        display.print_json(comparison)
-    else:
-        display.notice(paired_table(comparison))
+    display.show(comparison, paired_table)
     return 0
 
 
@@ -513,7 +506,7 @@ def paired(
 @arguments.trust
 @arguments.as_json
 @click.option("--check", is_flag=True, help="Check the certificate that is there, by NumPy alone.")
-def certify(run: str, trust: bool, as_json: bool, check: bool) -> int:
+def certify(run: str, trust: bool, check: bool) -> int:
     """List all windows of a program and evaluate every member on them.
 
     The exit code is 1 where a window is wrong, or the list is not that of a function.
@@ -542,9 +535,6 @@ def certify(run: str, trust: bool, as_json: bool, check: bool) -> int:
         raise UserError(f"run {trained.name!r} is of no program under a window: nothing to certify")
     with display.Status() as status:
         certificate = trained.certify(status.say)
-    if as_json:
-        display.print_json(certificate)
-    else:
-        display.notice(certificate_view(certificate, trained.program))
-        display.notice(f"Report: {trained.folder.report}")
+    display.show(certificate, lambda certificate: certificate_view(certificate, trained.program))
+    display.notice(f"Report: {trained.folder.report}")
     return int(not certificate.perfect)

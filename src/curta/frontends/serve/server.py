@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import errno
 import logging
 import socket
 import threading
@@ -97,17 +96,12 @@ def _run(server: uvicorn.Server, opened: socket.socket) -> None:
 
 
 def listening(port: int) -> socket.socket:
-    """A socket at that port, any free one for 0; UserError with one that can be had instead."""
-    if not 0 <= port < 1 << 16:
-        raise UserError(f"--port must be 0 to 65535, not {port}")
+    """A socket at that port, any free one for 0; UserError if it cannot be had."""
     try:
         return socket.create_server((HERE, port), backlog=BACKLOG)
     except OSError as error:
-        if error.errno not in (errno.EADDRINUSE, errno.EACCES):
-            raise
-        why = "in use" if error.errno == errno.EADDRINUSE else "not allowed"
-    with socket.create_server((HERE, 0)) as free:
-        raise UserError(f"port {port} is {why}: try --port {free.getsockname()[1]}") from None
+        reason = (error.strerror or "").lower()
+        raise UserError(f"port {port}: {reason}; --port 0 takes any that is free") from None
 
 
 def address(opened: socket.socket) -> str:

@@ -4,6 +4,9 @@ import mimetypes
 import re
 import secrets
 import shlex
+import tempfile
+import threading
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -18,8 +21,8 @@ from starlette.staticfiles import StaticFiles
 
 from curta.config.errors import UserError
 from curta.config.recipe import grouped
-from curta.frontends import listing
-from curta.frontends.serve import cached_pages, live, playground
+from curta.frontends import api, listing
+from curta.frontends.serve import live, playground
 from curta.frontends.serve.trainings import Trainings
 from curta.report.rendering import render
 from curta.runs import folders
@@ -54,9 +57,6 @@ ISOLATED = {
 Each names its scripts by their hashes in a policy of its own, which holds as well.
 """
 
-MOST_SENT = 1 << 16
-"""Bytes of what a page sends."""
-
 MOST_CHOSEN = 12
 """Runs that are shown together."""
 
@@ -67,7 +67,7 @@ def index(request: Request) -> Response:
         "serve/index.html",
         rows=listing.sorted_rows(query.get("find", ""), query.get("sort", "")),
         compared=listing.comparisons(),
-        trainings=trainings_of(request),
+        trainings=request.app.state.trainings,
         address=address,
         place=_place,
         orders=listing.ORDERS,
@@ -80,7 +80,7 @@ def new_run(request: Request) -> Response:
     """The playground's form, of the recipe and with the changes that the address names."""
     settings = dict(request.query_params)
     form = playground.form(settings.pop("recipe", "addition"), settings)
-    trainings = trainings_of(request)
+    trainings = request.app.state.trainings
     page = render("serve/playground.html", form=form, groups=grouped(), token=trainings.token)
     return HTMLResponse(page)
 
@@ -93,7 +93,7 @@ def overlay(request: Request) -> Response:
 def together(request: Request) -> Response:
     """The report of several runs side by side."""
     every = listing.run_folders()
-    return _isolated(cached_pages.report(*(every[name] for name in _chosen(request))))
+    return _isolated(*(every[name] for name in _chosen(request)))
 
 
 def _chosen(request: Request) -> list[listing.Name]:
@@ -114,7 +114,7 @@ def home(request: Request) -> Response:
 
 def watched(request: Request) -> Response:
     """A run as it trains; one that waits in the queue has a page already."""
-    name, trainings = _name(request), trainings_of(request)
+    name, trainings = _name(request), request.app.state.trainings
     row, job = listing.RunListing(name, None), trainings.jobs.get("/".join(name))
     if job is None or name in listing.run_folders():
         row = listing.row(name, _folder(request))
@@ -125,19 +125,19 @@ def watched(request: Request) -> Response:
 
 def report(request: Request) -> Response:
     compared = listing.comparison_folders().get(_name(request))
-    return _isolated(cached_pages.report(compared or _folder(request)))
+    return _isolated(compared or _folder(request))
 
 
 def page(request: Request) -> Response:
     member = request.path_params["member"]
     if not re.fullmatch("0|[1-9][0-9]{0,5}", member):
         raise HTTPException(404)
-    return _isolated(cached_pages.page(_folder(request), int(member)))
+    return _isolated(_folder(request), member=int(member))
 
 
 def metrics(request: Request) -> Response:
     """What is new of a run; of one that only waits to be begun, how long the queue is."""
-    trainings, name = trainings_of(request), "/".join(_name(request))
+    trainings, name = request.app.state.trainings, "/".join(_name(request))
     job = {"job": trainings.state(name), "ahead": trainings.ahead(name)}
     if _name(request) not in listing.run_folders() and name in trainings.jobs:
         return JSONResponse(job | {"error": trainings.jobs[name].error})
@@ -156,34 +156,32 @@ async def act(request: Request) -> Response:
     """
     origin, token = request.headers.get("Origin", ""), request.headers.get("X-Curta-Token", "")
     here = f"http://{request.headers.get('Host', '')}"
-    trainings = trainings_of(request)
+    trainings: Trainings = request.app.state.trainings
     if origin != here or not secrets.compare_digest(token.encode(), trainings.token.encode()):
         return JSONResponse({"error": "this page is not of this server: load it again"}, 403)
-    body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MOST_SENT:
-            return JSONResponse({"error": "that is too long"}, 413)
-    actions = {"check": _check, "train": _train, "stop": _stop, "resume": _resume}
-    action = actions.get(request.path_params["action"])
-    if action is None:
+    action, body = request.path_params["action"], await request.body()
+    if action not in ("check", "train", "stop", "resume"):
         raise HTTPException(405)
     try:
-        return JSONResponse(await run_in_threadpool(action, trainings, body))
+        return JSONResponse(await run_in_threadpool(_act, trainings, action, body))
     except (UserError, pydantic.ValidationError) as error:
         return JSONResponse({"error": str(error).splitlines()[0]}, 400)
 
 
-def _check(trainings: Trainings, body: bytes) -> dict[str, Any]:
+def _act(trainings: Trainings, action: str, body: bytes) -> dict[str, Any]:
+    if action in ("stop", "resume"):
+        name = _Named.model_validate_json(body).run
+        if action == "stop":
+            trainings.stop(name)
+        elif (name,) not in listing.run_folders():
+            raise UserError(f"no run is named {name!r}")
+        else:
+            trainings.submit(name, ["train", "--resume", str(folders.root() / name)])
+        return {}
     order = playground.Order.model_validate_json(body)
-    command = shlex.join(["curta", *order.words])
-    return {"errors": playground.errors(order), "command": command}
-
-
-def _train(trainings: Trainings, body: bytes) -> dict[str, Any]:
-    order = playground.Order.model_validate_json(body)
-    if errors := playground.errors(order):
-        return {"errors": errors}
+    errors = playground.errors(order)
+    if errors or action == "check":
+        return {"errors": errors, "command": shlex.join(["curta", *order.words])}
     names = folders.numbered(order.run or order.recipe.rpartition("/")[2])
     taken = listing.run_folders()
     run = next(name for name in names if (name,) not in taken and trainings.state(name) == "ended")
@@ -191,31 +189,10 @@ def _train(trainings: Trainings, body: bytes) -> dict[str, Any]:
     return {"page": _place((run,)) + "live.html"}
 
 
-def _stop(trainings: Trainings, body: bytes) -> dict[str, Any]:
-    trainings.stop(_Named.model_validate_json(body).run)
-    return {}
-
-
-def _resume(trainings: Trainings, body: bytes) -> dict[str, Any]:
-    """Go on with a run of the runs folder, by its name alone."""
-    name = _Named.model_validate_json(body).run
-    if (name,) not in listing.run_folders():
-        raise UserError(f"no run is named {name!r}")
-    trainings.submit(name, ["train", "--resume", str(folders.root() / name)])
-    return {}
-
-
 class _Named(pydantic.BaseModel, extra="forbid"):
     """What a page sends of a run that is there."""
 
     run: str = pydantic.Field(max_length=200)
-
-
-def trainings_of(request: Request) -> Trainings:
-    """The queue of this server."""
-    trainings = request.app.state.trainings
-    assert isinstance(trainings, Trainings)
-    return trainings
 
 
 def report_style(request: Request) -> Response:
@@ -263,11 +240,37 @@ def _folder(request: Request) -> Path:
     return folder
 
 
-def _isolated(content: bytes) -> Response:
-    """A page from a run's folder, with links to the other pages that the file itself lacks."""
+def _isolated(*paths: Path, member: int | None = None) -> Response:
+    """The page of a member, or a report, with links to other pages that the file itself lacks.
+
+    They are made one at a time, and kept in memory until a file of the run is another.
+    """
+    state = []
+    for file in sorted(file for path in paths for file in path.rglob("*")):
+        about = file.lstat()
+        state.append((file, about.st_size, about.st_mtime_ns, about.st_ctime_ns))
+    with _LOCK:
+        content = make(paths, member, tuple(state))
     back = '<p class="row"><a href="/">All runs</a> <a href="/playground.html">New run</a></p>'
-    page = re.sub("<body[^>]*>", lambda body: body[0] + back, content.decode(), count=1)
+    page = re.sub("<body[^>]*>", lambda body: body[0] + back, content, count=1)
     return HTMLResponse(page, headers=ISOLATED)
+
+
+_LOCK = threading.Lock()
+
+
+@lru_cache(32)
+def make(paths: tuple[Path, ...], member: int | None, state: tuple[object, ...]) -> str:
+    """Return the page of a member; without one the report of a run, a comparison or several runs.
+
+    `state` tells changed files from those before.
+    """
+    names = [str(path) for path in paths]
+    with tempfile.TemporaryDirectory() as name:
+        out = Path(name)
+        if member is not None:
+            return api.load(names[0]).write_page(member, out / "page.html").read_text("utf-8")
+        return api.report(names[0] if len(names) == 1 else names, out).read_text("utf-8")
 
 
 ROUTES = [

@@ -4,12 +4,12 @@ Nothing of a run is executed here. A child is `python -m curta train ...` in a s
 so that Ctrl-C reaches this process alone, which then stops the child: what it has learned is saved.
 """
 
-import queue
 import secrets
 import subprocess
 import sys
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
@@ -37,9 +37,8 @@ class Trainings:
     def __init__(self) -> None:
         self.token = secrets.token_urlsafe()
         self.jobs: dict[str, QueuedTraining] = {}
-        self._queue = queue.SimpleQueue[QueuedTraining]()
+        self._queue = ThreadPoolExecutor(1)
         self._lock = threading.Lock()
-        self._worker: threading.Thread | None = None
 
     def submit(self, run: str, words: Sequence[str]) -> None:
         """Let `curta WORDS` train that run once all before it have ended.
@@ -50,10 +49,7 @@ class Trainings:
             if self.state(run) != "ended":
                 raise UserError(f"run {run!r} is being trained already")
             self.jobs[run] = QueuedTraining(run, words)
-            self._queue.put(self.jobs[run])
-            if self._worker is None:
-                self._worker = threading.Thread(target=self._work, daemon=True)
-                self._worker.start()
+            self._queue.submit(self._train, self.jobs[run])
 
     def state(self, run: str) -> str:
         """Return whether a run waits or runs here; "ended" for any other."""
@@ -83,20 +79,18 @@ class Trainings:
                 with suppress(subprocess.TimeoutExpired):
                     job.process.wait(PATIENCE)
 
-    def _work(self) -> None:
-        while True:
-            job = self._queue.get()
-            with self._lock:
-                if job.state == "ended":
-                    continue
-                job.state, job.process = "running", subprocess.Popen(
-                    [sys.executable, "-m", "curta", *job.words],
-                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                    text=True, errors="replace", start_new_session=True,
-                )  # fmt: skip
-            _, complaints = job.process.communicate()
-            lines = complaints.strip().splitlines()
-            # 1 is a verdict, 130 and 143 an interrupt: neither is a failure of the command
-            if lines and job.process.returncode not in (0, 1, 130, 143, -15):
-                job.error = lines[-1].removeprefix("curta: ")
-            job.state = "ended"
+    def _train(self, job: QueuedTraining) -> None:
+        with self._lock:
+            if job.state == "ended":
+                return
+            job.state, job.process = "running", subprocess.Popen(
+                [sys.executable, "-m", "curta", *job.words],
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                text=True, errors="replace", start_new_session=True,
+            )  # fmt: skip
+        _, complaints = job.process.communicate()
+        lines = complaints.strip().splitlines()
+        # 1 is a verdict, 130 and 143 an interrupt: neither is a failure of the command
+        if lines and job.process.returncode not in (0, 1, 130, 143, -15):
+            job.error = lines[-1].removeprefix("curta: ")
+        job.state = "ended"

@@ -1,0 +1,528 @@
+"""Runs as tasks of Slurm, or of background processes of this machine.
+
+A job works on a run or on a comparison, and has its files in that folder:
+
+.jobs/job.json           what was submitted: tasks, and the runs of each
+      runs/NAME.json     how often a run has failed, and which task works on it
+           NAME.log      what it printed
+           NAME.lock     held by whoever works on it
+      tasks/NUMBER.lock  of local tasks: held while the task lives
+            NUMBER.log   the output of a local task
+      submitit/          scripts, pickles and logs of submitit
+
+Whether a run is finished, its own folder says, and nothing here.
+
+A task is a process without JAX. It does its runs one after the other, each by `curta train
+--resume` in a process of its own, so a run that is killed, such as for want of memory, is a failed
+try and the others are done all the same. Local tasks all have all runs: whoever is free takes the
+next.
+
+Submitit gets a function of this module, the folder, and the number of the task. It pickles these,
+the function by its name, and unpickles them in the task. Nothing here reads a pickle.
+"""
+
+import datetime
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Sequence
+from contextlib import redirect_stderr, suppress
+from dataclasses import dataclass, replace
+from io import StringIO
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from curta.config import files, system, typed
+from curta.config.cluster import Cluster
+from curta.config.errors import UserError
+from curta.config.registry import optional_module
+from curta.runs import interrupts, metrics, provenance
+from curta.runs.folders import COMPARISON, Folder
+from curta.runs.info import STAGES
+
+HIDDEN = ".jobs"
+"""The folder's name: no entry of a comparison can be called so."""
+
+PATIENCE = 60.0
+"""Seconds that a command of Slurm's may take."""
+
+System = Literal["slurm", "local"]
+
+
+@dataclass(frozen=True)
+class Task:
+    """Runs, by the names of their folders; `id` is Slurm's, such as `1234_5`, or a process."""
+
+    runs: tuple[str, ...]
+    id: str = ""
+
+
+@dataclass(frozen=True)
+class Job:
+    """`job.json`: all runs and the tasks of those not finished; by which words, when and where."""
+
+    FORMAT: ClassVar[int] = 2
+    REMEDY: ClassVar[str] = "submit it anew"
+
+    on: System
+    cluster: Cluster
+    runs: tuple[str, ...]
+    tasks: tuple[Task, ...]
+    command: tuple[str, ...]
+    submitted: str
+    host: str
+    cancelled: bool = False
+
+
+@dataclass(frozen=True)
+class Tries:
+    """`runs/NAME.json`: the task that works on a run, and how the tries before ended.
+
+    `failure` is the last line of the last one that failed; `requeued` counts those that a signal
+    has ended, and that go on from a checkpoint.
+    """
+
+    FORMAT: ClassVar[int] = 1
+    REMEDY: ClassVar[str] = "submit it anew"
+
+    task: int | None = None
+    failures: int = 0
+    failure: str = ""
+    requeued: int = 0
+
+
+class JobFolder:
+    """The files of the job that works on a run or a comparison."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.name = path, path.name
+        self.folder = path / HIDDEN
+
+    @property
+    def exists(self) -> bool:
+        return (self.folder / "job.json").exists()
+
+    def read(self) -> Job:
+        """UserError if nothing was submitted, or job.json is damaged."""
+        return typed.read(Job, self.folder / "job.json", f"job {self.name!r}")
+
+    def save(self, job: Job) -> None:
+        files.write(self.folder / "job.json", typed.text(job, indent=1))
+
+    def run_folder(self, name: str) -> Path:
+        """Return where a run lies: in the comparison, or it is the run itself."""
+        return self.path / name if (self.path / COMPARISON).exists() else self.path
+
+    def is_finished(self, name: str) -> bool:
+        """Whether nothing of a run is left to be done."""
+        path = self.run_folder(name)
+        has_begun = (path / "run.json").exists()
+        return has_begun and Folder(path).read_info().status in ("finished", "stopped")
+
+    def of_run(self, name: str, kind: str) -> Path:
+        """Return the file of a run: its `json` of tries, its `log`, its `lock`."""
+        return self.folder / "runs" / f"{name}.{kind}"
+
+    def of_task(self, number: int, kind: str) -> Path:
+        """Return the file of a local task: its `log`, its `lock`."""
+        return self.folder / "tasks" / f"{number}.{kind}"
+
+    def task_logs(self, job: Job, number: int) -> list[Path]:
+        """Return the files with the output of a task that belongs to no run; its errors last."""
+        if job.on == "local":
+            return [self.of_task(number, "log")]
+        task = job.tasks[number].id
+        return [self.folder / "submitit" / f"{task}_0_log.{kind}" for kind in ("out", "err")]
+
+    def read_tries(self, name: str) -> Tries:
+        path = self.of_run(name, "json")
+        return typed.read(Tries, path, f"job {self.name!r}") if path.exists() else Tries()
+
+    def update_tries(self, name: str, **fields: Any) -> None:
+        tries = replace(self.read_tries(name), **fields)
+        files.write(self.of_run(name, "json"), typed.text(tries))
+
+
+def read_log(path: Path) -> str:
+    """Return the content of a log so far; empty if it is no file."""
+    with suppress(OSError):
+        return files.read_bytes(path).decode("utf-8", "replace")
+    return ""
+
+
+def last_line(path: Path) -> str:
+    """Return the last line of a log that is not empty: an error, where there was one."""
+    lines = filter(None, map(str.strip, reversed(read_log(path).splitlines())))
+    return next(lines, "").removeprefix("curta: ")
+
+
+def claim(path: Path) -> int | None:
+    """Lock a file, for this process and those that inherit the descriptor; None if it is locked."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    return system.claim_lock(path)
+
+
+# Slurm is asked by `squeue`, which every cluster has. Submitit asks `sacct`, which needs a database
+# of accounts; what that would add, how a task ended, is known from the run folders.
+
+ENDED = frozenset(
+    ("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY",
+     "TIMEOUT")
+)  # fmt: skip
+"""States of tasks that squeue may still list, and that do not go on."""
+
+
+def task_states(ids: Sequence[str]) -> dict[str, str]:
+    """Return Slurm's states of tasks, or of all tasks of arrays; UserError if it cannot be asked.
+
+    Tasks that have ended, or that Slurm has forgotten, have none.
+    """
+    command = ["squeue", "--noheader", "--array", f"--jobs={','.join(ids)}", "--format=%i|%T"]
+    rows = (line.partition("|") for line in _call(command, "Invalid job id").splitlines())
+    return {task: state for task, _, state in rows if state not in ENDED}
+
+
+def living(folder: JobFolder, job: Job) -> dict[int, str]:
+    """Return the tasks that wait (`pending`) or work (`running`), by number."""
+    if job.on == "local":
+        numbers = range(len(job.tasks))
+        return {n: "running" for n in numbers if not system.lock_is_free(folder.of_task(n, "lock"))}
+    arrays = _arrays(job)
+    states = task_states(arrays) if arrays else {}
+    return {
+        number: "running" if states[task.id] == "RUNNING" else "pending"
+        for number, task in enumerate(job.tasks)
+        if task.id in states
+    }
+
+
+def cancel(folder: JobFolder) -> None:
+    """End all tasks; runs that are at work keep what they have saved.
+
+    That it was cancelled is written first: a task that is told to end would else be queued again.
+    """
+    job = folder.read()
+    if job.on == "local" and job.host != socket.gethostname():
+        raise UserError(f"job {folder.name!r} works on {job.host}: cancel it there")
+    folder.save(replace(job, cancelled=True))
+    if job.on == "slurm":
+        _call(["scancel", *_arrays(job)])
+        return
+    for number in living(folder, job):
+        with suppress(ProcessLookupError):
+            os.kill(int(job.tasks[number].id), signal.SIGTERM)
+
+
+def _arrays(job: Job) -> list[str]:
+    return sorted({task.id.partition("_")[0] for task in job.tasks if task.id})
+
+
+def _call(command: Sequence[str], harmless: str = "\0") -> str:
+    """Return what a command of Slurm's prints; UserError in its own words unless harmless."""
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
+    except FileNotFoundError:
+        raise UserError(f"{command[0]} is not here: ask where Slurm is") from None
+    except subprocess.TimeoutExpired:
+        raise UserError(f"{command[0]} does not answer") from None
+    if done.returncode and harmless not in done.stderr:
+        raise UserError(f"{command[0]}: {done.stderr.strip() or done.returncode}")
+    return done.stdout
+
+
+# How the runs stand: from their folders, their tries, and the queue.
+
+State = Literal["failed", "running", "requeued", "pending", "cancelled", "finished"]
+"""States of a run of a job, those that need attention first.
+
+`requeued` was ended by a signal, and goes on from its checkpoint.
+"""
+
+
+@dataclass(frozen=True)
+class RunState:
+    """One run: its state, the stage that it is in, its step, and what is left of its training.
+
+    `failures` are the tries that have failed, `line` the last line of the last of them.
+    """
+
+    run: str
+    state: State
+    stage: str = ""
+    step: int = 0
+    steps: int = 0
+    seconds_left: float | None = None
+    failures: int = 0
+    line: str = ""
+
+    @property
+    def over(self) -> bool:
+        """Whether the state does not change any more."""
+        return self.state in ("failed", "cancelled", "finished")
+
+
+def read_states(folder: JobFolder) -> list[RunState]:
+    """Return the state of every run, in the order of the job; UserError if Slurm is silent."""
+    job = folder.read()
+    alive = living(folder, job)  # first: what ends from here on counts as finished
+    return [_read_state(folder, job, name, alive) for name in job.runs]
+
+
+def _read_state(folder: JobFolder, job: Job, name: str, alive: dict[int, str]) -> RunState:
+    tries = folder.read_tries(name)
+    numbers = [number for number, task in enumerate(job.tasks) if name in task.runs]
+    line = tries.failure
+    state: State = "failed"
+    if folder.is_finished(name):
+        line, state = "", "finished"
+    elif tries.task is not None and (
+        alive.get(tries.task) == "running" or not system.lock_is_free(folder.of_run(name, "lock"))
+    ):
+        state = "running"
+    elif tries.failures > job.cluster.retries:
+        state = "failed"
+    elif alive.keys() & numbers:
+        state = "requeued" if tries.requeued or tries.task is not None else "pending"
+    elif job.cancelled:
+        state = "cancelled"
+    elif not line and numbers:
+        # The last line of a task that is gone says why, such as that memory did not suffice.
+        line = last_line(folder.task_logs(job, numbers[-1])[-1]) or "its task has ended without it"
+    row = RunState(name, state, failures=tries.failures, line=line)
+    path = folder.run_folder(name)
+    if not (path / "run.json").exists():
+        return row
+    run = Folder(path)
+    info = run.read_info()
+    rows = metrics.read_last(run.metrics, len(info.seeds))
+    last = max(rows, key=lambda row: row.step, default=None)
+    step, left = (0, None) if last is None else (last.step, None)
+    if state == "running" and info.status == "training" and last is not None and step:
+        left = (info.steps - step) * last.seconds / step
+    stage = info.status if state == "running" and info.status in STAGES else ""
+    return replace(row, stage=stage, step=step, steps=info.steps, seconds_left=left)
+
+
+# What is submitted.
+
+
+def submit(path: Path, runs: Sequence[str], on: System, cluster: Cluster) -> Job:
+    """Submit the runs that are not finished, by the names of their folders.
+
+    Raises UserError if tasks of an earlier submission are still at work, or none can be begun.
+    """
+    folder = JobFolder(path.resolve())
+    if on == "slurm":
+        optional_module("submitit", "cluster")
+    elif not system.OPENS_FOLDERS:
+        raise UserError("--on local needs Linux or macOS")
+    if folder.exists and living(folder, folder.read()):
+        raise UserError(
+            f"tasks of {folder.name!r} are at work: `curta runs {folder.name}` shows them,"
+            " --cancel ends them"
+        )
+    left = tuple(name for name in runs if not folder.is_finished(name))
+    if not left:
+        raise UserError(f"{folder.name!r} is finished: nothing is left to be done")
+    for tries in (folder.folder / "runs").glob("*.json"):
+        tries.unlink(missing_ok=True)
+    tasks = divide(left, on, cluster)
+    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    host = socket.gethostname()
+    job = Job(on, cluster, tuple(runs), tasks, provenance.command(), now, host)
+    folder.save(job)  # first: a task reads there what it has to do
+    begin = _submit_to_slurm if on == "slurm" else _begin_processes
+    ids = begin(folder, job)
+    job = replace(
+        job, tasks=tuple(Task(task.runs, id) for task, id in zip(tasks, ids, strict=True))
+    )
+    folder.save(job)
+    return job
+
+
+def divide(runs: tuple[str, ...], on: System, cluster: Cluster) -> tuple[Task, ...]:
+    """Divide the runs into tasks: each of Slurm's has some of them, each local one all."""
+    if on == "slurm":
+        starts = range(0, len(runs), cluster.runs)
+        return tuple(Task(runs[first : first + cluster.runs]) for first in starts)
+    from curta.training import devices
+
+    processes = cluster.parallel or max(1, devices.visible() // (cluster.cores or 1))
+    return (Task(runs),) * min(processes, len(runs))
+
+
+def _submit_to_slurm(folder: JobFolder, job: Job) -> list[str]:
+    """Submit the tasks to Slurm as one array; return their ids."""
+    submitit = optional_module("submitit", "cluster")
+    try:
+        executor = submitit.SlurmExecutor(
+            folder.folder / "submitit", max_num_timeout=job.cluster.requeues
+        )
+        executor.update_parameters(**slurm_parameters(job.cluster, folder.name))
+        numbers = list(range(len(job.tasks)))
+        with redirect_stderr(StringIO()):  # the error repeats what sbatch prints
+            tasks = executor.map_array(work, [str(folder.path)] * len(numbers), numbers)
+    except RuntimeError as error:  # of submitit, also where sbatch has refused
+        last = str(error).strip().rpartition("\n")[2]
+        raise UserError(f"Slurm has not taken the job: {last}") from None
+    return [task.job_id for task in tasks]
+
+
+def slurm_parameters(cluster: Cluster, name: str) -> dict[str, Any]:
+    """Return the parameters of submitit's executor.
+
+    `srun` gets the cores too: since Slurm 22.05 it does not take them from `sbatch`.
+    """
+    from curta.training import devices
+
+    cores = cluster.cores or 1
+    parameters = {
+        "job_name": name,
+        "time": cluster.time,
+        "cpus_per_task": cores,
+        "srun_args": [f"--cpus-per-task={cores}"],
+        "signal_delay_s": cluster.notice,
+        "partition": cluster.partition,
+        "account": cluster.account,
+        "gpus_per_node": cluster.gpus,
+        "mem": cluster.memory and f"{round(cluster.memory * 1024)}MB",
+        "array_parallelism": cluster.parallel,
+        "setup": [f"export {devices.CORES}={cores}", *cluster.setup],
+        "additional_parameters": cluster.options,
+    }
+    return {name: value for name, value in parameters.items() if value}
+
+
+def _begin_processes(folder: JobFolder, job: Job) -> list[str]:
+    """Begin a process for each task, in a session of its own; return their numbers.
+
+    Submitit's local executor would need a time limit for each, and its processes end with the
+    terminal. A process inherits the lock that says that it lives.
+    """
+    processes = []
+    for number in range(len(job.tasks)):
+        lock = claim(folder.of_task(number, "lock"))
+        assert lock is not None
+        with folder.of_task(number, "log").open("w") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", __name__, str(folder.path), str(number)],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+                env=os.environ | local_environment(job, number), pass_fds=[lock],
+            )  # fmt: skip
+        system.release_lock(lock)
+        processes.append(str(process.pid))
+        process.returncode = 0  # it is left alone: Python would warn that it is still running
+    return processes
+
+
+def local_environment(job: Job, number: int) -> dict[str, str]:
+    """Return the variables that give a local task its share of the cores, and its GPUs."""
+    from curta.training import devices
+
+    cores = job.cluster.cores or max(1, devices.visible() // len(job.tasks))
+    gpus = range(number * job.cluster.gpus, (number + 1) * job.cluster.gpus)
+    return {devices.CORES: str(cores), "CUDA_VISIBLE_DEVICES": ",".join(map(str, gpus))}
+
+
+# What runs as a task.
+
+
+def work(folder: str, number: int) -> None:
+    """Do the runs of a task, in the folder of a run or a comparison; try again what fails.
+
+    A task of Slurm's that a signal has ended is queued again, unless the job was cancelled.
+    """
+    requeue: Any = signal.getsignal(signal.SIGUSR2)  # the handler of submitit
+    job_folder = JobFolder(Path(folder))
+    received = _work(job_folder, number)
+    job = job_folder.read()
+    if received is None or job.on == "local" or job.cancelled:
+        return
+    # SIGUSR2 says that its time is nearly over; SIGTERM alone that the machine is needed, or that
+    # the task is being cancelled, and then Slurm does not list it as running.
+    if received != signal.SIGUSR2:
+        id = job.tasks[number].id
+        with suppress(UserError):
+            received = signal.SIGUSR2 if task_states([id]).get(id) == "RUNNING" else received
+    if received == signal.SIGUSR2:
+        requeue(received, None)
+
+
+def again(folder: str, number: int) -> Any:
+    """Return what submitit submits for a task that is queued again: the same."""
+    from submitit.helpers import DelayedSubmission
+
+    return DelayedSubmission(work, folder, number)
+
+
+work.checkpoint = again  # type: ignore[attr-defined]  # submitit looks for it there
+
+
+def _work(folder: JobFolder, number: int) -> int | None:
+    """Do runs that no other process works on, until none is left or a signal ends the task.
+
+    Slurm sends signals to all processes of a task, some several times. So a run ignores them, and
+    gets one SIGINT from here, upon which it saves.
+    """
+    job, received = folder.read(), 0
+    process: subprocess.Popen[bytes] | None = None
+    interrupted: subprocess.Popen[bytes] | None = None
+
+    def interrupt(signal_number: int, frame: Any = None) -> None:
+        nonlocal received, interrupted
+        received = received or signal_number
+        if received and process is not None and process is not interrupted:
+            interrupted = process
+            process.send_signal(signal.SIGINT)
+
+    def heed_only_sigint() -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        signal.signal(signal.SIGUSR2, signal.SIG_IGN)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    environment = os.environ | {
+        provenance.COMMAND: json.dumps(job.command),
+        "JAX_TRACEBACK_FILTERING": "off",  # JAX would say last that it has left out frames
+    }
+    waiting = deque(job.tasks[number].runs)
+    with interrupts.given((signal.SIGTERM, signal.SIGUSR2), interrupt):
+        while waiting and not received:
+            name = waiting.popleft()
+            lock = claim(folder.of_run(name, "lock"))
+            tries = folder.read_tries(name)
+            if lock is None or tries.failures > job.cluster.retries or folder.is_finished(name):
+                system.release_lock(lock)
+                continue
+            folder.update_tries(name, task=number)
+            with folder.of_run(name, "log").open("ab") as log:
+                process = subprocess.Popen(
+                    [sys.executable, "-m", "curta", "train", "--resume", folder.run_folder(name)],
+                    stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment,
+                    pass_fds=[lock], preexec_fn=heed_only_sigint,
+                )  # fmt: skip
+            system.release_lock(lock)
+            interrupt(received)  # if a signal came before there was a process
+            code = process.wait()
+            if folder.is_finished(name):
+                folder.update_tries(name, task=None)
+            elif received:
+                folder.update_tries(name, task=None, requeued=tries.requeued + 1)
+            else:
+                killed = (
+                    f"its process was killed by {signal.Signals(-code).name}" if code < 0 else ""
+                )
+                line = killed or last_line(folder.of_run(name, "log"))
+                folder.update_tries(name, task=None, failures=tries.failures + 1, failure=line)
+                waiting.append(name)  # it is tried again, after the others
+    return received or None
+
+
+if __name__ == "__main__":
+    work(sys.argv[1], int(sys.argv[2]))
