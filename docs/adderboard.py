@@ -48,7 +48,7 @@ EDGES = [
 
 HEADS = (
     "model", "parameters", "seeds", "proved", "wrong", "open", "proved before",
-    "board's sums", "margin",
+    "board's sums",
 )  # fmt: skip
 
 
@@ -70,7 +70,6 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
 def _row(name: str, figures: dict[str, Any], before: dict[str, Any] | None) -> list[str]:
     seeds = figures["seeds"]
     grades = [grade(seed) for seed in seeds]
-    margins = [seed["margin"] for seed in seeds if seed["grade"] == "proved"]
     return [
         f"`{name}`",
         str(figures["parameters"]),
@@ -78,7 +77,6 @@ def _row(name: str, figures: dict[str, Any], before: dict[str, Any] | None) -> l
         *(str(grades.count(kind)) for kind in ("proved", "wrong", "open")),
         str([grade(seed) for seed in before["seeds"]].count("proved")) if before else "",
         spread((seed["exact_match"] for seed in seeds), 4),
-        f"{min(margins):.2f} to {max(margins):.2f}" if margins else "",
     ]
 
 

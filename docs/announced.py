@@ -72,11 +72,9 @@ LABELS = {
 }
 FIGURES = {
     "trained on": "pairs in training",
-    "held-out loss": "held-out loss",
     "held out": "exact match",
     "mirrored pair untrained": "exact match without twin",
     "in training": "exact match in training",
-    "mean error": "absolute error",
 }
 """Columns of the table, and the figure of each."""
 
@@ -207,11 +205,7 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
         for name, label in LABELS.items()
         if name in numbers
     ]
-    far = [far_row(label, figures) for label, figures in ranges(numbers).items()]
-    return {
-        NAME: markdown(["operands", *FIGURES], rows),
-        f"{NAME}, ranges": markdown(["operands of training", *FAR], far),
-    }
+    return {NAME: markdown(["operands", *FIGURES], rows)}
 
 
 def ranges(numbers: dict[str, Any]) -> dict[str, Any]:
@@ -220,22 +214,10 @@ def ranges(numbers: dict[str, Any]) -> dict[str, Any]:
     return {label: numbers[title] for label, title in names.items() if title in numbers}
 
 
-FAR = ("below L", "L itself", "best range beyond", "one digit longer", "tokens there")
-
-
-def far_row(label: str, figures: dict[str, Any]) -> list[str]:
-    shares, longer = figures["range"], figures["longer"]
-    return [
-        label, *far_cells(shares), spread(longer["exact match"]), spread(longer["token accuracy"])
-    ]  # fmt: skip
-
-
-def far_cells(shares: dict[str, list[float]]) -> list[str]:
-    """Return exact match below L, at L, and in the best range with an operand beyond L."""
-    below, at_limit = shares["below L, none beyond"], shares["at L, one beyond"]
+def best_beyond(shares: dict[str, list[float]]) -> str:
+    """Return exact match in the best range with an operand beyond the limit."""
     far = [values for name, values in shares.items() if name[0] in "L251"]
-    best = [max(members) for members in zip(*far, strict=True)]
-    return [spread(below), spread(at_limit), spread(best)]
+    return spread(max(members) for members in zip(*far, strict=True))
 
 
 def cell(value: Any, name: str) -> str:

@@ -149,20 +149,21 @@ REPORTED: dict[str, tuple[str, ...]] = {
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
-    """Return a row for each test: what its source reports, and the share of Curta's recipe."""
+    """Return a row for each test that a source reports: its figure, and Curta's."""
     rows = [
         [test, _reported(results.read("sources"), test), spread(shares)]
         for tests in results.read(NAME).values()
         for test, shares in tests.items()
+        if test in REPORTED
     ]
     return {NAME: markdown(("test", "reported", "exact match"), rows)}
 
 
 def _reported(sources: dict[str, Any], test: str) -> str:
     figure: Any = sources
-    for key in REPORTED.get(test, ()):
+    for key in REPORTED[test]:
         figure = figure[key]
-    return f"{figure:g}" if test in REPORTED else ""
+    return f"{figure:g}"
 
 
 if __name__ == "__main__":

@@ -3,27 +3,21 @@
 NAME    sixteen seeds of a recipe, none left out; docs/results/certified.json
 
 No recipe was made, or changed, while these seeds were looked at. The runs lie in the runs folder
-under `certified-NAME`, so a study that was broken off goes on where it stopped.
+under `certified-NAME`, so a study that was broken off goes on where it stopped. Their table is in
+`docs/programs.py`.
 """
 
-from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
-from curta.config.table import decimal
 from curta.config.typed import as_json
-from docs.evidence import RESULTS, Results, arguments
-from docs.programs import RECIPES, at_largest, lengths_of
-from docs.shared import finished, markdown, recipe_fields
+from docs.evidence import RESULTS, arguments
+from docs.programs import RECIPES, lengths_of
+from docs.shared import finished, recipe_fields
 
 SEEDS = range(101, 117)
 
 CHANGES = {"evaluation.all_sizes": True}
-
-HEADS = (
-    "recipe", "windows", "wrong after training", "after repair", "rounds", "shown by repair",
-    "exact match",
-)  # fmt: skip
 
 
 def main() -> None:
@@ -65,27 +59,6 @@ def hard(run: Any) -> dict[str, list[float]]:
         name: rounded(exact_match(models, run.accept(lines)).mean(axis=1))
         for name, lines in problems.items()
     }
-
-
-def tables(results: Results) -> dict[str, Iterable[str]]:
-    numbers = results.read("certified")
-    rows = (_row(name, numbers[name]) for name in RECIPES if name in numbers)
-    return {"certified": markdown(HEADS, rows)}
-
-
-def _row(recipe: str, figures: dict[str, Any]) -> list[str]:
-    members = figures["members"]
-    before = [(member.get("rounds") or [member["wrong"]])[0] for member in members]
-    after = [member["wrong"] for member in members]
-    return [
-        f"`{recipe}`",
-        f"{figures['windows']:,}",
-        f"{max(before)} in {sum(map(bool, before))}" if any(before) else "0",
-        f"{max(after)} in {sum(map(bool, after))}" if any(after) else "0",
-        str(max(len(member.get("rounds", ())) for member in members)),
-        f"{max(member.get('repaired', 0) for member in members):,}",
-        decimal(min(least for _, least in at_largest(figures["lengths"]).values())),
-    ]
 
 
 if __name__ == "__main__":

@@ -137,14 +137,10 @@ def _column(figures: dict[str, Any]) -> dict[str, list[float] | None]:
     """Return the shares of every seed by row; None where a recipe has none."""
     epochs, probes, sizes = figures["epochs"], figures["probes"], figures["sizes"]
     far = [sizes[name] for name in ("21, random", "25, random", "30, random") if name in sizes]
-    tokens = {
-        f"test tokens, epoch {number}": epochs[number - 1]["token accuracy"] for number in (1, 2, 3)
-    }
-    return tokens | {
+    return {
         "test tokens at the end": epochs[-1]["token accuracy"],
         "test problems at the end": epochs[-1]["exact match"],
         "100 single-digit sums": probes["single-digits"][0]["members"] if probes else None,
-        "single digits, both orders": figures["both orders"],
         "five named patterns": right_of_patterns(probes["patterns"]) if probes else None,
         **{row: sizes.get(name) for row, name in SIZES.items()},
         "best of 21, 25, 30 digits": [max(seed) for seed in zip(*far, strict=True)] or None,

@@ -48,7 +48,7 @@ Of 9,409 sums modulo 97, 6,586 held out leave 30 %.
 
 HEAD = (
     "sums", f"{ENOUGH:.0%} in training", f"{ENOUGH:.0%} held out", "held out, last ten checks",
-    f"in {TOP} frequencies", "neurons", "logits",
+    f"in {TOP} frequencies", "logits",
 )  # fmt: skip
 
 
@@ -103,7 +103,7 @@ def of_seeds(results: Results) -> dict[str, list[dict[str, Any]]]:
 
 def _row(name: str, seeds: list[dict[str, Any]]) -> list[str]:
     steps = [in_order([reached(seed["curve"], column) for seed in seeds]) for column in (2, 4)]
-    shares = [spread((together_of(x[key]) for x in seeds), 2) for key in STATES[1:]]
+    shares = [spread((together_of(x[key]) for x in seeds), 2) for key in ("after", "logits")]
     return [words(name), *steps, spread(map(late, seeds)), *shares]
 
 

@@ -30,7 +30,6 @@ from docs.shared import (
     search_rates,
     slug,
     spread,
-    spread_of_counts,
     trained,
 )
 
@@ -230,24 +229,22 @@ def complete(all_entries: dict[str, dict[str, Any]], stage: str) -> dict[str, li
     return {name: figures for name, figures in seeds.items() if len(figures) == len(SEEDS)}
 
 
-HEAD = ("encoding", "seeds at 0.99", "in training", "steps")
+HEAD = ("encoding", "seeds at 0.99", "in training")
+
+TABLE_SIZES = {"until": (10, 15, 20, 30), "whole": (20, 30, 60, 100)}
+"""Digits that the table of each stage has; the file has all sizes."""
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
-    """Return how long each entry was trained and how far it reaches, a table for each stage."""
+    """Return how far each entry reaches, a table for each stage."""
     all_entries, by_name = entries(results), dict[str, Iterable[str]]()
     for title, stage in (("encodings", "until"), ("encodings, whole", "whole")):
         seeds = complete(all_entries, stage)
-        sizes = [size for size in map(str, SIZES) if any(_solves(x, size) for x in seeds.values())]
+        sizes = [str(size) for size in TABLE_SIZES[stage]]
         head = [*HEAD, *(f"{size} digits" for size in sizes)]
         rows = [_row(name, seeds[name], sizes) for name in seeds]
         by_name[title] = markdown(head, rows)
     return by_name
-
-
-def _solves(seeds: list[dict[str, Any]], size: str) -> bool:
-    """Whether any seed solves a random problem of that size."""
-    return any((seed["sizes"][size] or {}).get("random", 0.0) > 0 for seed in seeds)
 
 
 def _row(name: str, seeds: list[dict[str, Any]], sizes: list[str]) -> list[str]:
@@ -255,7 +252,6 @@ def _row(name: str, seeds: list[dict[str, Any]], sizes: list[str]) -> list[str]:
         name,
         str(sum(seed["training"] >= ENOUGH for seed in seeds)),
         f"{median(seed['training'] for seed in seeds):.3f}",
-        spread_of_counts(seed["steps"] for seed in seeds),
         *(spread((seed["sizes"][size]["random"] for seed in seeds), 2) for size in sizes),
     ]
 

@@ -34,7 +34,6 @@ ENDS = (40_000, 60_000, 100_000)
 """Steps at which the small one ends, first and when it is trained on."""
 DESIGNS = {
     "small": (NAME, "small, seed {}"),
-    "small, on": (NAME, "small, seed {}, on"),
     "full": ("gpu", "five operations, seed {}"),
 }
 """Columns of the table: file and title of their results."""
@@ -101,15 +100,11 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
         for numbers in [results.read(file)]
     }
     rows = [
-        ["seeds", *(str(len(seeds)) for seeds in designs.values())],
         *_counts(designs, "parameters", "problems trained on"),
         ["seconds", *map(_seconds, designs.values())],
     ]
     shares = [_exact(designs, operator) for operator in (*OPERATORS, "mean")]
-    return {
-        NAME: markdown(["", *designs], [*shares, *rows]),
-        f"{NAME}, curve": markdown(["problems shown", "small", "full"], _curve(designs)),
-    }
+    return {NAME: markdown(["", *designs], [*shares, *rows])}
 
 
 def _exact(designs: dict[str, list[dict[str, Any]]], operator: str) -> list[str]:
@@ -129,17 +124,6 @@ def _counts(designs: dict[str, list[dict[str, Any]]], *names: str) -> Iterable[l
 
 def _seconds(seeds: list[dict[str, Any]]) -> str:
     return spread_of_counts(x["seconds"] for x in seeds) + " (GPU)" * ("device" in seeds[0])
-
-
-def _curve(designs: dict[str, list[dict[str, Any]]]) -> Iterable[list[str]]:
-    """Exact match on validation problems, at the steps that both curves have."""
-    curves = [
-        [{int(point[0]): point[2] for point in seed["curve"]} for seed in designs[name]]
-        for name in ("small", "full")
-    ]
-    for count in sorted(set.intersection(*(set(curve) for both in curves for curve in both))):
-        if count % 1_024_000 == 0:
-            yield [f"{count:,}", *(spread(curve[count] for curve in both) for both in curves)]
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ def _heads() -> list[str]:
     return ["structure", *(f"{share:.0%} from" for share in SHARES)]
 
 
-SHARES = (0.25, 0.9, 1.0)
+SHARES = (0.9, 1.0)
 """Exact match of the median member that a line of the table looks for."""
 
 

@@ -34,7 +34,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from docs.evidence import RESULTS, Results, arguments
-from docs.shared import markdown, recipe_fields, spread, spread_of
+from docs.shared import markdown, recipe_fields, spread_of
 
 FILE = "price"
 SEEDS = range(8)
@@ -259,7 +259,7 @@ def windows_of_a_sum(recipe: Any, layout: Any) -> float:
 def tables(results: Results) -> dict[str, Iterable[str]]:
     """Return a row for each combination of hints, those with the fewest sums first."""
     by_hints = entries(results)
-    head = ("hints", "seeds", "sums until solved", "unseen sums solved", "100 digits")
+    head = ("hints", "seeds", "sums until solved")
     return {"price": markdown(head, (_row(name, by_hints[name]) for name in order(by_hints)))}
 
 
@@ -293,8 +293,6 @@ def _row(name: str, seeds: list[dict[str, Any]]) -> list[str]:
         name,
         f"{sum(seed['sums'] is not None for seed in seeds)} of {len(seeds)}",
         spread_of(sums(seeds), lambda value: f"{value:,.0f}" if np.isfinite(value) else "never"),
-        spread(seed["exact match"] for seed in seeds),
-        spread((seed["lengths"]["100"] for seed in seeds), 2),
     ]
 
 

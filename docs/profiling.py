@@ -88,10 +88,6 @@ class Profile:
         """Seconds of a step, of all rounds."""
         return [second for rounds in self.each(way, cores, "step") for second in rounds]
 
-    def totals(self, way: str, cores: int) -> list[list[float]]:
-        """Seconds of compiling, and planned bytes."""
-        return [self.each(way, cores, name) for name in ("compiling", "planned bytes")]
-
     @property
     def operations(self) -> int:
         """Operations of a step, counted by hand."""
@@ -147,28 +143,21 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
 
 
 HEAD = (
-    "parameters", "cores", "GFLOP a step", "FLOP a byte", "GFLOP/s", "of the roofline",
-    "step, ms", "with a loop", "compiling", "planned memory",
+    "parameters", "cores", "GFLOP/s", "of the roofline", "step, ms", "with a loop",
 )  # fmt: skip
 
 
 def _row(of: Profile, roof: Roof) -> list[str]:
-    """Return the figures of unrolled layers, then how much more a loop takes."""
+    """Return the figures of unrolled layers, then how much longer a step with a loop takes."""
     cores, pace, intensity = roof.cores, of.pace(WAYS[0], roof.cores), of.intensity(roof.cores)
-    unrolled, loop = (
-        [median(figure) for figure in (of.steps(way, cores), *of.totals(way, cores))]
-        for way in WAYS
-    )
-    more = (other / first - 1 for first, other in zip(unrolled, loop, strict=True))
+    unrolled, loop = (median(of.steps(way, cores)) for way in WAYS)
     return [
         of.name,
         str(cores),
-        f"{of.operations / 1e9:,.1f}",
-        f"{intensity:,.1f}",
         f"{pace / 1e9:,.1f}",
         f"{pace / roof.at(intensity):.0%}",
-        f"{1e3 * unrolled[0]:,.0f}",
-        *(f"{share:+.0%}" for share in more),
+        f"{1e3 * unrolled:,.0f}",
+        f"{loop / unrolled - 1:+.0%}",
     ]
 
 

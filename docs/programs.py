@@ -17,7 +17,7 @@ from typing import Any
 from curta.config.table import decimal
 from curta.config.typed import as_json
 from curta.evaluation.results import Evaluation
-from docs.evidence import RESULTS, Results, arguments
+from docs.evidence import EARLIER, RESULTS, Results, arguments
 from docs.shared import markdown, recipe_fields, scratch_runs
 
 SEEDS = range(8, 16)
@@ -25,9 +25,7 @@ SEEDS = range(8, 16)
 FAR: dict[str, tuple[int, ...]] = {"addition": (10_000,), "multiplication": (200,)}
 """Sizes that are too long for the evaluation of a recipe; few problems of each."""
 
-HEADS = (
-    "recipe", "digits", "windows", "grade", "wrong", "exact at", "seconds",
-)  # fmt: skip
+HEADS = ("recipe", "digits", "windows", "grade", "wrong", "rounds", "exact at", "seconds")
 
 RECIPES = (
     "addition", "comparison", "copying", "luhn", "binary", "subtraction", "multiplication", "sums",
@@ -50,8 +48,18 @@ def main() -> None:
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
-    numbers, timed = results.read("programs"), results.read("seconds")
-    rows = (_row(name, numbers[name], timed.get(name)) for name in RECIPES if name in numbers)
+    """Return a row for each recipe: of `certified`, or as it was before repair if not there."""
+    before, after = results.read("programs"), results.read("certified")
+    timed, earlier = results.read("seconds"), results.superseded("certified")
+    rows = (
+        [
+            f"`{name}`{EARLIER * (name in earlier or name not in after)}",
+            str(before[name]["training"][1]),
+            *(_repaired(after[name]) if name in after else _unrepaired(before[name])),
+            f"{median(timed[name]):.1f}",
+        ]
+        for name in RECIPES
+    )
     return {"programs": markdown(HEADS, rows)}
 
 
@@ -115,20 +123,35 @@ def lengths_of(evaluation: Evaluation) -> list[dict[str, Any]]:
     return [{key: row[key] for key in columns} for row in rows]
 
 
-def _row(recipe: str, figures: dict[str, Any], timed: list[float] | None) -> list[str]:
-    """Return a recipe's windows, its certificate, its worst slice at its largest sizes."""
-    certificate = figures["certificate"]
-    bad = [member["wrong"] for member in certificate["members"] if member["wrong"]]
-    closed = certificate["grade"] == "closed"
+def _repaired(figures: dict[str, Any]) -> list[str]:
+    """Return windows, grade, the most wrong windows before repair and in how many seeds, rounds."""
+    members = figures["members"]
+    wrong = [member.get("rounds", [0])[0] for member in members]
+    assert not any(member["wrong"] for member in members)
     return [
-        f"`{recipe}`",
-        str(figures["training"][1]),
-        f"{certificate['windows']:,}",
-        "closed" if closed else f"{certificate['listing']['bound']:.2g}",
-        f"{max(bad)} in {len(bad)} of {len(certificate['members'])}" if bad else "0",
+        f"{figures['windows']:,}",
+        _grade(figures["grade"], figures["bound"]),
+        f"{max(wrong)} in {sum(map(bool, wrong))}" if any(wrong) else "0",
+        str(max(len(member.get("rounds", ())) for member in members)),
         reached(figures["lengths"]),
-        f"{median(timed):.1f}" if timed else "",
     ]
+
+
+def _unrepaired(figures: dict[str, Any]) -> list[str]:
+    """Return the same for a recipe that was measured before there was repair."""
+    certificate = figures["certificate"]
+    wrong = [member["wrong"] for member in certificate["members"] if member["wrong"]]
+    return [
+        f"{certificate['windows']:,}",
+        _grade(certificate["grade"], certificate["listing"]["bound"]),
+        f"{max(wrong)} in {len(wrong)}" if wrong else "0",
+        "",
+        reached(figures["lengths"]),
+    ]
+
+
+def _grade(grade: str, bound: float) -> str:
+    return grade if grade == "closed" else f"{bound:.2g}"
 
 
 def reached(lengths: list[dict[str, Any]]) -> str:

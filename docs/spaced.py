@@ -70,22 +70,13 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
     columns_by_tool = contenders(numbers)
     rows = [
         [
-            f"{words}: {measure}",
-            *(spread(of[spacing][measure], 4) for of in columns_by_tool.values()),
+            words,
+            *(spread(of[spacing]["exact"], 4) for of in columns_by_tool.values()),
         ]
         for spacing, words in SPACINGS.items()
-        for measure in MEASURES
     ]
     seconds = ["seconds of a seed", *(f"{of['seconds']:,.0f}" for of in columns_by_tool.values())]
-    columns = ("problems", "in another split", "in training too, either way round")
-    splits = (
-        [f"`{name}`", *(f"{split[column]:,}" for column in columns)]
-        for name, split in numbers["data"].items()
-    )
-    return {
-        NAME: markdown(["", *(WORDS[name] for name in columns_by_tool)], [*rows, seconds]),
-        f"{NAME}, data": markdown(["", *columns], splits),
-    }
+    return {NAME: markdown(["", *(WORDS[name] for name in columns_by_tool)], [*rows, seconds])}
 
 
 def contenders(numbers: dict[str, Any]) -> dict[str, Any]:

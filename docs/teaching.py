@@ -123,12 +123,11 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
     numbers = results.read("teaching")
     heads = ["recipe", "problems"]
     for kind in KINDS:
-        heads += [f"{kind}: windows shown", "certified", "after repair", "shown by repair"]
+        heads += [f"{kind}: windows shown", "certified"]
     rows = (
         [f"`{recipe}`", f"{count:,}", *_cells(numbers, recipe, count)]
         for recipe in RECIPES
-        for count in COUNTS
-        if f"{recipe}, {count} chosen" in numbers
+        for count in COUNTS[:-1]
     )
     return {"teaching": markdown(heads, rows)}
 
@@ -137,9 +136,8 @@ def _cells(numbers: dict[str, Any], recipe: str, count: int) -> Iterable[str]:
     for kind in KINDS:
         figures = numbers[f"{recipe}, {count} {kind}"]
         yield f"{median(figures['shown']) / figures['windows']:.1%}"
-        for moment in ("wrong after training", "wrong after repair"):
-            yield f"{figures[moment].count(0)} of {len(figures[moment])}"
-        yield f"{median(figures['by repair']):,.0f}"
+        wrong = figures["wrong after training"]
+        yield f"{wrong.count(0)} of {len(wrong)}"
 
 
 if __name__ == "__main__":
