@@ -183,7 +183,7 @@ def explanations(values: NeuronValues, windows: NeuronWindows, axes: Axes) -> li
     pairs = list(combinations(windows.cells, 2))
     sums: list[float | None] = [round(factors.additive(values, *pair), 6) for pair in pairs]
     every = [*windows.cells, *functions(*axes), following]
-    sums = [None] * len(every) + sums
+    sums = [*(None for _ in every), *sums]
     every += [together(*pair) for pair in pairs]
     if axes.carry is not None:
         every.append(together(axes.x, axes.y, axes.carry))
