@@ -181,9 +181,9 @@ def explanations(values: NeuronValues, windows: NeuronWindows, axes: Axes) -> li
     """Return the share that each cell, pair of cells and function explains, largest first."""
     following = WindowFactor.of("next token", windows.targets)
     pairs = list(combinations(windows.cells, 2))
-    sums: list[float | None] = [round(factors.additive(values, *pair), 6) for pair in pairs]
     every = [*windows.cells, *functions(*axes), following]
-    sums = [*(None for _ in every), *sums]
+    sums: list[float | None] = [None] * len(every)
+    sums += [round(factors.additive(values, *pair), 6) for pair in pairs]
     every += [together(*pair) for pair in pairs]
     if axes.carry is not None:
         every.append(together(axes.x, axes.y, axes.carry))
