@@ -3,8 +3,8 @@
     python onnx_writer.py model.onnx "21+43="      # a published layout: the prompt
     python onnx_writer.py model.onnx + 12 34       # a program: an operator and its operands
 
-Needs onnxruntime, NumPy and Curta; in place of Curta, the file `asking_curta.py` of any folder that
-`--to huggingface` writes for a program.
+Needs onnxruntime and NumPy, and of Curta one file without imports of its own, which lies in every
+folder that `--to huggingface` writes for a program, too.
 """
 
 import json
@@ -51,8 +51,8 @@ class Writer:
     def complete(self, text: str, most: int = 10_000) -> str:
         """What a model of a published layout writes after a prompt, up to its end sign.
 
-        Where the layout has none, `most` says how many tokens an answer has. ValueError for a
-        symbol that is no token; the graph refuses texts longer than the model's positions.
+        Where the layout has none, `most` says how many tokens an answer has. ValueError for what is
+        no prompt of the layout, or longer than the model's positions.
         """
         known = json.loads(self.about["tokens"])
         longest = "|".join(map(re.escape, sorted(known, key=len, reverse=True)))
@@ -61,6 +61,9 @@ class Writer:
             if symbol not in known:
                 every = " ".join(known)
                 raise ValueError(f"{symbol!r} is no token of this model: it knows {every}")
+        rules = json.loads(self.about.get("prompts", "{}"))
+        if rules and not any(re.fullmatch(pattern, text) for pattern in rules):
+            raise ValueError(f"{'; '.join(rules.values())} (got {text[:40]!r})")
         end = known.index(self.about["end"]) if self.about["end"] else -1
         return "".join(known[n] for n in self.write(list(map(known.index, given)), end, most))
 

@@ -13,9 +13,12 @@ from curta.config.errors import UserError
 from curta.config.recipe import Recipe
 from curta.config.task import Task
 from curta.evaluation.evaluation_set import refusal
+from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
 from curta.model.transformer import Transformer
 from curta.problems import task_sizes
+from curta.problems.operations import OPERATIONS
+from curta.problems.problem import Problem
 from curta.problems.sizes import Sizes
 from curta.problems.tasks import as_size
 from curta.programs.machine.sampling import drawn
@@ -101,3 +104,23 @@ def longest(recorder: Recorder, operator: str, size: tuple[int, ...]) -> int:
     few = islice(problems, max(LEAST, DRAWN // size[0]))
     texts = [recorder.record(operator, operands) for operands in few]
     return max(len(tokens) - prompt for tokens, prompt in texts)
+
+
+def prompt_rules(layout: Layout, rooms: dict[str, Room]) -> dict[str, str]:
+    """Return a sentence for each pattern of prompts of a layout, by regular expression.
+
+    A program's prompts are checked as operands, and have no pattern.
+    """
+    from curta.export.huggingface.asking_curta import takes  # its package imports this module
+
+    rules: dict[str, str] = {}
+    if isinstance(layout, ProgramLayout):
+        return rules
+    for operator, room in rooms.items():
+        pattern = layout.prompt_pattern(operator, room.digits, room.operands)
+        if pattern is not None:
+            least = OPERATIONS[operator].least
+            example = layout.prompt(Problem(operator, (12, 34, 56, 78)[:least]))
+            sentence = takes(operator, [10] * least, room.operands, room.digits)
+            rules[pattern] = f"{sentence}, such as {example}"
+    return rules

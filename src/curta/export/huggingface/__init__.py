@@ -24,7 +24,7 @@ from curta.export.huggingface.curta_class import CurtaClass
 from curta.export.huggingface.library_classes import GPT2, Llama
 from curta.export.huggingface.model_class import ModelClass, read_tensors
 from curta.export.onnx.graph import limits
-from curta.export.room import rooms
+from curta.export.room import prompt_rules, rooms
 from curta.layouts import layout_named
 from curta.layouts.texts import layout_of_machine
 from curta.model import recipes
@@ -145,7 +145,9 @@ def write_as(model_class: ModelClass, member: Exported, out: Path) -> None:
         ),
         "recipe.toml": dump(recipe),
         "README.md": card(member, model_class, config),
-        **tokenizer.tokenizer_files(layout, limits(model).get("longest_text")),
+        **tokenizer.tokenizer_files(
+            layout, limits(model).get("longest_text"), prompt_rules(layout, room_of)
+        ),
         **model_class.code(),
     }
     with files.new_folder(out) as folder:

@@ -36,6 +36,16 @@ def answer(machine: dict[str, Any], operator: str, text: Sequence[int], start: i
     return paper.formats[operator].read(pairs)
 
 
+def takes(operator: str, bases: Sequence[int], most: int | None, digits: int | None) -> str:
+    """Return such as `+ takes 2 whole numbers from 0 up, of at most 10 digits`."""
+    least = len(bases)
+    count = f"{least}" if most == least else f"{least} to {most}" if most else f"{least} or more"
+    numbers = "whole number" if most == 1 else "whole numbers"
+    length = f", of at most {digits} digits" if digits else ""
+    base = f" in base {bases[0]}" if digits and {*bases} != {10} else ""
+    return f"{operator} takes {count} {numbers} from 0 up{length}{base}"
+
+
 def checked(
     operator: str,
     operands: Sequence[Any],
@@ -57,15 +67,7 @@ def checked(
         elif digits is not None and value >= bases[min(place, least - 1)] ** digits:
             wrong = wrong or (str(value) if value < 10**24 else "a longer one")
     if wrong:
-        count = (
-            f"{least}" if most == least else f"{least} to {most}" if most else f"{least} or more"
-        )
-        numbers = "whole number" if most == 1 else "whole numbers"
-        length = f", of at most {digits} digits" if digits else ""
-        base = f" in base {bases[0]}" if digits and {*bases} != {10} else ""
-        raise ValueError(
-            f"{operator} takes {count} {numbers} from 0 up{length}{base} (got {wrong})"
-        )
+        raise ValueError(f"{takes(operator, bases, most, digits)} (got {wrong})")
     if operator in ("//", "%") and not operands[1]:
         raise ValueError("division by zero has no answer")
     return [int(value) for value in operands]

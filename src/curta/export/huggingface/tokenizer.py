@@ -7,7 +7,14 @@ its move. The end sign ends a text and pads batches.
 Text outside the vocabulary is an error, not a token. None of the library's errors quotes the text
 that it cannot read. The error of byte pair encoding quotes the name of the unknown token, so the
 name says what the model accepts; no pairs are ever merged.
+
+A problem that is not a prompt of the layout, such as one too long for the model's positions, is
+normalised to a character that no vocabulary has, which raises the same error.
 """
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from curta.config import files
 from curta.layouts import Layout
@@ -23,23 +30,52 @@ def texts(layout: Layout) -> list[str]:
     return [text + ending for text in layout.vocabulary]
 
 
-def tokenizer_files(layout: Layout, length: int | None = None) -> dict[str, str]:
-    """Return the tokenizer's files; `length` is the most tokens of a text, None for any number."""
+def tokenizer_files(
+    layout: Layout,
+    length: int | None = None,
+    prompts: Mapping[str, str] = MappingProxyType({}),
+) -> dict[str, str]:
+    """Return the tokenizer's files; `length` is the most tokens of a text, None for any number.
+
+    `prompts` are the rules of `prompt_rules`.
+    """
     tokens, program = texts(layout), isinstance(layout, ProgramLayout)
-    end = tokens[layout.end]
-    unknown = f"a character other than {''.join(layout.vocabulary)}"
+    token, end = LINE if program else CHARACTER, tokens[layout.end]
+
+    # What the library's error calls a text that is no token, and what texts are taken.
+    accepted = f"a character other than {''.join(layout.vocabulary)}"
     if program:
-        unknown = f"a line other than this model's {len(tokens)} tokens, such as {tokens[0][:-1]!r}"
+        accepted = (
+            f"a line other than this model's {len(tokens)} tokens, such as {tokens[0][:-1]!r}"
+        )
+    limit = [] if length is None else [f"texts have at most {length} tokens"]
+    taken = "; ".join([*prompts.values(), *limit])
+    unknown = ", or another text: ".join(filter(None, (accepted, taken)))
+
+    # A text that is no prompt of the layout, or is too long, becomes an unknown character. A prompt
+    # without its last sign does as well; pieces of prompts and whole texts do not.
+    refused = [] if length is None else [f"(?:{token}){{{length + 1},}}"]
+    for after in {layout.prompt_format(name).after for name in layout.operators if prompts}:
+        if after:
+            ending = re.escape(after)
+            refused.append(f"(?!(?:{'|'.join(prompts)})\\z)[\\s\\S]*{ending}")
+            refused += [p.removesuffix(ending) for p in prompts if p.endswith(ending)]
+    refusal = {
+        "type": "Replace",
+        "pattern": {"Regex": f"\\A(?:{'|'.join(refused)})\\z"},
+        "content": "\ufffd",
+    }
+
     final = {"id": layout.end, "content": end, "special": True, "normalized": False}
     model = {
         "version": "1.0",
         "truncation": None,
         "padding": None,
         "added_tokens": [final | {"single_word": False, "lstrip": False, "rstrip": False}],
-        "normalizer": None,
+        "normalizer": refusal if refused else None,
         "pre_tokenizer": {
             "type": "Split",
-            "pattern": {"Regex": LINE if program else CHARACTER},
+            "pattern": {"Regex": token},
             "behavior": "Isolated",
             "invert": False,
         },

@@ -4,8 +4,9 @@ The input `tokens` is int32, batch x sequence; `past_places`, `past_keys` and `p
 outputs `present_...` of the previous call, or empty. So a text is read once and then extended token
 by token. `logits` (batch x sequence x tokens) are for the token after each new token. A model that
 is not causal has only `tokens`. The graph's metadata describe the tokens: `tokens`, their symbols
-as a JSON list, and the `end` sign; or the `machine` of a program, with the format of its prompts
-and the largest operands. Roles and coordinates are computed within the graph.
+as a JSON list, with `prompts`, the regular expressions of its prompts, and the `end` sign; or the
+`machine` of a program, with the format of its prompts and the largest operands. Roles and
+coordinates are computed within the graph.
 """
 
 import json
@@ -22,7 +23,7 @@ from curta.config.registry import optional_module
 from curta.export.base import Exported, Exporter, machine_data
 from curta.export.onnx.decoding import decode, forward
 from curta.export.onnx.graph import Axes, converted, limits
-from curta.export.room import rooms
+from curta.export.room import prompt_rules, rooms
 from curta.model.transformer import Transformer
 
 
@@ -45,6 +46,7 @@ class Onnx(Exporter):
             texts = {
                 "tokens": json.dumps(list(layout.characters)),
                 "end": layout.end_sign,
+                "prompts": json.dumps(prompt_rules(layout, held)),
             }
         about = texts | {
             "layout": layout.name,
