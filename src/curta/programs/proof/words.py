@@ -229,38 +229,31 @@ class Words:
 
     def contains(self, other: "Words") -> bool:
         """Return whether all that the other writes is written here too, state by set of states."""
-        mine, theirs = self.after, other.after
         everything = frozenset(np.flatnonzero(self.first).tolist())
         waiting = [(state, everything) for state in np.flatnonzero(other.first).tolist()]
-        visited = set(waiting)
-        steps: dict[tuple[frozenset[int], int], frozenset[int]] = {}
+        visited, steps = set(waiting), dict[frozenset[int], dict[int, set[int]]]()
         while waiting:
             state, among = waiting.pop()
-            if other.last[state] and not any(self.last[candidate] for candidate in among):
+            if not among or (other.last[state] and not any(self.last[at] for at in among)):
                 return False
-            for letter, edges in theirs.get(state, {}).items():
-                if (among, letter) not in steps:
-                    steps[among, letter] = frozenset(
-                        int(self.target[edge])
-                        for candidate in among
-                        for edge in mine.get(candidate, {}).get(letter, ())
-                    )
-                if not steps[among, letter]:
-                    return False
-                for pair in {(int(other.target[edge]), steps[among, letter]) for edge in edges}:
-                    if pair not in visited:
-                        visited.add(pair)
-                        waiting.append(pair)
+            if among not in steps:
+                steps[among] = defaultdict(set)
+                for letter, target in (edge for at in among for edge in self.after[at]):
+                    steps[among][letter].add(target)
+            for letter, target in other.after[state]:
+                pair = target, frozenset(steps[among].get(letter, ()))
+                if pair not in visited:
+                    visited.add(pair)
+                    waiting.append(pair)
         return True
 
     @cached_property
-    def after(self) -> dict[int, dict[int, list[int]]]:
-        """The edges from each state, by the letter that they write."""
-        edges: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
-        for edge, (source, letter) in enumerate(
-            zip(self.source.tolist(), self.write.tolist(), strict=True)
-        ):
-            edges[source][letter].append(edge)
+    def after(self) -> list[list[tuple[int, int]]]:
+        """The letters and targets of the edges from each state."""
+        edges: list[list[tuple[int, int]]] = [[] for _ in self.first]
+        columns = (self.source, self.write, self.target)
+        for source, letter, target in zip(*(c.tolist() for c in columns), strict=True):
+            edges[source].append((letter, target))
         return edges
 
     def source_of(self, word: Sequence[int]) -> list[int] | None:
