@@ -115,22 +115,11 @@ def test_special_cases_are_answered_too(name: str, seed: int) -> None:
 
 
 EDGES = [
-    ("addition", (0, 0)), ("addition", (9999, 1)), ("addition", (1, 10**30)),
-    ("sums", (0, 0)), ("sums", (9, 99, 999, 1)), ("sums", (1,) * 200),
-    ("subtraction", (5, 5)), ("subtraction", (0, 10**20)), ("subtraction", (10**20, 1)),
-    ("multiplication", (0, 0)), ("multiplication", (10**20 + 2, 10**20 + 2)),
-    ("multiplication", (7, 10**9 - 1)), ("multiplication", (10**9 - 1, 7)),
-    ("division", (0, 1)), ("division", (10**9, 10**9)), ("division", (5, 10**9)),
-    ("modulo", (10**9 - 1, 1)), ("modulo", (143, 13)), ("modulo", (12, 13)),
-    ("sorting", (0,)), ("sorting", (3, 3, 3)), ("sorting", (10**9, 0, 10**9 - 1)),
-    ("comparison", (7, 7)), ("comparison", (10**9, 10**9 - 1)),
-    ("gcd", (0, 0)), ("gcd", (0, 8)), ("gcd", (9, 0)), ("gcd", (1, 10**9)), ("gcd", (2**30, 2**29)),
-    ("isqrt", (0,)), ("isqrt", (1,)), ("isqrt", (10**12,)), ("isqrt", (10**12 - 1,)),
-    ("isqrt", (9999,)), ("binary", (0,)), ("binary", (1,)), ("binary", (10**20,)),
-    ("decimal", (0,)), ("decimal", (2**70,)), ("luhn", (0,)), ("copy", (0,)), ("reverse", (120,)),
-    ("fractions", (0, 0, 0, 0)), ("fractions", (999, 999, 100, 0)),
-    ("fractions", (1, 5, 10**30, 0)), ("luhn", (10**4500 + 7,)),
-    ("spaced", (1, 999)), ("spaced-apart", (999, 1)), ("carried", (999, 1)),
+    ("sums", (1,) * 200), ("sums", (9, 99, 999, 1)), ("subtraction", (10**20, 1)),
+    ("multiplication", (0, 0)), ("multiplication", (7, 10**9 - 1)), ("division", (5, 10**9)),
+    ("modulo", (10**9 - 1, 1)), ("sorting", (0,)), ("sorting", (3, 3, 3)), ("gcd", (0, 0)),
+    ("gcd", (9, 0)), ("gcd", (2**30, 2**29)), ("isqrt", (10**12 - 1,)), ("isqrt", (0,)),
+    ("decimal", (2**70,)), ("fractions", (1, 5, 10**30, 0)), ("luhn", (10**4500 + 7,)),
 ]  # fmt: skip
 
 

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-import pytest
-
 from curta.programs.machine import Answer, Given, Sign
 from curta.programs.machine.paper import Token, token_of
 from curta.programs.machine.prompt import Format, Part
@@ -41,22 +39,6 @@ def test_only_operands_that_are_filled_count_for_how_far() -> None:
     assert [len(number) for number in prompt.numbers] == [3, 1, 3, 1]
 
 
-def test_every_token_of_a_prompt_is_among_those_foretold() -> None:
-    prompt = form(
-        Given("a", "place", gap=" "),
-        Sign("+"),
-        Given("b", "place", many="row"),
-        axes=("place", "row"),
-    )
-    known = set(prompt.every())
-    for operands in ((0, 1), (98765, 43210, 5), (1234, 567, 890, 12)):
-        assert set(prompt.write(operands)) <= known
-    prompt = form(*pointed("a"), Sign("="))
-    known = set(prompt.every())
-    for operands in ((0, 0), (98765, 43210)):
-        assert set(prompt.write(operands)) <= known
-
-
 def written(*pairs: tuple[str, int | str, Sequence[int]]) -> list[tuple[Token, Sequence[int]]]:
     return [(token_of(symbol, role, 0, (0,)), place) for role, symbol, place in pairs]
 
@@ -86,8 +68,3 @@ def test_an_answer_with_a_point_is_a_fraction() -> None:
     assert type(whole) is Fraction
     assert read(below) is read(above) is read([]) is None
     assert form(fraction="below", base=5).read(below + above) is None
-
-
-@pytest.mark.parametrize(("digit", "value"), [(0, False), (1, True), (2, None)])
-def test_a_truth_value_is_one_or_zero(digit: int, value: bool | None) -> None:
-    assert form(truth=True).read(written(("answer", digit, [0]))) is value

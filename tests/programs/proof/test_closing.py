@@ -116,7 +116,7 @@ def test_no_problem_has_a_window_outside_a_closed_list(listers: Listers, name: s
 
 @pytest.mark.parametrize(
     "name",
-    ["comparison", "back", "longest", "binary", "double", "sums in base 2", "greatest", "shuttle"],
+    ["comparison", "back", "longest", "binary", "sums in base 2", "greatest", "shuttle"],
 )
 def test_a_window_that_is_missing_is_found_and_its_problem_recorded(
     listers: Listers, name: str

@@ -166,30 +166,33 @@ def prove(lister: Lister, seconds: float = SECONDS, rows: bool = True) -> Closur
     proved in so many seconds of the thread is given up. A program that draws its own problems might
     never draw those that are spelled here, so its list is not completed.
     """
-    begin, operator = time.thread_time(), lister.program.operator
-    proof, reasons, fine = None, list[str](), False
-    try:
-        while True:
-            proof = Proof(lister, begin + seconds, fine, rows)
+    begin, reason, fine = time.thread_time(), "", False
+    while True:
+        proof = Proof(lister, begin + seconds, fine, rows)
+        try:
             proof.run()
-            if proof.steps != _steps(lister):
-                # a step that no text showed before changes what a sweep must keep
-                continue
-            # what was met on papers that were widened too much may never occur
-            if not (proof.open and proof.widens and not fine):
-                break
-            fine = True
-        if lister.table.conflicts:
-            raise UnprovableError("a window with two different next tokens")
-        if not proof.open and not proof.met.all():
-            raise UnprovableError("a listed window was not met")
-    except UnprovableError as error:
-        reasons.append(f"{operator}: {error}")
-    open_ = set[Row]() if proof is None else proof.open
-    states = 0 if proof is None else proof.states
-    evidence = proof.evidence() if proof is not None and not open_ and not reasons else {}
-    rows = proof is not None and proof.widens
-    return Closure(open_, reasons, states, time.thread_time() - begin, rows, evidence)
+        except UnprovableError as error:
+            reason = str(error)
+            break
+        if proof.steps != _steps(lister):
+            # a step that no text showed before changes what a sweep must keep
+            continue
+        # what was met on papers that were widened too much may never occur
+        if not (proof.open and proof.widens and not fine):
+            break
+        fine = True
+    if not reason and lister.table.conflicts:
+        reason = "a window with two different next tokens"
+    elif not reason and not proof.open and not proof.met.all():
+        reason = "a listed window was not met"
+    return Closure(
+        open=proof.open,
+        reasons=[f"{lister.program.operator}: {reason}"] if reason else [],
+        states=proof.states,
+        seconds=time.thread_time() - begin,
+        rows=proof.widens,
+        evidence={} if proof.open or reason else proof.evidence(),
+    )
 
 
 def _steps(lister: Lister) -> frozenset[tuple[int, int]]:
@@ -276,19 +279,13 @@ class Proof:
             role: {cell_at(machine, self.axis, other, moved) for other, moved in near[role]}
             for role in every
         }
-        self.sight = [
-            max((cell[1][feed.axis] for cells in live.values() for cell in cells
-                 if cell[0] == feed.role), default=0)
-            for feed in prompts.feeds
-        ]  # fmt: skip
+        cells = set().union(*live.values())
+        in_sight = lambda role, axis: max((by[axis] for r, by in cells if r == role), default=0)
+        self.sight = [in_sight(feed.role, feed.axis) for feed in prompts.feeds]
         """How far ahead an operand along another axis is seen."""
         if lines := prompts.lines:
-            in_sight = lambda role, least: max(
-                (cell[1][lines.axis] for cells in live.values() for cell in cells
-                 if cell[0] == role), default=least,
-            )  # fmt: skip
-            operand = in_sight(lines.link.cell[0], 0)
-            self.line_sight = operand, max(operand, in_sight(lines.sign[0], operand))
+            operand = in_sight(lines.link.cell[0], lines.axis)
+            self.line_sight = operand, max(operand, in_sight(lines.sign[0], lines.axis))
         # Nothing stands ahead of the pen on another axis but signs and operands of the prompt.
         standing = [link.cell for chain in prompts.chains for link in chain]
         standing += [*prompts.everywhere, *(c for cells in prompts.before.values() for c in cells)]

@@ -252,7 +252,7 @@ class PromptLanguage:
         return {token: frozenset(reached) for token, reached in after.items()}
 
     def words(self, paper: ColumnPaper) -> Words:
-        """Return all prompts."""
+        """Return all prompts, with one way through the automaton for each."""
         last = self.form.parts[-1]
         assert isinstance(last, Sign)
         beside = last.step is not None
@@ -281,14 +281,7 @@ class PromptLanguage:
                 waiting.append((False, after))
         if here == "blank":
             edges[here] += edges[begin]
-        number = {name: number for number, name in enumerate(edges)}
-        table = [(number[at], x, number[to]) for at, steps in edges.items() for x, to in steps]
-        source, letters, target = np.array(table).T
-        starts, ends = np.zeros((2, len(edges)), bool)
-        # Words end in the one state, besides the first, that a blank column does not leave.
-        ends[source[(source == target) & (letters == BLANK)]] = True
-        starts[0], ends[0] = True, False
-        return Words(source, letters, letters, target, starts, ends).trim().language()
+        return _determined(edges, "blank")
 
     def with_lines(
         self, papers: Words, paper: ColumnPaper, fresh: Sequence[tuple[str, int]]
@@ -422,3 +415,28 @@ class PromptLanguage:
         """Return the operand whose tokens these are, in the order of the squares; -1 is none."""
         digits = [self.machine.tokens[token].value or 0 for token in tokens[tokens >= 0]] or [0]
         return to_number(digits[::-1] if part.high_first else digits, part.base)
+
+
+def _determined(edges: dict[object, list[tuple[int, object]]], first: object) -> Words:
+    """Return the language with one way for each word: by sets of states, from the first one on.
+
+    Words end in the one state, besides the first, that a blank column does not leave.
+    """
+    names: dict[frozenset[object], int] = {frozenset([first]): 0}
+    steps, waiting = list[tuple[int, int, int]](), list(names)
+    for states in waiting:
+        following = defaultdict(set)
+        for state in states:
+            for letter, to in edges[state]:
+                following[letter].add(to)
+        for letter, reached in following.items():
+            key = frozenset(reached)
+            if key not in names:
+                names[key] = len(names)
+                waiting.append(key)
+            steps.append((names[states], letter, names[key]))
+    source, letters, target = np.array(steps).T
+    start = np.arange(len(names)) == 0
+    last = np.zeros(len(names), bool)
+    last[source[(source == target) & (letters == BLANK)]] = True
+    return Words(source, letters, letters, target, start, last & ~start).trim().language()

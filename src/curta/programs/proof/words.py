@@ -126,10 +126,10 @@ class Words:
         """Return more words, by an automaton of few states with one way for each word.
 
         Sets of states are merged as they arise where they agree on what may come next: whether the
-        word may end here, whether the pen or a mark is still ahead, and which letters may follow,
-        or, unless `fine`, which of their cells are filled. As names are finite, so is the
-        automaton, and widening again and again comes to an end. Raises UnprovableError for too many
-        states.
+        word may end here, whether the pen or a mark is still ahead, and which cells of letters may
+        be filled; if `fine`, which letters may follow, and which of these may be the last ones. As
+        names are finite, so is the automaton, and widening again and again comes to an end. Raises
+        UnprovableError for too many states.
         """
         filled = np.concatenate([letters.rows[:, :PEN], letters.rows[:, PEN:] >= 0], axis=1)
         _, name = np.unique(filled, axis=0, return_inverse=True)
@@ -139,16 +139,21 @@ class Words:
         order = np.argsort(letter, kind="stable")
         source, letter, target = source[order], letter[order], target[order]
 
-        # states from which a mark or the pen is still ahead
+        # states from which a mark or the pen is still ahead, and those with only blanks ahead
         marked = (letters.rows[letter][:, [MARK, PEN]] >= 0).any(axis=1)
-        ahead = np.zeros(len(self.first), bool)
+        ahead, blank = np.zeros(len(self.first), bool), letter == BLANK
         ahead[source[marked]] = True
         ahead = _reached(ahead, target, source)
+        ending = _reached(self.last, target[blank], source[blank])
         # all that a name is made of, a bit for each
         _, follows = np.unique(name[letter], return_inverse=True)
-        bits = np.zeros((len(ahead), 3 + follows.max(initial=0)), bool)
+        count = 1 + follows.max(initial=0)
+        bits = np.zeros((len(ahead), 2 + 2 * count), bool)
         bits[:, 0], bits[:, 1] = self.last, ahead
         bits[source, 2 + follows] = True
+        if fine:
+            lasts = ending[target]
+            bits[source[lasts], 2 + count + follows[lasts]] = True
         traits = np.packbits(bits, axis=1)
 
         start = np.bitwise_or.reduce(traits[self.first], axis=0)
@@ -229,38 +234,31 @@ class Words:
 
     def contains(self, other: "Words") -> bool:
         """Return whether all that the other writes is written here too, state by set of states."""
-        mine, theirs = self.after, other.after
         everything = frozenset(np.flatnonzero(self.first).tolist())
         waiting = [(state, everything) for state in np.flatnonzero(other.first).tolist()]
-        visited = set(waiting)
-        steps: dict[tuple[frozenset[int], int], frozenset[int]] = {}
+        visited, steps = set(waiting), dict[frozenset[int], dict[int, set[int]]]()
         while waiting:
             state, among = waiting.pop()
-            if other.last[state] and not any(self.last[candidate] for candidate in among):
+            if not among or (other.last[state] and not any(self.last[at] for at in among)):
                 return False
-            for letter, edges in theirs.get(state, {}).items():
-                if (among, letter) not in steps:
-                    steps[among, letter] = frozenset(
-                        int(self.target[edge])
-                        for candidate in among
-                        for edge in mine.get(candidate, {}).get(letter, ())
-                    )
-                if not steps[among, letter]:
-                    return False
-                for pair in {(int(other.target[edge]), steps[among, letter]) for edge in edges}:
-                    if pair not in visited:
-                        visited.add(pair)
-                        waiting.append(pair)
+            if among not in steps:
+                steps[among] = defaultdict(set)
+                for letter, target in (edge for at in among for edge in self.after[at]):
+                    steps[among][letter].add(target)
+            for letter, target in other.after[state]:
+                pair = target, frozenset(steps[among].get(letter, ()))
+                if pair not in visited:
+                    visited.add(pair)
+                    waiting.append(pair)
         return True
 
     @cached_property
-    def after(self) -> dict[int, dict[int, list[int]]]:
-        """The edges from each state, by the letter that they write."""
-        edges: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
-        for edge, (source, letter) in enumerate(
-            zip(self.source.tolist(), self.write.tolist(), strict=True)
-        ):
-            edges[source][letter].append(edge)
+    def after(self) -> list[list[tuple[int, int]]]:
+        """The letters and targets of the edges from each state."""
+        edges: list[list[tuple[int, int]]] = [[] for _ in self.first]
+        columns = (self.source, self.write, self.target)
+        for source, letter, target in zip(*(c.tolist() for c in columns), strict=True):
+            edges[source].append((letter, target))
         return edges
 
     def source_of(self, word: Sequence[int]) -> list[int] | None:
