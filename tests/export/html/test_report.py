@@ -76,6 +76,7 @@ def test_marks_go_where_the_slider_says_and_play_to_the_end(opened: Page) -> Non
         assert marks(opened) == [path[moment] for path in paths]
     opened.locator(".player button").press("Enter")
     expect(opened.get_by_role("slider", name="Moment of training")).to_have_value("4")
+    expect(opened.locator(".player button")).to_have_text("Play")
     assert marks(opened) == [path[-1] for path in paths]
 
 
