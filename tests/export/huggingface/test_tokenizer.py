@@ -2,7 +2,6 @@
 
 import random
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,11 @@ from curta.config.recipe import Recipe
 from curta.export.huggingface.tokenizer import texts, tokenizer_files
 from curta.export.room import Room, prompt_rules
 from curta.layouts import LAYOUTS
-from curta.layouts.program import ProgramLayout
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem, parse
 from tests import tiny
 
-from ..made import any_machine, drawn, program, rows
+from ..made import drawn, program, rows
 from .made import GPT2, LLAMA, folder, opened, tokenizer, told
 
 
@@ -39,9 +37,8 @@ def test_a_token_is_a_character(name: str) -> None:
         reads.encode("\u2603")
 
 
-@pytest.mark.parametrize("made", [lambda: program("multiplication"), any_machine], ids=["*", "any"])
-def test_a_token_of_a_program_is_a_line(made: Callable[[], ProgramLayout]) -> None:
-    layout = made()
+def test_a_token_of_a_program_is_a_line() -> None:
+    layout = program("multiplication")
     reads, known = reader(tokenizer_files(layout)), texts(layout)
     tokens = [*range(len(known)), *reversed(range(len(known)))]
     text = "".join(known[token] for token in tokens)
