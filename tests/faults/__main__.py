@@ -10,15 +10,12 @@ import os
 import signal
 import sys
 import time
-from typing import Any
 
 from docs import evidence
-from tests.faults.outcome import Outcome
 
 COUNTS = {"kills": 200, "damage": 1_000, "malformed": 5_000, "power": 200}
 
-CHUNKS = {"kills": 50, "damage": 100, "power": 50}
-"""Cases that are tried at a time: a campaign that is ended early has the figures of those."""
+SEED = 1
 
 UNOPTIMISED = (
     "--xla_backend_optimization_level=0",
@@ -39,29 +36,16 @@ def main(words: list[str]) -> int:
     counts = {name: int(count) for name, _, count in (word.partition("=") for word in words)}
     failed = 0
     for name, count in (counts or COUNTS).items():
-        failed += len(campaign(name, count).failures)
+        begun = evidence.begin()
+        outcome = importlib.import_module(f"tests.faults.{name}").run(count, SEED)
+        ended = dict(sorted(outcome.ended.items()))
+        figures = {"cases": outcome.cases, "seconds": round(time.perf_counter() - begun)}
+        figures |= {"ended": ended, "failures": outcome.failures}
+        evidence.RESULTS.enter("faults", name, figures, [SEED], {"count": count}, begun)
+        print(f"{name}: {outcome.cases:,} cases, {len(outcome.failures)} failures", flush=True)
+        print("\n".join(outcome.failures))
+        failed += len(outcome.failures)
     return int(failed > 0)
-
-
-def campaign(name: str, count: int, seed: int = 1) -> Outcome:
-    """One campaign, a chunk after another, each with a seed of its own; its figures are kept."""
-    module, found = importlib.import_module(f"tests.faults.{name}"), Outcome()
-    begun, seeds = evidence.begin(), []
-    chunk = CHUNKS.get(name, count)
-    for start in range(0, count, chunk):
-        seeds.append(seed + start // chunk)
-        found.join(module.run(min(chunk, count - start), seeds[-1]))
-        figures = _figures(found, time.perf_counter() - begun)
-        evidence.RESULTS.enter("faults", name, figures, seeds, {"count": count}, begun)
-        print(f"{name}: {found.cases:,} cases, {len(found.failures)} failures", flush=True)
-    print("\n".join(found.failures))
-    return found
-
-
-def _figures(found: Outcome, seconds: float) -> dict[str, Any]:
-    ended = dict(sorted(found.ended.items()))
-    figures = {"cases": found.cases, "seconds": round(seconds)}
-    return figures | {"ended": ended, "failures": found.failures}
 
 
 if __name__ == "__main__":

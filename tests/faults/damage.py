@@ -20,9 +20,6 @@ from tests.faults.outcome import Outcome
 NEWEST = 40
 """Step of the newest checkpoint."""
 
-Damage = Callable[[Path, random.Random, Path], None]
-"""What is done to a file; the last is the same file of another run."""
-
 
 def run(count: int, seed: int) -> Outcome:
     """`count` damaged runs, each asked all that can be."""
@@ -57,11 +54,10 @@ def made(folder: Path, weights: asking.Weights) -> list[Path]:
 
 def _interrupt(run: Any) -> None:
     """Leaves a part of an evaluation behind."""
-    said: list[str] = []
+    calls = iter(range(3))
 
-    def stop(what: str) -> None:
-        said.append(what)
-        if len(said) > 2:
+    def stop(progress: str) -> None:
+        if next(calls, None) is None:
             raise interrupts.Interrupted(2)
 
     try:
@@ -83,13 +79,11 @@ def damage(run: Path, draw: random.Random, other: Path) -> str:
     """Damages one file, or all of a folder; what was done."""
     files = sorted(path for path in run.rglob("*") if path.suffix not in (".png", ".svg", ".html"))
     path = draw.choice(files)
-    kinds: list[Damage] = [*FOLDERS] if path.is_dir() else [*ANY]
-    kinds += SPECIAL.get(path.suffix, ()) if path.is_file() else ()
-    if path.name == "run.json":
-        kinds.append(other_seeds)
-    chosen = draw.choice(kinds)
-    chosen(path, draw, other / path.relative_to(run))
-    return f"{chosen.__name__} {path.relative_to(run)}"
+    kinds = [*FOLDERS] if path.is_dir() else [*ANY, *SPECIAL.get(path.suffix, ())]
+    kinds += ["other_seeds"] if path.name == "run.json" else []
+    kind = draw.choice(kinds)
+    globals()[kind](path, draw, other / path.relative_to(run))
+    return f"{kind} {path.relative_to(run)}"
 
 
 def truncate(path: Path, draw: random.Random, other: Path) -> None:
@@ -97,37 +91,25 @@ def truncate(path: Path, draw: random.Random, other: Path) -> None:
     path.write_bytes(data[: draw.randrange(len(data) + 1)])
 
 
-def empty(path: Path, draw: random.Random, other: Path) -> None:
-    path.write_bytes(b"")
-
-
 def flip(path: Path, draw: random.Random, other: Path) -> None:
     data = bytearray(path.read_bytes())
-    for _ in range(draw.randint(1, 4)):
-        if data:
-            data[draw.randrange(len(data))] ^= 1 << draw.randrange(8)
+    for _ in range(draw.randint(1, 4) if data else 0):
+        data[draw.randrange(len(data))] ^= 1 << draw.randrange(8)
     path.write_bytes(data)
 
 
 def noise(path: Path, draw: random.Random, other: Path) -> None:
-    path.write_bytes(draw.randbytes(draw.randrange(2_000)))
+    path.write_bytes(draw.randbytes(draw.choice([0, draw.randrange(2_000)])))
 
 
 def missing(path: Path, draw: random.Random, other: Path) -> None:
-    path.unlink()
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 def swapped(path: Path, draw: random.Random, other: Path) -> None:
     if other.is_file():
         shutil.copy(other, path)
-
-
-def no_folder(path: Path, draw: random.Random, other: Path) -> None:
-    shutil.rmtree(path)
-
-
-def swapped_folder(path: Path, draw: random.Random, other: Path) -> None:
-    if other.is_dir():
+    elif other.is_dir():
         shutil.rmtree(path)
         shutil.copytree(other, path)
 
@@ -200,11 +182,11 @@ def other_seeds(path: Path, draw: random.Random, other: Path) -> None:
     path.write_text(json.dumps(content))
 
 
-ANY: tuple[Damage, ...] = (truncate, empty, flip, flip, noise, missing, swapped)
-FOLDERS: tuple[Damage, ...] = (no_folder, swapped_folder)
-SPECIAL: dict[str, tuple[Damage, ...]] = {
-    ".json": (another_type,) * 5,
-    ".jsonl": (another_type,) * 5,
-    ".toml": (another_field,) * 5,
-    ".safetensors": (other_arrays,) * 3,
+ANY = ("truncate", "flip", "flip", "noise", "missing", "swapped")
+FOLDERS = ("missing", "swapped")
+SPECIAL = {
+    ".json": ("another_type",) * 5,
+    ".jsonl": ("another_type",) * 5,
+    ".toml": ("another_field",) * 5,
+    ".safetensors": ("other_arrays",) * 3,
 }

@@ -3,7 +3,7 @@
 import copy
 import random
 import string
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -50,23 +50,27 @@ ENOUGH = "the input is valid: nothing is trained here"
 
 def run(count: int, seed: int) -> Outcome:
     """`count` inputs, a third of them command lines, recipes, and problems."""
+    outcome = Outcome()
     with places.workplace() as folder, places.runs_at(folder / "runs"):
         api.train(places.recipe(folder), 2, "run", **{"evaluation.certificate": 0})
-        found = Outcome()
         with _no_work():
             for case, draw in places.chosen(count, seed):
-                found.cases += 1
-                kind = (_line, _recipe, _problem)[case % 3]
-                words = kind(draw, folder)
-                _check(found, f"{case} ({kind.__name__[1:]})", seed, words)
-        return found
+                outcome.cases += 1
+                words = (_line, _recipe, _problem)[case % 3](draw, folder / "given.toml")
+                said = places.call(*words)
+                valid = ENOUGH in said.err or said.code in (0, 1)
+                outcome.ended["valid" if valid else "refused"] += 1
+                wrong = said.raised or ("" if valid else said.complaint)
+                if wrong:
+                    outcome.failed(case, seed, f"{[word[:60] for word in words]}: {wrong}")
+    return outcome
 
 
 @contextmanager
 def _no_work() -> Iterator[None]:
     """What would be trained is valid, and that is enough."""
 
-    def enough(*given: Any, **named: Any) -> Any:
+    def enough(*arguments: Any, **named: Any) -> Any:
         raise UserError(ENOUGH)
 
     begin = mock.patch.object(api, "begin_comparison", enough)
@@ -74,23 +78,11 @@ def _no_work() -> Iterator[None]:
         yield
 
 
-def _check(found: Outcome, case: str, seed: int, words: Sequence[str]) -> None:
-    said = places.call(*words)
-    valid = ENOUGH in said.err or said.code in (0, 1)
-    found.ended["valid" if valid else "refused"] += 1
-    lines = [line for line in said.err.splitlines() if line.strip()]
-    wrong = said.raised or ("" if valid else said.complaint)
-    if not wrong and not valid and len(lines) != 1:
-        wrong = f"{len(lines)} lines: {said.err[:200]!r}"
-    if wrong:
-        shown = [word if len(word) < 60 else f"{word[:40]}... of {len(word)}" for word in words]
-        found.failed(case, seed, f"{shown}: {wrong}")
-
-
-def _line(draw: random.Random, folder: Path) -> list[str]:
-    """A valid command line with one to three changes."""
-    words = [_filled(word, folder) for word in draw.choice(VALID)]
-    _write(folder, draw.choice(["1+2\n", "x", "", tomli_w.dumps(places.COPY)]))
+def _line(draw: random.Random, file: Path) -> list[str]:
+    """Return a valid command line with one to three changes; no server is begun."""
+    names = {"FILE": str(file), "OUT": str(file.with_name("out"))}
+    words = [names.get(word, word) for word in draw.choice(VALID)]
+    _write(file, draw.choice(["1+2\n", "x", "", tomli_w.dumps(places.COPY)]))
     for _ in range(draw.randint(1, 3)):
         at = draw.randrange(1, len(words) + 1)
         way = draw.randrange(5)
@@ -102,50 +94,36 @@ def _line(draw: random.Random, folder: Path) -> list[str]:
             del words[at]
         else:
             words[at] = garbled(words[at], draw)
-    return _harmless(words)
+    return ["serve", "--port", *words[2:], "x"] if words[0] == "serve" else words
 
 
-def _recipe(draw: random.Random, folder: Path) -> list[str]:
-    """A recipe with one to three changes in its text or in its values."""
+def _recipe(draw: random.Random, file: Path) -> list[str]:
+    """Return the words for a recipe with one to three changes in its text or in its values."""
     text = garbled(tomli_w.dumps(places.COPY), draw, draw.randint(1, 3))
     if draw.random() < 0.6:
         text = places.toml(damage.changed(copy.deepcopy(places.COPY), draw))
-    _write(folder, text)
-    return [draw.choice(["train", "train", "compare"]), _filled("FILE", folder)]
+    _write(file, text)
+    return [draw.choice(["train", "train", "compare"]), str(file)]
 
 
-def _problem(draw: random.Random, folder: Path) -> list[str]:
-    """A problem that somebody might mistype."""
+def _problem(draw: random.Random, file: Path) -> list[str]:
+    """Return the words for a problem that somebody might mistype."""
     text = draw.choice(["12+34", "copy 12", "gcd(12, 18)", "3.75+12.5", "0xff+0x1", "sort(3, 1)"])
     text = garbled(text, draw, draw.randint(1, 4))
-    if draw.random() < 0.3:
-        _write(folder, "".join(f"{line}\n" for line in ("copy 1", text)))
-        return ["ask", "run", "--file", _filled("FILE", folder)]
-    return [*draw.choice([("ask", "run"), ("show", "addition"), ("show", "run")]), text]
+    _write(file, f"copy 1\n{text}\n")
+    asked = [("ask", "run", text), ("show", "addition", text), ("show", "run", text)]
+    return [*draw.choice([*asked, ("ask", "run", "--file", str(file))])]
 
 
 def garbled(text: str, draw: random.Random, times: int = 1) -> str:
-    """With pieces put in, characters changed, and parts left out or repeated."""
+    """Put pieces into a text, change characters, and leave parts out or repeat them."""
     for _ in range(times):
         at = draw.randrange(len(text) + 1)
         to = min(len(text), at + draw.randint(0, 4))
-        piece = draw.choice(
-            [draw.choice(PIECES), draw.choice(string.printable), "", text[at:to] * 9]
-        )
-        text = text[:at] + piece + text[to:]
+        piece = [draw.choice(PIECES), draw.choice(string.printable), "", text[at:to] * 9]
+        text = text[:at] + draw.choice(piece) + text[to:]
     return text
 
 
-def _filled(word: str, folder: Path) -> str:
-    return {"FILE": str(folder / "given.toml"), "OUT": str(folder / "out")}.get(word, word)
-
-
-def _write(folder: Path, text: str) -> None:
-    (folder / "given.toml").write_bytes(text.encode("utf-8", "surrogatepass"))
-
-
-def _harmless(words: list[str]) -> list[str]:
-    """No server is begun, and nothing of the program's own is trained for minutes."""
-    if words[0] in ("serve", "demo"):
-        words = ["serve", "--port", *words[2:], "x"]
-    return words
+def _write(file: Path, text: str) -> None:
+    file.write_bytes(text.encode("utf-8", "surrogatepass"))

@@ -20,8 +20,3 @@ class Outcome:
         long = len(why) > 2 * END
         why = f"{why[:END]} ... {why[-END:]}" if long else why
         self.failures.append(f"case {case}, seed {seed}: {why}")
-
-    def join(self, other: "Outcome") -> None:
-        self.cases += other.cases
-        self.failures += other.failures
-        self.ended += other.ended

@@ -133,9 +133,8 @@ def test_the_newest_that_is_whole_is_found_and_the_others_are_named(tmp_path: Pa
         checkpoints.save(tmp_path, step, state(step), OWNER)
     (tmp_path / "00000006.safetensors").write_bytes(b"")
     (tmp_path / "00000007.json").write_text("{")
-    with pytest.warns(Notice, match="00000007") as notices:
+    with pytest.warns(Notice, match="00000007"), pytest.warns(Notice, match="00000006"):
         assert checkpoints.newest_whole(tmp_path) == 5
-    assert "00000006" in str(notices[1].message)
     (tmp_path / "00000005.json").write_text("{}")
     with pytest.raises(UserError, match=r"00000007.*is damaged"):
         checkpoints.newest_whole(tmp_path)

@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import jax
 import numpy as np
 import pytest
 import safetensors.numpy
@@ -59,7 +58,7 @@ def test_what_followed_follows_again_and_what_was_there_is_kept(run: Run) -> Non
     assert longer.folder.evaluation_names() == ["count-4.step-20", "step-20"]
     assert longer.folder.read_evaluation("step-20") == replace(before, changes={"step": 20})
     assert checkpoints.steps(longer.folder.checkpoints) == [20, 50, 60]
-    jax.tree.map(np.testing.assert_array_equal, longer.at(20).stacked, weights)
+    assert tiny.same(longer.at(20).stacked, weights)
     assert {part.state for part in curta.verify("mine")} == {"whole"}
     text = " ".join(" ".join(Page(longer.folder.report.read_text("utf-8")).text).split())
     assert "Extended at step 20" in text

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from curta.config import system
 from curta.config.errors import UserError
@@ -101,25 +101,6 @@ def read_bytes(path: Path, most: int = LARGEST) -> bytes:
     Raises OSError for a link, a pipe or a device, and for more than `most` bytes: a downloaded run
     may contain these, and reading them might not end, or leave its folder.
     """
-    with opened(path, most) as file:
-        return file.read()
-
-
-def read_own(path: Path, where: str, most: int = LARGEST) -> str:
-    """Return the text of a file of `where`; UserError if it is missing or cannot be read."""
-    try:
-        return read_bytes(path, most).decode()
-    except FileNotFoundError:
-        raise UserError(f"{where} is incomplete: {path.name} is missing") from None
-    except OSError as error:
-        raise UserError(f"{where} is damaged: {path.name}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise UserError(f"{where} is damaged: {path.name} is not UTF-8 text") from None
-
-
-@contextmanager
-def opened(path: Path, most: int = LARGEST) -> Iterator[BinaryIO]:
-    """Open a regular file for reading, without blocking; OSError as in `read_bytes`."""
     try:
         handle = system.open_file(path)
     except OSError as error:
@@ -133,7 +114,19 @@ def opened(path: Path, most: int = LARGEST) -> Iterator[BinaryIO]:
         reason = f"it is larger than {most:,} bytes" if is_file else "it is not a regular file"
         raise OSError(errno.EINVAL, reason)
     with os.fdopen(handle, "rb") as file:
-        yield file
+        return file.read()
+
+
+def read_own(path: Path, where: str, most: int = LARGEST) -> str:
+    """Return the text of a file of `where`; UserError if it is missing or cannot be read."""
+    try:
+        return read_bytes(path, most).decode()
+    except FileNotFoundError:
+        raise UserError(f"{where} is incomplete: {path.name} is missing") from None
+    except OSError as error:
+        raise UserError(f"{where} is damaged: {path.name}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise UserError(f"{where} is damaged: {path.name} is not UTF-8 text") from None
 
 
 def read_text(path: Path, title: str) -> str:

@@ -117,15 +117,8 @@ class Comparison:
 
         With the name of an `evaluation` it is that of each run in place of the recipe's.
         """
-        return ComparisonResults(
-            name=self.name,
-            title=self.spec.title,
-            summary=self.spec.summary,
-            seeds=list(self.spec.seeds),
-            swept=list(self.spec.swept),
-            files=self.code,
-            rows=[_row(row, self.path / row.folder, evaluation) for row in self.spec.rows],
-        )
+        paths = [self.path / row.folder for row in self.spec.rows]
+        return _results(self.name, self.spec, paths, evaluation, self.code)
 
     def read_rows(self) -> "Rows":
         """Return the evaluations of all entries: median, least and greatest over the seeds."""
@@ -182,14 +175,12 @@ class Comparison:
 
     def pace(self) -> expected.Pace:
         """Return how far the work is at each row that is not finished, from now on."""
-        status = {
-            name: Folder(path).read_info().status for name, path in self.find_folders().items()
-        }
+        begun, seeds = self.find_folders(), len(self.spec.seeds)
         return expected.Pace(
             [
-                expected.whole(row.name, placed(row.recipe), len(self.spec.seeds))
+                expected.whole(row.name, placed(row.recipe), seeds)
                 for row in self.spec.rows
-                if status.get(row.name) != "finished"
+                if row.name not in begun or Folder(begun[row.name]).read_info().status != "finished"
             ]
         )
 
@@ -236,17 +227,25 @@ def beside(folders: Sequence[Folder], evaluation: str = "") -> ComparisonResults
     if twice is not None:
         raise UserError(f"two of the runs are called {twice!r}: each is shown once, by its name")
     infos = [folder.read_info() for folder in folders]
-    return ComparisonResults(
-        name="-".join(names),
-        title=", ".join(names),
-        summary="",
-        seeds=max((info.seeds for info in infos), key=len),
-        swept=[],
-        rows=[
-            _row(Row(folder.name, info.recipe, {}, folder.read_recipe()), folder.path, evaluation)
-            for folder, info in zip(folders, infos, strict=True)
-        ],
+    rows = tuple(
+        Row(folder.name, info.recipe, {}, folder.read_recipe())
+        for folder, info in zip(folders, infos, strict=True)
     )
+    seeds, name = max((info.seeds for info in infos), key=len), "-".join(names)
+    spec = ComparisonSpec(", ".join(names), "", seeds, rows, (), name)
+    return _results(name, spec, [folder.path for folder in folders], evaluation)
+
+
+def _results(
+    name: str,
+    spec: ComparisonSpec,
+    paths: Sequence[Path],
+    evaluation: str,
+    code: tuple[KeptFile, ...] = (),
+) -> ComparisonResults:
+    rows = [_row(row, path, evaluation) for row, path in zip(spec.rows, paths, strict=True)]
+    swept = list(spec.swept)
+    return ComparisonResults(name, spec.title, spec.summary, spec.seeds, swept, rows, code)
 
 
 def refused(recipe: Recipe) -> list[UnevaluatedSize]:
@@ -263,9 +262,9 @@ def placed(recipe: Recipe) -> Recipe:
     """Return the recipe with its evaluation reduced to what its models have positions for."""
     settings, operators = recipe.evaluation, [task.operator for task in recipe.tasks]
     fits = lambda size, operator: refusal(recipe, operator, size) is None
-    digits = {o: tuple(s for s in settings.sizes(o) if fits(s, o)) for o in operators}
     changes: dict[str, Any] = {}
-    if any(digits[operator] != tuple(settings.sizes(operator)) for operator in operators):
+    if refused(recipe):
+        digits = {o: tuple(s for s in settings.sizes(o) if fits(s, o)) for o in operators}
         changes["digits"] = {operator: sizes for operator, sizes in digits.items() if sizes}
     for field, size in (("grid", settings.grid), ("table", len(str(settings.table)))):
         if getattr(settings, field) and not all(fits(size, operator) for operator in operators):
@@ -291,9 +290,8 @@ def _row(row: Row, path: Path, evaluation_name: str) -> ComparisonRow:
         return waiting
     folder = Folder(path)
     info, evaluation = folder.read_info(), folder.read_evaluation(evaluation_name)
-    members = range(len(info.seeds))
-    last = {line.member: line for line in metrics.read_last(folder.metrics, len(members))}
-    lines = [last.get(member) for member in members]
+    last = {line.member: line for line in metrics.read_last(folder.metrics, len(info.seeds))}
+    lines = [last.get(member) for member in range(len(info.seeds))]
     return replace(
         waiting,
         status=info.status,
@@ -310,10 +308,8 @@ def _row(row: Row, path: Path, evaluation_name: str) -> ComparisonRow:
 
 def _fits(path: Path, spec: ComparisonSpec) -> bool:
     """Whether the specification can be run in that folder: what is there is part of it."""
-    if not path.exists():
-        return True
     if not (path / COMPARISON).exists():
-        return False
+        return not path.exists()
     stored, recipes_of = _spec(path), {row.folder: row.recipe for row in spec.rows}
     is_part = all(recipes_of.get(row.folder) == row.recipe for row in stored.rows)
     return is_part and stored.seeds == spec.seeds

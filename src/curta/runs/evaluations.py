@@ -10,7 +10,7 @@ An evaluation that was interrupted continues after the parts that are done.
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,7 +21,6 @@ from curta.config.errors import UserError
 from curta.evaluation.exact_match import GridRow
 from curta.evaluation.results import Gap, SliceResult
 from curta.evaluation.suite import Find, Keep, PartResult
-from curta.runs.folders import Folder, evaluation_name
 
 PARTIAL = "evaluating.jsonl"
 """The parts of the recipe's evaluation that are done, until all are."""
@@ -36,13 +35,6 @@ def changes(
     usual, chosen = (json.loads(json.dumps(asdict(section))) for section in (recipe, settings))
     changed = {name: value for name, value in chosen.items() if value != usual[name]}
     return changed if num_recurrences is None else changed | {"num_recurrences": num_recurrences}
-
-
-def partial_file(folder: Folder, changed: Mapping[str, Any]) -> Path:
-    """Return where the parts of an evaluation with such changes lie until all are done."""
-    if not changed:
-        return folder.path / PARTIAL
-    return folder.evaluations / f"{evaluation_name(changed)}.jsonl"
 
 
 @dataclass(frozen=True)

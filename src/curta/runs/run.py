@@ -358,7 +358,9 @@ class Run:
         self._check_current()
         weights = checkpoints.record(self.folder.checkpoints, step)
         depends_on = [weights, asdict(settings), self.num_recurrences]
-        path = evaluations.partial_file(self.folder, changed)
+        path = self.folder.path / evaluations.PARTIAL
+        if changed:
+            path = self.folder.evaluations / f"{folders.evaluation_name(changed)}.jsonl"
         with ownership.owned(self.folder.path):
             stage = life.stage(self.folder, None if changed else "evaluating")
             with stage, evaluations.partial_evaluation(path, depends_on) as keep:
