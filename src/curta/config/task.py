@@ -47,7 +47,7 @@ class Task:
     """Step at which the share of rare problems, falling linearly, reaches 0; 0: it is constant.
 
     Data sets have the share of the first step, validations no rare problems. Source: AdderBoard,
-    github.com/anadim/AdderBoard, whose smallest trained entries start with many carries.
+    github.com/anadim/AdderBoard.
     """
     weight: Factor = 1.0
     """Weight of this task in each batch, relative to the weights of other tasks."""
@@ -60,16 +60,15 @@ class Task:
     smallest_of: Annotated[int, Ge(1), Le(64)] = 1
     """In every second place of a batch, take the smallest last operand of so many drawn pairs.
 
-    1: all pairs are equally likely. One in ten divisions up to 999 has a divisor below 100, with 16
-    nearly one in two: these have long quotients and are learned last. For training only.
+    1: all pairs are equally likely. For training only: divisions by small divisors, which have long
+    quotients, become more frequent.
     """
     held_out: Place = 0
     """How many pairs of a table (`values`) are never trained on; 0: none."""
     twins_together: bool = True
     """Whether a problem and its twin, its mirror image (2+1 of 1+2), are held out together.
 
-    For tables of operators that commute. If false, twins are held out independently; if few
-    problems are held out, nearly all of them then have their twin in training.
+    For tables of operators that commute. If false, twins are held out independently.
     """
     rows: Place = 0
     """Size of a fixed set of problems to train on; 0: all of a table, or new problems each step.
