@@ -4,12 +4,9 @@ import io
 from typing import Any
 
 import pytest
-from hypothesis import strategies as st
 
 from curta.config.table import Column, Table, cell
 from curta.frontends.cli.display import Screen
-
-OPERATORS = ("+", "-", "*", "//", "%", "<", "&", "a_b", "#", "[x]", "{", "}", "\\", "~", "^", "$")
 
 
 def table(rows: list[list[Any]], **changes: Any) -> Table:
@@ -40,10 +37,6 @@ def printed(of: Table, width: int = 80, **settings: Any) -> list[str]:
 )  # fmt: skip
 def test_only_all_is_one_and_only_none_is_nothing(value: Any, shown: str) -> None:
     assert cell(value) == shown
-
-
-texts = st.text(st.characters(codec="utf-8", exclude_categories=("C",)))
-values = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), texts)
 
 
 def test_csv_repeats_what_a_screen_leaves_out_and_has_what_is_not_shown() -> None:
@@ -80,9 +73,3 @@ def test_latex_is_a_tabular_with_booktabs() -> None:
         "\\bottomrule",
         "\\end{tabular}",
     ]
-
-
-NAMED = {
-    r"\textbackslash{}": "\\", r"\textasciitilde{}": "~", r"\textasciicircum{}": "^",
-    r"\textless{}": "<", r"\textgreater{}": ">", r"\textbar{}": "|",
-}  # fmt: skip
