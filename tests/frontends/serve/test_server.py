@@ -112,7 +112,7 @@ def test_a_defect_is_told_in_the_terminal_alone(
     assert "KeyError: 'secret'" in caplog.text
 
 
-def test_a_port_in_use_is_one_line_with_another(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_port_in_use_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     with listening(0) as opened:
         port = opened.getsockname()[1]
         assert main(["serve", "--port", str(port)]) == 2
