@@ -68,18 +68,6 @@ def test_train_ask_evaluate_and_load(runs_folder: Path) -> None:
     assert json.loads(beside.read_text()) == as_json(found)
 
 
-@pytest.mark.slow
-def test_the_same_call_gives_the_same_bits(runs_folder: Path) -> None:
-    for name in ("one", "two"):
-        curta.train("addition", [5], name, **tiny.overrides(), evaluate=False)
-    one, two = (
-        [path.read_bytes() for path in sorted((runs_folder / name / "checkpoints").iterdir())]
-        for name in ("one", "two")
-    )
-    assert one == two
-    assert not (runs_folder / "one" / "evaluation.json").exists()
-
-
 def test_a_recipe_may_be_a_file(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text('layout = "reversed"\n[positions]\nname = "rope"\n')

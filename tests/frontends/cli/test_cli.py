@@ -18,10 +18,6 @@ SMALL = [
     "evaluation.count=4", "evaluation.generated=2", "evaluation.named=['1+2', '30+4']",
     "training.problems=100", "evaluation.certificate=0",
 ]  # fmt: skip
-SMALL_FILES_ONLY = (
-    "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
-    "resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))"
-)
 
 pytestmark = pytest.mark.usefixtures("brief")
 
@@ -58,17 +54,6 @@ def test_without_a_run_the_newest_that_knows_the_operator_answers(
     assert capsys.readouterr().out == without.out
     assert "no run is trained on '2*3': they know +" in refused(capsys, "ask", "2*3")
     assert "unknown run 'smal': did you mean 'small'?" in refused(capsys, "ask", "smal", "1+2")
-
-
-def test_an_interrupted_command_says_so(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(name: str) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("curta.runs.folders.find", interrupted)
-    assert main(["ask", "mine", "1+2"]) == 130
-    assert capsys.readouterr().err == "curta: interrupted\n"
 
 
 def test_ask_prints_one_answer_a_line_in_order(
@@ -116,50 +101,7 @@ def test_probe_prints_json_that_its_file_and_the_report_hold(
     assert all(word in text for word in ("entropy", "57+68", "75+86=521$", "Report:"))
 
 
-def contents(folder: Path) -> dict[str, bytes]:
-    """Its files, but for the one that says who owns it."""
-    files = [path for path in folder.iterdir() if path.is_file() and path.name != ".lock"]
-    return {path.name: path.read_bytes() for path in files}
-
-
-@pytest.mark.slow
-def test_a_full_disk_is_one_line_and_loses_nothing(trained: Path) -> None:
-    """A limit on file size stands in for the disk: the system refuses the write just so."""
-    before = contents(trained)
-    command = ["evaluate", str(trained), "digits=2", "count=2"]
-    code = f"{SMALL_FILES_ONLY}; from curta.frontends.cli import main; sys.exit(main({command!r}))"
-    # -B: a compiled module that is cut off at the limit would break whoever imports it next.
-    done = subprocess.run([sys.executable, "-B", "-c", code], capture_output=True, text=True)
-    assert done.returncode == 2, done.stderr
-    assert "cannot write" in done.stderr.splitlines()[-1]
-    assert contents(trained) == before
-
-
 # Several runs.
-
-
-@pytest.fixture(scope="module")
-def swept(brief: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A sweep of four runs, carried out through the command line."""
-    root = tmp_path_factory.mktemp("swept")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CURTA_RUNS", str(root))
-        values = ["task.digits=[1,2],[1,3]", "optimizer.learning_rate=0.01,0.1"]
-        small = [option for option in SMALL if not option.startswith("task.digits")]
-        assert main(["compare", "addition", "--seeds", "1", *values, *small]) == 0
-    return root / "addition-by-digits-learning_rate"
-
-
-@pytest.mark.slow
-def test_a_sweep_trains_every_combination(swept: Path) -> None:
-    table = json.loads((swept / "comparison.json").read_text())
-    assert [(row["status"], *row["changes"].values()) for row in table["rows"]] == [
-        ("finished", digits, rate) for digits in ([1, 2], [1, 3]) for rate in (0.01, 0.1)
-    ]
-    pictures = {path.stem for path in swept.glob("*.svg")}
-    assert pictures == {
-        "by-task.digits", "by-optimizer.learning_rate", "lengths", "learning", "map",
-    }  # fmt: skip
 
 
 @pytest.mark.slow

@@ -1,7 +1,6 @@
 """Runs that somebody else has made: their words are printed as letters, and never obeyed."""
 
 import json
-import os
 import shutil
 import tomllib
 from collections.abc import Callable
@@ -91,16 +90,6 @@ def test_runs_shows_foreign_names_as_letters(
         assert "has unprintable characters" in text
 
 
-def test_a_summary_that_cannot_be_read_is_refused_in_a_line(
-    copy: Copy, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = copy("mine") / "recipe.toml"
-    for summary in (EVIL, "a" * 10_000):
-        fields = tomllib.loads(file.read_text()) | {"summary": summary}
-        file.write_text(tomli_w.dumps(fields))
-        assert "summary" in said(capsys, "train", "--resume", "mine", code=2)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["[link=y]", "[red]x"])
 def test_commands_show_foreign_texts_as_letters(
@@ -129,49 +118,3 @@ def test_symbols_and_roles_of_a_foreign_machine_are_letters(
         capsys, "show", "mine", "--window"
     )
     said(capsys, "show", "mine", "1+2", code=2)
-
-
-def test_what_is_wrong_with_foreign_files_is_told_as_letters(
-    copy: Copy, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = copy("mine")
-    change(folder / "run.json", status=EVIL, **{EVIL: 1})
-    assert "damaged" in said(capsys, "runs")
-    assert "damaged" in said(capsys, "train", "--resume", "mine", code=2)
-
-
-DAMAGES: dict[str, Callable[[Path], object]] = {
-    "pipe": os.mkfifo,
-    "loop": lambda path: path.symlink_to(path.name),
-    "folder": Path.mkdir,
-    "brackets": lambda path: path.write_text("[" * 10_000_000 + "\n"),
-    "a line": lambda path: path.write_text('{"step"\n'),
-    "no text": lambda path: path.write_bytes(b"\xff\xfe{}\n"),
-    "long number": lambda path: path.write_text('{"format": ' + "9" * 10_000 + "}\n"),
-}
-
-
-@pytest.mark.parametrize("file", ["run.json", "evaluation.json", "metrics.jsonl"])
-def test_runs_lists_good_runs_beside_any_damage(
-    trained: Path, runs_folder: Path, file: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    shutil.copytree(trained, runs_folder / "good")
-    for number, damage in enumerate(DAMAGES.values()):
-        shutil.copytree(trained, bad := runs_folder / f"bad-{number}")
-        (bad / file).unlink()
-        damage(bad / file)
-    lines = said(capsys, "runs").splitlines()
-    rows = {line.split()[0]: line for line in lines if line[:1] != " "}
-    assert "finished" in rows["good"]
-    for number, name in enumerate(DAMAGES):
-        assert "damaged" in rows[f"bad-{number}"], name
-
-
-@pytest.mark.parametrize("content", [b'{"step": 1, "member"', b"\xff\xff"])
-def test_a_torn_last_line_is_no_damage(
-    trained: Path, runs_folder: Path, content: bytes, capsys: pytest.CaptureFixture[str]
-) -> None:
-    shutil.copytree(trained, runs_folder / "torn")
-    with (runs_folder / "torn" / "metrics.jsonl").open("ab") as file:
-        file.write(content)
-    assert "finished" in said(capsys, "runs")

@@ -92,12 +92,6 @@ def test_a_run_in_use_is_not_removed(three: Path, capsys: pytest.CaptureFixture[
     assert main(["runs", "--remove", "--yes", "sum"]) == 0
 
 
-def test_a_damaged_run_can_be_removed(three: Path) -> None:
-    (three / "sum" / "run.json").write_text("{")
-    assert main(["runs", "--remove", "--yes", "sum"]) == 0
-    assert folders.existing() == ["sum-2", "take"]
-
-
 @pytest.mark.parametrize(
     ("given", "seeds"), [("2", [0, 1]), ("3,7,11", [3, 7, 11]), ("5,", [5]), ("-1,4", [-1, 4])]
 )

@@ -93,23 +93,3 @@ def test_two_runs_are_asked_the_same(
     assert (found["first"], found["second"], found["paired"]) == ("one", "two", True)
     assert main([*words, "--member", "7"]) == 2
     assert "no member 7: run" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("command", "says"),
-    [
-        (
-            ["evaluate", "one", "--against", "one"],
-            "runs 'one' and 'one' have no problems in common",
-        ),
-        (["evaluate", "one"], "the recipe's program takes 2 operands of + (got 5)"),
-    ],
-)
-def test_more_operands_than_a_program_takes_are_refused_in_a_line(
-    shared_runs: Shared, command: list[str], says: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run = shared_runs.trained("one")
-    before = run.folder.read_info()
-    assert main([*command, "digits=5x3", "count=2"]) == 2
-    assert capsys.readouterr() == ("", f"curta: {says}\n")
-    assert (run.folder.read_info(), run.folder.evaluation_names()) == (before, [])

@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 from curta.evaluation import memo
 from curta.evaluation.results import Grid
 from curta.frontends.api import load, train
-from curta.frontends.serve import live, site
+from curta.frontends.serve import live
 from curta.frontends.serve.server import APP
 from curta.runs.loop import Progress
 from curta.training import windows
@@ -140,18 +140,6 @@ def test_a_curve_can_be_read_with_the_keyboard_and_without_eyes(watched: Page) -
     expect(loss.locator(".cursor")).to_have_count(0)
 
 
-def test_curves_that_are_thinned_keep_their_newest_record(watched: Page) -> None:
-    newest = watched.evaluate(
-        """async () => {
-          const { Curves } = await import("/curves.js"), curves = new Curves();
-          for (let step = 1; step <= 1201; step++)
-            curves.add({ step, member: 0, seconds: step, loss: step });
-          return curves.of("loss")[0].slice(-2);
-        }"""
-    )
-    assert newest == [[1200, 1199.5], [1201, 1201]]
-
-
 @pytest.mark.parametrize("tab", screens(320, 1100), indirect=True)
 @pytest.mark.parametrize(
     "path", ["", "runs/small/live.html", "playground.html?recipe=sources/ladder-3-rope"]
@@ -174,22 +162,6 @@ def test_a_page_of_a_run_calculates_and_reaches_nothing_else(
     assert complaints == []
     assert tab.evaluate("origin") == "null"
     assert tab.evaluate("fetch('/').then(() => 'read', () => 'refused')") == "refused"
-    expect_complaint(tab, complaints, "Content Security Policy")
-
-
-def test_a_strange_report_is_alone_too(
-    small: Path,
-    server: Served,
-    tab: Page,
-    complaints: list[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A run folder may come from anyone: scripts in its report must not read other pages."""
-    script = "<script>fetch('/').catch(() => { window.refused = 1 })</script>"
-    strange = f"<!DOCTYPE html><title>x</title>{script}"
-    monkeypatch.setattr(site, "make", lambda *of: strange)
-    tab.goto(f"{server.address}runs/small/report.html")
-    tab.wait_for_function("window.refused === 1")
     expect_complaint(tab, complaints, "Content Security Policy")
 
 

@@ -79,16 +79,6 @@ def test_there_is_only_reading(ask: Asks, small: Path, method: str) -> None:
     assert contents(small) == before
 
 
-@pytest.mark.parametrize("path", ALL)
-def test_head_tells_what_get_would(ask: Asks, small: Path, path: str) -> None:
-    ask(path)  # made now, if it is to be made
-    (got, _), (told, body) = ask(path), ask(path, "HEAD")
-    assert body == b""
-    assert (told.status, told.headers["Content-Type"]) == (got.status, got.headers["Content-Type"])
-    if "metrics" not in path:  # it tells how long ago
-        assert told.headers["Content-Length"] == got.headers["Content-Length"]
-
-
 @pytest.mark.parametrize(
     "path",
     ["/../secret", "/runs/small/../../secret", "//etc/passwd", "/runs/secret/report.html",
@@ -122,20 +112,7 @@ def test_a_defect_is_told_in_the_terminal_alone(
     assert "KeyError: 'secret'" in caplog.text
 
 
-@pytest.mark.parametrize(
-    ("path", "kind"),
-    [("/", "text/html"), ("/site.css", "text/css"), ("/style.css", "text/css"),
-     ("/live.js", "text/javascript"), ("/runs/small/metrics.json", "application/json")],
-)  # fmt: skip
-def test_every_file_is_sent_as_what_it_is(ask: Asks, small: Path, path: str, kind: str) -> None:
-    """A browser that is told `nosniff` takes it as nothing else."""
-    reply, body = ask(path)
-    assert reply.headers.get_content_type() == kind
-    assert body
-    assert reply.headers["Cache-Control"] == "no-store"
-
-
-def test_a_port_in_use_is_one_line_with_another(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_port_in_use_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     with listening(0) as opened:
         port = opened.getsockname()[1]
         assert main(["serve", "--port", str(port)]) == 2

@@ -53,25 +53,6 @@ def test_a_damaged_run_is_listed_with_what_is_wrong(small: Path) -> None:
         assert client.get(f"/runs/small/{leaf}").status_code == (404 if leaf else 303)
 
 
-@pytest.mark.parametrize(
-    ("file", "content"), [("run.json", {"created": "yesterday"}), ("evaluation.json", {})]
-)
-def test_an_odd_run_is_no_reason_not_to_list_the_others(
-    small: Path, file: str, content: dict[str, str]
-) -> None:
-    shutil.copytree(small, odd := small.parent / "odd")
-    found = json.loads((odd / file).read_text())
-    for row in found.get("lengths", []):
-        row["exact_match"] = []
-    (odd / file).write_text(json.dumps(found | content))
-    assert {"odd", "small"} <= {row[0] for row in page("/").rows}
-
-
-def test_a_run_leads_to_its_curves_or_to_its_report(small: Path, young: Path) -> None:
-    assert client.get("/runs/young/").headers["Location"] == "/runs/young/live.html"
-    assert client.get("/runs/small/").headers["Location"] == "/runs/small/report.html"
-
-
 def test_names_are_escaped_in_addresses_and_pages(small: Path, ask: Asks) -> None:
     name = "a <b>&amp;%20?#é"
     small.rename(small.parent / name)
@@ -206,8 +187,8 @@ def test_a_resumed_run_and_a_strange_cursor_begin_anew(small: Path, cursor: str)
 
 def test_what_json_does_not_know_is_none(small: Path) -> None:
     metrics.add(Folder(small).metrics, [Metric(30, 0, float("nan"), None, 1.0)])
-    found = json.loads(client.get("/runs/small/metrics.json").content)
-    assert dict(zip(found["columns"], found["records"][-1], strict=True))["loss"] is None
+    news = json.loads(client.get("/runs/small/metrics.json").content)
+    assert dict(zip(news["columns"], news["records"][-1], strict=True))["loss"] is None
 
 
 def test_a_list_is_searched_and_sorted_by_its_address(small: Path, young: Path) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import os
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -100,7 +101,7 @@ def listening(port: int) -> socket.socket:
     try:
         return socket.create_server((HERE, port), backlog=BACKLOG)
     except OSError as error:
-        reason = (error.strerror or "").lower()
+        reason = os.strerror(error.errno or 0).lower()
         raise UserError(f"port {port}: {reason}; --port 0 takes any that is free") from None
 
 
