@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+FULL = Path("/dev/full")
 COMMANDS = ["runs mine", "show", "train --help"]
 """They print by rich, by Python and by click."""
 
@@ -21,6 +22,20 @@ def run(tmp_path: Path) -> dict[str, str]:
 
 def command(words: str) -> list[str]:
     return [sys.executable, "-m", "curta", *words.split()]
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="only Linux has a device that is always full")
+@pytest.mark.parametrize(
+    ("words", "unbuffered"), [("runs mine", "1"), ("show", ""), ("train --help", "1")]
+)
+def test_a_full_disk_is_one_line(run: dict[str, str], words: str, unbuffered: str) -> None:
+    with FULL.open("w") as full:
+        done = subprocess.run(
+            command(words), stdout=full, stderr=subprocess.PIPE, text=True,
+            env=run | {"PYTHONUNBUFFERED": unbuffered},
+        )  # fmt: skip
+    line = "curta: cannot write to the output: No space left on device\n"
+    assert (done.returncode, done.stderr) == (1, line)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes break otherwise there")

@@ -10,10 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
+from rich.console import ConsoleDimensions
 
 from curta.evaluation import memo
 from curta.evaluation.results import Grid
 from curta.frontends.api import load, train
+from curta.frontends.cli.display import grid_map
 from curta.frontends.serve import live
 from curta.frontends.serve.server import APP
 from curta.runs.loop import Progress
@@ -215,18 +217,20 @@ def test_named_problems_and_a_grid_appear_as_they_are_answered(
     expect(first.locator("td").first).to_have_text(wrote)
     right = [a == b for a, b in zip(wrote[::-1], "64", strict=False)]
     expect(first.locator("b.right")).to_have_count(sum(right) if wrote.isdecimal() else 0)
-    seen: list[int] = []
+    seen: list[str] = []
 
     def look(grid: Grid) -> None:
         filled = len(grid.exact_match[0])
-        seen.append(filled)
+        seen.append(grid_map(grid, ConsoleDimensions(80, 24)).plain)
         expect(tab.locator("#grids rect")).to_have_count(3 * filled)
         text = tab.locator("#grids figcaption").text_content() or ""
         assert f"{filled} of 3 rows" in text
         assert ("left" in text) == (filled == 2)
 
     found = run.evaluate(show_grid=look)
-    assert seen == [1, 2, 3]
+    assert [len(text.splitlines()) for text in seen] == [5, 5, 5]
+    assert [text.splitlines()[1].strip() for text in seen[:2]] == ["3", "3"]  # not yet there
+    assert len(seen[2].splitlines()[1].strip()) > 1
     assert found.grids[0].digits == [1, 2, 3]
 
 

@@ -1,5 +1,6 @@
 """The command line: parse, call, print. Nothing heavy is imported before it is needed."""
 
+import errno
 import gc
 import io
 import os
@@ -106,9 +107,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(words: Sequence[str], last: bool = False) -> int:
     """Return the exit code of one command; only a defect of ours keeps its traceback.
 
-    A user's mistake is one line and code 2, an interrupt one line and 130 or 143. A reader that
-    went away, as `head` does, is 141 without a line, as for other programs: 0 and 1 are verdicts of
-    some commands. After the `last` command signals are ignored.
+    A user's mistake is one line and code 2, an interrupt one line and 130 or 143, an output that
+    cannot be written one line and 1. A reader that went away, as `head` does, is 141 without a
+    line, as for other programs: 0 and 1 are verdicts of some commands. After the `last` command
+    signals are ignored.
     """
     try:
         with (
@@ -131,12 +133,21 @@ def _run(words: Sequence[str], last: bool = False) -> int:
         line, code = str(error), 2
     except KeyboardInterrupt as signal:
         line, code = "interrupted", getattr(signal, "code", 130)
-    except BrokenPipeError:
+    except OSError as error:
+        gone = isinstance(error, BrokenPipeError)
+        if not gone and (error.errno not in UNWRITABLE or error.filename is not None):
+            raise
         # Python would try once more at its end to write what is left, and complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
+        if gone:
+            return 141
+        line, code = f"cannot write to the output: {error.strerror}", 1
     print(f"curta: {as_line(line)}", file=sys.stderr)
     return code
+
+
+UNWRITABLE = (errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG)
+"""Errors of an output; those of files are named, and most are a user's mistake long before."""
 
 
 def _unknown(error: click.NoSuchCommand | click.NoSuchOption) -> UserError:

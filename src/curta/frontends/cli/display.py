@@ -28,7 +28,9 @@ from curta.config.table import Table, cell, counted, spanned
 from curta.frontends.cli.arguments import form
 
 if TYPE_CHECKING:
-    from curta.evaluation.results import Evaluation
+    from rich.console import ConsoleDimensions
+
+    from curta.evaluation.results import Evaluation, Grid
     from curta.problems.operations import Answer
     from curta.problems.problem import Problem
     from curta.runs.loop import Progress as Step
@@ -138,6 +140,8 @@ class Learning:
 
     def __init__(self, run: "Run") -> None:
         self.run, self.begun = run, time.monotonic()
+        self.warm: tuple[float, int] | None = None
+        """When the first steps were over, and how many these were: they are slower than others."""
         text = TextColumn("{task.description}", markup=False)
         columns = (BarColumn(24), text, TimeRemainingColumn(compact=True))
         self.bar = Progress(*columns, console=console(), disable=not console().is_terminal)
@@ -170,14 +174,19 @@ class Learning:
             f"  exact match {cell(middle(shares))}{ends}  {now.examples_per_second:,.0f}/s"
         )
         self.bar.update(self.task, total=now.steps, completed=now.step, description=line)
-        if self.begun:
+        moment = time.monotonic()
+        if self.warm is None:
+            self.warm = moment, now.step
             compiling = self.run.folder.read_info().compile_seconds or 0.0
-            preparing = max(0.0, time.monotonic() - self.begun - now.seconds - compiling)
+            preparing = max(0.0, moment - self.begun - now.seconds - compiling)
             console().print(f"preparing: {preparing:.0f} s, compiling: {compiling:.0f} s")
-            self.begun = 0.0
         if self.bar.disable:
-            left = (now.steps - now.step) * now.seconds / now.step
-            console().print(f"{line}  {left:.0f} s left")
+            # by the clock, since what is validated, watched and saved takes its time too
+            begun, first = self.warm
+            steps, seconds = now.step - first, moment - begun
+            if not steps:
+                steps, seconds = now.step, now.seconds
+            console().print(f"{line}  {(now.steps - now.step) * seconds / steps:.0f} s left")
         for text in _named_lines(now):
             console().print(text)
         sys.stdout.flush()
@@ -192,6 +201,7 @@ class Status:
 
     def __init__(self, doing: str = "evaluating") -> None:
         self.doing, self.printed = doing, time.monotonic()
+        self.grid: Grid | None = None
         self.status = Screen(stderr=True).status(Text(f"{doing} ..."))
 
     def __enter__(self) -> "Status":
@@ -204,10 +214,17 @@ class Status:
 
     def say(self, progress: str) -> None:
         line = printable(f"{self.doing} {progress} ...")
-        self.status.update(Text(line))
+        if self.grid is not None and not progress.startswith(f"grid of {self.grid.operator}: "):
+            self.grid = None
+        heat = [] if self.grid is None else [grid_map(self.grid, self.status.console.size)]
+        self.status.update(Group(Text(line), *heat))
         if not sys.stderr.isatty() and time.monotonic() - self.printed > SILENT:
             print(line, file=sys.stderr, flush=True)
             self.printed = time.monotonic()
+
+    def show_grid(self, grid: "Grid") -> None:
+        """Show the filled part of a grid below the progress line."""
+        self.grid = grid
 
 
 def _named_lines(now: "Step") -> Iterator[Text]:
@@ -228,6 +245,34 @@ def _named_lines(now: "Step") -> Iterator[Text]:
         perplexity = f", perplexity of the right answer {first.perplexity:,.4g}"
         shortened = re.sub(r"[0-9]+", lambda number: short(number[0]), problem)
         yield Text.assemble(f"  {shortened} = ", (text, "bold"), verdict, seeds, perplexity)
+
+
+SHADES = ("·", "-", "░", "▒", "▓", "█")
+"""A cell of a grid on the screen, by its band: below 25 %, from 25, 50, 75 and 90 %, 100 %."""
+
+
+def grid_map(grid: "Grid", room: "ConsoleDimensions") -> Text:
+    """A grid as a heat map of letters, its first row below, as far as it is filled.
+
+    Where the screen is too small a letter stands for the mean of several cells. Two letters are as
+    wide as one is high.
+    """
+    from curta.report.figures import BANDS, band, median_cells
+
+    cells, size = median_cells(grid.exact_match), grid.max_digits
+    step = max(1, -(-size // max(1, min(room.height - 6, (room.width - 8) // 2))))
+    lines = [
+        Text(f"  {grid.operator}, exact match by digits of both operands, median of the seeds")
+    ]
+    for first in reversed(range(0, size, step)):
+        line = Text(f"{first + 1:>4} ")
+        for second in range(0, size, step):
+            part = [v for row in cells[first : first + step] for v in row[second : second + step]]
+            level = band(statistics.fmean(part)) if part else 0
+            line.append(2 * SHADES[level] if part else "  ", "blue")
+        lines.append(line)
+    legend = "  ".join(f"{shade} {name}" for shade, (_, name, _) in zip(SHADES, BANDS, strict=True))
+    return Text("\n").join([*lines, Text(f"     {legend}")])
 
 
 def evaluation_lines(evaluation: "Evaluation") -> Iterator[str]:

@@ -251,7 +251,7 @@ def run_stage(run: "Run", stage: "Stage") -> int:
             )
     elif stage == "evaluating":
         with display.Status() as status:
-            evaluation = run.evaluate(status.say, report=False)
+            evaluation = run.evaluate(status.say, show_grid=status.show_grid, report=False)
         show_evaluation(evaluation, run.seeds)
         return 0 if agrees(evaluation.lengths) else 1
     elif stage == "certifying":
@@ -451,7 +451,7 @@ def evaluate(
         return paired([name, against], trust, member, changes)
     run = load(name, recurrences, trust)
     with display.Status() as status:
-        evaluation = run.evaluate(status.say, member, step, **changes)
+        evaluation = run.evaluate(status.say, member, step, status.show_grid, **changes)
     code = 0 if agrees(evaluation.lengths) else 1
     if arguments.form() == "json":
         display.print_json(evaluation)
