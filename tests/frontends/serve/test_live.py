@@ -16,7 +16,7 @@ from curta.evaluation import memo
 from curta.evaluation.results import Grid
 from curta.frontends.api import load, train
 from curta.frontends.cli.display import grid_map
-from curta.frontends.serve import live
+from curta.frontends.serve import live, site
 from curta.frontends.serve.server import APP
 from curta.runs.loop import Progress
 from curta.training import windows
@@ -164,6 +164,22 @@ def test_a_page_of_a_run_calculates_and_reaches_nothing_else(
     assert complaints == []
     assert tab.evaluate("origin") == "null"
     assert tab.evaluate("fetch('/').then(() => 'read', () => 'refused')") == "refused"
+    expect_complaint(tab, complaints, "Content Security Policy")
+
+
+def test_a_strange_report_is_alone_too(
+    small: Path,
+    server: Served,
+    tab: Page,
+    complaints: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A run folder may come from anyone: scripts in its report must not read other pages."""
+    script = "<script>fetch('/').catch(() => { window.refused = 1 })</script>"
+    strange = f"<!DOCTYPE html><title>x</title>{script}"
+    monkeypatch.setattr(site, "make", lambda paths, member, state: strange)
+    tab.goto(f"{server.address}runs/small/report.html")
+    tab.wait_for_function("window.refused === 1")
     expect_complaint(tab, complaints, "Content Security Policy")
 
 
