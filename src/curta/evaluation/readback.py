@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Int
 
+from curta.evaluation.results import CertifiedWindows
 from curta.programs.machine.machine import Machine, Windows
 from curta.programs.machine.paper import HOME
 
@@ -68,8 +69,15 @@ HEADER = """# {title}
 # Each function is equal to the model on every listed window of its role."""
 
 
-def algorithm(title: str, rules: Sequence[RoleRule]) -> str:
-    """Return the functions of all roles as one Python text."""
+def algorithm(
+    machine: Machine, windows: Windows, certified: CertifiedWindows, member: int
+) -> str:
+    """Return what a member of a certified run has learned as one Python text."""
+    tokens = certified.token[member]
+    wrong = int((tokens != certified.targets).sum())
+    verdict = f"wrong on {wrong:,}" if wrong else "right on all"
+    title = f"Member {member}, {verdict} of {len(tokens):,} windows"
+    rules = read_back(machine, windows, certified.rows, tokens)
     texts = [f"# {rule.windows:,} windows\n{rule.source}" for rule in rules]
     return "\n\n\n".join([HEADER.format(title=title), *texts]) + "\n"
 

@@ -23,6 +23,7 @@ from scipy.special import xlogy
 
 from curta.config.errors import UserError
 from curta.config.table import counted
+from curta.evaluation import readback
 from curta.evaluation.results import Certificate, CertifiedWindows, WrongWindow, read_windows
 from curta.layouts.program import ProgramLayout
 from curta.probes.inside.factors import Codes, WindowFactor, cell_factors, together
@@ -46,6 +47,9 @@ SIGN = LEVELS
 
 ROOM = 200_000
 """Most characters of packed windows in a page."""
+
+LINE = 400
+"""Most characters of a line of the learned algorithm."""
 
 CELL = 20
 """Side of a cell of a map in pixels."""
@@ -181,8 +185,24 @@ def certificate_section(certified: Certified, plot: Markup | None) -> dict[str, 
         "members": replace(members_table(content, whole=True), title=title),
         "drawn": drawn,
         "tables": learned_maps(certified, certified.windows) if certified.windows else None,
+        "algorithm": learned_algorithm(certified, certified.windows) if certified.windows else None,
         "plot": plot,
     }
+
+
+def learned_algorithm(certified: Certified, windows: CertifiedWindows) -> str:
+    """Return what the first member without a wrong window has learned, as Python.
+
+    Lines that are longer than `LINE` are tables of many rows, and are cut.
+    """
+    member = int(np.argmin((windows.token != windows.targets).sum(axis=1)))
+    machine, neighbours = certified.layout.machine, certified.layout.windows
+    text = readback.algorithm(machine, neighbours, windows, member)
+    cut = f" ...  # the whole table: curta show RUN --table --member {member}"
+    return "".join(
+        line if len(line) <= LINE else f"{line[:LINE]}{cut}\n"
+        for line in text.splitlines(keepends=True)
+    )
 
 
 class RoleTable(NamedTuple):

@@ -109,12 +109,7 @@ def learned_algorithm(name: str, member: int = 0) -> str:
     if not 0 <= member < len(certified.token):
         raise UserError(f"no member {member}: run {name!r} has 0 to {len(certified.token) - 1}")
     machine, windows = store.read(folder.machine, folder.name)
-    tokens = certified.token[member]
-    rules = readback.read_back(machine, windows, certified.rows, tokens)
-    wrong = int((tokens != certified.targets).sum())
-    verdict = f"wrong on {wrong:,}" if wrong else "right on all"
-    title = f"Member {member} of run {folder.name!r}, {verdict} of {len(tokens):,} windows"
-    return readback.algorithm(title, rules)
+    return readback.algorithm(machine, windows, certified, member)
 
 
 def list_recipes() -> int:
