@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from curta.evaluation import certificate, readback
+from curta.evaluation.results import CertifiedWindows
 from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
 from curta.model import recipes
 from curta.programs.machine.machine import Machine
+from curta.report.certificate import learned_algorithm
 
 Row = tuple[int, ...]
 
@@ -92,3 +94,16 @@ def test_addition_is_read_back_as_people_write_it() -> None:
     assert "return write('sum', 'place+1', (a_1 + b_1 + (a + b > last)) % 10)" in after_sum.source
     assert "last >= a + b:\n        return write('end', '', '$')" in after_sum.source
     assert after_sum.source.count("\n") == 3
+
+
+def test_a_report_has_the_algorithm_of_a_member_that_is_right() -> None:
+    layout, rows, targets = listed("addition")
+    wrong = targets.copy()
+    wrong[0] = layout.end
+    margin = np.ones((2, len(rows)))
+    windows = CertifiedWindows(rows, targets, np.stack([wrong, targets]), margin, margin > 0)
+    text = learned_algorithm(layout, windows)
+    assert f"Member 1, right on all of {len(rows):,} windows" in text
+    assert "return write('sum', 'place+1', (a_1 + b_1 + (a + b > last)) % 10)" in text
+    only_wrong = windows._replace(token=windows.token[:1])
+    assert not learned_algorithm(layout, only_wrong)

@@ -185,19 +185,21 @@ def certificate_section(certified: Certified, plot: Markup | None) -> dict[str, 
         "members": replace(members_table(content, whole=True), title=title),
         "drawn": drawn,
         "tables": learned_maps(certified, certified.windows) if certified.windows else None,
-        "algorithm": learned_algorithm(certified, certified.windows) if certified.windows else None,
+        "algorithm": learned_algorithm(layout, certified.windows) if certified.windows else None,
         "plot": plot,
     }
 
 
-def learned_algorithm(certified: Certified, windows: CertifiedWindows) -> str:
-    """Return what the first member without a wrong window has learned, as Python.
+def learned_algorithm(layout: ProgramLayout, windows: CertifiedWindows) -> str:
+    """Return what the first member without a wrong window has learned, as Python; "" without one.
 
     Lines that are longer than `LINE` are tables of many rows, and are cut.
     """
-    member = int(np.argmin((windows.token != windows.targets).sum(axis=1)))
-    machine, neighbours = certified.layout.machine, certified.layout.windows
-    text = readback.algorithm(machine, neighbours, windows, member)
+    wrong = (windows.token != windows.targets).any(axis=1)
+    member = int(np.argmin(wrong))
+    if wrong[member]:
+        return ""
+    text = readback.algorithm(layout.machine, layout.windows, windows, member)
     cut = f" ...  # the whole table: curta show RUN --table --member {member}"
     return "".join(
         line if len(line) <= LINE else f"{line[:LINE]}{cut}\n"
