@@ -1,11 +1,9 @@
 """Studies that measure, and what makes the pages' tables and pictures of what they found."""
 
 STUDIES = (
-    "programs", "certified", "teaching", "controls", "adderboard", "phases", "exhaustive",
-    "scaling",
-    "ladder", "findings", "grokking", "price", "looped", "encoder", "spaced",
-    "components", "announced", "sizes", "profiling", "operations", "better",
-    "install",
+    "programs", "certified", "rare", "teaching", "controls", "adderboard", "phases", "exhaustive",
+    "scaling", "ladder", "findings", "grokking", "price", "looped", "encoder", "spaced",
+    "components", "announced", "sizes", "profiling", "operations", "better", "install",
 )  # fmt: skip
 """The modules that `make results` runs, in this order; `make results-NAME` runs one."""
 
