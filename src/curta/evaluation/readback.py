@@ -69,9 +69,7 @@ HEADER = """# {title}
 # Each function is equal to the model on every listed window of its role."""
 
 
-def algorithm(
-    machine: Machine, windows: Windows, certified: CertifiedWindows, member: int
-) -> str:
+def algorithm(machine: Machine, windows: Windows, certified: CertifiedWindows, member: int) -> str:
     """Return what a member of a certified run has learned as one Python text."""
     tokens = certified.token[member]
     wrong = int((tokens != certified.targets).sum())
