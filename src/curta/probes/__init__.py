@@ -44,6 +44,9 @@ PROBES: "Registry[type[Probe]]" = Registry(
     },
 )
 
+SECONDS = 3600.0
+"""Time limit of a user's probe."""
+
 TAKEN = ("help", "json", "as_json", "member", "trust", "run", "probe")
 """Option names that the command itself uses."""
 
@@ -118,7 +121,7 @@ def examine(
         finding = probe.examine(subject)
     else:
         path = Path(inspect.getfile(kind))
-        with watched(path):  # a mistake in a user's file is reported with its line
+        with watched(path, seconds=SECONDS):  # a mistake in a user's file is reported with its line
             finding = probe.examine(subject)
             json.dumps(finding)
         if not isinstance(finding, Finding):

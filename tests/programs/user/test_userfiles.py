@@ -181,6 +181,8 @@ BEGIN = (
         ("x = 1\n", r"mistaken.py has no program: put @program\(...\) before a function"),
         (BEGIN + "    paper.move(plaec=1)\n", "mistaken.py line 6: unknown axis 'plaec'"),
         (BEGIN + "    n[99]\n", "mistaken.py line 6: IndexError: list index out of range"),
+        (BEGIN + "    while True:\n        n.append(0) if not n else n\n",
+         "mistaken.py line [67]: stopped after 0.5 seconds of one call: does it ever end"),
         (BEGIN + "    pass\n", "mistaken.py line 3: program 'spin' wrote nothing"),
         (BEGIN + "    paper.write('out', 1)\n",
          "mistaken.py line 3: program 'spin' never ends a text: call paper.end"),
@@ -200,7 +202,10 @@ BEGIN = (
          + "    pass\n", "mistaken.py line 8: a second program for operator 'spin'"),
     ],
 )  # fmt: skip
-def test_mistakes_are_told_with_their_line(text: str, says: str, tmp_path: Path) -> None:
+def test_mistakes_are_told_with_their_line(
+    text: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(userfiles, "SECONDS", 0.5)
     path = written_file(tmp_path, text, "mistaken.py")
     with pytest.raises(UserError, match=says):
         curta.check(path)
@@ -382,3 +387,23 @@ def test_mistakes_in_a_probe_are_told_in_one_line(
     path = written_file(tmp_path, PROBE.replace(old, new), "mistaken.py")
     with pytest.raises(UserError, match=says):
         curta.probe(curta.load(str(short)), str(path))
+
+
+def test_whatever_uses_a_program_refuses_wrong_answers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = (EXAMPLES / "digit_sum.py").read_text().replace("(total + digit)", "digit")
+    path = str(written_file(tmp_path, wrong))
+    out = str(tmp_path / "set")
+    lines = set()
+    for command in (
+        ["train", path],
+        ["show", path, "digitsum 93"],
+        ["data", path, "--rows", "9", "--out", out],
+        ["compare", path, "addition"],
+    ):
+        assert main(command) == 2
+        lines.add(capsys.readouterr().err.rpartition("program 'digitsum' of ")[2])
+    (line,) = lines
+    assert line.startswith("digit_sum.py is wrong: it writes ")
+    assert not Path(out).exists()

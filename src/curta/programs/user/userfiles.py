@@ -5,25 +5,35 @@ when the user names it on the command line or in a recipe, and never because it 
 `trust`. The SHA-256 of every executed file is remembered on the machine, so a user's own runs need
 no `--trust`.
 
-An error in such a file is reported in one line with its line number.
+An error in such a file is reported in one line with its line number. A call that takes longer than
+`SECONDS` is stopped by a timer, which only the main thread has; on other threads, only the length
+of what is written is limited.
 """
 
 import functools
 import hashlib
 import inspect
 import re
+import signal
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 from curta.config import cache, files
 from curta.config.errors import UserError
 from curta.programs.machine import Program
+
+SECONDS = 10.0
+"""Most seconds for one call of user code."""
+
+LOADING = 60.0
+"""Most seconds for executing a file, its imports included."""
 
 TAG = 12
 """Hexadecimal digits of a tag."""
@@ -146,7 +156,7 @@ def _execute(path: Path, name: str, content: bytes) -> UserFile:
     file = UserFile(name, content, module)
     built_in, operators = {id(program) for program in PROGRAMS.values()}, set[str]()
     try:
-        with watched(path):
+        with watched(path, seconds=LOADING):
             exec(compile(content, str(path), "exec"), module.__dict__)
         for variable, value in list(vars(module).items()):
             if not isinstance(value, Program) or id(value) in built_in or value.file:
@@ -185,25 +195,53 @@ def guarded(function: Callable[..., Any], path: Path) -> Callable[..., Any]:
     return call
 
 
+class OutOfTime(BaseException):
+    """Raised in user code that takes too long; `except Exception` does not catch it."""
+
+
 @contextmanager
-def watched(path: Path, declared_at: int | None = None) -> Iterator[None]:
+def limited(seconds: float) -> Iterator[None]:
+    """Raise OutOfTime in the block after so many seconds, and every second after that."""
+    main = threading.current_thread() is threading.main_thread()
+    if not main or not hasattr(signal, "setitimer") or any(signal.getitimer(signal.ITIMER_REAL)):
+        yield
+        return
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise OutOfTime(f"stopped after {seconds:g} seconds of one call: does it ever end?")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@contextmanager
+def watched(
+    path: Path, declared_at: int | None = None, seconds: float | None = None
+) -> Iterator[None]:
     """Turn an exception from a user file into a UserError with file name and line.
 
     The line is the innermost one of the file in the traceback. If none of its lines ran, as in a
-    call with too many arguments, it is the function's declaration.
+    call with too many arguments, it is the function's declaration. The block has so many `seconds`,
+    by default `SECONDS`.
     """
     try:
-        yield
-    except (Exception, SystemExit) as error:
+        with limited(seconds or SECONDS):
+            yield
+    except (Exception, SystemExit, OutOfTime) as error:
         text = f"{type(error).__name__}: {' '.join(str(error).split())}"
         if isinstance(error, SyntaxError) and error.filename == str(path):
             line, text = error.lineno, f"{type(error).__name__}: {error.msg}"
         else:
             steps = traceback.walk_tb(error.__traceback__)
             lines = [line for frame, line in steps if frame.f_code.co_filename == str(path)]
-            if isinstance(error, UserError):
-                if not lines:
-                    raise
+            if isinstance(error, UserError) and not lines:
+                raise
+            if isinstance(error, UserError | OutOfTime):
                 text = str(error)
             line = [declared_at, *lines][-1]
         where = f"{path.name} line {line}" if line else path.name
