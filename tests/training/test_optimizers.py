@@ -114,3 +114,28 @@ def test_muon_treats_the_matrices_of_blocks_and_leaves_the_rest_to_adamw() -> No
         expected = by_path(adamw.update(gradients(1), adamw.init(MODEL), MODEL)[0])
     other = {path for path in found if not np.allclose(found[path], expected[path], rtol=1e-3)}
     assert other == BLOCK_MATRICES
+
+
+def test_clipping_shortens_a_long_gradient_and_leaves_a_short_one() -> None:
+    gradient = gradients(1)
+    norm = sum(float(jnp.sum(leaf**2)) for leaf in jax.tree.leaves(gradient)) ** 0.5
+    (clipped,) = updates(replace(PLAIN, clip=norm / 4), 1.0, 0.0, gradient)
+    close(clipped, jax.tree.map(lambda g: -g / 4, gradient))
+    (whole,) = updates(replace(PLAIN, clip=norm * 4), 1.0, 0.0, gradient)
+    close(whole, jax.tree.map(jnp.negative, gradient))
+
+
+def test_rates_of_members_take_effect_member_by_member() -> None:
+    hyperparams = HyperParams(jnp.array([0.1, 0.3]), jnp.array([0.0, 0.5]))
+    settings, gradient = AdamW(**STEADY), gradients(1)
+
+    @jax.jit
+    @jax.vmap
+    def step(hyperparams: HyperParams) -> Any:
+        chain = transformation(settings, hyperparams, 10)
+        return chain.update(gradient, chain.init(MODEL), MODEL)[0]
+
+    both = step(hyperparams)
+    for member, (rate, decay) in enumerate([(0.1, 0.0), (0.3, 0.5)]):
+        (alone,) = updates(settings, rate, decay, gradient)
+        close(jax.tree.map(lambda leaf, m=member: leaf[m], both), alone)
