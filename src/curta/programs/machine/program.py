@@ -69,7 +69,7 @@ class Program:
 
     @property
     def where(self) -> str:
-        """File and line of a program in a user's file, `gcd.py line 3: `, for messages."""
+        """Where a program in a user's file stands, for messages, such as `gcd.py line 3:`."""
         function = self.run or self.truth
         code = getattr(inspect.unwrap(function), "__code__", None) if function else None
         line = f" line {code.co_firstlineno}" if code else ""
