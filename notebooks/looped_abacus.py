@@ -66,8 +66,8 @@ print(summary.rows)
 
 def read(folder, split):
     """Return the rows of a split."""
-    files = sorted(Path(folder, "data").glob(f"{split}-*.jsonl"))
-    return [json.loads(line) for file in files for line in file.open()]
+    with Path(folder, "data", f"{split}.jsonl").open() as file:
+        return [json.loads(line) for line in file]
 
 
 train = read("looped-abacus", "train")

@@ -63,8 +63,8 @@ print("problems or mirrored problems in two splits:", dict(summary.overlaps))
 
 def read(folder, split):
     """Return the rows of a split."""
-    files = sorted(Path(folder, "data").glob(f"{split}-*.jsonl"))
-    return [json.loads(line) for file in files for line in file.open()]
+    with Path(folder, "data", f"{split}.jsonl").open() as file:
+        return [json.loads(line) for line in file]
 
 
 train, apart = read("spaced-addition", "train"), read("spaced-addition", "test_ood")

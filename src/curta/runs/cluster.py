@@ -447,11 +447,11 @@ def work(folder: str, number: int) -> None:
         return
     # SIGUSR2 says that its time is nearly over; SIGTERM alone that the machine is needed, or that
     # the task is being cancelled, and then Slurm does not list it as running.
-    if received != signal.SIGUSR2:
-        id = job.tasks[number].id
+    goes_on, id = received == signal.SIGUSR2, job.tasks[number].id
+    if not goes_on:
         with suppress(UserError):
-            received = signal.SIGUSR2 if task_states([id]).get(id) == "RUNNING" else received
-    if received == signal.SIGUSR2:
+            goes_on = task_states([id]).get(id) == "RUNNING"
+    if goes_on:
         requeue(received, None)
 
 
