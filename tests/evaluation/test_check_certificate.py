@@ -205,7 +205,7 @@ def test_on_the_command_line(
     assert capsys.readouterr().out.startswith("member 0 (seed 3): right on all 240 windows, by ")
     assert main(["show", "luhn", "--table", "--member", "1"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "# Member 1 of run 'luhn', right on all of 240 windows"
+    assert lines[0] == "# Member 1, right on all of 240 windows"
     assert (
         "    return write('sum', 'place+1', (2 * number_1 + (number_1 > 4)) % 10, carry=1)" in lines
     )
