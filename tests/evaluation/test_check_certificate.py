@@ -57,7 +57,7 @@ def test_a_certificate_that_holds(certified: Run) -> None:
     first, second, last = text.splitlines()
     assert first.startswith("member 0 (seed 3): right on all 240 windows, by ")
     assert second.startswith("member 1 (seed 4): right on all 240 windows, by ")
-    assert last == "the list of windows is closed: replayed, 1 sweeps from all prompts"
+    assert last == "the list of windows is closed: replayed, 1 sweep from all prompts"
 
 
 Arrays = dict[str, np.ndarray]

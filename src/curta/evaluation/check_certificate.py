@@ -836,7 +836,8 @@ def check(run: Path) -> list[str]:
         names = ("letters", "edges", "ends", "keys")
         evidence = {name: windows[f"closure {operator} {name}"] for name in names}
         sweeps += Closure(machine, machine["formats"][operator], table, evidence).check()
-    return [*lines, f"the list of windows is closed: replayed, {sweeps:,} sweeps from all prompts"]
+    count = "1 sweep" if sweeps == 1 else f"{sweeps:,} sweeps"
+    return [*lines, f"the list of windows is closed: replayed, {count} from all prompts"]
 
 
 if __name__ == "__main__":
