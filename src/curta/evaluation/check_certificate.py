@@ -662,7 +662,7 @@ class Closure:
         self.feeds: list[Any] = []  # operands along other axes
         self.everywhere: list[Any] = []
         self.before: dict[int, dict[Cell, int]] = {}  # signs before square 0
-        self.many: Any = None  # the operands on lines, of which there may be any number
+        self.many: Any = None  # any number of operands, one a line
         for part in parts:
             role, wide = part["role"], self.wide[part["role"]]
             if part["kind"] == "given":

@@ -67,7 +67,7 @@ def held_out(
 
 
 def grid_row(models: Models, operator: str, settings: EvaluationSettings, first: int) -> GridRow:
-    """Measure all pairs of which the first operand has `first` digits; `grid` joins the rows."""
+    """Measure all pairs whose first operand has `first` digits; `grid` joins the rows."""
     draw = partial(drawn, models.layout, operator, tasks.RANDOM, seed=settings.seed)
     # room for the largest problems, so that all rows are one program; in layouts that are not
     # linear a smaller problem may be longer

@@ -103,7 +103,7 @@ def whole(name: str, recipe: Recipe, members: int) -> PartEstimate:
 
 
 def total(recipe: Recipe, layout: Layout, members: int) -> float:
-    """Estimate the seconds of an evaluation of which no size is left out."""
+    """Estimate the seconds of an evaluation that leaves no size out."""
     return sum(part.seconds for part in parts(recipe, layout, recipe.evaluation, members))
 
 

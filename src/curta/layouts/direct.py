@@ -44,7 +44,7 @@ FIRST, OPERATOR, SECOND, EQUALS, ANSWER, FINISH, SIGN = range(7)
 
 
 class Piece(NamedTuple):
-    """A piece of each text of a batch: tokens in order, of which only valid ones are written."""
+    """A piece of each text of a batch: tokens in order; only valid ones are written."""
 
     tokens: Int[Array, "batch width"]
     valid: Bool[Array, "batch width"]

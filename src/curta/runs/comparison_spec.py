@@ -90,7 +90,7 @@ class Row:
 
 @dataclasses.dataclass(frozen=True)
 class ComparisonSpec:
-    """A comparison of which every recipe has been read and checked.
+    """A comparison whose recipes have all been read and checked.
 
     `base` is the name of its folder unless the user names it.
     """

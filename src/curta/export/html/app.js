@@ -89,7 +89,7 @@ const onPaper = () => Boolean(design.layout.tokens) && at("squared").checked;
 const arrange = () => at("board").classList.toggle("squared", onPaper());
 const say = (words) => (at("status").textContent = words);
 
-/** What a function returns; a Mistake of a person is told to `refuse` instead. */
+/** Call a function and return its result; a Mistake goes to `refuse` instead. */
 function attempted(act, refuse) {
   try {
     return act();

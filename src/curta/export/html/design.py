@@ -78,7 +78,7 @@ def table(run: "Carried") -> dict[str, Any]:
     about["opening"] = OPENING if is_sum else [*recipe.evaluation.named, *examples][0]
     if machine is None:
         return about | _published(recipe.tasks, layout)
-    about["machine"] = store.dump(machine, getattr(layout, "windows"))  # noqa: B009
+    about["machine"] = store.dump(machine, layout.windows)
     if run.folder is None or all(name in PROGRAMS for name in run.folder.read_info().programs):
         return about
     return about | {"recorded": _recorded(run.folder, machine), **_rights(run.folder)}

@@ -120,7 +120,7 @@ def as_tables(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def exclude(*names: str) -> None:
-    """Raise UserError for two different options of which only one can be chosen."""
+    """Raise UserError if two options are given that exclude each other."""
     chosen = list(dict.fromkeys(names))
     if len(chosen) > 1:
         raise UserError(f"--{chosen[0]} and --{chosen[1]}: give one of them")

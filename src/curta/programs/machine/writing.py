@@ -81,7 +81,7 @@ def write(
 
 
 class SparseSquares:
-    """The tokens on squares of a single text that goes very far, of which few are in use."""
+    """The tokens on the few squares in use of a single text that goes very far."""
 
     def __init__(self, empty: int) -> None:
         self.empty, self.tokens = empty, dict[int, int]()

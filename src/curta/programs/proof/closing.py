@@ -100,7 +100,7 @@ class Key(NamedTuple):
 
 
 class LinesSeen(NamedTuple):
-    """What is known of operands on lines, of which there may be any number."""
+    """What is known of operands on lines; there may be any number of them."""
 
     fresh: tuple[tuple[str, int], ...] = ()
     """What has come into sight before this sweep, and how many lines from the pen's: the first

@@ -222,7 +222,7 @@ class PromptLanguage:
             self.before[square][place(role, offset)] = tokens[0]
 
     def _enter_lines(self, part: Given, link: Link, wide: bool) -> None:
-        """Enter operands of which there may be any number, each on a line."""
+        """Enter any number of operands, each on a line."""
         machine, axis = self.machine, self.machine.axes.index(part.many or "")
         sign = machine.role_numbers[f"{part.role} between"]
         fixed = machine.broadcast_mask

@@ -98,7 +98,7 @@ function validated() {
   at("validated").textContent = `Validation: ${parts.join(", ")}`;
 }
 
-// A row of a table, of which the first cell is the name.
+// A table row; its first cell is the name.
 function row([first, ...others], attributes = {}) {
   return make("tr", [make("th", String(first), { scope: "row" }), ...others.map((content) => make("td", content))], attributes);
 }
