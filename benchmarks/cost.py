@@ -203,14 +203,14 @@ def _steps(recipe: str) -> dict[str, Any]:
     import jax
 
     from curta.frontends import api
-    from curta.training import estimate
+    from curta.model import model_cost
 
     resolved = api.resolve(recipe, {})
     steps = resolved.training.steps
     return {
         "platform": jax.devices()[0].platform,
         "steps": steps,
-        "operations": estimate.estimate(resolved, 1).operations / steps,
+        "operations": model_cost.estimate(resolved, 1).operations / steps,
         "members": [_step_of(resolved, count) for count in MEMBERS],
     }
 
@@ -226,7 +226,7 @@ def _step_of(recipe: Any, count: int) -> dict[str, Any]:
     layout, seeds = layout_of(recipe), list(range(count))
     data, bounds = records.training_data(recipe, layout, seeds)
     state = trainer.init(recipe, layout, jnp.asarray(seeds))
-    compiled: Any = partial(trainer.compile_steps, recipe, trainer.TaskLayout(layout, bounds))
+    compiled: Any = partial(trainer.compile_steps, recipe, bounds)
     alone, mesh = trainer.mesh_for(1, 1, jax.devices()[:1]), trainer.training_mesh(recipe, count)
     first, steps = jnp.int32(0), jnp.int32(STEPS)
     together = compiled(alone, vectorised=True).lower(state, data, first, steps).compile()

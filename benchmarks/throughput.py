@@ -70,8 +70,8 @@ def _row(name: str, count: int, seconds: list[float]) -> Row:
 
 
 def _exams(run: "Run", quick: bool, repeats: int) -> list[Row]:
-    from curta.evaluation.exact_match import grid_row
     from curta.evaluation.scoring import exact_match
+    from curta.evaluation.suite import grid_row
 
     rows: list[Row] = []
     for digits, count in ((20, 4096), (100, 2048)):

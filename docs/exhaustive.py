@@ -28,10 +28,10 @@ def main() -> None:
 
 def counted(operator: str) -> dict[str, Any]:
     """Return how many problems there are, and how many each seed has right."""
-    from curta.evaluation import exact_match
+    from curta.evaluation import suite
 
     run, _ = trained(f"{NAME}-{RECIPE}", RECIPE, SEEDS, {})
-    table = exact_match.whole_table(run.load_models(), operator, LIMIT, _print_share)
+    table = suite.whole_table(run.load_models(), operator, LIMIT, _print_share)
     return {"problems": table.count, "right": list(table.correct)}
 
 

@@ -186,9 +186,7 @@ def prepared(steps: Steps) -> tuple[Any, Any, Any]:
     )
     mesh = trainer.training_mesh(recipe, steps.members)
     state = trainer.shard(trainer.init(recipe, layout, jnp.arange(steps.members)), mesh)
-    chunk = trainer.compile_steps(
-        recipe, trainer.TaskLayout(layout, bounds), mesh, steps.vectorised
-    )
+    chunk = trainer.compile_steps(recipe, bounds, mesh, steps.vectorised)
     return chunk, state, trainer.place_data(data._replace(by_member=by_member), mesh)
 
 

@@ -213,9 +213,7 @@ class Shape:
             recipe = replace(recipe, training=replace(recipe.training, batch=batch))
         self.recipe, self.mesh = recipe, trainer.training_mesh(recipe, 1)
         _, bounds = records.training_data(recipe, self.layout, [SEARCHED])
-        self.call = trainer.compile_steps(
-            recipe, trainer.TaskLayout(self.layout, bounds), self.mesh
-        )
+        self.call = trainer.compile_steps(recipe, bounds, self.mesh)
 
     def data(self, seed: int) -> Any:
         """Return the training data of a member."""

@@ -77,9 +77,8 @@ def one_step(recipe: Recipe) -> Step:
     """The step that a run's chunk repeats; a batch is divided among the devices."""
     layout, mesh = layout_of(recipe), trainer.training_mesh(recipe, 1)
     data, bounds = records.training_data(recipe, layout, [0])
-    layout_of_task = trainer.TaskLayout(layout, bounds)
     first = transformer.index_tree(trainer.init(recipe, layout, jnp.array([0])), 0)
-    step_of_member = partial(trainer.step, recipe, layout_of_task, mesh.shape["batch"])
+    step_of_member = partial(trainer.step, recipe, bounds, mesh.shape["batch"])
     everywhere = PartitionSpec()
     sharded = jax.shard_map(
         lambda member, number: step_of_member(member, data, number),

@@ -157,10 +157,10 @@ def grid_of(models: Any, recipe: Any, size: int, count: int) -> Any:
     """Return exact match of sums: members, digits of the first operand, and of the second."""
     import numpy as np
 
-    from curta.evaluation import exact_match
+    from curta.evaluation import suite
 
     settings = replace(recipe.evaluation, grid=size, grid_count=count)
-    rows = [exact_match.grid_row(models, "+", settings, first) for first in range(1, size + 1)]
+    rows = [suite.grid_row(models, "+", settings, first) for first in range(1, size + 1)]
     return np.stack([np.array(row) for row in rows], axis=1)
 
 
@@ -239,7 +239,7 @@ def prepared(
     data, bounds = records.training_data(recipe, layout, seeds)
     mesh = trainer.training_mesh(recipe, len(seeds))
     state = trainer.shard(trainer.init(recipe, layout, jnp.asarray(seeds)), mesh)
-    call = trainer.compile_steps(recipe, trainer.TaskLayout(layout, bounds), mesh)
+    call = trainer.compile_steps(recipe, bounds, mesh)
     return call, state, trainer.place_data(change(data), mesh)
 
 

@@ -24,7 +24,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from curta.config.recipe import Recipe
-from curta.evaluation import evaluation_set, exact_match
+from curta.evaluation import evaluation_set, suite
 from curta.evaluation.results import SliceResult
 from curta.evaluation.scoring import Models
 from curta.export.base import Exported
@@ -135,7 +135,7 @@ def of_trl(seed: int) -> dict[str, Any]:
         model = HuggingFace().read(path).model
     stacked = jax.tree.map(lambda leaf: np.asarray(leaf)[None], model)
     models = Models(stacked, layout_of(settings), 1)
-    rows = exact_match.held_out(models, task, settings.training.validation, settings.evaluation)
+    rows = suite.evaluate_held_out(models, task, settings.training.validation, settings.evaluation)
     return _by_spacing(rows) | {"seconds": round(seconds), "losses": losses}
 
 

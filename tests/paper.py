@@ -91,7 +91,7 @@ def trained(recipe: Recipe, steps: int, members: int = 2) -> Models:
     seeds, layout, mesh = range(members), layout_of(recipe), trainer.training_mesh(recipe, members)
     data, bounds = records.training_data(recipe, layout, seeds)
     state = trainer.shard(trainer.init(recipe, layout, jnp.arange(members)), mesh)
-    call = trainer.compile_steps(recipe, trainer.TaskLayout(layout, bounds), mesh)
+    call = trainer.compile_steps(recipe, bounds, mesh)
     data = trainer.place_data(data, mesh)
     for first in range(0, steps, trainer.CHUNK):
         count = min(trainer.CHUNK, steps - first)

@@ -10,7 +10,7 @@ import pytest
 from curta.config import cache as entries
 from curta.config.errors import Notice
 from curta.config.recipe import Recipe
-from curta.evaluation import catalogue
+from curta.evaluation import certificate
 from curta.layouts.program import ProgramLayout
 from curta.programs import PROGRAMS
 from curta.programs.machine import Answer, Given, Paper, Program, Sign, program
@@ -26,13 +26,13 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def listings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """One for each list that was made."""
-    made, whole = list[int](), catalogue.list_and_prove
+    made, whole = list[int](), certificate.list_and_prove
 
     def noted(*given: Any, **named: Any) -> Any:
         made.append(1)
         return whole(*given, **named)
 
-    monkeypatch.setattr(catalogue, "list_and_prove", noted)
+    monkeypatch.setattr(certificate, "list_and_prove", noted)
     return made
 
 
@@ -41,11 +41,11 @@ def of(**changes: Any) -> tuple[Recipe, ProgramLayout]:
     return recipe, paper.layout(recipe)
 
 
-def listed(recipe: Recipe, layout: ProgramLayout) -> catalogue.WindowCatalogue:
-    return catalogue.of_task(recipe, layout, recipe.tasks[0])
+def listed(recipe: Recipe, layout: ProgramLayout) -> certificate.WindowCatalogue:
+    return certificate.catalogue_of(recipe, layout, recipe.tasks[0])
 
 
-def same(first: catalogue.WindowCatalogue, other: catalogue.WindowCatalogue) -> bool:
+def same(first: certificate.WindowCatalogue, other: certificate.WindowCatalogue) -> bool:
     """Whether all is equal but the seconds that the proof took."""
     a, b = (c._replace(listing=replace(c.listing, seconds=0.0))._asdict() for c in (first, other))
     arrays = [(x.pop("evidence") | {n: x.pop(n) for n in ("rows", "targets")}) for x in (a, b)]
@@ -85,9 +85,9 @@ def test_what_a_user_registers_is_never_kept() -> None:
         paper.end()
 
     assert isinstance(odd, Program)
-    assert not catalogue.unchanging(odd)
-    assert not catalogue.unchanging(replace(PROGRAMS["subtraction"], name="mine"))
-    assert catalogue.unchanging(PROGRAMS["subtraction"])
+    assert not certificate.unchanging(odd)
+    assert not certificate.unchanging(replace(PROGRAMS["subtraction"], name="mine"))
+    assert certificate.unchanging(PROGRAMS["subtraction"])
     _, layout = of()
     assert layout.recorder is not None
-    assert catalogue.unchanging(layout.recorder.programs["luhn"])
+    assert certificate.unchanging(layout.recorder.programs["luhn"])

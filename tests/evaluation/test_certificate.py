@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from curta.config.errors import UserError
-from curta.evaluation import catalogue, certificate
+from curta.evaluation import certificate
+from curta.evaluation.certificate import WindowCatalogue
+from curta.evaluation.generation import generate
 from curta.evaluation.results import Certificate
 from curta.evaluation.scoring import Models
-from curta.evaluation.writing import generate
 from curta.frontends import api
 from curta.layouts import layout_named
 from curta.layouts.program import ProgramLayout
@@ -139,7 +140,7 @@ def test_wrong_and_doubtful_margins() -> None:
 def test_a_window_after_which_two_operators_want_different_tokens_is_a_conflict() -> None:
     rows, targets = np.array([[1, 2], [1, 3]]), np.array([5, 6])
     listing: Any = None  # not looked at
-    found = catalogue.WindowCatalogue("+", 10, rows, targets, [(1, 2)] * 2, [], 0, [], listing, {})
+    found = WindowCatalogue("+", 10, rows, targets, [(1, 2)] * 2, [], 0, [], listing, {})
     other = found._replace(operator="-", targets=np.array([5, 7]))
     listed = certificate.together([found, other])
     assert (listed.conflicts, listed.targets.tolist()) == (1, [5, 6])

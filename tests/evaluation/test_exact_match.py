@@ -11,7 +11,7 @@ import pytest
 
 from curta.config.errors import UserError
 from curta.config.sections import EvaluationSettings
-from curta.evaluation import exact_match, scoring, writing
+from curta.evaluation import generation, scoring, suite
 from curta.evaluation.generation import completions
 from curta.evaluation.results import WholeTable
 from curta.evaluation.scoring import Models
@@ -81,7 +81,7 @@ def test_look_up_writes_and_scores_what_whole_texts_do(learned: Models) -> None:
     np.testing.assert_array_equal(scores.tokens, expected.tokens)
     np.testing.assert_allclose(scores.losses, expected.losses, rtol=1e-4, atol=1e-4)
     for member in (0, 1):
-        written = writing.generate(learned, member, sums, None)
+        written = generation.generate(learned, member, sums, None)
         for mine, other in zip(written, texts(learned, member, sums), strict=True):
             assert mine[: len(other)] == other  # decoding ends where its room does
 
@@ -90,16 +90,16 @@ def test_a_difference_between_look_up_and_writing_is_reported(
     learned: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = EvaluationSettings(digits=(1,), count=32, generated=32)
-    assert exact_match.lengths(learned, "+", 1, settings)[0].generated.agrees is True
-    write = writing.complete
+    assert suite.evaluate_size(learned, "+", 1, settings)[0].generated.agrees is True
+    write = generation.complete
 
     def torn(*arguments: Any) -> Completions:
         tokens, counts = write(*arguments)
         tokens[np.arange(len(counts)), counts - 1] = 0
         return Completions(tokens, counts)
 
-    monkeypatch.setattr(writing, "complete", torn)
-    row = exact_match.lengths(learned, "+", 1, settings)[0]
+    monkeypatch.setattr(generation, "complete", torn)
+    row = suite.evaluate_size(learned, "+", 1, settings)[0]
     assert any(share > 0 for share in row.exact_match)
     assert row.generated.agrees is False
     assert row.generated.exact_match == [0.0, 0.0]
@@ -122,7 +122,8 @@ def test_problems_in_several_pieces_are_scored_as_in_one(
     scoring.compiled.cache_clear()
     monkeypatch.setattr(scoring, name, value)
     if name == "BUDGET":
-        bounds = scoring.bounds_of(models, PROBLEMS[:21])
+        bounds = scoring.room_for(models, PROBLEMS[:21])
+        assert bounds is not None
         assert scoring.batch_size(models.stacked, bounds, 21) < 16
     scores = scoring.scores(models, PROBLEMS[:21])
     scoring.compiled.cache_clear()
@@ -133,14 +134,14 @@ def test_problems_in_several_pieces_are_scored_as_in_one(
 @pytest.mark.parametrize("sample", [8, 1])
 def test_every_member_that_is_wrong_has_one_such_problem(learned: Models, sample: int) -> None:
     settings = EvaluationSettings(digits=(3,), count=8, generated=sample)
-    rows = exact_match.lengths(learned, "+", 3, settings)
+    rows = suite.evaluate_size(learned, "+", 3, settings)
     for row in rows:
         wrong = [member for member, share in enumerate(row.exact_match) if share < 1]
         assert [error.member for error in row.errors] == wrong
         sums = {str(p): p for p in problems("+", row.slice_name, (3, 3), 8, settings.seed)}
         for error in row.errors:
             problem = sums[error.problem]
-            (text,) = writing.generate(learned, error.member, [problem], None)
+            (text,) = generation.generate(learned, error.member, [problem], None)
             tokens, prompt = learned.layout.tokens_of(problem)
             at, right = error.first_error.at, tokens[prompt:]
             assert text[:at] == right[:at]
@@ -153,10 +154,8 @@ def test_every_member_that_is_wrong_has_one_such_problem(learned: Models, sample
 
 def test_a_grid_has_a_cell_for_each_member_and_pair_of_digit_counts(learned: Models) -> None:
     settings = EvaluationSettings(digits=(2,), grid=3, grid_count=6)
-    rows = [exact_match.grid_row(learned, "+", settings, first) for first in (1, 2, 3)]
-    table = exact_match.grid("+", settings, rows)
-    cells = np.array(table.exact_match)
-    assert (table.max_digits, table.digits, table.count) == (3, [1, 2, 3], 6)
+    rows = [suite.grid_row(learned, "+", settings, first) for first in (1, 2, 3)]
+    cells = np.moveaxis(np.array(rows), 1, 0)
     assert cells.shape == (2, 3, 3)
     sums = problems("+", "random", (1, 2), 6, settings.seed)
     np.testing.assert_allclose(cells[:, 0, 1], generated(learned, sums).mean(1), atol=1e-6)
@@ -169,7 +168,7 @@ def test_shares_are_kept_to_six_digits_and_only_all_is_one() -> None:
 
 def test_a_table_counts_what_the_examination_finds(learned: Models) -> None:
     limit, progress = 12, list[float]()
-    table = exact_match.whole_table(learned, "+", limit, progress.append)
+    table = suite.whole_table(learned, "+", limit, progress.append)
     every = [Problem("+", (a, b)) for a in range(limit + 1) for b in range(limit + 1)]
     right = scoring.exact_match(learned, every).sum(axis=1)
     assert 0 < right.sum() < 2 * len(every)
@@ -189,10 +188,10 @@ def test_pairs_are_all_problems_once_without_those_that_have_no_answer(
         "+": every, "%": {(a, b) for a, b in every if b}, "both": every - {(0, 0)},
     }  # fmt: skip
     for operator, problems_of in expected.items():
-        pairs = exact_match.table_pairs(operator, 10)
+        pairs = suite.table_pairs(operator, 10)
         assert {tuple(pair) for pair in pairs.tolist()} == problems_of
         assert len(pairs) == len(problems_of)
-        np.testing.assert_array_equal(pairs, exact_match.table_pairs(operator, 10))
+        np.testing.assert_array_equal(pairs, suite.table_pairs(operator, 10))
 
 
 @program(

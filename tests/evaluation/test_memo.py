@@ -15,7 +15,8 @@ from curta.layouts.batches import completion_batch
 from curta.layouts.texts import layout_of
 from curta.model.decoding import logits_of_windows
 from curta.model.transformer import Transformer
-from curta.programs.machine.recording import RecordedWindows, WindowTable
+from curta.problems.problem import Problem
+from curta.programs.machine.recording import RecordedWindows
 from curta.training import trainer
 from curta.training.records import padded_texts
 from curta.training.trainer import step_keys
@@ -51,21 +52,17 @@ def calculated(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
     return every
 
 
-def enter(table: WindowTable, rows: np.ndarray, targets: np.ndarray) -> WindowTable:
-    table.add(RecordedWindows(rows, targets, np.zeros(len(rows), np.int64)))
-    return table
-
-
 def test_a_window_is_calculated_once_however_often_it_is_looked_up(
     stacked: Transformer,
     windows: tuple[np.ndarray, np.ndarray],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     (rows, targets), half = windows, len(windows[0]) // 2
-    table, memo = WindowTable(rows.shape[1]), Memo(stacked, MEMBERS, rows.shape[1])
-    every = calculated(monkeypatch)
-    memo.true_outputs(enter(table, rows[:half], targets[:half]))
-    memo.true_outputs(enter(table, rows, targets))
+    memo, every = Memo(stacked, MEMBERS, rows.shape[1]), calculated(monkeypatch)
+    for count in (half, len(rows)):
+        texts = np.zeros(count, np.int64)
+        memo.enter_true(RecordedWindows(rows[:count], targets[:count], texts), [Problem("+", ())])
+        memo.true_outputs()
     memo.tokens(rows, 1)
     assert len(every) == len(set(every)) == len(set(map(tuple, rows.tolist()))) < len(rows)
 

@@ -6,7 +6,7 @@ import jax
 import pytest
 
 from curta.config.sections import EvaluationSettings
-from curta.evaluation import exact_match, suite
+from curta.evaluation import suite
 from curta.evaluation.scoring import Models
 from curta.layouts.texts import layout_of
 from tests import tiny
@@ -34,14 +34,14 @@ STOPS: dict[str, tuple[dict[str, Any], dict[str, Any], list[int | str]]] = {
 def test_the_evaluation_stops(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     right = {"10": (0.5, 1.0), "20": (0.0, 0.1)}
     monkeypatch.setattr(
-        exact_match,
-        "lengths",
+        suite,
+        "evaluate_size",
         lambda models, operator, size, settings: [
             row(operator, str(size), "random", shares=(0.0, 0.0)),
             row(operator, str(size), "carry", shares=right.get(str(size), (0.0, 0.0))),
         ],
     )
-    monkeypatch.setattr(exact_match, "examples", lambda *given: [])
+    monkeypatch.setattr(suite, "generate_examples", lambda *given: [])
     task, settings, left_out = STOPS[name]
     recipe = tiny.dense(layout="plain", task=[{"operator": "+", **task}])
     stacked = jax.tree.map(lambda leaf: leaf[None], tiny.drawn(recipe, layout_of(recipe)))

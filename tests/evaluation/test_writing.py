@@ -2,8 +2,7 @@
 
 import pytest
 
-from curta.evaluation.generation import completions
-from curta.evaluation.writing import named, write_texts
+from curta.evaluation.generation import completions, named, write_texts
 from curta.frontends import api
 from curta.layouts import layout_named
 from curta.problems.problem import parse

@@ -1,6 +1,7 @@
-"""The layer table against the model itself: its weights, and the products that it multiplies."""
+"""The layer table against the model itself, and trainings that are refused before they begin."""
 
 import math
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -8,8 +9,10 @@ import jax.numpy as jnp
 import pytest
 
 from curta.config.recipe import Recipe
+from curta.frontends.cli import main
 from curta.layouts import TokenPositions
 from curta.layouts.texts import layout_of
+from curta.model import model_cost
 from curta.model.model_cost import layers
 from curta.model.transformer import parameters
 from tests import tiny
@@ -63,3 +66,31 @@ def test_parameters_and_multiply_adds_are_those_of_the_program(name: str) -> Non
     looked_up = tokens * (len(layout.characters) + len(layout.roles)) * recipe.model.width
     found = multiplied(program.jaxpr) - looked_up
     assert found == tokens * sum(row.multiply_adds for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"training.batch": 1_000_000, "model.width": 4_096}, "GB of memory"),
+        ({"model.width": 65_536, "model.num_layers": 1_000}, "GB of memory"),
+        ({"task.digits": [1, 100_000], "layout": "reversed", "positions.name": "rope"}, "GB"),
+        ({"task.digits": [1, 100_000]}, "GB of memory"),
+        ({"training.steps": 10**9, "model.width": 1_024}, "years"),
+    ],
+)
+def test_what_cannot_be_trained_is_one_line_and_no_folder(
+    runs_folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    changes: dict[str, Any],
+    says: str,
+) -> None:
+    """As on a machine with 16 GB."""
+    monkeypatch.setattr(model_cost, "memory", lambda: 16_000_000_000)
+    settings = [f"{path}={value}" for path, value in changes.items()]
+    assert main(["train", "addition", *settings]) == 2
+    assert main(["compare", "addition", "again: addition", *settings]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 2
+    assert all(says in line and len(line) < 300 for line in lines), lines
+    assert not runs_folder.exists()

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from curta.evaluation.generation import AROUND, first_error
 from curta.evaluation.results import FirstError, WrongAnswer
-from curta.evaluation.writing import AROUND, first_error
 from curta.report import sections
 
 from . import sample

@@ -11,7 +11,7 @@ import pytest
 
 import curta
 from curta.config.errors import Notice, UserError
-from curta.evaluation import exact_match
+from curta.evaluation import suite
 from curta.frontends.cli import main
 from curta.runs.folders import Folder
 from curta.runs.info import RunInfo
@@ -57,7 +57,7 @@ def interrupting(
     monkeypatch: pytest.MonkeyPatch, error: BaseException, after: int
 ) -> Callable[[list[object]], None]:
     """The evaluation ends so after some sizes, until the returned function has a list for them."""
-    lengths = exact_match.lengths
+    lengths = suite.evaluate_size
 
     def patched(sizes: list[object], most: float) -> Any:
         def evaluate(*arguments: Any) -> Any:
@@ -66,7 +66,7 @@ def interrupting(
             sizes.append(arguments[2])
             return lengths(*arguments)
 
-        monkeypatch.setattr(exact_match, "lengths", evaluate)
+        monkeypatch.setattr(suite, "evaluate_size", evaluate)
 
     patched([], after)
     return lambda sizes: patched(sizes, float("inf"))

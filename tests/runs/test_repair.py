@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from curta.config.errors import Notice, UserError
-from curta.evaluation import catalogue
+from curta.evaluation import certificate
 from curta.frontends import api
 from curta.frontends.cli import main
 from curta.runs import checkpoints
@@ -85,16 +85,16 @@ def test_a_round_that_was_killed_ends_with_the_same_weights(repaired: Run) -> No
 @pytest.mark.slow
 def test_windows_that_an_evaluation_meets_join_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
     """They are repaired like the others: training goes on after the certificate."""
-    whole = catalogue.of_task
+    whole = certificate.catalogue_of
 
-    def half(*given: Any) -> catalogue.WindowCatalogue:
+    def half(*given: Any) -> certificate.WindowCatalogue:
         found = whole(*given)
         count = len(found.rows) // 2
         return found._replace(
             rows=found.rows[:count], targets=found.targets[:count], examples=found.examples[:count]
         )
 
-    monkeypatch.setattr(catalogue, "of_task", half)
+    monkeypatch.setattr(certificate, "catalogue_of", half)
     fields = FIELDS | {"training.problems": 2, "evaluation.count": 60, "evaluation.digits": [9]}
     run = api.begin("luhn", [3], "met", fields, evaluate=True)
     run.complete()

@@ -23,7 +23,7 @@ from curta.training.trainer import (
     Keys,
     Member,
     Metrics,
-    TaskLayout,
+    TaskBounds,
     step_keys,
     task_keys,
 )
@@ -40,7 +40,7 @@ TRAINED = 1e-3
 def program(members: int, devices: int) -> Callable[..., tuple[Member, Metrics]]:
     """A recipe's steps for that many members on that many devices, compiled once."""
     mesh = trainer.mesh_for(members, RECIPE.training.batch, jax.devices()[:devices])
-    call = trainer.compile_steps(RECIPE, written(RECIPE), mesh)
+    call = trainer.compile_steps(RECIPE, bounds_in(RECIPE), mesh)
 
     def run(state: Member, first: int, count: int) -> tuple[Member, Metrics]:
         data, _ = records.training_data(RECIPE, LAYOUT_OF_WINDOWS, state.seed.tolist())
@@ -52,10 +52,10 @@ def program(members: int, devices: int) -> Callable[..., tuple[Member, Metrics]]
     return run
 
 
-def written(recipe: Recipe) -> TaskLayout:
-    """How problems are written, with room for those of training."""
+def bounds_in(recipe: Recipe) -> TaskBounds:
+    """Return room for the texts of training."""
     _, bounds = records.training_data(recipe, layout_of(recipe), [0])
-    return TaskLayout(layout_of(recipe), bounds)
+    return bounds
 
 
 def begun(recipe: Recipe, *seeds: int) -> Member:
@@ -114,7 +114,7 @@ def test_what_is_drawn_for_each_text_does_not_depend_on_the_devices_that_share_a
     for devices in (1, 2):
         mesh = trainer.mesh_for(1, 4, jax.devices()[:devices])
         state = trainer.shard(begun(recipe, 0), mesh)
-        call = trainer.compile_steps(recipe, written(recipe), mesh)
+        call = trainer.compile_steps(recipe, bounds_in(recipe), mesh)
         _, metrics = call(state, Data(), jnp.int32(0), jnp.int32(3))
         losses.append(np.asarray(metrics.loss)[0, :3])
     tiny.assert_close(*losses)
@@ -177,7 +177,7 @@ TASKS = [{"operator": o, "digits": [1, 3], "weight": w} for o, w in (("+", 1.0),
 def test_tasks_count_by_their_share_of_the_batch() -> None:
     """Loss and exact match of a recipe with two tasks are those of both, weighted."""
     recipe = tiny.dense(layout="reversed", task=TASKS)
-    layout, how = layout_of(recipe), written(recipe)
+    layout, how = layout_of(recipe), bounds_in(recipe)
     assert recipe.shares == (2, 6)
     model, keys = tiny.drawn(recipe, layout), step_keys(3, 0)
 
@@ -201,7 +201,7 @@ def test_a_step_on_windows_has_the_mean_loss_of_those_it_drew() -> None:
     data, _ = records.training_data(RECIPE, layout_of(RECIPE), [5])
     data = data._replace(by_member=member(data.by_member, 0))
     found = alone(
-        lambda: trainer.objective(model, RECIPE, written(RECIPE), data, keys, 1, lambda x: x)
+        lambda: trainer.objective(model, RECIPE, bounds_in(RECIPE), data, keys, 1, lambda x: x)
     )
     places = np.asarray(trainer.draw_windows(data, keys.problems, RECIPE.training.batch))
     rows, targets = (np.asarray(part)[places] for part in data.shared)
@@ -272,7 +272,7 @@ def test_accelerators_multiply_float32_in_full_precision(
     data, _ = records.training_data(recipe, layout, [0, 1])
     state = jax.eval_shape(lambda: begun(recipe, 0, 1))
     mesh = trainer.mesh_for(1, 1, jax.devices()[:1])
-    call: Any = trainer.compile_steps(recipe, written(recipe), mesh, vectorised=True)
+    call: Any = trainer.compile_steps(recipe, bounds_in(recipe), mesh, vectorised=True)
     traced = call.trace(state, data, jnp.int32(0), jnp.int32(0))
     text = str(traced.lower(lowering_platforms=(platform,)).as_text())
     dots = [line for line in text.splitlines() if "dot_general" in line]

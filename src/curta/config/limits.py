@@ -1,7 +1,7 @@
 """The largest numbers that a user can set.
 
 All are orders of magnitude above what is worth training. They keep JAX's numbers within 32 bits.
-Whether a run fits the machine is checked by `training/estimate.py`.
+Whether a run fits the machine is checked by `model/model_cost.py`.
 """
 
 from collections.abc import Sequence

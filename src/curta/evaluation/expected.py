@@ -6,27 +6,19 @@ correct it.
 
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import NamedTuple
-
-import jax
 
 from curta.config import sections
 from curta.config.positions import Window
 from curta.config.recipe import Recipe
 from curta.evaluation import gap
 from curta.evaluation.evaluation_set import size_name, slices
-from curta.evaluation.generation import bucket
+from curta.evaluation.scoring import bucket
 from curta.layouts import Layout
-from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
 from curta.model import model_cost
 from curta.problems import task_sizes, tasks
 from curta.problems.operations import operation_named
-from curta.training import estimate
-
-CPU, ACCELERATOR = 2e10, 1e13
-"""Floating-point operations a second that an evaluation reaches, per core and per device."""
 
 COMPILING = 4.0
 """Seconds to compile a program for a model of whole texts, for each shape of them."""
@@ -55,8 +47,14 @@ def parts(
 ) -> list[PartEstimate]:
     """Estimate the parts of an evaluation, in order; sizes may be left out as it goes on."""
     window, estimates = isinstance(recipe.positions, Window), list[PartEstimate]()
-    per_problem = partial(_seconds, recipe, layout, members)
     shapes = set[object]()
+
+    def per_problem(operator: str, digits: tuple[int, ...]) -> float:
+        """Return the seconds of one problem; windows of all members are looked up at once."""
+        tokens = layout.estimate_tokens(operator, digits)
+        if window:
+            return tokens / LOOKED_UP
+        return members * model_cost.pass_seconds(recipe, layout, tokens)
 
     def add(
         name: str, operator: str, digits: tuple[int, ...], problems: int, samples: int = 0
@@ -87,7 +85,7 @@ def parts(
             add(f"all of {operator}", operator, (width, width), settings.table**2)
     for task in recipe.tasks:
         if gap.can_be_known(layout, task):
-            recorded = isinstance(layout, ProgramLayout)
+            recorded = layout.machine is not None
             count = settings.held_out * (1 + members if recorded else 2)
             seconds = count * per_problem(task.operator, task_sizes.widest(task))
             if recorded and not task.values:
@@ -96,31 +94,15 @@ def parts(
     return estimates
 
 
-def whole(name: str, recipe: Recipe, members: int) -> PartEstimate:
-    """Estimate the training and the evaluation of a recipe together."""
-    training = estimate.estimate(recipe, members).operations / _speed()
-    return PartEstimate(name, training + total(recipe, layout_of(recipe), members))
-
-
 def total(recipe: Recipe, layout: Layout, members: int) -> float:
     """Estimate the seconds of an evaluation that leaves no size out."""
     return sum(part.seconds for part in parts(recipe, layout, recipe.evaluation, members))
 
 
-def _seconds(
-    recipe: Recipe, layout: Layout, members: int, operator: str, digits: tuple[int, ...]
-) -> float:
-    """Return the seconds of one problem; windowed models look up all members' tokens at once."""
-    tokens = layout.estimate_tokens(operator, digits)
-    if isinstance(recipe.positions, Window):
-        return tokens / LOOKED_UP
-    adds = sum(layer.multiply_adds for layer in model_cost.layers(recipe, layout, tokens))
-    return 2.0 * adds * tokens * members / _speed()
-
-
-def _speed() -> float:
-    devices = jax.devices()
-    return CPU * len(devices) if devices[0].platform == "cpu" else ACCELERATOR * len(devices)
+def whole(name: str, recipe: Recipe, members: int) -> PartEstimate:
+    """Estimate the training and the evaluation of a recipe together."""
+    training = model_cost.estimate(recipe, members).operations / model_cost.REACHED.here
+    return PartEstimate(name, training + total(recipe, layout_of(recipe), members))
 
 
 class Pace:

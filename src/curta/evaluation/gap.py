@@ -20,10 +20,8 @@ from curta.evaluation import evaluation_set, scoring
 from curta.evaluation.results import HELD_OUT, TRAINED, Gap, Share
 from curta.evaluation.scoring import Models
 from curta.layouts import Layout
-from curta.layouts.program import ProgramLayout
 from curta.problems import task_sizes, tasks
 from curta.problems.problem import Problem
-from curta.programs.machine.sampling import drawn
 from curta.programs.user.run_snapshot import StoredTexts
 from curta.training import records
 
@@ -52,7 +50,7 @@ def known_problems(
     if not can_be_known(layout, task):
         return None
     count = recipe.evaluation.held_out
-    if isinstance(layout, ProgramLayout):
+    if layout.machine is not None:
         base = layout.base(task.operator)
         each = [
             [Problem(task.operator, operands, base) for operands in own]
@@ -75,9 +73,9 @@ def can_be_known(layout: Layout, task: Task) -> bool:
     """Return whether trained problems are recorded or finite, and others can be drawn."""
     if task.values:
         return task.held_out > 0
-    if isinstance(layout, ProgramLayout):
-        return layout.recorder is not None and not isinstance(layout.recorder, StoredTexts)
-    return task.rows > 0
+    if layout.machine is None:
+        return task.rows > 0
+    return layout.recorder is not None and not isinstance(layout.recorder, StoredTexts)
 
 
 def measure(models: Models, recipe: Recipe, task: Task) -> list[Gap]:
@@ -165,21 +163,18 @@ def _new(
     """
     watched = records.validation(recipe, layout, task) if recipe.training.validate_every else []
     met = {_key(task, problem.operands) for problem in watched}
-    if not isinstance(layout, ProgramLayout):
+    if layout.machine is None:
         fresh = tasks.fresh_problems(task, count + len(watched))
         yield from (problem for problem in fresh if _key(task, problem.operands) not in met)
         return
-    assert layout.recorder is not None
     for seed in seeds:
         met |= {_key(task, own) for own in records.problems(recipe, layout, task, seed)}
-    program, base = layout.recorder.programs[task.operator], layout.base(task.operator)
-    name = f"held out {recipe.evaluation.seed} {task.operator}"
-    every = drawn(program, task_sizes.sizes(task), name, task.special)
-    for operands in islice(every, TRIES * count):
+    candidates = records.draw(layout, task, f"held out {recipe.evaluation.seed}")
+    for operands in islice(candidates, TRIES * count):
         key = _key(task, operands)
         if key not in met:
             met.add(key)
-            yield Problem(task.operator, operands, base)
+            yield Problem(task.operator, operands, layout.base(task.operator))
 
 
 def _key(task: Task, operands: Sequence[int]) -> tuple[int, ...]:

@@ -1,24 +1,46 @@
-"""Generation: writing an answer token by token, with a cache.
+"""Generation: what trained members write for any problem, and where it goes wrong.
 
-The loop knows no arithmetic: the layout determines where each token stands, the position encoding
-which earlier tokens it sees. With a windowed encoding, the cost of a token does not depend on the
-length of the text.
+Whole texts are decoded token by token, with a cache. The loop knows no arithmetic: the layout
+determines where each token stands, the position encoding which earlier tokens it sees. Under a
+window, texts are written side by side on squared paper, so the cost of a token does not depend on
+the length of the text.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
+from itertools import groupby
+from typing import NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int
 
+from curta.evaluation.results import FirstError, NamedProblem, Written
+from curta.evaluation.scoring import Models, bucket, room_for, scores
 from curta.layouts import Layout, ShapeBounds, TokenPositions
 from curta.layouts.batches import prompt_batch
 from curta.model.decoding import Cache, decode_step, empty_cache
 from curta.model.transformer import Transformer
-from curta.problems.problem import Problem
+from curta.problems.problem import Problem, answer_text, parse, widths
+from curta.programs.machine.writing import Prompts, complete
+
+MOST_NATS = 690.0
+"""The loss from which all perplexities are equal: the largest that a file can hold."""
+
+AROUND = 60
+"""Tokens that are stored before the first wrong one, and from it on: traces may be very long."""
+
+TOGETHER = 1 << 14
+"""Tokens of problems that are computed at once: more do not fit into the caches.
+
+512 sums of 20 digits: 1,268 a second with 32 at once, 613 with all.
+"""
+
+ALONE = 8192
+"""Problems that are written at once under a window, which needs only their tokens."""
+
+T = TypeVar("T")
 
 
 class Writing(NamedTuple):
@@ -33,7 +55,7 @@ class Writing(NamedTuple):
 
 
 @partial(jax.jit, static_argnames=("layout", "bounds"))
-def complete(
+def decode(
     model: Transformer,
     tokens: Int[Array, "batch prompt"],
     prompts: Int[Array, " batch"],
@@ -85,7 +107,7 @@ def completions(
     for row, prompt in zip(tokens, prompts, strict=True):
         row[: len(prompt)] = prompt
     lengths = np.array([len(prompt) for prompt in prompts], np.int32)
-    output = np.asarray(complete(model, tokens, lengths, layout=layout, bounds=bounds))
+    output = np.asarray(decode(model, tokens, lengths, layout=layout, bounds=bounds))
     return [ended(row, layout.end) for row in output[: len(problems)].tolist()]
 
 
@@ -94,9 +116,137 @@ def ended(completion: list[int], end: int) -> list[int]:
     return completion[: completion.index(end) + 1] if end in completion else completion
 
 
-def bucket(digits: int) -> int:
-    """Round `digits` up to one of a few sizes, so that few programs are compiled."""
-    size = 16
-    while size < digits:
-        size *= 8
-    return size
+def generate(
+    models: Models,
+    member: int | Sequence[int],
+    problems: Sequence[Problem],
+    bounds: ShapeBounds | None,
+    limit: int = 0,
+) -> list[list[int]]:
+    """Return the tokens that a member, or each problem's own member, writes after each prompt.
+
+    With a window they are written side by side; a text without end is abandoned after `limit`
+    tokens, by default more than any program writes.
+    """
+    layout, texts = models.layout, list[list[int]]()
+    members = [member] * len(problems) if isinstance(member, int) else member
+    if models.memo is None:
+        bounds = bounds or room_for(models, problems)
+        assert bounds is not None
+        for number, group in groupby(zip(members, problems, strict=True), lambda pair: pair[0]):
+            of_member = [problem for _, problem in group]
+            texts += completions(models.member(number), layout, of_member, bounds)
+        return texts
+    look, owner = models.memo.tokens, np.array(members)
+    follow = lambda rows, texts: look(rows, owner[texts])
+    prompts = Prompts.of([layout.prompt_tokens(problem) for problem in problems])
+    return complete(layout.machine, layout.windows, follow, prompts, limit).lists
+
+
+def generate_pairs(
+    models: Models, pairs: Sequence[tuple[int, Problem]], bounds: ShapeBounds | None
+) -> list[list[int]]:
+    """Return the tokens that members write, for pairs of member and problem.
+
+    With a window, a text longer than the right one is abandoned.
+    """
+    if not pairs:
+        return []
+    members, problems = zip(*pairs, strict=True)
+    limit = 0
+    if models.memo is not None:
+        right = [models.layout.tokens_of(problem) for problem in dict.fromkeys(problems)]
+        limit = 16 + max(len(tokens) - prompt for tokens, prompt in right)
+    return generate(models, members, problems, bounds, limit)
+
+
+def written(
+    models: Models, pairs: Sequence[tuple[int, Problem]], bounds: ShapeBounds | None
+) -> list[Written]:
+    """Return the texts of `generate_pairs` as people read them."""
+    texts = generate_pairs(models, pairs, bounds)
+    rows = zip(pairs, texts, strict=True)
+    return [compared(models.layout, problem, tokens) for (_, problem), tokens in rows]
+
+
+def write_texts(models: Models, problems: Sequence[Problem], member: int) -> list[list[int]]:
+    """Return the tokens that a member writes after each problem, including the end."""
+
+    def write(group: list[Problem]) -> list[list[int]]:
+        bounds = room_for(models, group)
+        together = ALONE if bounds is None else max(1, TOGETHER // bounds.total)
+        pieces = (group[start : start + together] for start in range(0, len(group), together))
+        return [text for piece in pieces for text in generate(models, member, piece, bounds)]
+
+    return _by_size(problems, write)
+
+
+def named(texts: Sequence[str], before: Models, after: Models) -> list[NamedProblem]:
+    """Return for each problem its truth and every member's text before and after training."""
+    problems = [parse(text) for text in texts]
+    begun, trained = (answers_of_all(models, problems) for models in (before, after))
+    return [
+        NamedProblem(problem.operator, str(problem), truth_text(problem), earlier, later)
+        for problem, earlier, later in zip(problems, begun, trained, strict=True)
+    ]
+
+
+def perplexities(models: Models, problems: Sequence[Problem]) -> list[list[float]]:
+    """Return for each problem the perplexity of the right answer, by member."""
+
+    def perplexity(group: list[Problem]) -> list[list[float]]:
+        group_scores = scores(models, group, room_for(models, group))
+        mean = np.minimum(group_scores.losses / group_scores.tokens, MOST_NATS)
+        rounded: list[list[float]] = np.exp(mean).T.round(6).tolist()
+        return rounded
+
+    return _by_size(problems, perplexity)
+
+
+def answers_of_all(models: Models, problems: Sequence[Problem]) -> list[list[Written]]:
+    """Return for each problem what every member wrote, and its answer."""
+
+    def answer(group: list[Problem]) -> list[list[Written]]:
+        pairs = [(member, problem) for member in range(models.members) for problem in group]
+        rows = written(models, pairs, room_for(models, group))
+        return [rows[number :: len(group)] for number in range(len(group))]
+
+    return _by_size(problems, answer)
+
+
+def truth_text(problem: Problem) -> str:
+    return answer_text(problem.truth, problem.answer_base)
+
+
+def compared(layout: Layout, problem: Problem, tokens: list[int]) -> Written:
+    """Return a text and its answer as people read them, and the first error in it."""
+    answer, (right, prompt) = layout.answer(problem, tokens), layout.tokens_of(problem)
+    text = None if answer is None else answer_text(answer, problem.answer_base)
+    error = first_error(tokens, right[prompt:], layout.characters)
+    return Written(layout.decode(tokens), text, error)
+
+
+def _by_size(problems: Sequence[Problem], call: Callable[[list[Problem]], list[T]]) -> list[T]:
+    """Call a function with the problems that fit the same compiled program; join its results."""
+    groups, results = dict[tuple[object, ...], list[int]](), dict[int, T]()
+    for number, problem in enumerate(problems):
+        shape = (problem.operator, *map(bucket, widths(problem)))
+        groups.setdefault(shape, []).append(number)
+    for group in groups.values():
+        results |= zip(group, call([problems[number] for number in group]), strict=True)
+    return [results[number] for number in range(len(problems))]
+
+
+def first_error(
+    text_tokens: Sequence[int], expected: Sequence[int], symbols: Sequence[str]
+) -> FirstError | None:
+    """Return the first wrong token of a text and its surroundings; None if all of it is right."""
+    if list(text_tokens) == list(expected):
+        return None
+    shorter = min(len(text_tokens), len(expected))
+    at = next((i for i in range(shorter) if text_tokens[i] != expected[i]), shorter)
+    around = slice(max(0, at - AROUND), at + AROUND)
+    wrote, should = ("".join(symbols[t] for t in text[around]) for text in (text_tokens, expected))
+    before = sum(len(symbols[t]) for t in expected[:at])
+    start = sum(len(symbols[t]) for t in expected[: around.start])
+    return FirstError(before, start, wrote, should, token=at)

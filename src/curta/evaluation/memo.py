@@ -15,7 +15,8 @@ from jaxtyping import Array, Float, Int
 
 from curta.model.decoding import logits_of_windows
 from curta.model.transformer import Transformer
-from curta.programs.machine.recording import WindowIndex, WindowTable, distinct
+from curta.problems.problem import Problem
+from curta.programs.machine.recording import RecordedWindows, WindowIndex, WindowTable, distinct
 
 BLOCKS = (64, 4096)
 """Windows of one pass: few sizes, so that few programs are compiled."""
@@ -85,42 +86,53 @@ class Memo:
     """The windows so far, and each member's next token after them."""
 
     def __init__(self, stacked: Transformer, members: int, cells: int) -> None:
-        self.stacked, self.index = stacked, WindowIndex(cells)
+        self.stacked, self.index, self.table = stacked, WindowIndex(cells), WindowTable(cells)
         self.token = np.zeros((members, 0), np.int32)
-        empty = np.zeros((members, 0), np.float32)
-        self.true = WindowOutputs(self.token, empty, empty)
+        """The next tokens after the windows of `index`."""
+        self.true = WindowOutputs(self.token, *np.zeros((2, members, 0), np.float32))
+        """What members make of the windows of `table`, those of true texts."""
+        self.examples = dict[int, Problem]()
+        """The first problem with each window that `enter_true` entered, by its number."""
 
     def tokens(
         self, rows: Int[np.ndarray, "queries cells"], member: int | Int[np.ndarray, " queries"]
     ) -> Int[np.ndarray, " queries"]:
-        """Return the next token of a member, or of each window's own member."""
-        number = self.prepare(rows)  # before `token` is read, which it makes longer
-        return self.token[member, number]
+        """Return the next token of a member, or of each window's own member.
+
+        Unknown windows are computed, all at once.
+        """
+        fresh = rows[self.index.find(rows) < 0]
+        if len(fresh):
+            fresh = fresh[distinct(fresh)[0]]
+            targets = np.zeros(len(fresh), np.int32)  # only for losses, which are not needed
+            self._enter(fresh, calculate(self.stacked, fresh, targets).token)
+        return self.token[member, self.index.find(rows)]
 
     def look(self, member: int) -> Any:
         """Return `tokens` of one member."""
         return partial(self.tokens, member=member)
 
-    def prepare(self, rows: Int[np.ndarray, "queries cells"]) -> Int[np.ndarray, " queries"]:
-        """Compute unknown windows, all at once, and return the number of each window."""
-        number = self.index.find(rows)
-        fresh = rows[number < 0]
-        if len(fresh):
-            fresh = fresh[distinct(fresh)[0]]
-            targets = np.zeros(len(fresh), np.int32)  # only for losses, which are not needed
-            self._enter(fresh, calculate(self.stacked, fresh, targets).token)
-            number = self.index.find(rows)
+    def enter_true(
+        self, windows: RecordedWindows, problems: Sequence[Problem]
+    ) -> Int[np.ndarray, " queries"]:
+        """Enter the windows of true texts, those of some problems, and return their numbers."""
+        before, number = len(self.table), self.table.add(windows)
+        # New windows are the last; `first` is where each occurs first.
+        entered, first = np.unique(number, return_index=True)
+        texts = windows.text[first].tolist()
+        self.examples |= {
+            n: problems[text]
+            for n, text in zip(entered.tolist(), texts, strict=True)
+            if n >= before
+        }
         return number
 
-    def true_outputs(self, table: WindowTable) -> WindowOutputs:
-        """Return what members make of true windows; those that the table has gained are computed.
-
-        It is always the same table, to which windows are only added.
-        """
-        known = self.true.token.shape[1]
-        if known < len(table):
-            rows = table.rows[known:]
-            outputs = calculate(self.stacked, rows, table.targets[known:])
+    def true_outputs(self) -> WindowOutputs:
+        """Return what members make of true windows; those entered since the last call are new."""
+        count = self.true.token.shape[1]
+        if count < len(self.table):
+            rows = self.table.rows[count:]
+            outputs = calculate(self.stacked, rows, self.table.targets[count:])
             pairs = zip(self.true, outputs, strict=True)
             self.true = WindowOutputs(*(np.concatenate(pair, axis=1) for pair in pairs))
             fresh = self.index.find(rows) < 0

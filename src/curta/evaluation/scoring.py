@@ -19,17 +19,14 @@ from jaxtyping import Array, Bool, Float, Int
 from optax import softmax_cross_entropy_with_integer_labels
 
 from curta.config.errors import UserError, shortened
-from curta.evaluation.generation import bucket
 from curta.evaluation.memo import Memo
 from curta.evaluation.statistics import round_share
 from curta.layouts import Layout, ShapeBounds, Text, TokenPositions
 from curta.layouts.batches import scored_batch
-from curta.layouts.program import ProgramLayout
 from curta.model.positions.window import WindowEncoding
 from curta.model.transformer import Transformer
 from curta.problems.problem import Problem, answer_text, widths
-from curta.programs.machine.machine import cells_of
-from curta.programs.machine.recording import Recording, WindowTable, recorded_windows
+from curta.programs.machine.recording import Recording, recorded_windows
 from curta.training import processes
 from curta.training.records import padded_texts
 from curta.training.trainer import mesh_for, shard
@@ -79,34 +76,15 @@ class Models:
             return whole
         return mesh_for(self.members, batch, jax.local_devices())
 
-    @cached_property
-    def true_windows(self) -> WindowTable:
-        """The windows of all true texts so far, for windowed models."""
-        assert isinstance(self.layout, ProgramLayout)
-        return WindowTable(cells_of(self.layout.windows))
-
-    @cached_property
-    def examples(self) -> dict[int, Problem]:
-        """The first problem with each of `true_windows`, by the window's number."""
-        return {}
-
     def member(self, number: int) -> Transformer:
         return jax.tree.map(lambda leaf: leaf[number], self.stacked)
-
-    def with_weights(self, stacked: Transformer) -> "Models":
-        """Return the same members at another step."""
-        return replace(self, stacked=stacked)
 
     def with_recurrences(self, num_recurrences: int) -> "Models":
         """Return the same members with another number of recurrences."""
         changed = jax.vmap(lambda model: model.with_recurrences(num_recurrences))(self.stacked)
         return replace(self, stacked=changed)
 
-    def only(self, number: int) -> "Models":
-        """Return one member alone, still stacked."""
-        return self.chosen([number])
-
-    def chosen(self, numbers: Sequence[int]) -> "Models":
+    def only(self, *numbers: int) -> "Models":
         """Return some members, stacked."""
         rows = np.array(numbers)
         stacked = jax.tree.map(lambda leaf: leaf[rows], self.stacked)
@@ -163,12 +141,13 @@ def scores(
 
     `loss` is a `training.loss`: it determines which tokens are scored, not which must be right.
     """
-    if models.memo is not None:
+    if (memo := models.memo) is not None:
         widest = max(problems, key=lambda problem: sum(map(int.bit_length, problem.operands)))
         size = max(1, TOGETHER // len(models.layout.tokens_of(widest)[0]))
-        score = partial(_looked_up, models, models.memo)
+        score = partial(_looked_up, models, memo)
     else:
-        bounds = bounds or bounds_of(models, problems)
+        bounds = bounds or room_for(models, problems)
+        assert bounds is not None
         size = batch_size(models.stacked, bounds, len(problems))
         models = replace(models, stacked=shard(models.stacked, models.mesh(size)))
         score = partial(_scored, models, bounds=bounds, size=size, loss=loss)
@@ -181,24 +160,19 @@ def _looked_up(models: Models, memo: Memo, problems: Sequence[Problem]) -> Score
 
     Two texts with windows a, b and b: a member that is right on b alone has 1 and 1 hits.
     """
-    layout, table, count = models.layout, models.true_windows, len(problems)
-    assert isinstance(layout, ProgramLayout)
+    layout, count = models.layout, len(problems)
     recording = Recording.of([right_text(layout, problem) for problem in problems])
-    true_windows = recorded_windows(layout.machine, recording, layout.windows)
-    before, window = len(table), table.add(true_windows)
-    if table.conflicts:
+    windows = recorded_windows(layout.machine, recording, layout.windows)
+    number = memo.enter_true(windows, problems)
+    if memo.table.conflicts:
         raise UserError("at these sizes two tokens follow one window: `curta check` shows which")
-    # numbers of windows, in the order in which they were entered: new ones are the last
-    new, first = np.unique(window, return_index=True)
-    examples = zip(new.tolist(), true_windows.text[first].tolist(), strict=True)
-    models.examples.update((n, problems[text]) for n, text in examples if n >= before)
-    outputs = memo.true_outputs(table)
-    right, loss = outputs.token == table.targets, outputs.loss
+    outputs = memo.true_outputs()
+    right = outputs.token == memo.table.targets
     hits, losses = (
-        np.stack([np.bincount(true_windows.text, member[window], count) for member in column])
-        for column in (right.astype(np.float64), loss)
+        np.stack([np.bincount(windows.text, member[number], count) for member in column])
+        for column in (right.astype(np.float64), outputs.loss)
     )
-    tokens = np.bincount(true_windows.text, minlength=count)
+    tokens = np.bincount(windows.text, minlength=count)
     return Scores(hits.astype(np.int64), losses, tokens, tokens)
 
 
@@ -226,17 +200,16 @@ def right_text(layout: Layout, problem: Problem) -> tuple[list[int], int]:
     Raises UserError if a program does not write the right answer.
     """
     tokens, prompt = layout.tokens_of(problem)
-    if isinstance(layout, ProgramLayout):
-        answer = layout.answer(problem, tokens[prompt:])
-        if answer != problem.truth:
-            base = problem.answer_base
-            wrong = "no answer" if answer is None else answer_text(answer, base)
-            texts = (wrong, str(problem), answer_text(problem.truth, base))
-            wrong, question, truth = (shortened(text, CHARACTERS) for text in texts)
-            raise UserError(
-                f"the program writes {wrong} for {question}, and the truth is {truth}:"
-                " `curta check` shows where"
-            )
+    by_program = layout.machine is not None
+    if by_program and (answer := layout.answer(problem, tokens[prompt:])) != problem.truth:
+        base = problem.answer_base
+        wrong = "no answer" if answer is None else answer_text(answer, base)
+        texts = (wrong, str(problem), answer_text(problem.truth, base))
+        wrong, question, truth = (shortened(text, CHARACTERS) for text in texts)
+        raise UserError(
+            f"the program writes {wrong} for {question}, and the truth is {truth}:"
+            " `curta check` shows where"
+        )
     return tokens, prompt
 
 
@@ -246,19 +219,13 @@ def rounded(shares: Float[np.ndarray, " members"]) -> list[float]:
 
 
 def room_for(models: Models, problems: Sequence[Problem]) -> ShapeBounds | None:
-    """Return room for all of these problems; UserError if the model has no positions for them.
+    """Return bounds on all texts of these problems; UserError without positions for them.
 
-    Windowed models need none: a text is never laid out as a whole.
+    Windowed models need none: a text is never laid out as a whole. Where texts grow no faster than
+    their operands, sizes are rounded up to a few, so that few programs are compiled.
     """
-    return None if models.memo is not None else bounds_of(models, problems)
-
-
-def bounds_of(models: Models, problems: Sequence[Problem]) -> ShapeBounds:
-    """Return the bounds of these problems' texts.
-
-    Where texts grow no faster than their operands, sizes are rounded up to a few, so that few
-    programs are compiled. Raises UserError if the models have no positions for them.
-    """
+    if models.memo is not None:
+        return None
     operator, layout = problems[0].operator, models.layout
     bounds = layout.bounds_of(problems)
     jax.tree.map(lambda leaf: leaf[0], models.stacked.positions).check(bounds)
@@ -267,6 +234,14 @@ def bounds_of(models: Models, problems: Sequence[Problem]) -> ShapeBounds:
     widest = [max(column) for column in zip_longest(*map(widths, problems), fillvalue=0)]
     longest = layout.longest or max(map(bucket, widest))
     return layout.bounds(operator, [min(bucket(width), longest) for width in widest])
+
+
+def bucket(digits: int) -> int:
+    """Round `digits` up to one of a few sizes, so that few programs are compiled."""
+    size = 16
+    while size < digits:
+        size *= 8
+    return size
 
 
 # One pass over whole true texts, on the device.

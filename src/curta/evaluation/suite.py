@@ -1,28 +1,74 @@
-"""The whole evaluation of some models, as a recipe's evaluation section states it."""
+"""The whole evaluation of some models, as a recipe's evaluation section states it.
 
-from collections.abc import Callable, Iterator, Mapping
+Exact match is measured by scoring; every evaluation also generates a sample token by token, and
+reports whether both agree.
+"""
+
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
-from curta.config import sections
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Bool, Int
+
 from curta.config.errors import UserError
 from curta.config.recipe import Recipe, changed_evaluation
-from curta.evaluation import exact_match, gap
-from curta.evaluation.evaluation_set import held_out_places, size_name, watched, within
-from curta.evaluation.results import Evaluation, Gap, Grid, SliceResult, UnevaluatedSize
-from curta.evaluation.scoring import Models
-from curta.layouts import Layout
+from curta.config.sections import EvaluationSettings
+from curta.config.task import Task
+from curta.evaluation import gap
+from curta.evaluation.evaluation_set import (
+    drawn,
+    drawn_slices,
+    held_out_places,
+    size_name,
+    watched,
+    within,
+)
+from curta.evaluation.generation import (
+    MOST_NATS,
+    compared,
+    generate_pairs,
+    truth_text,
+    written,
+)
+from curta.evaluation.results import (
+    HELD_OUT,
+    Evaluation,
+    Example,
+    Gap,
+    Generated,
+    Grid,
+    SliceResult,
+    UnevaluatedSize,
+    WholeTable,
+    Written,
+    WrongAnswer,
+)
+from curta.evaluation.scoring import Models, exact_match, room_for, rounded, scores
+from curta.layouts import Layout, ShapeBounds
 from curta.model import unread
 from curta.problems import task_sizes, tasks
-from curta.problems.operations import Operation, operation_named
+from curta.problems.operations import OPERATIONS, Operation, operation_named
+from curta.problems.problem import Problem, widths
+from curta.problems.problem_table import ProblemTable
 from curta.problems.sizes import Split
 from curta.problems.tasks import as_size
 from curta.training import records
 
+GridRow = list[list[float]]
+"""A row of a grid: each member's exact match by digits of the second operand."""
+
+TABLE_BLOCK = 8192
+"""Problems of a whole table in one pass."""
+
 Say = Callable[[str], None]
 
-PartResult = list[SliceResult] | exact_match.GridRow | list[Gap]
+PartResult = list[SliceResult] | GridRow | list[Gap]
 """The result of a part of an evaluation: rows of a size, a row of a grid, or a gap."""
 
 Find = Callable[[], PartResult]
@@ -39,9 +85,7 @@ def fresh(name: str, find: Find) -> PartResult:
     return find()
 
 
-def settings_of(
-    recipe: Recipe, layout: Layout, changes: Mapping[str, Any]
-) -> sections.EvaluationSettings:
+def settings_of(recipe: Recipe, layout: Layout, changes: Mapping[str, Any]) -> EvaluationSettings:
     """Return the recipe's section with fields changed; UserError for fields without effect."""
     settings = changed_evaluation(recipe.evaluation, changes)
     for path, error in unread.unread(replace(recipe, evaluation=settings)).items():
@@ -58,7 +102,7 @@ def settings_of(
 def evaluate(
     recipe: Recipe,
     models: Models,
-    settings: sections.EvaluationSettings,
+    settings: EvaluationSettings,
     say: Say,
     keep: Keep = fresh,
     show_grid: ShowGrid = lambda grid: None,
@@ -89,7 +133,7 @@ def evaluate(
             if reason and not settings.all_sizes:
                 unevaluated.append(UnevaluatedSize(task.operator, str(size), max(digits), reason))
             else:
-                find = partial(exact_match.lengths, models, task.operator, size, settings)
+                find = partial(evaluate_size, models, task.operator, size, settings)
                 rows: list[SliceResult] = measure(size_name(task.operator, size), find)
                 lengths += rows
                 wrong = min(digits) >= fewest and not any(any(row.exact_match) for row in rows)
@@ -97,20 +141,22 @@ def evaluate(
             reasons[digits] = reason
     for task in recipe.tasks:
         if task.held_out:
-            find = partial(exact_match.held_out, models, task, watched(recipe), settings)
+            find = partial(evaluate_held_out, models, task, watched(recipe), settings)
             lengths += measure(f"{task.operator}, held out", find)
 
     grids = list[Grid]()
     for operator in paired:
-        cells = list[exact_match.GridRow]()
+        cells = list[GridRow]()
         for first in range(1, settings.grid + 1):
-            find_row = partial(exact_match.grid_row, models, operator, settings, first)
+            find_row = partial(grid_row, models, operator, settings, first)
             cells.append(measure(f"grid of {operator}: {first} of {settings.grid}", find_row))
-            grid = exact_match.grid(operator, settings, cells)
+            by_member = [list(rows) for rows in zip(*cells, strict=True)]
+            counts = list(range(1, settings.grid + 1))
+            grid = Grid(operator, settings.grid, counts, settings.grid_count, by_member)
             show_grid(grid)
         grids.append(grid)
     tables = [
-        exact_match.whole_table(
+        whole_table(
             models, operator, settings.table,
             partial(lambda operator, share: say(f"all of {operator}: {share:.0%}"), operator),
         )
@@ -120,7 +166,7 @@ def evaluate(
         example
         for task in recipe.tasks
         for size in settings.sizes(task.operator)[:1]
-        for example in exact_match.examples(models, task.operator, size, settings)
+        for example in generate_examples(models, task.operator, size, settings)
     ]
     gaps, with_settings = list[Gap](), replace(recipe, evaluation=settings)
     for task in recipe.tasks:
@@ -139,9 +185,7 @@ def evaluate(
     )
 
 
-def _splits(
-    recipe: Recipe, models: Models, settings: sections.EvaluationSettings
-) -> Iterator[Split]:
+def _splits(recipe: Recipe, models: Models, settings: EvaluationSettings) -> Iterator[Split]:
     """Yield how tables are divided, with the distribution of answers in each part.
 
     For a fixed set, yields the number of validation problems in it. For a program with unknown
@@ -168,3 +212,168 @@ def _operators(
     if limit and not operators:
         raise UserError(f"a {kind} is of two operands, and this recipe has no such operator")
     return operators if limit else []
+
+
+# The parts of an evaluation.
+
+
+def evaluate_size(
+    models: Models, operator: str, size: int | str, settings: EvaluationSettings
+) -> list[SliceResult]:
+    """Return exact match for each slice of the problems of one size, for each member."""
+    sets = drawn_slices(models.layout, operator, size, settings.count, settings.seed)
+    return _evaluated(models, sets, str(size), settings)
+
+
+def evaluate_held_out(
+    models: Models, task: Task, first: int, settings: EvaluationSettings
+) -> list[SliceResult]:
+    """Return exact match on problems that the task holds out, from place `first` of them on.
+
+    Each other layout in the settings gets further held-out problems, written in that layout.
+    """
+    assert task.values is not None
+    size, rows = "{}..{}".format(*task.values), list[SliceResult]()
+    for slice_name, places in held_out_places(task, first, settings).items():
+        name = slice_name.removeprefix(HELD_OUT).removeprefix(", ")
+        other = replace(models, layout=models.layout.other(name)) if name else models
+        rows += _evaluated(other, {slice_name: tasks.held_out(task, places)}, size, settings)
+    return rows
+
+
+def grid_row(models: Models, operator: str, settings: EvaluationSettings, first: int) -> GridRow:
+    """Measure all pairs whose first operand has `first` digits."""
+    draw = partial(drawn, models.layout, operator, tasks.RANDOM, seed=settings.seed)
+    # room for the largest problems, so that all rows are one program; in layouts that are not
+    # linear a smaller problem may be longer
+    bounds = room_for(models, draw(settings.grid, 1)) if models.layout.linear else None
+    seconds = range(1, settings.grid + 1)
+    samples = (draw(f"{first}/{second}", settings.grid_count) for second in seconds)
+    problems = list(chain.from_iterable(samples))
+    cells = exact_match(models, problems, bounds).reshape(models.members, len(seconds), -1)
+    return [rounded(member) for member in cells.mean(axis=-1)]
+
+
+def grid_place(name: str) -> tuple[str, int, int] | None:
+    """Return operator, row and number of rows of a grid's part; None for another part.
+
+    >>> grid_place("grid of + mod 97: 3 of 40"), grid_place("+, held out")
+    (('+ mod 97', 3, 40), None)
+    """
+    place = re.fullmatch(r"grid of (.+): (\d+) of (\d+)", name)
+    return None if place is None else (place[1], int(place[2]), int(place[3]))
+
+
+def whole_table(
+    models: Models, operator: str, limit: int, progress: Callable[[float], None]
+) -> WholeTable:
+    """Count for each member the correct answers to all problems with operands from 0 to `limit`."""
+    pairs = table_pairs(operator, limit)
+    correct = np.zeros(models.members, np.int64)
+    for start in range(0, len(pairs), TABLE_BLOCK):
+        block = pairs[start : start + TABLE_BLOCK].tolist()
+        problems = [Problem(operator, tuple(pair)) for pair in block]
+        correct += exact_match(models, problems).sum(axis=1)
+        progress(min(1.0, (start + TABLE_BLOCK) / len(pairs)))
+    return WholeTable(operator, limit, len(pairs), correct.tolist())
+
+
+def table_pairs(operator: str, limit: int) -> Int[np.ndarray, "problems 2"]:
+    """Return all operands that have an answer, in a random order that is always the same."""
+    table, operation = ProblemTable(operator, 0, limit), OPERATIONS[operator]
+    pairs = np.asarray(table.pairs(jnp.arange(table.rows)))
+    if operation.on_device:
+        return pairs
+    return pairs[[operation.refuse(pair) is None for pair in map(tuple, pairs.tolist())]]
+
+
+def generate_examples(
+    models: Models, operator: str, size: int | str, settings: EvaluationSettings
+) -> list[Example]:
+    """Return a few generated answers of every member."""
+    sets = drawn_slices(models.layout, operator, size, 2, settings.seed + 1)
+    problems = list(chain.from_iterable(sets.values()))
+    pairs = [(member, problem) for member in range(models.members) for problem in problems]
+    rows = written(models, pairs, room_for(models, problems))
+    return [
+        Example(str(problem), truth_text(problem), row.answer, member, row.text, row.first_error)
+        for (member, problem), row in zip(pairs, rows, strict=True)
+    ]
+
+
+def _evaluated(
+    models: Models, sets: dict[str, list[Problem]], size: str, settings: EvaluationSettings
+) -> list[SliceResult]:
+    """Return a row for each slice of problems, all of one size."""
+    every = [problem for problems in sets.values() for problem in problems]
+    bounds = room_for(models, every)
+    if models.memo is None:
+        # compiles, so that only writing is timed
+        generate_pairs(
+            models, [(0, problem) for problem in every[: settings.generated or 1]], bounds
+        )
+    digits = max(max(widths(problem)) for problem in every)
+    all_scores, rows, begin = scores(models, every, bounds), list[SliceResult](), 0
+    for name, problems in sets.items():
+        part = all_scores.part(slice(begin, begin := begin + len(problems)))
+        sample = problems[: settings.generated or 1]
+        count, begun = len(sample), time.perf_counter()
+        pairs = [(member, problem) for member in range(models.members) for problem in sample]
+        texts = generate_pairs(models, pairs, bounds)
+        seconds = time.perf_counter() - begun
+        sample_texts = [
+            compared(models.layout, problem, tokens)
+            for (_, problem), tokens in zip(pairs, texts, strict=True)
+        ]
+        # An answer may be right although its working is not.
+        right = [
+            (row.first_error is None, row.answer == truth_text(problem))
+            for (_, problem), row in zip(pairs, sample_texts, strict=True)
+        ]
+        same, correct = np.moveaxis(np.reshape(right, (models.members, count, 2)), -1, 0)
+        rows.append(
+            SliceResult(
+                operator=every[0].operator,
+                size=size,
+                digits=digits,
+                slice_name=name,
+                count=len(problems),
+                exact_match=rounded(part.exact_match.mean(axis=1)),
+                token_accuracy=rounded(part.token_accuracy),
+                perplexity=np.exp(np.minimum(part.loss, MOST_NATS)).round(6).tolist(),
+                generated=Generated(
+                    count=count,
+                    exact_match=rounded(correct.mean(axis=1)),
+                    agrees=bool((same == part.exact_match[:, :count]).all()),
+                    tokens_per_second=round(sum(map(len, texts)) / seconds),
+                ),
+                errors=_errors(models, problems, part.exact_match, sample_texts, bounds),
+            )
+        )
+    return rows
+
+
+def _errors(
+    models: Models,
+    problems: Sequence[Problem],
+    exact_match: Bool[np.ndarray, "members problems"],
+    sample_texts: Sequence[Written],
+    bounds: ShapeBounds | None,
+) -> list[WrongAnswer]:
+    """Return the first wrong answer of each member that has any.
+
+    `sample_texts` has each member's texts of the first problems; one of a later is generated.
+    """
+    first = {m: int(np.argmin(row)) for m, row in enumerate(exact_match) if not row.all()}
+    count = len(sample_texts) // models.members
+    repeat = count if models.memo is None else 1  # as many as what is compiled writes
+    pairs = [(m, problems[n]) for m, n in first.items() if n >= count for _ in range(repeat)]
+    further = iter(written(models, pairs, bounds)[::repeat])
+    errors = list[WrongAnswer]()
+    for member, number in first.items():
+        problem = problems[number]
+        row = sample_texts[member * count + number] if number < count else next(further)
+        if row.first_error is not None:
+            truth = truth_text(problem)
+            errors.append(WrongAnswer(str(problem), truth, row.answer, member, row.first_error))
+    return errors

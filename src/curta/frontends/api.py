@@ -71,12 +71,13 @@ def begin(
         folders.checked(name)
     from curta.frontends import preflight
     from curta.layouts.texts import layout_of
+    from curta.model import model_cost
     from curta.runs import life
     from curta.runs.run import Run
-    from curta.training import estimate, processes, trainer
+    from curta.training import processes, trainer
 
     _configure()
-    estimate.check(resolved, len(chosen))
+    model_cost.check(resolved, len(chosen))
     trainer.training_mesh(resolved, len(chosen))
     layout = layout_of(resolved)
     if evaluate:
@@ -151,16 +152,17 @@ def extend(run: str, steps: int, trust: bool = False) -> "Run":
     Raises UserError for a run that cannot be trained on, or not here.
     """
     loaded, steps = load(run, trust=trust), operator.index(steps)
+    from curta.model import model_cost
     from curta.programs.user.run_snapshot import refusal
     from curta.runs import life
-    from curta.training import estimate, processes, trainer
+    from curta.training import processes, trainer
 
     if processes.is_first():
         recipe, members = life.extended_recipe(loaded.folder, steps), len(loaded.seeds)
         if not loaded.code_known:
             raise refusal(loaded.folder.read_code())
         trackers.checked(loaded.folder.read_info().track)
-        estimate.check(recipe, members)
+        model_cost.check(recipe, members)
         trainer.training_mesh(recipe, members)
         life.extend(loaded.folder, steps)
     processes.from_first(None)

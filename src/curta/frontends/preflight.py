@@ -14,13 +14,13 @@ from curta.evaluation.evaluation_set import drawn, refusal, size_name
 from curta.evaluation.scoring import right_text
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
+from curta.model import model_cost
 from curta.model.recipes import check_named
 from curta.problems.operations import operation_named
 from curta.problems.tasks import RANDOM, as_size
 from curta.programs.machine.machine import cells_of
 from curta.programs.machine.recording import Recording, WindowTable, recorded_windows
 from curta.programs.machine.survey import Recorder
-from curta.training import estimate
 
 LONG = 60.0
 """Seconds of an evaluation at one size that are not spent unasked on another model's sizes."""
@@ -52,7 +52,7 @@ def check_evaluation(recipe: Recipe, layout: Layout, evaluate: bool) -> None:
 def check_rows(recipes: list[Recipe], members: int) -> None:
     """Raise UserError for runs of a comparison that do not fit the machine, or their grids."""
     for recipe in recipes:
-        estimate.check(recipe, members)
+        model_cost.check(recipe, members)
         for field, operator, size in _pairs(recipe):
             if reason := _refused(recipe, operator, size):
                 raise UserError(f"{field}: no {operator} of {sized(size)}: {reason}")

@@ -35,7 +35,7 @@ class Subject:
     @cached_property
     def models(self) -> Models:
         """The chosen members."""
-        return self.run.load_models().chosen(self.members)
+        return self.run.load_models().only(*self.members)
 
     @cached_property
     def layout(self) -> Layout:
@@ -117,5 +117,5 @@ class Subject:
         if history is not None:
             return history[0], history[1][:, self.members]
         steps = [0, *checkpoints.steps(self.run.folder.checkpoints)]
-        models = (self.run.at(step).chosen(self.members).stacked for step in steps)
+        models = (self.run.at(step).only(*self.members).stacked for step in steps)
         return steps, np.stack([embedding_history.vectors(model)[:, tokens] for model in models])

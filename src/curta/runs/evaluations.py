@@ -18,9 +18,8 @@ from typing import Any
 
 from curta.config import files, sections, typed
 from curta.config.errors import UserError
-from curta.evaluation.exact_match import GridRow
 from curta.evaluation.results import Gap, SliceResult
-from curta.evaluation.suite import Find, Keep, PartResult
+from curta.evaluation.suite import Find, GridRow, Keep, PartResult
 
 PARTIAL = "evaluating.jsonl"
 """The parts of the recipe's evaluation that are done, until all are."""

@@ -19,7 +19,7 @@ from curta.config import files
 from curta.config.recipe import Recipe
 from curta.config.sections import Training
 from curta.config.table import counted
-from curta.evaluation import gap, memo, scoring, writing
+from curta.evaluation import gap, generation, memo, scoring
 from curta.layouts import Layout
 from curta.model.transformer import Transformer, parameters
 from curta.problems import tasks
@@ -175,7 +175,7 @@ class Loop:
         data, bounds = records.training_data(recipe, layout, info.seeds, windows, step)
         self.data, self.windows = self.place(data), windows
         begun = time.perf_counter()
-        program: Any = trainer.compile_steps(recipe, trainer.TaskLayout(layout, bounds), mesh)
+        program: Any = trainer.compile_steps(recipe, bounds, mesh)
         lowered = program.lower(self.state, self.data, jnp.int32(0), jnp.int32(0))
         self.call: Callable[..., tuple[Member, Metrics]] = lowered.compile()
         if self.writes:
@@ -372,8 +372,8 @@ class Loop:
         if settings.named_at_checkpoints and due:
             models = self._models_at(state)
             problems = [parse(text) for text in self.recipe.evaluation.named]
-            answers = writing.answers_of_all(models, problems)
-            perplexities = writing.perplexities(models, problems)
+            answers = generation.answers_of_all(models, problems)
+            perplexities = generation.perplexities(models, problems)
             truths = [answer_text(problem.truth, problem.answer_base) for problem in problems]
             for member in trained:
                 answered = zip(problems, truths, answers, perplexities, strict=True)
@@ -394,7 +394,7 @@ class Loop:
                 model, self.layout, self.members, shared=True, seeds=self.seeds
             )
         else:
-            self._models = self._models.with_weights(model)
+            self._models = replace(self._models, stacked=model)
         return self._models
 
     def _validated(self, state: Member, step: int) -> Validated:

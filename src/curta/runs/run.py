@@ -24,10 +24,10 @@ from curta.config.recipe import Recipe, changed_evaluation
 from curta.config.sections import EvaluationSettings
 from curta.config.table import Table, cell, counted, spanned
 from curta.evaluation import certificate, evaluation_set, expected, paired, scoring, suite
+from curta.evaluation.generation import named, write_texts
 from curta.evaluation.paired import EvaluatedRun, Paired
 from curta.evaluation.results import Certificate, Evaluation
 from curta.evaluation.statistics import SliceStatistics
-from curta.evaluation.writing import named, write_texts
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
 from curta.model.recipes import check_problems
@@ -383,10 +383,11 @@ class Run:
         keep: suite.Keep = suite.fresh,
     ) -> Evaluation:
         """Evaluate all members, or one; windows that they meet join the run's list."""
-        listed = windows.read(self.folder.path) if models.memo is not None else None
-        if listed is not None:
+        memo = models.memo
+        listed = windows.read(self.folder.path) if memo else None
+        if memo and listed:
             text = np.zeros(len(listed.rows), np.int64)
-            models.true_windows.add(RecordedWindows(listed.rows, listed.targets, text))
+            memo.table.add(RecordedWindows(listed.rows, listed.targets, text))
         timed = []
         if self.code_known:
             timed = expected.parts(self.recipe, self.layout, settings, models.members)
@@ -394,10 +395,12 @@ class Run:
         try:
             result = suite.evaluate(self.recipe, models, settings, say, keep, show_grid)
         finally:
-            new = [n for n in sorted(models.examples) if listed and n >= len(listed.rows)]
-            if listed is not None and member is None and new:
-                table, examples = models.true_windows, [models.examples[n] for n in new]
-                joined = listed.joined(table.rows[new], table.targets[new], examples)
+            new = []
+            if memo and listed and member is None:
+                new = [n for n in sorted(memo.examples) if n >= len(listed.rows)]
+            if memo and listed and new:
+                examples = [memo.examples[n] for n in new]
+                joined = listed.joined(memo.table.rows[new], memo.table.targets[new], examples)
                 windows.save(self.folder.path, joined)
         result = replace(result, num_recurrences=self.num_recurrences)
         if not settings.named:
@@ -573,7 +576,7 @@ class Run:
         accepted = self.accept(problems)
         self.accept([change.source for change in interventions if change.source])
         numbers = [self._member(number) for number in members or range(len(self.seeds))]
-        return self.load_models().chosen(numbers), accepted, numbers
+        return self.load_models().only(*numbers), accepted, numbers
 
     # Report and export
 

@@ -6,14 +6,14 @@ these: uniformly, each as often as any other, or by frequency, which is training
 Encodings that see all earlier tokens train on whole texts.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Float, Int, UInt
+from jaxtyping import Bool, Int
 
 from curta.config import system
 from curta.config.positions import Window
@@ -47,7 +47,7 @@ class Data(NamedTuple):
     """What training draws from: shared by all members, and stacked by member.
 
     Windows: shared are rows and targets; by member the numbers of its windows, their count, and for
-    sampling by frequency thresholds of a 32-bit draw (see `_thresholds`), else None. Texts: nothing
+    sampling by frequency thresholds of a 32-bit draw, else None. Texts: nothing
     is shared; by member a `Text` for each task. Problems drawn on the device: neither.
     """
 
@@ -57,7 +57,7 @@ class Data(NamedTuple):
 
 def training_windows(
     recipe: Recipe,
-    layout: ProgramLayout,
+    layout: Layout,
     seeds: Sequence[int],
     listed: tuple[Int[np.ndarray, "windows cells"], Int[np.ndarray, " windows"]] | None = None,
 ) -> TrainingWindows:
@@ -111,7 +111,7 @@ def training_data(
     no bounds. Published layouts have no data, since problems are drawn on the device. If training
     goes on at a `step` after its last one, windows that were met since may be included.
     """
-    if not isinstance(layout, ProgramLayout):
+    if layout.machine is None:
         return Data(), tuple(
             layout.bounds(task.operator, task_sizes.widest(task)) for task in recipe.tasks
         )
@@ -120,6 +120,7 @@ def training_data(
         before_end = step < recipe.training.steps
         room = bool(recipe.round_steps)
         return window_data(windows, 0, room=room, skip_met=before_end), ()
+    assert isinstance(layout, ProgramLayout)
     assert layout.recorder is not None
     by_task, bounds_by_task = [], []
     for task in recipe.tasks:
@@ -136,16 +137,28 @@ def training_data(
 
 
 def problems(
-    recipe: Recipe, layout: ProgramLayout, task: Task, seed: int, most: int | None = None
-) -> list[Any]:
-    """Return the operands of a member's problems of one task, at most `most` of them."""
-    if task.values:
-        return _of_table(recipe, task, seed)[:most]
+    recipe: Recipe, layout: Layout, task: Task, seed: int, most: int | None = None
+) -> list[tuple[int, ...]]:
+    """Return the operands of a member's problems of one task, at most `most` of them.
+
+    Those of a table are drawn from it, each at most once.
+    """
+    weights = sum(other.weight for other in recipe.tasks)
+    count = max(1, round(recipe.training.problems * task.weight / weights))
+    if not task.values:
+        count = count if most is None else min(most, count)
+        return list(islice(draw(layout, task, f"training {seed}"), count))
+    rng, rows = np.random.default_rng(seed & 0xFFFFFFFF), tasks.trained(task)
+    places = rows.start + rng.choice(len(rows), min(count, len(rows)), replace=False)
+    pairs = np.asarray(tasks.table(task).pairs(jnp.asarray(places)))
+    return [tuple(pair) for pair in pairs.tolist()][:most]
+
+
+def draw(layout: Layout, task: Task, purpose: str) -> Iterator[tuple[int, ...]]:
+    """Yield operands of a program's task without end, others for each purpose."""
     assert layout.recorder is not None
     program = layout.recorder.programs[task.operator]
-    count = _count_of(recipe, task) if most is None else min(most, _count_of(recipe, task))
-    name = f"training {seed} {task.operator}"
-    return list(islice(drawn(program, task_sizes.sizes(task), name, task.special), count))
+    return drawn(program, task_sizes.sizes(task), f"{purpose} {task.operator}", task.special)
 
 
 def validation(recipe: Recipe, layout: Layout, task: Task) -> list[Problem]:
@@ -153,43 +166,24 @@ def validation(recipe: Recipe, layout: Layout, task: Task) -> list[Problem]:
     count, base = recipe.training.validation, layout.base(task.operator)
     if base == 10 or task.values:
         return tasks.validation(task, count)
-    assert layout.recorder is not None
-    program = layout.recorder.programs[task.operator]
-    name = f"validation {task.operator}"
-    operands = islice(drawn(program, task_sizes.sizes(task), name, task.special), count)
+    operands = islice(draw(layout, task, "validation"), count)
     return [Problem(task.operator, values, base) for values in operands]
-
-
-def _count_of(recipe: Recipe, task: Task) -> int:
-    """Return the task's share of a member's problems."""
-    total = sum(other.weight for other in recipe.tasks)
-    return max(1, round(recipe.training.problems * task.weight / total))
-
-
-def _of_table(recipe: Recipe, task: Task, seed: int) -> list[Any]:
-    """Draw a member's problems from a table, each at most once."""
-    assert task.values
-    rng, rows = np.random.default_rng(seed & 0xFFFFFFFF), tasks.trained(task)
-    count = min(_count_of(recipe, task), len(rows))
-    places = rows.start + rng.choice(len(rows), count, replace=False)
-    pairs = tasks.table(task).pairs(jnp.asarray(places))
-    return [tuple(pair) for pair in np.asarray(pairs).tolist()]
 
 
 def trained_rows(
     recipe: Recipe, layout: Layout, task: Task, seeds: Sequence[int]
 ) -> Bool[np.ndarray, " rows"]:
     """Return for each row of a task's table whether any member trains on it."""
-    if not isinstance(layout, ProgramLayout):
+    if layout.machine is None:
         return tasks.trained_rows(task)
     rows = tasks.table(task)
     trained = np.zeros(rows.rows, bool)
     for seed in seeds:
-        trained[rows.row_of(np.array(_of_table(recipe, task, seed)))] = True
+        trained[rows.row_of(np.array(problems(recipe, layout, task, seed)))] = True
     return trained
 
 
-def windows_met(recipe: Recipe, layout: ProgramLayout, seed: int) -> WindowTable:
+def windows_met(recipe: Recipe, layout: Layout, seed: int) -> WindowTable:
     """Record a member's problems; return their distinct windows and how often each occurs."""
     assert layout.recorder is not None
     table = WindowTable(cells_of(layout.windows))
@@ -244,23 +238,15 @@ def window_data(
         shares.append(np.pad(weights / weights.sum(), (0, places - len(numbers))))
     thresholds = None
     if windows.counts is not None:
-        thresholds = jnp.asarray(_thresholds(np.cumsum(shares, axis=1)))
+        # Cumulative shares in units of 2^-32, to be compared with random 32-bit words: 0.25 is
+        # 1073741824. Random floats have 2^23 values, too few for 10 million tokens.
+        limits = np.rint(np.cumsum(shares, axis=1) * 2.0**32)
+        thresholds = jnp.asarray(np.minimum(limits, 2**32 - 1).astype(np.uint32))
     padding = -total % MULTIPLE
     rows = jnp.asarray(np.pad(windows.rows[:total], ((0, padding), (0, 0))), jnp.int32)
     targets = jnp.asarray(np.pad(windows.targets[:total], (0, padding)), jnp.int32)
     stacked = jnp.asarray(np.stack(numbers_by_member), jnp.int32)
     return Data((rows, targets), (stacked, jnp.asarray(counts, jnp.int32), thresholds))
-
-
-def _thresholds(shares: Float[np.ndarray, "members places"]) -> UInt[np.ndarray, "members places"]:
-    """Return the cumulative shares in units of 2^-32, to be compared with random 32-bit words.
-
-    Random floats of single precision have 2^23 values: too few for 10 million tokens.
-
-    >>> _thresholds(np.array([[0.0, 0.25, 1.0]])).tolist()
-    [[0, 1073741824, 4294967295]]
-    """
-    return np.minimum(np.rint(shares * 2.0**32), 2**32 - 1).astype(np.uint32)
 
 
 def padded_texts(texts: Sequence[RecordedText], longest: int, fill: int) -> Text:

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray, PyTree, UInt
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree, UInt
 
 from curta.config.positions import Window
 from curta.config.recipe import Recipe
@@ -81,11 +81,8 @@ LossAndMatch = tuple[Float[Array, ""], Float[Array, ""]]
 """The loss of a step, and the share of problems (or windows) without an error."""
 
 
-class TaskLayout(NamedTuple):
-    """The layout of all tasks, and bounds on the texts of each in training."""
-
-    layout: Layout
-    bounds: tuple[ShapeBounds, ...]
+TaskBounds = tuple[ShapeBounds, ...]
+"""Bounds on the texts of each task in training; none if members train on windows."""
 
 
 KEY_USES = (1, 2, 3)
@@ -122,18 +119,6 @@ def task_keys(keys: Keys, number: int) -> Keys:
     dropout = jax.random.fold_in(keys.dropout, number)
     dropout = jax.random.fold_in(dropout, jax.lax.axis_index("batch"))
     return keys._replace(problems=problems, dropout=dropout)
-
-
-def per_text_keys(
-    key: PRNGKeyArray, task: int, texts: int
-) -> tuple[Key[Array, " texts"], Key[Array, " texts"]]:
-    """Return two keys for each text of a task's whole batch: for its writing and its start.
-
-    They do not depend on how many devices share the batch. Unused keys leave no trace in the
-    compiled step.
-    """
-    keys = jax.random.split(jax.random.fold_in(key, task), (2, texts))
-    return keys[0], keys[1]
 
 
 def init(recipe: Recipe, layout: Layout, seeds: Int[Array, " members"]) -> Member:
@@ -250,7 +235,7 @@ def _token_losses(
 def objective(
     model: Transformer,
     recipe: Recipe,
-    layouts: TaskLayout,
+    task_bounds: TaskBounds,
     data: Data,
     keys: Keys,
     shards: int,
@@ -264,12 +249,30 @@ def objective(
     model = weights.cast(model, recipe.training.precision)
     if isinstance(model.positions, WindowEncoding):
         return window_objective(model, recipe.training.batch, data, keys, shards)
-    task_values = []
-    for number, share in enumerate(recipe.shares):
-        bounds, keys_of_task = layouts.bounds[number], task_keys(keys, number)
-        _, starts = _shard(per_text_keys(keys.starts, number, share), shards)
-        text = _text(recipe, layouts, data, keys_of_task, number, shards)
-        where = model.layout.where(text)
+    layout, task_values = model.layout, []
+    tasks_of_step = zip(recipe.tasks, recipe.shares, task_bounds, strict=True)
+    for number, (task, share, bounds) in enumerate(tasks_of_step):
+        keys_of_task = task_keys(keys, number)
+        # Two keys for each text of the whole batch, however many devices share it: for its writing
+        # and its start. Unused keys leave no trace in the compiled step.
+        per_text = jax.random.split(jax.random.fold_in(keys.starts, number), (2, share))
+        writing, starts = _shard((per_text[0], per_text[1]), shards)
+        text: Text
+        if data.by_member:  # recorded texts
+            chosen = jax.random.randint(
+                keys_of_task.problems, (share,), 0, len(data.by_member[number].tokens)
+            )
+            text = Text(*(column[_shard(chosen, shards)] for column in data.by_member[number]))
+        else:
+            if recipe.training.order == "epochs":
+                problems = tasks.epoch_batch(task, keys.order, share, keys.step)
+            elif recipe.training.order == "fixed":
+                problems = tasks.fixed_batch(task, share, keys.step)
+            else:
+                problems = tasks.draw(task, keys_of_task.problems, share, keys.step)
+            text = layout.tokens(task.operator, _shard(problems, shards), bounds)
+            text = layout.vary(text, writing)
+        where = layout.where(text)
         batch = scored_batch(recipe.training.loss, text, where, bounds, causal=recipe.model.causal)
         batch = batch._replace(where=model.positions.shift_each(batch.where, starts))
         values = loss_and_exact_match(model, batch, bounds, keys_of_task, recipe.training, total)
@@ -305,35 +308,14 @@ def draw_windows(data: Data, key: PRNGKeyArray, batch: int) -> Int[Array, " batc
     return windows[jnp.minimum(jnp.searchsorted(thresholds, bits, side="right"), count - 1)]
 
 
-def _text(
-    recipe: Recipe, layouts: TaskLayout, data: Data, keys: Keys, number: int, shards: int
-) -> Text:
-    """Return this device's part of a task's texts: recorded ones, or drawn and written ones."""
-    task, share = recipe.tasks[number], recipe.shares[number]
-    if data.by_member:
-        texts: Text = data.by_member[number]
-        chosen = jax.random.randint(keys.problems, (share,), 0, len(texts.tokens))
-        return Text(*(column[_shard(chosen, shards)] for column in texts))
-    layout, bounds = layouts
-    if recipe.training.order == "epochs":
-        problems = tasks.epoch_batch(task, keys.order, share, keys.step)
-    elif recipe.training.order == "fixed":
-        problems = tasks.fixed_batch(task, share, keys.step)
-    else:
-        problems = tasks.draw(task, keys.problems, share, keys.step)
-    problems = _shard(problems, shards)
-    writing, _ = _shard(per_text_keys(keys.starts, number, share), shards)
-    return layout.vary(layout.tokens(task.operator, problems, bounds[number]), writing)
-
-
 def step(
-    recipe: Recipe, layouts: TaskLayout, shards: int, member: Member, data: Data, number: Array
+    recipe: Recipe, bounds: TaskBounds, shards: int, member: Member, data: Data, number: Array
 ) -> tuple[Member, Metrics]:
     """Make one optimiser step, in a mesh whose `batch` axis has `shards` devices."""
     total = partial(jax.lax.psum, axis_name="batch")
     learn = jax.value_and_grad(objective, has_aux=True)
     keys = step_keys(member.seed, number)
-    (loss, exact_match), gradients = learn(member.model, recipe, layouts, data, keys, shards, total)
+    (loss, exact_match), gradients = learn(member.model, recipe, bounds, data, keys, shards, total)
     loss, exact_match, gradients = total((loss, exact_match, gradients))
     chain = _chain(recipe, member.hyperparams)
     updates, optimizer = chain.update(gradients, member.optimizer, member.model)
@@ -419,7 +401,7 @@ def training_mesh(recipe: Recipe, members: int) -> Mesh:
 
 
 def compile_steps(
-    recipe: Recipe, layouts: TaskLayout, mesh: Mesh, vectorised: bool | None = None
+    recipe: Recipe, bounds: TaskBounds, mesh: Mesh, vectorised: bool | None = None
 ) -> Callable[[Member, Data, Array, Array], tuple[Member, Metrics]]:
     """Return the compiled chunk of steps: call it with (members, data, first step, count).
 
@@ -428,7 +410,7 @@ def compile_steps(
     """
     on_accelerator = mesh.devices.flat[0].platform != "cpu"
     together = on_accelerator if vectorised is None else vectorised
-    step_member = partial(step, recipe, layouts, mesh.shape["batch"])
+    step_member = partial(step, recipe, bounds, mesh.shape["batch"])
 
     def local(members: Member, data: Data, first: Array, count: Array) -> tuple[Member, Metrics]:
         def run(args: tuple[Member, Any]) -> tuple[Member, Metrics]:

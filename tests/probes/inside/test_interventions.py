@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from curta.config.errors import UserError
+from curta.evaluation.generation import write_texts as plainly
 from curta.evaluation.scoring import Models
-from curta.evaluation.writing import write_texts as plainly
 from curta.probes.inside import activations
 from curta.probes.inside.interventions import Intervention, parsed
 from curta.probes.inside.question import write_under

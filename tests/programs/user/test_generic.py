@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from curta.frontends import api
+from curta.model import model_cost
 from curta.programs.machine import Answer, Given, Program, Sign, survey, written
 from curta.programs.user import registry
-from curta.training import estimate
 
 
 def of_sizes(sizes: dict[str, tuple[int, int]], many: bool = False) -> Program:
@@ -58,4 +58,4 @@ def test_the_largest_problem_may_be_refused(
         '        paper.write("out", digit).move(place=+1)\n'
         "    paper.end()\n"
     )
-    assert estimate.estimate(api.resolve(str(path), {}), 1).operations > 0
+    assert model_cost.estimate(api.resolve(str(path), {}), 1).operations > 0

@@ -9,7 +9,7 @@ from typing import Any
 
 from curta.config.errors import UserError
 from curta.config.typed import as_json
-from curta.evaluation import exact_match
+from curta.evaluation import suite
 from curta.evaluation.certificate import window_texts
 from curta.frontends import listing
 from curta.layouts.program import ProgramLayout
@@ -139,10 +139,10 @@ def _grids(folder: Path) -> list[dict[str, Any]]:
     grids: dict[str, dict[str, Any]] = {}
     saved = list(evaluations.read_parts(folder / evaluations.PARTIAL))
     for part in (part for part in saved if part.of == saved[-1].of):
-        place = exact_match.grid_place(part.name)
+        place = suite.grid_place(part.name)
         if place is not None:
             operator, _, size = place
-            cells = typing.cast(exact_match.GridRow, part.rows)
+            cells = typing.cast(suite.GridRow, part.rows)
             (row,) = median_cells([[member] for member in cells])
             grid = grids.setdefault(operator, {"operator": operator, "size": size, "bands": []})
             grid["bands"].append([band(share) for share in row])
