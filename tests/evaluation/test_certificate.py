@@ -1,6 +1,8 @@
-"""The certificate: what it lists, what it says of each member, and that it finds what is wrong."""
+"""The certificate: its lists, which are kept, what it says of each member, what it finds wrong."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
@@ -9,7 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from curta.config.errors import UserError
+from curta.config import cache as entries
+from curta.config.errors import Notice, UserError
+from curta.config.recipe import Recipe
 from curta.evaluation import certificate
 from curta.evaluation.certificate import WindowCatalogue
 from curta.evaluation.generation import generate
@@ -19,6 +23,8 @@ from curta.frontends import api
 from curta.layouts import layout_named
 from curta.layouts.program import ProgramLayout
 from curta.problems.problem import parse
+from curta.programs import PROGRAMS
+from curta.programs.machine import Answer, Given, Paper, Program, Sign, program
 from curta.runs import run as run_module
 from curta.runs.run import Run
 from curta.training import records
@@ -99,7 +105,7 @@ def test_what_was_taught_wrongly_is_all_that_is_found(
         assert windows_in(run, problem)[planted.window] == planted.target
         tokens, prompt = layout_of(run).tokens_of(parse(problem))
         assert paper.window(layout_of(run), tokens[: one.at + 1]) == planted.window
-        (written,) = generate(run.load_models(), one.member, [parse(problem)], None)
+        (written,) = generate(run.load_models(), [(one.member, parse(problem))], None)
         at = one.at + 1 - prompt
         assert written[:at] == tokens[prompt : prompt + at]
         assert written[at] == planted.taught
@@ -113,7 +119,7 @@ def test_problems_without_it_are_right_and_with_it_wrong(
         text = f"luhn {rng.randrange(10 ** rng.randint(1, 12))}"
         holds = planted.window in windows_in(run, text)
         tokens, prompt = layout_of(run).tokens_of(parse(text))
-        (written,) = generate(run.load_models(), 0, [parse(text)], None)
+        (written,) = generate(run.load_models(), [(0, parse(text))], None)
         assert (written != tokens[prompt:]) == holds, text
         met += holds
     assert 0 < met < 100
@@ -145,3 +151,82 @@ def test_a_window_after_which_two_operators_want_different_tokens_is_a_conflict(
     listed = certificate.together([found, other])
     assert (listed.conflicts, listed.targets.tolist()) == (1, [5, 6])
     assert certificate.together([found, found]).conflicts == 0
+
+
+# Lists are read back the same, and never for another program or other sizes.
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("CURTA_CACHE", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def listings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """One for each list that was made."""
+    made, whole = list[int](), certificate.list_and_prove
+
+    def noted(*given: Any, **named: Any) -> Any:
+        made.append(1)
+        return whole(*given, **named)
+
+    monkeypatch.setattr(certificate, "list_and_prove", noted)
+    return made
+
+
+def of(**changes: Any) -> tuple[Recipe, ProgramLayout]:
+    recipe = tiny.recipe(program="luhn", task__operator="luhn", **changes)
+    return recipe, paper.layout(recipe)
+
+
+def listed(recipe: Recipe, layout: ProgramLayout) -> certificate.WindowCatalogue:
+    return certificate.catalogue_of(recipe, layout, recipe.tasks[0])
+
+
+def same(first: certificate.WindowCatalogue, other: certificate.WindowCatalogue) -> bool:
+    """Whether all is equal but the seconds that the proof took."""
+    a, b = (c._replace(listing=replace(c.listing, seconds=0.0))._asdict() for c in (first, other))
+    arrays = [(x.pop("evidence") | {n: x.pop(n) for n in ("rows", "targets")}) for x in (a, b)]
+    assert arrays[0].keys() == arrays[1].keys()
+    return a == b and all(np.array_equal(arrays[0][name], arrays[1][name]) for name in arrays[0])
+
+
+def test_a_second_list_is_read_and_the_same(
+    cache: Path, listings: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other sizes and budgets are listed anew, and so are damaged entries."""
+    first = listed(*of())
+    assert len(first.rows) == len(first.targets) == len(first.examples) > 100
+    assert same(listed(*of()), first)
+    assert len(listings) == 1
+    (path,) = (cache / "windows").iterdir()
+    for damage in (b"", b"\xff" * 64, path.read_bytes()[:-9]):
+        entries._notify_once.cache_clear()
+        path.write_bytes(damage)
+        with pytest.warns(Notice, match="a damaged entry of the cache .* is computed again"):
+            assert same(listed(*of()), first)
+    assert same(listed(*of()), first)
+    assert len(listings) == 4
+    listed(*of(task__digits=[1, 3]))
+    listed(*of(evaluation__certificate=5_000))
+    assert len(listings) == 6
+
+
+def test_what_a_user_registers_is_never_kept() -> None:
+    """Its name does not tell its code."""
+
+    @program("odd", axes=("x",), prompt=(Given("a", "x"), Sign("=")), answer=Answer("out"))
+    def odd(paper: Paper, a: list[int]) -> None:
+        """The digits again."""
+        for digit in a:
+            paper.move(x=+1).write("out", digit)
+        paper.end()
+
+    assert isinstance(odd, Program)
+    assert not certificate.unchanging(odd)
+    assert not certificate.unchanging(replace(PROGRAMS["subtraction"], name="mine"))
+    assert certificate.unchanging(PROGRAMS["subtraction"])
+    _, layout = of()
+    assert layout.recorder is not None
+    assert certificate.unchanging(layout.recorder.programs["luhn"])

@@ -6,7 +6,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import pytest
 
 from curta.config.recipe import Recipe
@@ -125,16 +124,6 @@ def test_the_gap_is_the_difference_of_what_each_member_makes_of_its_problems(
         assert result.gap[member] == pytest.approx(trained - other, abs=2e-6)
     assert result.trained.count == len(each[0])
     assert (result.twins.count if result.twins else 0) == len(known.twins)
-
-
-def test_each_member_is_scored_on_its_own_problems() -> None:
-    recipe = tiny.recipe(evaluation__held_out=20)
-    of, known = models(recipe), known_problems(recipe)
-    assert known is not None
-    both = gap.own_exact_match(of, known.trained, None)
-    for member, mine in enumerate(known.trained):
-        alone = scoring.exact_match(of.only(member), mine)
-        np.testing.assert_array_equal(both[member : member + 1], alone)
 
 
 # What is watched while a run is trained

@@ -39,7 +39,7 @@ from curta.evaluation.results import (
     WrongWindow,
 )
 from curta.evaluation.scoring import Models
-from curta.layouts.program import ProgramLayout
+from curta.layouts import Layout
 from curta.layouts.texts import sources, unchanging
 from curta.problems import task_sizes
 from curta.problems.problem import Problem
@@ -88,7 +88,7 @@ class WindowCatalogue(NamedTuple):
         return [Problem(self.operator, operands, self.base) for operands in self.strange]
 
 
-def catalogue_of(recipe: Recipe, layout: ProgramLayout, task: Task) -> WindowCatalogue:
+def catalogue_of(recipe: Recipe, layout: Layout, task: Task) -> WindowCatalogue:
     """Return one operator's windows: from the cache, where the same were listed before."""
     assert layout.recorder is not None
     program, budget = layout.recorder.programs[task.operator], recipe.evaluation.certificate
@@ -109,7 +109,7 @@ def catalogue_of(recipe: Recipe, layout: ProgramLayout, task: Task) -> WindowCat
     return catalogue
 
 
-def _list(layout: ProgramLayout, program: Program, task: Task, budget: int) -> WindowCatalogue:
+def _list(layout: Layout, program: Program, task: Task, budget: int) -> WindowCatalogue:
     """List the windows, and try to prove that there are no others."""
     assert layout.recorder is not None
     vocabulary = layout.recorder.vocabularies[task.operator]
@@ -193,7 +193,7 @@ class WindowList(NamedTuple):
     """The windows by operator."""
 
 
-def prepare(recipe: Recipe, layout: ProgramLayout, say: Say = lambda line: None) -> WindowList:
+def prepare(recipe: Recipe, layout: Layout, say: Say = lambda line: None) -> WindowList:
     """List the windows of every operator, with attempts at proofs."""
     catalogues = list[WindowCatalogue]()
     for task in recipe.tasks:
@@ -265,7 +265,7 @@ def certify(
     program under a window.
     """
     layout = models.layout
-    if not isinstance(layout, ProgramLayout) or models.memo is None:
+    if models.memo is None:
         raise UserError("only models of a program under a window can be certified")
     prepared = prepared or prepare(recipe, layout, say)
     say(f"{len(prepared.rows):,} windows")
@@ -388,7 +388,7 @@ def _listing(catalogues: Sequence[WindowCatalogue]) -> Listing:
     )
 
 
-def window_texts(layout: ProgramLayout, row: Int[np.ndarray, " cells"]) -> list[str]:
+def window_texts(layout: Layout, row: Int[np.ndarray, " cells"]) -> list[str]:
     """The cells of a window as people read them: the query, then each neighbour."""
     machine = layout.machine
     near = layout.windows[machine.tokens[row[0]].role]
@@ -399,7 +399,7 @@ def window_texts(layout: ProgramLayout, row: Int[np.ndarray, " cells"]) -> list[
     ]
 
 
-def place_of(layout: ProgramLayout, problem: Problem, row: Int[np.ndarray, " cells"]) -> int:
+def place_of(layout: Layout, problem: Problem, row: Int[np.ndarray, " cells"]) -> int:
     """Where in a problem's text the window's query stands, in tokens; -1 if nowhere."""
     recording = Recording.of([layout.tokens_of(problem)])
     rows = recorded_windows(layout.machine, recording, layout.windows).rows

@@ -22,7 +22,6 @@ from curta.evaluation.scoring import Models
 from curta.layouts import Layout
 from curta.problems import task_sizes, tasks
 from curta.problems.problem import Problem
-from curta.programs.user.run_snapshot import StoredTexts
 from curta.training import records
 
 TRIES = 20
@@ -75,7 +74,8 @@ def can_be_known(layout: Layout, task: Task) -> bool:
         return task.held_out > 0
     if layout.machine is None:
         return task.rows > 0
-    return layout.recorder is not None and not isinstance(layout.recorder, StoredTexts)
+    # A recorder without programs knows stored texts alone.
+    return layout.recorder is not None and bool(layout.recorder.programs)
 
 
 def measure(models: Models, recipe: Recipe, task: Task) -> list[Gap]:

@@ -118,53 +118,40 @@ def ended(completion: list[int], end: int) -> list[int]:
 
 def generate(
     models: Models,
-    member: int | Sequence[int],
-    problems: Sequence[Problem],
+    pairs: Sequence[tuple[int, Problem]],
     bounds: ShapeBounds | None,
-    limit: int = 0,
-) -> list[list[int]]:
-    """Return the tokens that a member, or each problem's own member, writes after each prompt.
-
-    With a window they are written side by side; a text without end is abandoned after `limit`
-    tokens, by default more than any program writes.
-    """
-    layout, texts = models.layout, list[list[int]]()
-    members = [member] * len(problems) if isinstance(member, int) else member
-    if models.memo is None:
-        bounds = bounds or room_for(models, problems)
-        assert bounds is not None
-        for number, group in groupby(zip(members, problems, strict=True), lambda pair: pair[0]):
-            of_member = [problem for _, problem in group]
-            texts += completions(models.member(number), layout, of_member, bounds)
-        return texts
-    look, owner = models.memo.tokens, np.array(members)
-    follow = lambda rows, texts: look(rows, owner[texts])
-    prompts = Prompts.of([layout.prompt_tokens(problem) for problem in problems])
-    return complete(layout.machine, layout.windows, follow, prompts, limit).lists
-
-
-def generate_pairs(
-    models: Models, pairs: Sequence[tuple[int, Problem]], bounds: ShapeBounds | None
+    *,
+    limited: bool = False,
 ) -> list[list[int]]:
     """Return the tokens that members write, for pairs of member and problem.
 
-    With a window, a text longer than the right one is abandoned.
+    With a window they are written side by side. A text without end is abandoned after more tokens
+    than any program writes, and if `limited`, after a few more than the longest right one has.
     """
+    layout, texts, problems = models.layout, list[list[int]](), [problem for _, problem in pairs]
     if not pairs:
-        return []
-    members, problems = zip(*pairs, strict=True)
-    limit = 0
-    if models.memo is not None:
-        right = [models.layout.tokens_of(problem) for problem in dict.fromkeys(problems)]
+        return texts
+    if (memo := models.memo) is None:
+        bounds = bounds or room_for(models, problems)
+        assert bounds is not None
+        for member, group in groupby(pairs, lambda pair: pair[0]):
+            of_member = [problem for _, problem in group]
+            texts += completions(models.member(member), layout, of_member, bounds)
+        return texts
+    limit, owner = 0, np.array([member for member, _ in pairs])
+    if limited:
+        right = [layout.tokens_of(problem) for problem in dict.fromkeys(problems)]
         limit = 16 + max(len(tokens) - prompt for tokens, prompt in right)
-    return generate(models, members, problems, bounds, limit)
+    follow = lambda rows, texts: memo.tokens(rows, owner[texts])
+    prompts = Prompts.of([layout.prompt_tokens(problem) for problem in problems])
+    return complete(layout.machine, layout.windows, follow, prompts, limit).lists
 
 
 def written(
     models: Models, pairs: Sequence[tuple[int, Problem]], bounds: ShapeBounds | None
 ) -> list[Written]:
-    """Return the texts of `generate_pairs` as people read them."""
-    texts = generate_pairs(models, pairs, bounds)
+    """Return the limited texts of `generate` as people read them."""
+    texts = generate(models, pairs, bounds, limited=True)
     rows = zip(pairs, texts, strict=True)
     return [compared(models.layout, problem, tokens) for (_, problem), tokens in rows]
 
@@ -175,8 +162,9 @@ def write_texts(models: Models, problems: Sequence[Problem], member: int) -> lis
     def write(group: list[Problem]) -> list[list[int]]:
         bounds = room_for(models, group)
         together = ALONE if bounds is None else max(1, TOGETHER // bounds.total)
-        pieces = (group[start : start + together] for start in range(0, len(group), together))
-        return [text for piece in pieces for text in generate(models, member, piece, bounds)]
+        pairs = [(member, problem) for problem in group]
+        pieces = (pairs[start : start + together] for start in range(0, len(pairs), together))
+        return [text for piece in pieces for text in generate(models, piece, bounds)]
 
     return _by_size(problems, write)
 

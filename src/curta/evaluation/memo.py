@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from curta.config.errors import UserError
 from curta.model.decoding import logits_of_windows
 from curta.model.transformer import Transformer
 from curta.problems.problem import Problem
@@ -115,8 +116,15 @@ class Memo:
     def enter_true(
         self, windows: RecordedWindows, problems: Sequence[Problem]
     ) -> Int[np.ndarray, " queries"]:
-        """Enter the windows of true texts, those of some problems, and return their numbers."""
+        """Enter the windows of true texts, those of some problems, and return their numbers.
+
+        Raises UserError if any window is followed by two tokens.
+        """
         before, number = len(self.table), self.table.add(windows)
+        if self.table.conflicts:
+            raise UserError(
+                "at these sizes two tokens follow one window: `curta check` shows which"
+            )
         # New windows are the last; `first` is where each occurs first.
         entered, first = np.unique(number, return_index=True)
         texts = windows.text[first].tolist()

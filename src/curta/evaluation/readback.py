@@ -56,8 +56,6 @@ class RoleRule:
     role: str
     source: str
     windows: int
-    tabulated: int
-    """Windows that no formula covers, so that a dictionary lists them."""
 
 
 HEADER = """# {title}
@@ -121,7 +119,7 @@ class _RoleTable:
         kinds = [
             (t.role, "" if t.value is not None else t.symbol, *t.move) for t in self.next_tokens
         ]
-        classes, tabulated = dict[str, RowMask](), 0
+        classes = dict[str, RowMask]()
         for kind in dict.fromkeys(kinds):
             for source, rows in self._classes(np.array([other == kind for other in kinds])):
                 classes[source] = classes.get(source, False) | rows
@@ -152,16 +150,14 @@ class _RoleTable:
                 classes[self._tabulated(alike)] = alike
             else:
                 body.append(f"    if {_any(ways)}:\n        return {source}")
-                tabulated += int(rows.sum()) * ("*{" in source)
                 del classes[source]
-        ((source, rows),) = classes.items()
-        tabulated += int(rows.sum()) * ("*{" in source)
+        (source,) = classes
         text = "\n".join([*body, f"    return {source}"])
         words = set(re.findall(r"\w+", text))
         every = ("last", "last_carry", *self.names[1:], "empty", "signs")
         names = ", ".join(name for name in every if name in words)
         head = f"def after_{_identifier(self.role)}({names}):"
-        return RoleRule(self.role, f"{head}\n{text}", len(self.rows), tabulated)
+        return RoleRule(self.role, f"{head}\n{text}", len(self.rows))
 
     @cached_property
     def cell_tests(self) -> list[Condition]:

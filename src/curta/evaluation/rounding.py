@@ -16,7 +16,6 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from curta.evaluation.memo import in_blocks
-from curta.layouts.program import ProgramLayout
 from curta.model.layers import ACTIVATIONS
 from curta.model.positions.window import WindowEncoding
 from curta.model.transformer import Transformer, index_tree
@@ -123,7 +122,6 @@ def _bounds(
 def _logits(model: Transformer, rows: Int[Array, "windows cells"], sites: Sites) -> Array:
     """Return logits as `logits_of_windows`, with every cell computed separately and all errors."""
     config, layout, positions = model.config, model.layout, model.positions
-    assert isinstance(layout, ProgramLayout)
     assert isinstance(positions, WindowEncoding)
     # The vector of each cell's token is a sum of at most four parts and a role.
     vectors, size = model.tokens, jnp.abs(model.tokens)

@@ -29,13 +29,7 @@ from curta.evaluation.evaluation_set import (
     watched,
     within,
 )
-from curta.evaluation.generation import (
-    MOST_NATS,
-    compared,
-    generate_pairs,
-    truth_text,
-    written,
-)
+from curta.evaluation.generation import MOST_NATS, compared, generate, truth_text, written
 from curta.evaluation.results import (
     HELD_OUT,
     Evaluation,
@@ -309,9 +303,8 @@ def _evaluated(
     bounds = room_for(models, every)
     if models.memo is None:
         # compiles, so that only writing is timed
-        generate_pairs(
-            models, [(0, problem) for problem in every[: settings.generated or 1]], bounds
-        )
+        warming = [(0, problem) for problem in every[: settings.generated or 1]]
+        generate(models, warming, bounds, limited=True)
     digits = max(max(widths(problem)) for problem in every)
     all_scores, rows, begin = scores(models, every, bounds), list[SliceResult](), 0
     for name, problems in sets.items():
@@ -319,7 +312,7 @@ def _evaluated(
         sample = problems[: settings.generated or 1]
         count, begun = len(sample), time.perf_counter()
         pairs = [(member, problem) for member in range(models.members) for problem in sample]
-        texts = generate_pairs(models, pairs, bounds)
+        texts = generate(models, pairs, bounds, limited=True)
         seconds = time.perf_counter() - begun
         sample_texts = [
             compared(models.layout, problem, tokens)
