@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Int
 
+from curta.probes.attention import role_masks
 from curta.probes.base import (
     Row,
     TaskFinding,
@@ -185,8 +186,8 @@ def effects(
     moved = token - slots[:, None]
     counts = (moved > 0) & (token < lengths)
     places = texts.coordinates[rows, 1:, 0] - texts.coordinates[rows, slots, 0][:, None]
-    digit = [role.digit and layout.axes[0] not in role.broadcast for role in layout.roles]
-    placed = np.array(digit)[texts.roles] & (texts.roles >= 0)
+    digit, everywhere = role_masks(layout)
+    placed = (digit & ~everywhere)[texts.roles] & (texts.roles >= 0)
     return (
         (before != after)[..., :-1],
         np.where(counts, moved, NOWHERE),

@@ -7,7 +7,6 @@ read by that table.
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any
 
 import jax
@@ -68,7 +67,7 @@ class FileTensor:
 
 
 def tensors_of(
-    model: Transformer, rows: Iterable[FileTensor], neutral: Tensors = MappingProxyType({})
+    model: Transformer, rows: Iterable[FileTensor], neutral: Tensors | None = None
 ) -> list[FileTensor]:
     """Return the tensors of these rows, one for each layer where they are of layers.
 
@@ -79,9 +78,10 @@ def tensors_of(
     for row in rows:
         for layer in range(model.config.num_layers) if "{}" in row.name else (None,):
             tensor = replace(row, name=row.name.format(layer), layer=layer)
-            if all(name in weights and (layer or 0) < len(weights[name]) for name in row.weights):
+            counts = [len(weights.get(name, ())) for name in row.weights]
+            if min(counts) > (layer or 0):
                 tensors.append(tensor)
-            elif neutral.keys() >= {*row.weights}:
+            elif neutral and all(name in neutral for name in row.weights):
                 tensors.append(replace(tensor, fixed=tensor.write(neutral)))
     return tensors
 

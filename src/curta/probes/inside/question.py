@@ -203,12 +203,14 @@ class Question:
         self, batch: Texts
     ) -> Iterator[tuple[str, Bool[np.ndarray, "problems queries keys"]]]:
         """Yield the neighbours of all windows, and where a key is that neighbour of a query."""
-        if self.neighbour_cells:
-            # the cell of each query's window that each key fills; another number if it fills none
-            filled = _cells(self.models.member(0), batch.text, self.layout, self.bounds)
+        if not self.neighbour_cells:
+            return
+        # the cell of each query's window that each key fills; another number if it fills none
+        model = self.models.member(0)
+        filled = np.asarray(_cells(model, batch.text, self.layout, self.bounds))
         for name, cells in self.neighbour_cells.items():
             cell = np.where(batch.roles >= 0, cells[batch.roles], -1)
-            yield name, np.asarray(filled) == cell[..., None]
+            yield name, filled == cell[..., None]
 
     def values(
         self, batch: Texts, sites: Sequence[str], only: Sequence[Intervention] | None = None
