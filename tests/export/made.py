@@ -11,7 +11,7 @@ import numpy as np
 from curta.config.recipe import Recipe
 from curta.config.task import Task
 from curta.frontends import api
-from curta.layouts import Layout, ShapeBounds, Text, TokenPositions
+from curta.layouts import Layout, ShapeBounds, Text
 from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
 from curta.model.inspection import record_activations
@@ -25,6 +25,7 @@ from curta.programs.machine.survey import survey
 from curta.runs import checkpoints
 from curta.runs.run import Run
 from curta.training import trainer
+from curta.training.records import padded_texts
 from tests import tiny
 
 PRODUCTS = {"program": "multiplication", "task__operator": "*", "task__digits": [1, 3]}
@@ -66,33 +67,21 @@ def rows(model: Transformer, problems: Sequence[Problem]) -> list[list[int]]:
 
 def inside(model: Transformer, texts: Sequence[Sequence[int]]) -> list[dict[str, np.ndarray]]:
     """Every site of each text, cut to its tokens."""
-    found = {site: np.asarray(value) for site, value in _sites(model, *_filled(texts)).items()}
-    return [
-        {site: _cut(site, value[row], len(text)) for site, value in found.items()}
-        for row, text in enumerate(texts)
-    ]
-
-
-def _cut(site: str, value: np.ndarray, length: int) -> np.ndarray:
-    return value[:, :length, :length] if site.endswith("weights") else value[:length]
-
-
-def _filled(texts: Sequence[Sequence[int]]) -> tuple[jax.Array, jax.Array]:
-    """The texts, filled up on the right, and their lengths."""
     lengths = [len(text) for text in texts]
-    tokens = np.zeros((len(texts), max(lengths)), np.int32)
-    for row, text in zip(tokens, texts, strict=True):
-        row[: len(text)] = text
-    return jnp.asarray(tokens), jnp.asarray(lengths)
+    padded = padded_texts([([*text], len(text)) for text in texts], max(lengths), 0)
+    sites = {site: np.asarray(value) for site, value in _sites(model, padded).items()}
+
+    def cut(site: str, row: int, length: int) -> np.ndarray:
+        value = sites[site][row]
+        return value[:, :length, :length] if site.endswith("weights") else value[:length]
+
+    return [{site: cut(site, *each) for site in sites} for each in enumerate(lengths)]
 
 
 @jax.jit
-def _sites(model: Transformer, tokens: jax.Array, lengths: jax.Array) -> dict[str, jax.Array]:
-    return record_activations(model, tokens, _where(model, tokens, lengths), ShapeBounds(0, 0, ()))
-
-
-def _where(model: Transformer, tokens: jax.Array, lengths: jax.Array) -> TokenPositions:
-    return model.layout.where(Text(tokens, lengths, lengths))
+def _sites(model: Transformer, text: Text) -> dict[str, jax.Array]:
+    where, bounds = model.layout.where(text), ShapeBounds(0, 0, ())
+    return record_activations(model, text.tokens, where, bounds)
 
 
 @lru_cache

@@ -58,14 +58,13 @@ def test_sums_are_what_the_model_writes(tmp_path: Path) -> None:
     """Without training hardly one is right, and some are no numbers."""
     of = tiny.recipe()
     model, sums = drawn(of, 3), tiny.random_sums(12, 10)
-    layout = model.layout
     found = told(exported(of, model, tmp_path), [problem.operands for problem in sums])
     memo = Memo(jax.tree.map(lambda leaf: leaf[None], model), 1, model.positions.cells)
-    for problem, theirs in zip(sums, found["sums"], strict=True):
-        given = layout.prompt_tokens(problem)
-        text = write(layout.machine, layout.windows, memo.look(0), [given], 12)[0]
-        answer = layout.answer(problem, text)
-        assert theirs == (-1 if answer is None else answer)
+    machine, windows, look = model.layout.machine, model.layout.windows, memo.look(0)
+    prompts = [model.layout.prompt_tokens(problem) for problem in sums]
+    texts = [write(machine, windows, look, [prompt], 12)[0] for prompt in prompts]
+    answers = [model.layout.answer(*pair) for pair in zip(sums, texts, strict=True)]
+    assert found["sums"] == [-1 if answer is None else answer for answer in answers]
 
 
 def test_an_adder_of_columns_adds(tmp_path: Path) -> None:

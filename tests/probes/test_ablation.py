@@ -7,15 +7,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from curta.config.task import Task
 from curta.model.transformer import Transformer
 from curta.probes.ablation import NOTHING, Ablation
 from curta.problems import task_sizes
 from curta.problems.tasks import RANDOM, problems
 from curta.runs.run import Run
-from tests import adder, tiny
+from tests import tiny
 
-from .helpers import alone, found, only, rows_of
+from .helpers import found, only
 
 
 def without(model: Transformer, part: str) -> Transformer:
@@ -62,14 +61,3 @@ def test_a_part_that_is_zero_is_one_without_weights(
             rows = only(finding, without=part)
             shares = {row["digit"]: row["members"][member] for row in rows}
             assert shares == pytest.approx(expected, abs=1e-6)
-
-
-def test_an_adder_that_is_right_everywhere_needs_its_head_and_its_mlp() -> None:
-    """35 weights, one head, one MLP: without either, sums are guesses."""
-    rows = rows_of(Ablation(count=30), alone(adder.solved()), Task("+", digits=(10, 10)))
-    shares = {part: [r["median"] for r in rows if r["without"] == part] for part in
-              ("nothing", "layer 0 head 0", "layer 0 MLP")}  # fmt: skip
-    assert set(shares["nothing"]) == {1.0}
-    assert len(shares["nothing"]) == 11
-    for part in ("layer 0 head 0", "layer 0 MLP"):
-        assert np.mean(shares[part][:-1]) < 0.4

@@ -74,8 +74,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         })  # fmt: skip
         made.train()
         vectors = np.zeros((2, MODULUS + 4, 8), np.float32)
-        vectors[0, :MODULUS, 0] = 3 * wave("cos", 2, MODULUS)
-        vectors[0, :MODULUS, 1] = 4 * wave("sin", 5, MODULUS)
         vectors[1, :MODULUS, 7] = 2 + wave("cos", 4, MODULUS)
         embedding_history.save(made.folder.history, 4, vectors)
         yield made
@@ -83,7 +81,10 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def test_shares_of_logits_are_those_of_asking_problem_by_problem(run: Run) -> None:
     """A member's own logits, one text at a time, over all 121 problems."""
-    (row, _) = only(found(Fourier(top=2), run, 1), of=f"logits of + mod {MODULUS}")
+    finding = found(Fourier(top=2), run, 1)
+    (row, _) = only(finding, of=f"logits of + mod {MODULUS}")
+    (kept,) = only(finding, of="embedding", step=4, rank=1)
+    assert (kept["frequency"], kept["share"]) == (4, 1.0)
     asked = subject(run, 1)
     every = np.zeros((MODULUS, MODULUS, MODULUS))
     for a, b in np.ndindex(MODULUS, MODULUS):

@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 from itertools import product
-from statistics import fmean, pvariance
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -20,32 +19,11 @@ from tests import tiny
 from . import by_hand
 from .helpers import found
 
-
-class Window(NamedTuple):
-    """Of a sum: digits on the next square, on this one, and the carry into this one."""
-
-    A: int
-    B: int
-    a: int
-    b: int
-    came: int
-
-    @property
-    def s(self) -> int:
-        return (self.a + self.b + self.came) % 10
-
-    @property
-    def carry(self) -> int:
-        return (self.a + self.b + self.came) // 10
-
-    @property
-    def written(self) -> int:
-        return (self.A + self.B + self.carry) % 10
-
-
 FEW = (0, 3, 6, 9)
-EVERY = [Window(*one) for one in product(FEW, range(10), range(10), range(10), (0, 1))]
-"""All windows within a number, but for A, of which a few are enough."""
+A, B, a, b, came = np.array([*product(FEW, range(10), range(10), range(10), (0, 1))]).T
+"""All windows within a sum, but for A, of which a few are enough: digits on the next square and on
+this one, and the carry into this one."""
+CARRY = (a + b + came) // 10
 
 
 def rows() -> tuple[np.ndarray, np.ndarray]:
@@ -53,46 +31,37 @@ def rows() -> tuple[np.ndarray, np.ndarray]:
     layout = tiny.layout_of(by_hand.RECIPE)
     assert isinstance(layout, ProgramLayout)
     assert layout.windows["sum"] == (("a", (1,)), ("b", (1,)), ("a", (0,)), ("b", (0,)))
-    tokens = layout.machine.numbers
 
-    def of(role: str, value: int) -> int:
-        return tokens[value, role, 0, (1,)]
+    def of(role: str, digits: np.ndarray) -> np.ndarray:
+        tokens = [layout.machine.numbers[digit, role, 0, (1,)] for digit in digits.tolist()]
+        return np.array(tokens, np.int32)
 
-    cells = [
-        [of("sum", w.s), of("a", w.A), of("b", w.B), of("a", w.a), of("b", w.b)] for w in EVERY
-    ]
-    return np.array(cells, np.int32), np.array([of("sum", w.written) for w in EVERY], np.int32)
+    written = of("sum", (a + b + came) % 10)
+    cells = [written, of("a", A), of("b", B), of("a", a), of("b", b)]
+    return np.stack(cells, axis=1), of("sum", (A + B + CARRY) % 10)
 
 
 def looked(**options: Any) -> Finding:
     return Neuron(**options).examine_windows(by_hand.adder(), [0], *rows())
 
 
-def shares(finding: Finding) -> dict[str, float]:
-    return {row["explained by"]: row["share"] for row in finding.rows}
-
-
-def share(values: list[float], groups: list[Any]) -> float:
-    """The variance of the groups' means over that of the values, by plain loops."""
-    means = {
-        one: fmean(v for v, g in zip(values, groups, strict=True) if g == one)
-        for one in set(groups)
-    }
-    return pvariance([means[group] for group in groups]) / pvariance(values)
+def share(values: np.ndarray, groups: np.ndarray) -> float:
+    """The variance of the groups' means over that of the values."""
+    means = np.zeros(len(values))
+    for group in np.unique(groups):
+        means[groups == group] = values[groups == group].mean()
+    return float(means.var() / values.var())
 
 
 def test_a_neuron_is_told_by_the_sum_that_it_reads() -> None:
-    finding = looked(neuron=0)
-    values = [float(max(w.A + w.B - 9, 0)) for w in EVERY]
-    told = shares(finding)
+    finding, values = looked(neuron=0), np.maximum(A + B - 9, 0)
+    told = {row["explained by"]: row["share"] for row in finding.rows}
     assert told["x + y"] == told["a place+1, b place+1"] == 1.0
-    assert told["a place+1"] == pytest.approx(share(values, [w.A for w in EVERY]), abs=1e-5)
-    assert told["b place+1"] == pytest.approx(share(values, [w.B for w in EVERY]), abs=1e-5)
-    assert told["x + y + carry >= 10"] == pytest.approx(
-        share(values, [w.A + w.B + w.carry > 9 for w in EVERY]), abs=1e-5
-    )
-    for other in ("itself", "a", "b", "carry"):
-        assert told[other] < 1e-5
+    for name, groups in (
+        ("a place+1", A), ("b place+1", B), ("x + y + carry >= 10", A + B + CARRY > 9),
+    ):  # fmt: skip
+        assert told[name] == pytest.approx(share(values, groups), abs=1e-5)
+    assert max(told[other] for other in ("itself", "a", "b", "carry")) < 1e-5
     (pair,) = (row for row in finding.rows if row["explained by"] == "a place+1, b place+1")
     assert pair["additive"] == pytest.approx(told["a place+1"] + told["b place+1"], abs=1e-5)
 
@@ -117,7 +86,7 @@ def test_the_costliest_neuron_is_the_one_that_writes() -> None:
     zero, one = (tiny.layout_of(by_hand.RECIPE).digits[digit] for digit in (0, 1))
     head = jnp.zeros_like(models.stacked.head).at[:, 4, one].set(3.0)
     models = replace(models, stacked=replace(models.stacked, head=head))
-    targets = np.array([one if w.carry else zero for w in EVERY], np.int32)
+    targets = np.where(CARRY, one, zero).astype(np.int32)
     (note,) = Neuron().examine_windows(models, [0], windows_of_sums, targets).notes
     assert note.startswith("member 0: layer 0, neuron 1;")
 
@@ -127,8 +96,6 @@ def test_windows_are_those_of_the_certificate(windowed: Run) -> None:
     finding = found(Neuron(count=50), windowed)
     assert {row["member"] for row in finding.rows} == {0, 1}
     assert np.array_equal(all_windows(windowed)[0], listed.rows)
-    mine = windowed.program.machine.role[listed.rows[:, 0]]
-    most = np.bincount(mine).max()
+    most = np.bincount(windowed.program.machine.role[listed.rows[:, 0]]).max()
     assert f"in {most:,} windows of role sum" in finding.notes[0]
-    panels = finding.picture["panels"]
-    assert panels[0]["rows"][-1] == "∅"
+    assert finding.picture["panels"][0]["rows"][-1] == "∅"

@@ -88,9 +88,9 @@ class Exporter(ABC):
     file: str
     """Default name in a run's folder; `{member}` is the member's number."""
 
-    @abstractmethod
     def refuse(self, recipe: Recipe) -> str | None:
         """Return the field and value that the format cannot express; None if there is none."""
+        return None
 
     @abstractmethod
     def write(self, member: Exported, out: Path) -> None:

@@ -116,6 +116,8 @@ class TaskProbe(Probe):
 
     shows: ClassVar[str]
     """The caption of its picture."""
+    nothing: ClassVar[str] = ""
+    """The error where there are no rows; `{layout}` stands for the layout's title."""
 
     @abstractmethod
     def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
@@ -128,6 +130,8 @@ class TaskProbe(Probe):
             rows += [{"operator": task.operator} | row for row in finding.rows]
             panels += finding.panels
             notes |= dict.fromkeys(finding.notes)
+        if not rows and self.nothing:
+            raise UserError(self.nothing.format(layout=subject.layout.title))
         return Finding.of(rows, self.shows, panels, tuple(notes))
 
 

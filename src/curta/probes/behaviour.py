@@ -110,12 +110,8 @@ class Commutativity(TaskProbe):
             shares: dict[str, Any] = {"same": None, "right": None}
             if subject.fits([*sample, *mirrored]):
                 truths = [problem.truth for problem in sample]
-                agreed = [
-                    [a if a == b else None for a, b in zip(*answers, strict=True)]
-                    for answers in zip(
-                        subject.answers(sample), subject.answers(mirrored), strict=True
-                    )
-                ]
+                both = zip(subject.answers(sample), subject.answers(mirrored), strict=True)
+                agreed = [[a if a == b else None for a, b in zip(*m, strict=True)] for m in both]
                 shares["same"] = [fmean(a is not None for a in member) for member in agreed]
                 shares["right"] = [fmean(map(eq, member, truths)) for member in agreed]
             for name, share in shares.items():
@@ -145,19 +141,17 @@ class Patterns(TaskProbe):
         sample = [problem for problem in problems if subject.fits([problem])]
         by_problem = dict(zip(sample, zip(*subject.answers(sample), strict=True), strict=True))
         for name, problem in zip(patterns, problems, strict=True):
-            row: Row = {"pattern": name, "problem": str(problem)}
-            row |= {"truth": answer_text(problem.truth), "right": None, "answers": None}
-            values.append([None] * len(subject.members))
-            if (answers := by_problem.get(problem)) is not None:
-                values[-1] = [float(answer == problem.truth) for answer in answers]
-                row["right"] = sum(answer == problem.truth for answer in answers)
-                row["answers"] = ["invalid" if a is None else answer_text(a) for a in answers]
-            rows.append(row)
+            truth, answers = problem.truth, by_problem.get(problem)
+            right = answers and [answer == truth for answer in answers]
+            texts = answers and ["invalid" if a is None else answer_text(a) for a in answers]
+            row: Row = {"pattern": name, "problem": str(problem), "truth": answer_text(truth)}
+            rows.append(row | {"right": right and sum(right), "answers": texts})
+            values.append([*map(float, right)] if right else [None] * len(subject.members))
         words = {None: "no room", 1.0: "right", 0.0: "wrong"}
-        texts = [[words[value] for value in row] for row in values]
+        cells = [[words[value] for value in row] for row in values]
         members = list(map(str, subject.members))
         title, axes = f"{task.operator}: answers", ("member", "")
-        panel = heat(title, *axes, members, list(patterns), values, texts, exact_match=True)
+        panel = heat(title, *axes, members, list(patterns), values, cells, exact_match=True)
         return TaskFinding(rows, [panel])
 
 
@@ -224,13 +218,11 @@ def chained(operator: str, digits: int, length: int, count: int, seed: int) -> l
         first, operands = int(rng.integers(0, digits - length + (operator == "+"))), [0, 0]
         for place in range(digits):
             least = int(place == digits - 1)  # the first digit of a number is no zero
-            pairs = list(product(range(least, 10), repeat=2))
-            if first == place < first + length:
-                pairs = [pair for pair in pairs if spare(*pair) < 0]
-            elif first < place < first + length:
-                pairs = [pair for pair in pairs if spare(*pair) == 0]
-            else:
-                pairs = [pair for pair in pairs if spare(*pair) > 0]
+            sign = 1  # no carry, and none is passed on
+            if first <= place < first + length:
+                sign = -1 if place == first else 0
+            every = product(range(least, 10), repeat=2)
+            pairs = [pair for pair in every if np.sign(spare(*pair)) == sign]
             pair = pairs[rng.integers(len(pairs))]
             operands = [operands[i] + 10**place * pair[i] for i in range(2)]
         problems.append(Problem(operator, tuple(operands)))

@@ -23,9 +23,8 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Int
 
-from curta.config.errors import UserError
+from curta.probes.attention import role_masks
 from curta.probes.base import (
-    Finding,
     Row,
     TaskFinding,
     TaskProbe,
@@ -82,18 +81,13 @@ class Counterfactual(TaskProbe):
         " how many tokens, and by how many places, it stands from that digit."
     )
 
+    nothing: ClassVar = (
+        "probe 'counterfactual' does not apply: in {layout} nothing that is written follows a"
+        " digit that is written"
+    )
+
     count: int = option(10, "problems of the sample")
     seed: int = seed_option("seed of the problems and of the digits")
-
-    def examine(self, subject: Subject) -> Finding:
-        """Return the finding; UserError if no written token follows a written digit."""
-        finding = super().examine(subject)
-        if not finding.rows:
-            raise UserError(
-                f"probe {self.name!r} does not apply: in {subject.layout.title} nothing that is"
-                " written follows a digit that is written"
-            )
-        return finding
 
     def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
         layout, axis = subject.layout, subject.layout.axes[0]
@@ -192,8 +186,8 @@ def effects(
     moved = token - slots[:, None]
     counts = (moved > 0) & (token < lengths)
     places = texts.coordinates[rows, 1:, 0] - texts.coordinates[rows, slots, 0][:, None]
-    digit = [role.digit and layout.axes[0] not in role.broadcast for role in layout.roles]
-    placed = np.array(digit)[texts.roles] & (texts.roles >= 0)
+    digit, everywhere = role_masks(layout)
+    placed = (digit & ~everywhere)[texts.roles] & (texts.roles >= 0)
     return (
         (before != after)[..., :-1],
         np.where(counts, moved, NOWHERE),

@@ -186,8 +186,6 @@ def power(
 
 def of_problems(subject: Subject, task: Task) -> list[Spectrum]:
     """Return neurons and logits where the answer of every problem is predicted."""
-    from curta.probes.inside.question import part_name
-
     count = task_sizes.operation(task).modulus or 0
     every = [Problem(task.operator, (a, b)) for a in range(count) for b in range(count)]
     question = subject.question(every)
@@ -199,6 +197,6 @@ def of_problems(subject: Subject, task: Task) -> list[Spectrum]:
     for site, by_member in values.items():
         shares = of_logits if site == "logits" else of_neurons
         tables = [m.astype(np.float64).reshape(count, count, -1) for m in by_member]
-        name = f"logits of {task.operator}" if site == "logits" else part_name(site)
+        name = f"logits of {task.operator}" if site == "logits" else question.part_name(site)
         spectra.append(Spectrum(name, subject.run.step, [Waves(shares(t)) for t in tables]))
     return spectra

@@ -26,7 +26,6 @@ from jaxtyping import Bool, Float, Int
 from curta.config.errors import UserError
 from curta.probes.base import (
     CARRIES,
-    Finding,
     Row,
     TaskFinding,
     TaskProbe,
@@ -68,6 +67,8 @@ class Linear(TaskProbe):
         " Median of the members."
     )
 
+    nothing: ClassVar = "numbers this short have no carry that may be there or not"
+
     count: int = option(800, "problems, half of them to fit by", least=2)
     seed: int = seed_option("seed of the problems and of the control task")
 
@@ -75,28 +76,14 @@ class Linear(TaskProbe):
     def about(cls, task: Task) -> bool:
         return task.operator in CARRIES
 
-    def examine(self, subject: Subject) -> Finding:
-        finding = super().examine(subject)
-        if not finding.rows:
-            raise UserError("numbers this short have no carry that may be there or not")
-        notes = (
-            "into: the digit that the carry goes into, 0 the least significant; majority: the"
-            " share of the commoner answer",
-            f"logistic regression, features of deviation 1, half of {PENALTY:g} times the squared"
-            f" weights; control: mean of {CONTROLS} random functions of the same digits",
-        )
-        return finding._replace(notes=notes)
-
     def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
         """Return a row for each state and each digit that a carry may enter."""
-        from curta.probes.inside.question import STATES, part_name
-
         # distinct problems of two operands of the greatest size in training
         size = task_sizes.widest(task)[:2]
         sample = list(dict.fromkeys(subject.sample(task, self.count, self.seed, size)))
         question, base = subject.question(sample), subject.layout.base(task.operator)
         problem, places = question.digits.problem, digit_positions(question, base)
-        states, rows = question.digit_values(question.sites(*STATES)), list[Row]()
+        states, rows = question.digit_values(question.states), list[Row]()
         for place in range(1, int(places.max(initial=0)) + 1):
             digits = np.flatnonzero(places == place)
             fit = problem[digits] < len(sample) // 2
@@ -116,7 +103,7 @@ class Linear(TaskProbe):
                 ])  # fmt: skip
                 right, control = table[:, 0], table[:, 1:].mean(axis=1)
                 rows.append({
-                    "state": part_name(site),
+                    "state": question.part_name(site),
                     "into": place,
                     "asked": int((~fit).sum()),
                     "majority": round(max(common, 1 - common), 6),
@@ -124,7 +111,7 @@ class Linear(TaskProbe):
                     "control": round(float(np.median(control)), 6),
                     "selectivity": round(float(np.median(right - control)), 6),
                 })  # fmt: skip
-        names = [part_name(site) for site in states]
+        names = [question.part_name(site) for site in states]
         rows.sort(key=lambda row: names.index(row["state"]))
         title = f"{task.operator}: the {CARRIES[task.operator]} into a digit"
         label = "digit, 0 the least significant"
@@ -133,7 +120,13 @@ class Linear(TaskProbe):
             for column, measure in (("median", "accuracy"), ("selectivity", "selectivity"))
             if rows
         ]
-        return TaskFinding(rows, panels)
+        notes = (
+            "into: the digit that the carry goes into, 0 the least significant; majority: the"
+            " share of the commoner answer",
+            f"logistic regression, features of deviation 1, half of {PENALTY:g} times the squared"
+            f" weights; control: mean of {CONTROLS} random functions of the same digits",
+        )
+        return TaskFinding(rows, panels, notes)
 
 
 def standardised(

@@ -112,18 +112,15 @@ class LogitLens(TaskProbe):
 
     def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
         """Return a row for each state and digit; `p` is the mean probability of the right digit."""
-        from curta.probes.inside.question import STATES, part_name
-
         question = subject.question(subject.sample(task, self.count, self.seed))
         digits, rows = question.digits, list[Row]()
-        sites = question.sites(*STATES)
-        for site, states in question.digit_values(sites).items():
+        for site, states in question.digit_values(question.states).items():
             logits = question.read_states(states)
             right = logits.argmax(axis=-1) == digits.token
             chances = softmax(np.float64(logits), axis=-1)
             of_right = chances[:, np.arange(len(digits.token)), digits.token]
             rows += [
-                {"state": part_name(site), **row, "p": chance["median"]}
+                {"state": question.part_name(site), **row, "p": chance["median"]}
                 for row, chance in zip(digits.rows(right), digits.rows(of_right), strict=True)
             ]
         panel = by_digit(f"{task.operator}: right digits", "state", rows)
@@ -180,8 +177,6 @@ def contributions(question: Question) -> dict[str, Float[np.ndarray, "members di
 
     `biases`, where a model has any, is the remainder: of attention's output, last norm and head.
     """
-    from curta.probes.inside.question import part_name
-
     config, digits, model = question.config, question.digits, question.models.stacked
     sites = question.sites("embedding", "attention.heads", "mlp.output")
     end = question.sites("after")[-1]
@@ -208,7 +203,7 @@ def contributions(question: Question) -> dict[str, Float[np.ndarray, "members di
                 # of the state [3, 4] with root mean square 3.54, the part [3, 0] gives [0.85, 0]
                 part = part - part.mean(axis=-1, keepdims=True) if centre else part
                 part = part / divisor * gain
-            added[part_name(site, number)] = (part * of_right).sum(axis=-1)
+            added[question.part_name(site, number)] = (part * of_right).sum(axis=-1)
     if config.biases:
         logits = values["logits"]
         right = np.take_along_axis(logits, digits.token[None, :, None], axis=2)[..., 0]

@@ -42,8 +42,6 @@ class Patching(Probe):
 
         Raises UserError for texts that do not correspond, or do not differ.
         """
-        from curta.probes.inside.question import part_name
-
         layout, target = subject.layout, subject.problem(self.problem)
         source = one_digit_more(target) if self.other is None else subject.problem(self.other)
         ends = subject.question([target, source])
@@ -64,7 +62,7 @@ class Patching(Probe):
             heads = range(ends.shapes[site][1]) if site.endswith("heads") else [None]
             for head in heads:
                 where = {} if head is None else {"head": head}
-                patches[part_name(site, head)] = [
+                patches[ends.part_name(site, head)] = [
                     Intervention(site, "patch", str(source), {**where, "problem": n, "position": n})
                     for n in range(positions)
                 ]

@@ -99,18 +99,19 @@ def test_tasks_are_mixed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert "-" in operators[:50]
 
 
-@pytest.mark.parametrize(("base", "whole"), [(2, True), (16, False)])
-def test_numbers_are_integers_where_all_of_them_fit(tmp_path: Path, base: int, whole: bool) -> None:
+@pytest.mark.parametrize(("base", "digits", "kind"), [(2, 20, int), (16, 16, str)])
+def test_numbers_are_integers_where_all_of_them_fit(
+    tmp_path: Path, base: int, digits: int, kind: type
+) -> None:
     """Sixteen digits of base 16 are twenty of base 10; twenty of base 2 are seven."""
-    sizes = ["task.digits=[1,4]", f"evaluation.digits=[{20 if whole else 16}]"]
-    options = ["task.operands=[2,2]", f"task.base={base}", "training.validation=2"]
-    options += ["evaluation.held_out=2", "evaluation.count=2", "--format=jsonl"]
+    fields = f"task.digits=[1,4] task.operands=[2,2] task.base={base} evaluation.digits=[{digits}]"
+    fields += " training.validation=2 evaluation.held_out=2 evaluation.count=2 --format=jsonl"
     out = tmp_path / "s"
-    assert main(["data", "sums", "--rows", "20", "--out", str(out), *sizes, *options]) == 0
+    assert main(["data", "sums", "--rows", "20", "--out", str(out), *fields.split()]) == 0
     lines = (out / "data" / "test_ood.jsonl").read_text().splitlines()
     answers = [json.loads(line)["answer"] for line in lines]
-    assert {type(answer) for answer in answers} == {int if whole else str}
-    assert max(map(int, answers)) > (base ** (20 if whole else 16)) / 4
+    assert {type(answer) for answer in answers} == {kind}
+    assert max(map(int, answers)) > base**digits / 4
 
 
 @pytest.mark.slow

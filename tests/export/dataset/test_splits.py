@@ -10,15 +10,8 @@ from hypothesis import strategies as st
 from curta.config.errors import UserError
 from curta.config.task import Task
 from curta.export.dataset import splits
-from curta.export.dataset.splits import (
-    HELD,
-    SPLITS,
-    TRAIN,
-    Source,
-    beyond,
-    sources,
-)
-from curta.layouts import layout_named
+from curta.export.dataset.splits import HELD, SPLITS, TRAIN, Source, beyond, sources
+from curta.layouts import Layout, layout_named
 from curta.layouts.texts import layout_of
 from curta.problems.problem import Problem
 from curta.problems.problem_table import fingerprint
@@ -39,14 +32,8 @@ def values(source: Source, batches: int = 1) -> list[tuple[int, ...]]:
     return [problem.operands for batch in first for problem in batch]
 
 
-def programmed(split: str, seed: int = 0, **task: Any) -> Source:
-    task = {"digits": (1, 2)} | task
-    return Source(Task(**task), layout_of(tiny.recipe()), split, 10_000, seed)
-
-
-def of(split: str, seed: int = 0, **task: Any) -> Source:
-    task = {"digits": (1, 2)} | task
-    return Source(Task(**task), layout_named("reversed"), split, 10_000, seed)
+def of(split: str, seed: int = 0, layout: Layout | None = None) -> Source:
+    return Source(Task(digits=(1, 2)), layout or layout_named("reversed"), split, 10_000, seed)
 
 
 @given(problems=tiny.batches(3, 6), wider=st.integers(6, 9))
@@ -60,9 +47,12 @@ def test_a_fingerprint_is_that_of_the_operands_in_any_order_and_width(
 
 
 def test_drawn_problems_of_two_splits_are_never_the_same_whatever_the_seeds() -> None:
-    held = {split: set(values(of(split, seed=1), 20)) for split in HELD}
-    trained = set(values(of(TRAIN, seed=2), 20)) | set(values(programmed(TRAIN), 4))
-    held = {split: own | set(values(programmed(split), 8)) for split, own in held.items()}
+    program = layout_of(tiny.recipe())
+    trained = {*values(of(TRAIN, seed=2), 20), *values(of(TRAIN, layout=program), 4)}
+    held = {
+        split: {*values(of(split, seed=1), 20), *values(of(split, layout=program), 8)}
+        for split in HELD
+    }
     for first, second in itertools.combinations([trained, *held.values()], 2):
         assert first
         assert not first & second
@@ -97,8 +87,6 @@ def test_the_exam_gives_only_problems_that_training_cannot_draw() -> None:
     """Special cases make operands shorter: at a size just beyond, some are as in training."""
     task = Task("//", digits=(1, 4), second=(1, 2))
     exam = tiny.with_encoding("nope", evaluation__digits=[3, "5/2", "9/5"]).evaluation
-    found = [
-        problem for problems in beyond(task, layout_named("plain"), exam) for problem in problems
-    ]
+    found = [*itertools.chain.from_iterable(beyond(task, layout_named("plain"), exam))]
     assert found
     assert all(len(str(a)) > 4 or len(str(b)) > 2 for a, b in (p.operands for p in found))

@@ -9,7 +9,6 @@ from curta.export.base import Exported
 from curta.export.huggingface import HuggingFace
 from curta.export.huggingface.tokenizer import texts
 from curta.model.transformer import Transformer
-from tests import tiny
 
 from ..made import drawn
 
@@ -21,7 +20,6 @@ LLAMA: dict[str, Any] = {
     "layout": "reversed", "positions__name": "rope", "model__activation": "gelu",
     "model__role_embeddings": False,
 }  # fmt: skip
-COUPLED = tiny.DENSE | {"positions__name": "rope"}
 
 
 def folder(at: Path, of: Recipe, model: Transformer | None = None) -> Path:

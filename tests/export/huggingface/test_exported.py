@@ -27,13 +27,27 @@ from curta.programs.machine.survey import Recorder
 from tests import tiny
 from tests.designs import DESIGNS
 
-from ..made import begun, drawn
-from .made import COUPLED, GPT2, LLAMA, folder, opened
+from ..made import asked, begun, drawn, inside, rows
+from .made import GPT2, LLAMA, folder, opened
 
 pytestmark = pytest.mark.slow
 
-TIED = GPT2 | {"model__tie_embeddings": True, "model__width": 24}
-"""The scale of its head is no power of two."""
+CLASSES: dict[str, dict[str, Any]] = {
+    "program": {},
+    "own": tiny.DENSE | {"positions__name": "rope"},
+    "gpt2, tied": GPT2 | {
+        "model__tie_embeddings": True, "model__width": 24, "model__attention_scale": False,
+    },
+    "gpt2, plain norm": GPT2 | {"model__tie_embeddings": True, "model__norm": "plain"},
+    "gpt2, random positions": {
+        "layout": "plain", "positions__name": "randomised", "positions__max_length": 40,
+        "model__role_embeddings": False, "model__norm": "layer", "model__activation": "relu2",
+        "model__num_attention_layers": 2, "model__biases": ("out", "norms"),
+    },
+    "llama, no scale": LLAMA | {"model__width": 32, "model__attention_scale": False},
+}  # fmt: skip
+"""What the designs of `test_conformance.py` have not; a width of 24 has no scale of a power of two.
+"""
 SMALL = {path: value for path, value in tiny.overrides().items() if path != "program"}
 
 
@@ -54,35 +68,35 @@ def test_every_weight_comes_back_bit_for_bit(tmp_path: Path, name: str) -> None:
     assert (found.recipe, found.run, found.seed) == (of, "mine", 3)
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [{}, COUPLED, TIED, LLAMA],
-    ids=["program", "own", "gpt2", "llama"],
-)
-def test_what_the_library_saves_comes_back(tmp_path: Path, changes: dict[str, Any]) -> None:
-    """All weights but a changed one, and the last norm's gain changed by its factor."""
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_class_calculates_the_same_and_what_it_saves_comes_back(
+    tmp_path: Path, name: str
+) -> None:
+    """All weights, and the last norm's gain changed by its factor, where a model has one."""
     import torch
 
-    of = tiny.recipe(**changes)
-    model, at = drawn(of), folder(tmp_path / "own", of)
-    theirs = opened(at)
-    theirs.save_pretrained(tmp_path / "saved")
-    for name, weight in weights_of(back(tmp_path / "saved")).items():
-        np.testing.assert_allclose(weight, weights_of(model)[name], rtol=1e-6, err_msg=name)
-    with torch.no_grad():
-        for name, weight in theirs.named_parameters():
-            if name in ("model.norm.weight", "transformer.ln_f.weight"):
-                weight *= 2.0
-    theirs.to(torch.bfloat16).save_pretrained(tmp_path / "changed")
-    found = back(tmp_path / "changed")
-    np.testing.assert_allclose(found.gain, 2 * np.asarray(model.gain), rtol=2**-7)
-    if "transformer.h.0.attn.c_attn.bias" in theirs.config.curta["fixed"]:
+    of = tiny.recipe(**CLASSES[name])
+    model, there = drawn(of), opened(folder(tmp_path / "own", of))
+    assert type(there).__name__.startswith("Curta") == (name in ("program", "own"))
+    for text in rows(model, asked()):
         with torch.no_grad():
-            theirs.transformer.h[0].attn.c_attn.bias += 1
-        theirs.save_pretrained(tmp_path / "more")
-        with pytest.raises(UserError, match=r"h\.0\.attn\.c_attn\.bias is not 0 everywhere"):
-            back(tmp_path / "more")
-    assert {np.asarray(leaf).dtype for leaf in jax.tree.leaves(found)} == {np.dtype(np.float32)}
+            found = there(torch.tensor([text])).logits[0]
+        np.testing.assert_allclose(found, inside(model, [text])[0]["logits"], rtol=0, atol=1e-4)
+    there.save_pretrained(tmp_path / "saved")
+    for weight, value in weights_of(back(tmp_path / "saved")).items():
+        np.testing.assert_allclose(value, weights_of(model)[weight], rtol=1e-6, err_msg=weight)
+    with torch.no_grad():
+        for weight, value in there.named_parameters():
+            if weight in ("model.norm.weight", "transformer.ln_f.weight"):
+                value *= 2.0
+    there.to(torch.bfloat16).save_pretrained(tmp_path / "changed")
+    if model.gain is None:
+        with pytest.raises(UserError, match=r"ln_f\.weight is not .* everywhere"):
+            back(tmp_path / "changed")
+        return
+    changed = back(tmp_path / "changed")
+    np.testing.assert_allclose(changed.gain, 2 * np.asarray(model.gain), rtol=2**-7)
+    assert {np.asarray(leaf).dtype for leaf in jax.tree.leaves(changed)} == {np.dtype(np.float32)}
 
 
 def test_a_run_goes_out_and_comes_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

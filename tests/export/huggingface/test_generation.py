@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from curta.config.recipe import Recipe
+from curta.config.model import ModelConfig
 from tests import tiny
 from tests.designs import DESIGNS
 
 from ..made import PRODUCTS, asked, drawn, inside, rows
-from .made import COUPLED, GPT2, LLAMA, folder, opened, tokenizer, told
+from .made import folder, opened, tokenizer, told
 
 pytestmark = pytest.mark.slow
 
@@ -22,16 +22,19 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return opened(folder(tmp_path_factory.mktemp("model") / "own", tiny.recipe(**PRODUCTS)))
 
 
-def batch(at: Path, of: Any) -> Any:
-    """Whole texts of different lengths, filled up on the left."""
-    curta = drawn(of)
-    texts = told(curta, rows(curta, asked(of.tasks[0].operator)))
-    return tokenizer(at)(texts, return_tensors="pt", padding=True)
+def exported(at: Path, name: str) -> tuple[Any, Any, Any, list[list[int]]]:
+    """A design as the library opens it, and as it is; a batch, filled up on the left; its texts."""
+    of = tiny.recipe(**DESIGNS[name])
+    model = drawn(of)
+    texts = rows(model, asked(of.tasks[0].operator))
+    reads = tokenizer(folder(at / "own", of, model))
+    batch = reads(told(model, texts), return_tensors="pt", padding=True)
+    return opened(at / "own"), model, batch, texts
 
 
-def sites(of: Recipe, kind: str, layers: int) -> list[str]:
+def sites(config: ModelConfig, kind: str, layers: int) -> list[str]:
     """The names of a site in every layer of every recurrence, in their order."""
-    count = of.model.num_recurrences
+    count = config.num_recurrences
     prefixes = [f"recurrence.{number}." if count > 1 else "" for number in range(count)]
     return [f"{prefix}layer.{layer}.{kind}" for prefix in prefixes for layer in range(layers)]
 
@@ -40,15 +43,13 @@ def sites(of: Recipe, kind: str, layers: int) -> list[str]:
 def test_states_and_attentions_are_what_curta_calculates(tmp_path: Path, name: str) -> None:
     import torch
 
-    of = tiny.recipe(**DESIGNS[name])
-    model, at = drawn(of), folder(tmp_path / "own", of)
-    texts = rows(model, asked(of.tasks[0].operator))
+    there, model, given, texts = exported(tmp_path, name)
     with torch.no_grad():
-        wanted = {"output_hidden_states": True, "output_attentions": True}
-        found = opened(at)(**batch(at, of), **wanted)
-    states = ["embedding", *sites(of, "after", of.model.num_layers)[:-1], "final"]
-    weights = sites(of, "attention.weights", of.model.num_attention_layers)
-    scale = model.config.width**-0.5 if model.config.tied_scale else 1.0
+        found = there(**given, output_hidden_states=True, output_attentions=True)
+    config = model.config
+    states = ["embedding", *sites(config, "after", config.num_layers)[:-1], "final"]
+    weights = sites(config, "attention.weights", config.num_attention_layers)
+    scale = config.width**-0.5 if config.tied_scale else 1.0
     near = {"rtol": 1e-4, "atol": 1e-4}
     for row, expected in enumerate(inside(model, texts)):
         size = len(texts[row])
@@ -59,38 +60,6 @@ def test_states_and_attentions_are_what_curta_calculates(tmp_path: Path, name: s
             mine = shares[row, :, -size:, -size:]
             np.testing.assert_allclose(mine, expected[site], **near, err_msg=site)
             assert not shares[row, :, -size:, :-size].any()
-
-
-CLASSES = {
-    "gpt2, tied, plain norm": GPT2
-    | {"model__tie_embeddings": True, "model__norm": "plain", "model__attention_scale": False},
-    "gpt2, random positions": {
-        "layout": "plain", "positions__name": "randomised", "positions__max_length": 40,
-        "model__role_embeddings": False, "model__norm": "layer", "model__activation": "relu2",
-        "model__num_attention_layers": 2, "model__biases": ("out", "norms"),
-    },
-    "llama, no scale": LLAMA | {"model__width": 32, "model__attention_scale": False},
-}  # fmt: skip
-"""What the designs of `test_conformance.py` have not."""
-
-
-@pytest.mark.parametrize("name", CLASSES)
-def test_a_class_of_the_library_calculates_the_same(tmp_path: Path, name: str) -> None:
-    import torch
-
-    of = tiny.recipe(
-        **{
-            k: v
-            for k, v in CLASSES[name].items()
-            if k != "positions__length" or "random" not in name
-        }
-    )
-    model, there = drawn(of), opened(folder(tmp_path / "own", of))
-    for text in rows(model, asked(of.tasks[0].operator)):
-        with torch.no_grad():
-            found = there(torch.tensor([text])).logits[0]
-        np.testing.assert_allclose(found, inside(model, [text])[0]["logits"], rtol=0, atol=1e-4)
-    assert not type(there).__name__.startswith("Curta")
 
 
 def test_a_cache_that_is_cut_or_reordered_goes_on(model: Any) -> None:
@@ -114,9 +83,7 @@ def test_a_cache_that_is_cut_or_reordered_goes_on(model: Any) -> None:
 def test_half_precision(tmp_path: Path, name: str, dtype: str) -> None:
     import torch
 
-    of = tiny.recipe(**DESIGNS[name])
-    at = folder(tmp_path / "own", of)
-    there, given = opened(at), batch(at, of)
+    there, _, given, _ = exported(tmp_path, name)
     real = given["attention_mask"].bool()
     with torch.no_grad():
         expected = there(**given).logits[real]
@@ -130,9 +97,7 @@ def test_half_precision(tmp_path: Path, name: str, dtype: str) -> None:
 def test_the_forward_pass_is_exported_for_any_length(tmp_path: Path, name: str) -> None:
     import torch
 
-    of = tiny.recipe(**DESIGNS[name])
-    at = folder(tmp_path / "own", of)
-    there, given = opened(at), batch(at, of)
+    there, _, given, _ = exported(tmp_path, name)
     there.config.use_cache = False
     sizes = {0: torch.export.Dim("batch"), 1: torch.export.Dim("length")}
     shapes = dict.fromkeys(given, sizes)
@@ -142,7 +107,7 @@ def test_the_forward_pass_is_exported_for_any_length(tmp_path: Path, name: str) 
         torch.testing.assert_close(program(**each).logits[real], there(**each).logits[real])
 
 
-def test_what_the_model_does_not_take_is_named(model: Any) -> None:
+def test_what_the_model_does_not_take_is_named(model: Any, tmp_path: Path) -> None:
     import torch
     from transformers import StaticCache
 
@@ -157,11 +122,7 @@ def test_what_the_model_does_not_take_is_named(model: Any) -> None:
         model(given, past_key_values=StaticCache(config=model.config, max_cache_len=40))
     with pytest.raises(ValueError, match=r"attention_mask is \(1, 3\), not \(1, \d+\)"):
         model(given, attention_mask=torch.ones(1, 3))
-
-
-def test_a_text_that_is_too_long_is_refused(tmp_path: Path) -> None:
     coupled = {"positions__name": "coupled", "positions__rows": 40, "positions__max_start": 8}
-    at = folder(tmp_path / "own", tiny.recipe(**COUPLED | coupled))
-    given = tokenizer(at)("1" * 50, return_tensors="pt")
+    at = folder(tmp_path / "own", tiny.recipe(**tiny.DENSE | coupled))
     with pytest.raises(ValueError, match="there are 40"):
-        opened(at)(**given)
+        opened(at)(**tokenizer(at)("1" * 50, return_tensors="pt"))

@@ -24,31 +24,27 @@ def reader(files: dict[str, str]) -> Any:
     return tokenizers.Tokenizer.from_str(files["tokenizer.json"])
 
 
-@pytest.mark.parametrize("name", [name for name, one in LAYOUTS.items() if one.end_sign])
-def test_a_token_is_a_character(name: str) -> None:
-    layout = LAYOUTS[name]
-    reads = reader(tokenizer_files(layout))
-    text = layout.characters * 2
-    assert reads.encode(text).ids == layout.encode(text).tolist()
-    assert reads.decode(list(range(len(layout.characters))), skip_special_tokens=False) == (
-        layout.characters
-    )
-    with pytest.raises(Exception, match=re.escape(f"a character other than {layout.characters}")):
-        reads.encode("\u2603")
-
-
-def test_a_token_of_a_program_is_a_line() -> None:
-    layout = program("multiplication")
+@pytest.mark.parametrize(
+    "layout",
+    [*(one for one in LAYOUTS.values() if one.end_sign), "multiplication"],
+    ids=lambda one: getattr(one, "name", one),
+)
+def test_a_token_is_a_character_or_a_line_of_a_program(layout: Any) -> None:
+    wrong, says = ["\u2603"], f"a character other than {getattr(layout, 'characters', '')}"
+    if isinstance(layout, str):
+        layout = program(layout)
+        first = texts(layout)[0][:-1]
+        wrong = ["7 sum", "no such token\n", first, "\n"]
+        says = f"a line other than this model's {len(layout.characters)} tokens, such as {first!r}"
     reads, known = reader(tokenizer_files(layout)), texts(layout)
     tokens = [*range(len(known)), *reversed(range(len(known)))]
     text = "".join(known[token] for token in tokens)
-    assert len(set(known)) == len(known)
+    assert len(set(known)) == len(known) == len(layout.characters)
     assert reads.encode(text).ids == tokens
     assert reads.decode(tokens, skip_special_tokens=False) == text
-    says = f"a line other than this model's {len(known)} tokens, such as {known[0][:-1]!r}"
-    for wrong in ("7 sum", "no such token\n", known[0][:-1], "\n"):
+    for text in wrong:
         with pytest.raises(Exception, match=re.escape(says)):
-            reads.encode(wrong)
+            reads.encode(text)
 
 
 @pytest.mark.slow

@@ -38,27 +38,19 @@ def test_of_several_members_and_texts_of_several_lengths(
         run.activations(SUMS)
 
 
-def test_every_token_says_what_it_is_and_what_is_to_follow(windowed: Run) -> None:
-    positions = windowed.activations(["57+68"], "final").about.positions[0]
+def test_tokens_and_windows_say_what_stands_where(windowed: Run) -> None:
+    """While the 2 of 57+68=125 is written, the pen is on the square of the 5."""
+    found = windowed.activations(["57+68"], "*.weights")
+    positions = found.about.positions[0]
     assert "".join(one.token for one in positions) == "75+86=521"
     assert [one.after for one in positions] == [None] * 5 + ["5", "2", "1", "$"]
     assert [one.role for one in positions][:6] == ["a", "a", "operator", "b", "b", "equals"]
     assert [one.at for one in positions][:2] == [[0], [1]]
-
-
-def test_a_window_says_where_each_neighbour_stands(windowed: Run) -> None:
-    """While the 2 of 57+68=125 is written, the pen is on the square of the 5."""
-    found = windowed.activations(["57+68"], "*.weights")
-    names = found.about.neighbours
     assert found.neighbours is not None
-    seen = dict(zip(names, found.neighbours[0, 6].tolist(), strict=True))
-    assert seen["itself"] == 6
-    for name, place in (("a place+1", 1), ("b place+1", 4)):
-        assert seen[name] == place
+    seen = dict(zip(found.about.neighbours, found.neighbours[0, 6].tolist(), strict=True))
+    assert [seen[name] for name in ("itself", "a place+1", "b place+1")] == [6, 1, 4]
     weights = found["layer.0.attention.weights"][:, 0, :, 6]
-    others = [key for key in range(9) if key not in seen.values()]
-    assert not weights[..., others].any()
-    assert (weights[..., [key for key in seen.values() if key >= 0]] > 0).all()
+    assert ((weights > 0) == np.isin(range(9), [*seen.values()])).all()
 
 
 def test_an_encoder_is_asked_over_its_prompt() -> None:

@@ -24,7 +24,6 @@ from curta.layouts import Layout, layout_named
 from curta.layouts.program import ProgramLayout
 from curta.problems import task_sizes, tasks
 from curta.problems.digits import NumberBatch
-from curta.problems.numerals import to_int
 from curta.problems.problem import Problem, widths
 from curta.problems.problem_table import fingerprint
 from curta.programs.machine import sampling
@@ -112,16 +111,8 @@ class Source:
             for number_part in (number, self.seed, SPLITS.index(self.split)):
                 key = jax.random.fold_in(key, number_part)
             numbers, bucket = _draw(task, size, key)
-            digits, lengths = map(np.asarray, numbers)
-            operands = [
-                tuple(
-                    to_int("".join(map(str, line[:length][::-1])))
-                    for line, length in zip(lines, counts, strict=True)
-                    if length
-                )
-                for lines, counts in zip(digits.tolist(), lengths.tolist(), strict=True)
-            ]
-            yield operands, np.asarray(bucket)
+            problems = tasks.as_problems(task.operator, numbers)
+            yield [problem.operands for problem in problems], np.asarray(bucket)
 
 
 @partial(jax.jit, static_argnums=(0, 1))

@@ -131,7 +131,7 @@ def write_as(model_class: ModelClass, member: Exported, out: Path) -> None:
             "run": member.run,
             "seed": member.seed,
             "recipe": as_table(recipe),
-            "fixed": [each.name for each in tensors if not each.weights],
+            "fixed": [each.name for each in tensors if each.fixed is not None],
             "machine": machine_data(layout, room_of),
         },
     }

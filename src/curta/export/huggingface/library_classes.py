@@ -7,12 +7,13 @@ multiplied in advance.
 """
 
 import math
-from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from curta.config.positions import Learned, Randomised, RoPE
 from curta.config.recipe import Recipe
-from curta.export.base import weights_of
+from curta.export.base import Tensors, weights_of
 from curta.export.huggingface.model_class import FileTensor, ModelClass, tensors_of
 from curta.model.positions.rope import RoPEEncoding
 from curta.model.transformer import Transformer
@@ -35,6 +36,23 @@ def _tied_scale(model: Transformer) -> float:
     """Return the factor of a tied head's logits, which moves into the last norm's gain."""
     config = model.config
     return config.width**-0.5 if config.tie_embeddings and config.tied_scale else 1.0
+
+
+def _neutral(model: Transformer) -> Tensors:
+    """Return weights that change nothing, in place of those that a recipe or a layer lacks.
+
+    `mlp.one` makes the 1 that stands in for a gate.
+    """
+    layers, width = model.config.num_layers, model.config.width
+    weights = weights_of(model)
+    matrices = {name: each.shape[1:] for name, each in weights.items() if each.ndim == 3}
+    matrices["mlp.one"] = matrices["mlp.up"]
+    gains = {"gain": (width,), "attention.gain": (layers, width), "mlp.gain": (layers, width)}
+    shapes = {name: (layers, *shape) for name, shape in matrices.items()}
+    shapes |= {f"{name}_bias": (layers, shape[-1]) for name, shape in matrices.items()}
+    shapes |= gains | {f"{name}_bias": shape for name, shape in gains.items()}
+    ones = (*gains, "mlp.one_bias")
+    return {name: np.full(shape, name in ones, np.float32) for name, shape in shapes.items()}
 
 
 class GPT2(ModelClass):
@@ -78,41 +96,28 @@ class GPT2(ModelClass):
         }
 
     def tensors(self, model: Transformer) -> list[FileTensor]:
-        config, scale = model.config, _tied_scale(model)
-        width, wide = config.width, config.mlp_width
         table = next(name for name in weights_of(model) if name.startswith("positions."))
+        layer, norm, scale = "transformer.h.{}.", "transformer.ln_f", _tied_scale(model)
         tensors = [
             FileTensor("transformer.wte.weight", ("tokens",)),
             FileTensor("transformer.wpe.weight", (table,)),
             FileTensor("lm_head.weight", ("head",), transposed=True),
+            FileTensor(f"{norm}.weight", ("gain",), factor=scale),
+            FileTensor(f"{norm}.bias", ("gain_bias",), factor=scale),
         ]
-        matrices = {  # by name, and name in the library: weights, inputs, outputs
-            "attn.c_attn": (
-                ("attention.query", "attention.key", "attention.value"),
-                width,
-                3 * width,
-            ),
-            "attn.c_proj": (("attention.out",), width, width),
-            "mlp.c_fc": (("mlp.up",), width, wide),
-            "mlp.c_proj": (("mlp.down",), wide, width),
+        of_layers = {
+            "attn.c_attn": ("attention.query", "attention.key", "attention.value"),
+            "attn.c_proj": ("attention.out",),
+            "mlp.c_fc": ("mlp.up",),
+            "mlp.c_proj": ("mlp.down",),
+            "ln_1": ("attention.gain",),
+            "ln_2": ("mlp.gain",),
         }
-        for name, (weights, inputs, outputs) in matrices.items():
-            biases, name = (
-                tuple(f"{weight}_bias" for weight in weights),
-                f"transformer.h.{{}}.{name}",
-            )
-            tensors.append(FileTensor(f"{name}.weight", weights, shape=(inputs, outputs)))
-            tensors.append(FileTensor(f"{name}.bias", biases, shape=(outputs,)))
-        norms = {
-            "transformer.ln_f": ("gain", scale),
-            "transformer.h.{}.ln_1": ("attention.gain", 1.0),
-            "transformer.h.{}.ln_2": ("mlp.gain", 1.0),
-        }
-        for name, (gain, factor) in norms.items():
-            row = FileTensor(f"{name}.weight", (gain,), False, factor, (width,), factor)
-            bias = replace(row, name=f"{name}.bias", weights=(f"{gain}_bias",), value=0.0)
-            tensors += [row, bias]
-        return tensors_of(model, tensors)
+        for name, weights in of_layers.items():
+            biases = tuple(f"{weight}_bias" for weight in weights)
+            tensors.append(FileTensor(f"{layer}{name}.weight", weights))
+            tensors.append(FileTensor(f"{layer}{name}.bias", biases))
+        return tensors_of(model, tensors, _neutral(model))
 
 
 class Llama(ModelClass):
@@ -153,37 +158,33 @@ class Llama(ModelClass):
         }
 
     def tensors(self, model: Transformer) -> list[FileTensor]:
-        config = model.config
-        width, wide, kv_width = config.width, config.mlp_width, config.kv_heads * config.head_dim
+        config, layer = model.config, "model.layers.{}."
         scale = 1.0 if config.attention_scale else config.head_dim**0.5
+        gate, other = ("mlp.gate", "mlp.up") if config.gated else ("mlp.up", "mlp.one")
         tensors = [
             FileTensor("model.embed_tokens.weight", ("tokens",)),
             FileTensor("model.norm.weight", ("gain",), factor=_tied_scale(model)),
             FileTensor("lm_head.weight", ("head",), transposed=True),
+            FileTensor(f"{layer}input_layernorm.weight", ("attention.gain",)),
+            FileTensor(f"{layer}post_attention_layernorm.weight", ("mlp.gain",)),
+            FileTensor(f"{layer}self_attn.q_proj.weight", ("attention.query",), True, scale),
         ]
-        layer = "model.layers.{}."
-        norms = {"input_layernorm": "attention.gain", "post_attention_layernorm": "mlp.gain"}
-        tensors += [
-            FileTensor(f"{layer}{name}.weight", (gain,), shape=(width,), value=1.0)
-            for name, gain in norms.items()
-        ]
-        matrices = {  # the weight, its factor, and its shape where a layer lacks it
-            "self_attn.q_proj": ("attention.query", scale, (width, width)),
-            "self_attn.k_proj": ("attention.key", 1.0, (kv_width, width)),
-            "self_attn.v_proj": ("attention.value", 1.0, (kv_width, width)),
-            "self_attn.o_proj": ("attention.out", 1.0, (width, width)),
-            "mlp.gate_proj": ("mlp.gate" if config.gated else "mlp.up", 1.0, ()),
-            "mlp.down_proj": ("mlp.down", 1.0, ()),
-            "mlp.up_proj": ("mlp.up" if config.gated else "none", 1.0, (wide, width)),
+        matrices = {
+            "self_attn.k_proj": "attention.key",
+            "self_attn.v_proj": "attention.value",
+            "self_attn.o_proj": "attention.out",
+            "mlp.gate_proj": gate,
+            "mlp.up_proj": other,
+            "mlp.down_proj": "mlp.down",
         }
         tensors += [
-            FileTensor(f"{layer}{name}.weight", (weight,), True, factor, shape)
-            for name, (weight, factor, shape) in matrices.items()
+            FileTensor(f"{layer}{name}.weight", (weight,), transposed=True)
+            for name, weight in matrices.items()
         ]
-        biases = {"gate_proj": (wide, 0.0), "up_proj": (wide, 1.0), "down_proj": (width, 0.0)}
-        if not config.gated:  # the other factor is 1: weights of zero, a bias of one
+        if not config.gated:
             tensors += [
-                FileTensor(f"{layer}mlp.{name}.bias", ("none",), shape=(size,), value=value)
-                for name, (size, value) in biases.items()
+                FileTensor(f"{layer}{name}.bias", (f"{weight}_bias",))
+                for name, weight in matrices.items()
+                if name.startswith("mlp.")
             ]
-        return tensors_of(model, tensors)
+        return tensors_of(model, tensors, _neutral(model))

@@ -23,22 +23,20 @@ from curta.model.transformer import Transformer
 class FileTensor:
     """A tensor made of weights: joined side by side, transposed, and multiplied.
 
-    With `{}` in its name there is one for each layer, with that layer's share of each weight. Where
-    the model lacks a weight, the tensor has this `shape` and is `value` everywhere, or it is left
-    out if it has no shape.
+    With `{}` in its name there is one for each layer, with that layer's share of each weight. A
+    tensor that no weight of the model determines is `fixed`.
     """
 
     name: str
     weights: tuple[str, ...]
     transposed: bool = False
     factor: float = 1.0
-    shape: tuple[int, ...] = ()
-    value: float = 0.0
-    block: int | None = None
+    layer: int | None = None
+    fixed: np.ndarray | None = None
 
     def write(self, weights: Tensors) -> np.ndarray:
-        if not self.weights:
-            return np.full(self.shape, self.value, np.float32)
+        if self.fixed is not None:
+            return self.fixed
         joined = np.concatenate([self._share(weights[name]) for name in self.weights], axis=-1)
         tensor = joined * np.float32(self.factor)
         return np.ascontiguousarray(tensor.T if self.transposed else tensor)
@@ -46,16 +44,16 @@ class FileTensor:
     def read(self, tensor: np.ndarray, weights: Tensors) -> None:
         """Put the tensor's numbers into their places in `weights`.
 
-        Raises UserError for another shape, or for another constant.
+        Raises UserError for another shape, or for another fixed tensor.
         """
         expected = self.write(weights)
         if tensor.shape != expected.shape:
             raise UserError(f"{self.name} has shape {tensor.shape}, not {expected.shape}")
-        if not self.weights:
+        if self.fixed is not None:
             if not np.array_equal(tensor, expected):
                 raise UserError(
-                    f"{self.name} is not {self.value:g} everywhere any more, and Curta's models"
-                    " have no such weight: train without it (see the folder's README.md)"
+                    f"{self.name} is not {expected.flat[0]:g} everywhere any more, and Curta's"
+                    " models have no such weight: train without it (see the folder's README.md)"
                 )
             return
         joined = (tensor.T if self.transposed else tensor) / np.float32(self.factor)
@@ -65,20 +63,26 @@ class FileTensor:
             self._share(weights[name])[...] = share
 
     def _share(self, weight: np.ndarray) -> np.ndarray:
-        return weight if self.block is None else weight[self.block]
+        return weight if self.layer is None else weight[self.layer]
 
 
-def tensors_of(model: Transformer, rows: Iterable[FileTensor]) -> list[FileTensor]:
-    """Return the tensors of these rows, one for each layer where they are of layers."""
-    config, names, tensors = model.config, weights_of(model).keys(), list[FileTensor]()
+def tensors_of(
+    model: Transformer, rows: Iterable[FileTensor], neutral: Tensors | None = None
+) -> list[FileTensor]:
+    """Return the tensors of these rows, one for each layer where they are of layers.
+
+    Where the model lacks the weights, a tensor is fixed to the `neutral` ones, or left out if there
+    are none. MLP-only layers are the last ones, and lack the weights of attention.
+    """
+    weights, tensors = weights_of(model), list[FileTensor]()
     for row in rows:
-        for block in range(config.num_layers) if "{}" in row.name else (None,):
-            without = block is not None and block >= config.num_attention_layers
-            lacking = [n for n in row.weights if without and n.startswith("attention.")]
-            weights = () if lacking or {*row.weights} - names else row.weights
-            if weights or row.shape:
-                name = row.name.format(block)
-                tensors.append(replace(row, name=name, weights=weights, block=block))
+        for layer in range(model.config.num_layers) if "{}" in row.name else (None,):
+            tensor = replace(row, name=row.name.format(layer), layer=layer)
+            counts = [len(weights.get(name, ())) for name in row.weights]
+            if min(counts) > (layer or 0):
+                tensors.append(tensor)
+            elif neutral and all(name in neutral for name in row.weights):
+                tensors.append(replace(tensor, fixed=tensor.write(neutral)))
     return tensors
 
 

@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 
 from curta.config import files
-from curta.config.recipe import Recipe, dump
+from curta.config.recipe import dump
 from curta.config.registry import optional_module
 from curta.export.base import Exported, Exporter, machine_data
 from curta.export.onnx.decoding import decode, forward
@@ -31,9 +31,6 @@ class Onnx(Exporter):
     name = "onnx"
     summary = "an ONNX graph that writes token by token"
     file = "model-{member}.onnx"
-
-    def refuse(self, recipe: Recipe) -> str | None:
-        return None
 
     def write(self, member: Exported, out: Path) -> None:
         model = jax.tree.map(jnp.asarray, member.model)  # weights of a checkpoint are NumPy's

@@ -1,9 +1,11 @@
 """Problems that models read while values are recorded and replaced."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from itertools import zip_longest
+from itertools import groupby, zip_longest
+from operator import attrgetter
 from typing import NamedTuple
 
 import jax
@@ -22,28 +24,18 @@ from curta.model.inspection import AXES, SiteChange, kind, record_activations
 from curta.model.positions.window import WindowEncoding
 from curta.model.transformer import Transformer
 from curta.probes.base import Row, summary_statistics
-from curta.probes.inside.interventions import ITSELF, Intervention, Selection, as_list, matching
+from curta.probes.inside.interventions import ITSELF, Intervention, as_list, matching
 from curta.problems.problem import Problem, parse
 from curta.programs.machine.machine import neighbour_name
 from curta.training.records import padded_texts
 
 Mask = Bool[np.ndarray, "..."]
 
-Values = Mapping[str, Float[np.ndarray, "members problems *axes"]]
-"""The values of sites."""
-
-Cells = Int[np.ndarray, "problems queries keys"]
-"""The cell of each query's window that each key fills.
-
-0 is the query itself, the others are its role's neighbours in order; a number that is no cell
-stands for what the query does not see.
-"""
+Piece = Callable[[np.ndarray, int], np.ndarray]
+"""A function of the values of a site in consecutive texts, and of the number of the first text."""
 
 WrittenText = tuple[list[int], int]
 """A written text, and the number of tokens in its prompt."""
-
-STATES = ("embedding", "middle", "after")
-"""Kinds of sites that are states."""
 
 SPARE = 16
 """Tokens beyond the right length after which a text without end is abandoned."""
@@ -119,9 +111,8 @@ class Question:
         self.source_rows = {text: row[problem] for text, problem in sources.items()}
         sites = {i.site for i in self.interventions if i.how != "zero"}
         self.every_values = self._pass(self.every, sites, {}) if sites else {}
-        cells = self.cells(self.whole) if self.interventions else None
         for intervention in self.interventions:
-            if not self._selected(intervention, self.whole, cells).any():
+            if not self._selected(intervention, self.whole).any():
                 raise UserError(f"{intervention}: it selects nothing in these problems")
 
     @property
@@ -157,6 +148,29 @@ class Question:
         """Return the sites of some kinds, such as "after", in the order of the pass."""
         return [site for site in self.shapes if kind(site) in kinds]
 
+    @property
+    def states(self) -> list[str]:
+        """The sites that are states of the model."""
+        return self.sites("embedding", "middle", "after")
+
+    @staticmethod
+    def part_name(site: str, head: int | None = None) -> str:
+        """Return the name of a part of a model for people.
+
+        >>> name = Question.part_name
+        >>> name("recurrence.1.layer.0.attention.heads", 2), name("layer.1.mlp.output")
+        ('recurrence 1 layer 0 head 2', 'layer 1 MLP')
+        >>> name("layer.0.after"), name("layer.0.middle"), name("layer.0.mlp.inner")
+        ('state after layer 0', 'state amid layer 0', 'layer 0 neurons')
+        """
+        site_kind = kind(site)
+        where = " ".join(site.removesuffix(site_kind).split("."))
+        states = {"before": "before", "middle": "amid", "after": "after"}
+        if site_kind in states:
+            return f"state {states[site_kind]} {where.strip()}"
+        others = {"attention.heads": f"head {head}", "mlp.output": "MLP", "mlp.inner": "neurons"}
+        return where + others.get(site_kind, site_kind)
+
     def texts(self, lines: Sequence[WrittenText]) -> Texts:
         """Lay out written texts, complete or partial."""
         lengths = [len(tokens) for tokens, _ in lines]
@@ -168,23 +182,39 @@ class Question:
         roles, coordinates = np.asarray(where.role), np.asarray(where.coordinates)
         return Texts(text, np.array(lengths), roles, coordinates)
 
-    def cells(self, batch: Texts) -> Cells | None:
-        """Return what each query sees of its window; None if the models have none."""
+    @cached_property
+    def neighbour_cells(self) -> dict[str, Int[np.ndarray, " roles"]]:
+        """The cell of each role's window that a neighbour fills, or -1, by the neighbour's name.
+
+        Cell 0 is the query itself. There are none unless the models see windows.
+        """
+        layout, roles = self.layout, len(self.layout.roles)
         if not isinstance(self.models.stacked.positions, WindowEncoding):
-            return None
-        return np.asarray(_cells(self.models.member(0), batch.text, self.layout, self.bounds))
+            return {}
+        assert isinstance(layout, ProgramLayout)
+        cells = {ITSELF: np.zeros(roles, int)}
+        for number, role in enumerate(layout.roles):
+            for cell, neighbour in enumerate(layout.windows.get(role.name, ()), 1):
+                name = neighbour_name(layout.axes, neighbour)
+                cells.setdefault(name, np.full(roles, -1))[number] = cell
+        return cells
 
     def neighbours(
         self, batch: Texts
     ) -> Iterator[tuple[str, Bool[np.ndarray, "problems queries keys"]]]:
         """Yield the neighbours of all windows, and where a key is that neighbour of a query."""
-        cells = self.cells(batch)
-        for name in neighbours(self.layout) if cells is not None else ():
-            yield name, sees(self.layout, batch, cells, name)
+        if not self.neighbour_cells:
+            return
+        # the cell of each query's window that each key fills; another number if it fills none
+        model = self.models.member(0)
+        filled = np.asarray(_cells(model, batch.text, self.layout, self.bounds))
+        for name, cells in self.neighbour_cells.items():
+            cell = np.where(batch.roles >= 0, cells[batch.roles], -1)
+            yield name, filled == cell[..., None]
 
     def values(
         self, batch: Texts, sites: Sequence[str], only: Sequence[Intervention] | None = None
-    ) -> Values:
+    ) -> dict[str, Float[np.ndarray, "members problems *axes"]]:
         """Return the values of sites in these texts, under all interventions or only some."""
         return self._pass(batch, {*sites}, self._changes(batch, only))
 
@@ -192,21 +222,21 @@ class Question:
         self, sites: Sequence[str], only: Sequence[Intervention] | None = None
     ) -> dict[str, Float[np.ndarray, "members digits *axes"]]:
         """Return the values of sites where the digits of all answers are predicted."""
-        whole, digits, start = self.whole, self.digits, 0
-        values: dict[str, list[np.ndarray]] = {site: [] for site in sites}
-        for piece in self._pieces(whole, {*sites}, self._changes(whole, only)):
-            count = piece[sites[0]].shape[1]
-            mine = (start <= digits.problem) & (digits.problem < start + count)
-            for site in sites:
-                at_digits = piece[site][:, digits.problem[mine] - start, digits.query[mine]]
-                values[site].append(at_digits)
-            start += count
-        return {site: np.concatenate(pieces, axis=1) for site, pieces in values.items()}
+        digits = self.digits
+
+        def at_digits(values: np.ndarray, start: int) -> np.ndarray:
+            rows = digits.problem - start
+            mine = (rows >= 0) & (rows < values.shape[1])
+            return values[:, rows[mine], digits.query[mine]]
+
+        whole = self.whole
+        by_site = self._pass(whole, {*sites}, self._changes(whole, only), at_digits)
+        return {site: by_site[site] for site in sites}
 
     def likeliest(self, batch: Texts) -> Int[np.ndarray, "members problems positions"]:
         """Return the token that each member would write after each position."""
-        pieces = self._pieces(batch, {"logits"}, self._changes(batch))
-        return np.concatenate([piece["logits"].argmax(axis=-1) for piece in pieces], axis=1)
+        best: Piece = lambda logits, start: logits.argmax(axis=-1)
+        return self._pass(batch, {"logits"}, self._changes(batch), best)["logits"]
 
     def read_states(
         self, states: Float[np.ndarray, "members states width"], final_norm: bool = True
@@ -218,65 +248,62 @@ class Question:
         self, batch: Texts, only: Sequence[Intervention] | None = None
     ) -> dict[str, SiteChange]:
         """Return the change at each site; of several interventions on a value, the last counts."""
-        chosen, by_site = self.interventions if only is None else only, dict[str, SiteChange]()
-        cells = self.cells(batch) if chosen else None
-        for intervention in chosen:
-            site, mask = intervention.site, self._selected(intervention, batch, cells)
+        by_site = dict[str, SiteChange]()
+        for intervention in self.interventions if only is None else only:
+            site, mask = intervention.site, self._selected(intervention, batch)
             if intervention.how == "zero":
-                change = SiteChange(mask, np.zeros((1,) * (mask.ndim + 1), np.float32))
+                shape = (self.models.members, len(mask), *(1,) * (mask.ndim - 1))
+                change = SiteChange(mask, np.zeros(shape, np.float32))
             elif intervention.how == "mean":
                 change = self._role_means(site, mask, batch)
             else:
                 change = self._transplant(intervention, mask, batch)
             if site in by_site:
-                before, here = by_site[site], np.asarray(change.mask)
-                values = np.where(here[None], change.values, before.values)
-                change = SiteChange(np.asarray(before.mask) | here, values)
+                values = np.where(change.mask, change.values, by_site[site].values)
+                change = SiteChange(by_site[site].mask | change.mask, values)
             by_site[site] = change
         return by_site
 
-    def _selected(self, intervention: Intervention, texts: Texts, cells: Cells | None) -> Mask:
+    def _selected(self, intervention: Intervention, texts: Texts) -> Mask:
         """Return a mask that broadcasts to the values of the site in these texts.
 
         Raises UserError for an axis or a name that the site does not have, and for an index beyond
         its axis; a mask may be empty.
         """
-        site, layout = intervention.site, self.layout
+        site, names = intervention.site, [role.name for role in self.layout.roles]
         axes = AXES[kind(site)]
         sizes = dict(zip(axes, (len(texts.lengths), *self.shapes[site]), strict=True))
         places = "query" if "query" in axes else "position"
-
-        def along(mask: Mask, *names: str) -> Mask:
-            """The mask of these axes, with 1 on the others: ("key",) of 5 becomes (1, 1, 1, 5)."""
-            return mask.reshape([mask.shape[names.index(a)] if a in names else 1 for a in axes])
-
-        def checked(chosen: Selection, noun: str, names: Sequence[str]) -> list[str]:
-            for item in as_list(chosen):
-                if item not in names:
-                    raise unknown(noun, item, names)
-            return list(map(str, as_list(chosen)))
-
-        selectors = ["role"] if places in axes else []
+        by_name = {"role": names}
         if places == "query":
-            selectors += ["key_role"] if cells is None else ["key_role", "neighbour"]
+            by_name["key_role"] = names
+            if self.neighbour_cells:
+                by_name["neighbour"] = list(self.neighbour_cells)
+
+        def along(mask: Mask, *those: str) -> Mask:
+            """The mask of these axes, with 1 on the others: ("key",) of 5 becomes (1, 1, 1, 5)."""
+            return mask.reshape([mask.shape[those.index(a)] if a in those else 1 for a in axes])
+
         mask = along(texts.present, "problem", places)
-        for name, chosen in intervention.where.items():
-            if name in axes:
-                for index in as_list(chosen):
-                    if not isinstance(index, int) or not 0 <= index < sizes[name]:
-                        raise UserError(f"{site} has {name} 0 to {sizes[name] - 1}, not {index}")
-                mask = mask & along(np.isin(np.arange(sizes[name]), as_list(chosen)), name)
-            elif name not in selectors:
-                raise unknown(f"selection of {site}", name, [*axes, *selectors])
-            elif name == "neighbour":
-                near = checked(chosen, name, list(neighbours(layout)))
-                seen = np.logical_or.reduce([sees(layout, texts, cells, item) for item in near])
-                mask = mask & along(seen, "problem", "query", "key")
+        for axis, selection in intervention.where.items():
+            items = as_list(selection)
+            if axis in axes:
+                for index in items:
+                    if not isinstance(index, int) or not 0 <= index < sizes[axis]:
+                        raise UserError(f"{site} has {axis} 0 to {sizes[axis] - 1}, not {index}")
+                mask = mask & along(np.isin(np.arange(sizes[axis]), items), axis)
+                continue
+            if axis not in by_name:
+                raise unknown(f"selection of {site}", axis, [*axes, *by_name])
+            for item in items:
+                if item not in by_name[axis]:
+                    raise unknown(axis.removeprefix("key_"), item, by_name[axis])
+            if axis == "neighbour":
+                seen = [mask for name, mask in self.neighbours(texts) if name in items]
+                mask = mask & along(np.logical_or.reduce(seen), "problem", "query", "key")
             else:
-                names = [role.name for role in layout.roles]
-                numbers = [names.index(item) for item in checked(chosen, "role", names)]
-                of_roles = np.isin(texts.roles, numbers)
-                mask = mask & along(of_roles, "problem", places if name == "role" else "key")
+                of_roles = np.isin(texts.roles, [names.index(str(item)) for item in items])
+                mask = mask & along(of_roles, "problem", places if axis == "role" else "key")
         return mask
 
     def _role_means(self, site: str, mask: Mask, texts: Texts) -> SiteChange:
@@ -332,41 +359,39 @@ class Question:
         jax.eval_shape(look, self.models.member(0), tokens, count_shape)
         return shapes
 
-    def _pass(self, batch: Texts, sites: set[str], changed: Mapping[str, SiteChange]) -> Values:
-        pieces = [*self._pieces(batch, sites, changed)]
-        return {site: np.concatenate([piece[site] for piece in pieces], axis=1) for site in sites}
+    def _pass(
+        self,
+        batch: Texts,
+        sites: set[str],
+        changes: Mapping[str, SiteChange],
+        piece: Piece = lambda values, start: values,
+    ) -> dict[str, np.ndarray]:
+        """Return what `piece` makes of the values of consecutive texts, joined.
 
-    def _pieces(
-        self, batch: Texts, sites: set[str], changed: Mapping[str, SiteChange]
-    ) -> Iterator[dict[str, np.ndarray]]:
-        """Yield the values of consecutive texts, as many at once as fit the caches."""
+        A piece is as many texts as fit the caches.
+        """
         call = partial(_recorded, layout=self.layout, bounds=self.bounds, sites=frozenset(sites))
-        members, count = self.models.members, len(batch.lengths)
+        count, values = len(batch.lengths), defaultdict[str, list[np.ndarray]](list)
         most = 1 << max(0, (BUDGET // self.bounds.total**2).bit_length() - 1)
         size = min(most, 1 << (count - 1).bit_length())
-
-        def take(array: np.ndarray, axis: int, rows: np.ndarray) -> np.ndarray:
-            """The rows of an array that has a row for each text, or one for all."""
-            return array if array.shape[axis] == 1 else np.take(array, rows, axis=axis)
-
         for start in range(0, count, size):
             numbers = np.arange(start, min(start + size, count))
-            rows = np.resize(numbers, size)  # the last batch is filled up with its own
-            masks, values = dict[str, np.ndarray](), dict[str, np.ndarray]()
-            for site, change in changed.items():
-                masks[site] = take(np.asarray(change.mask), 0, rows)
-                each = np.asarray(change.values)
-                values[site] = take(np.broadcast_to(each, (members, *each.shape[1:])), 1, rows)
-            piece = call(self.models.stacked, batch.take(rows).text, masks, values)
-            yield {site: np.asarray(value)[:, : len(numbers)] for site, value in piece.items()}
+            rows = np.resize(numbers, size)  # the last piece is filled up with its own texts
+            mine = {
+                site: SiteChange(change.mask[rows], change.values[:, rows])
+                for site, change in changes.items()
+            }
+            recorded = call(self.models.stacked, batch.take(rows).text, mine)
+            for site, value in recorded.items():
+                values[site].append(piece(np.asarray(value)[:, : len(numbers)], start))
+        return {site: np.concatenate(pieces, axis=1) for site, pieces in values.items()}
 
 
 @partial(jax.jit, static_argnames=("layout", "bounds", "sites"))
 def _recorded(
     stacked: Transformer,
     text: Text,
-    masks: Mapping[str, Array],
-    values: Mapping[str, Array],
+    changes: Mapping[str, SiteChange],
     *,
     layout: Layout,
     bounds: ShapeBounds,
@@ -375,11 +400,11 @@ def _recorded(
     tokens, where = model_input(layout, stacked.config, text, bounds)
 
     def member(model_and_values: tuple[Transformer, Mapping[str, Array]]) -> dict[str, Array]:
-        model, member_values = model_and_values
-        changed = {site: SiteChange(masks[site], member_values[site]) for site in member_values}
-        return record_activations(model, tokens, where, bounds, sites, changed)
+        model, values = model_and_values
+        mine = {site: SiteChange(changes[site].mask, value) for site, value in values.items()}
+        return record_activations(model, tokens, where, bounds, sites, mine)
 
-    return jax.lax.map(member, (stacked, values))
+    return jax.lax.map(member, (stacked, {site: each.values for site, each in changes.items()}))
 
 
 @partial(jax.jit, static_argnames=("layout", "bounds"))
@@ -416,12 +441,9 @@ def bounds_of(models: Models, problems: Sequence[Problem]) -> ShapeBounds:
 
     Raises UserError for a problem that the layout cannot write, or that has no positions.
     """
-    by_operator: dict[str, list[Problem]] = {}
-    for problem in problems:
-        by_operator.setdefault(problem.operator, []).append(problem)
-    all_bounds = [
-        room_for(models, mine) or models.layout.bounds_of(mine) for mine in by_operator.values()
-    ]
+    operator = attrgetter("operator")
+    groups = [list(mine) for _, mine in groupby(sorted(problems, key=operator), operator)]
+    all_bounds = [room_for(models, mine) or models.layout.bounds_of(mine) for mine in groups]
     extents = zip_longest(*(bounds.extents for bounds in all_bounds), fillvalue=(0, 0))
     return ShapeBounds(
         max(bounds.prompt for bounds in all_bounds),
@@ -456,43 +478,6 @@ def aligned(
         counterparts = [index.get(key, -1) for key in keys(texts, row)]
         places[row, : len(counterparts)] = counterparts
     return places
-
-
-def neighbours(layout: Layout) -> dict[str, Int[np.ndarray, " roles"]]:
-    """Return the neighbours in any role's window, by name: their cell by role, or -1."""
-    assert isinstance(layout, ProgramLayout)
-    cells = {ITSELF: np.zeros(len(layout.roles), int)}
-    for number, role in enumerate(layout.roles):
-        for cell, neighbour in enumerate(layout.windows.get(role.name, ()), 1):
-            name = neighbour_name(layout.axes, neighbour)
-            cells.setdefault(name, np.full(len(layout.roles), -1))[number] = cell
-    return cells
-
-
-def sees(
-    layout: Layout, texts: Texts, cells: Cells | None, name: str
-) -> Bool[np.ndarray, "problems queries keys"]:
-    """Return where a key is the neighbour of this name for a query."""
-    assert cells is not None
-    cell = np.where(texts.roles >= 0, neighbours(layout)[name][texts.roles], -1)
-    return np.asarray(cells == cell[..., None])
-
-
-def part_name(site: str, head: int | None = None) -> str:
-    """Return the name of a part of a model for people.
-
-    >>> part_name("recurrence.1.layer.0.attention.heads", 2), part_name("layer.1.mlp.output")
-    ('recurrence 1 layer 0 head 2', 'layer 1 MLP')
-    >>> part_name("layer.0.after"), part_name("layer.0.middle"), part_name("layer.0.mlp.inner")
-    ('state after layer 0', 'state amid layer 0', 'layer 0 neurons')
-    """
-    site_kind = kind(site)
-    where = " ".join(site.removesuffix(site_kind).split("."))
-    states = {"before": "before", "middle": "amid", "after": "after"}
-    if site_kind in states:
-        return f"state {states[site_kind]} {where.strip()}"
-    others = {"attention.heads": f"head {head}", "mlp.output": "MLP", "mlp.inner": "neurons"}
-    return where + others.get(site_kind, site_kind)
 
 
 class AnswerDigits(NamedTuple):
