@@ -143,7 +143,7 @@ def without_numbers(text: str, folder: Path) -> str:
 
 def nothing_is_trained(patch: pytest.MonkeyPatch) -> None:
     """What is not refused fails."""
-    for work in ("runs.run.Run.train", "frontends.serve.serve"):
+    for work in ("runs.run.Run.train", "frontends.serve.server.serve"):
         patch.setattr(f"curta.{work}", None)
 
 

@@ -18,6 +18,7 @@ from curta.frontends.cli import arguments, cli
 from curta.frontends.cli.probe import ACTIVATIONS, probe_options
 from curta.frontends.cli.training import evaluation_changes
 from curta.model import recipes
+from curta.probes.inside.interventions import HOWS
 from curta.problems.operations import OPERATIONS
 from curta.programs import PROGRAMS
 from curta.programs.user import userfiles
@@ -88,7 +89,7 @@ def _probe(params: dict[str, Any]) -> None:
     names, settings = arguments.split(params["words"])
     assert names
     if len(names) > 1 and names[1] == ACTIVATIONS:
-        assert set(settings) <= {"sites", "seed", *arguments.CHANGES}
+        assert set(settings) <= {"sites", "seed", *HOWS}
     elif len(names) > 1 and not names[1].endswith(".py"):
         assert set(settings) <= {option for option, *_ in probe_options(names[1])}
 

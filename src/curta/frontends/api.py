@@ -214,22 +214,17 @@ def report(names: str | Sequence[str], out: str | Path | None = None, evaluation
         _configure()
         loaded = comparison.Comparison.load(words[0])
         paths, results = loaded.find_folders(), loaded.read_results(evaluation)
-        inside = loaded.path / folders.EVALUATIONS / evaluation
-        place = place or (inside if evaluation else loaded.path)
+        default = loaded.path / folders.EVALUATIONS / evaluation if evaluation else loaded.path
     else:
         runs = [folders.find(name) for name in words]
         name = comparison_spec.of_all([*(run.name for run in runs), evaluation])
         _configure()
-        results = comparison.beside(runs, evaluation)
-        paths = {run.name: run.path for run in runs}
-        place = place or folders.root() / "reports" / name
-    trained = [
-        html.carried(folder)
-        for folder in map(folders.Folder, paths.values())
-        if checkpoints.steps(folder.checkpoints)
-    ]
+        paths, results = {run.name: run.path for run in runs}, comparison.beside(runs, evaluation)
+        default = folders.root() / "reports" / name
+    every = map(folders.Folder, paths.values())
+    trained = [html.carried(run) for run in every if checkpoints.steps(run.checkpoints)]
     work = html.at_work(trained) if trained else PagePart()
-    return write_together(place, results, paths, work, evaluation)
+    return write_together(place or default, results, paths, work, evaluation)
 
 
 def tables(name: str, evaluation: str = "") -> "dict[str, Table]":

@@ -56,6 +56,11 @@ class RunListing:
         return self.info is not None and self.info.status in ("created", *STAGES)
 
     @property
+    def score(self) -> float:
+        """Exact match when evaluated, or else on training problems; -1 if there is none."""
+        return next((s for s in (self.evaluated, self.learned) if s is not None), -1.0)
+
+    @property
     def sparkline(self) -> str:
         """The points of its curve in a box of 100 x 24."""
         last = max(1, len(self.curve) - 1)
@@ -90,14 +95,9 @@ def comparison_folders() -> dict[Name, Path]:
     return {(name,): folders.root() / name for name in folders.comparisons()}
 
 
-def _score(row: RunListing) -> float:
-    score = row.learned if row.evaluated is None else row.evaluated
-    return -1.0 if score is None else score
-
-
 ORDERS: dict[str, Callable[[RunListing], Any]] = {
     "newest first": lambda row: row.info.created if row.info else "",
-    "most exact first": _score,
+    "most exact first": lambda row: row.score,
     "longest first": lambda row: row.seconds or 0.0,
 }
 """How a list may be sorted, the largest first; always after those that run."""
@@ -111,16 +111,11 @@ def sorted_rows(words: str = "", order: str = "") -> list[RunListing]:
     rows = []
     for name, path in run_folders().items():
         listing = row(name, path)
-        info = listing.info
-        texts = [
-            *name,
-            listing.summary,
-            listing.error,
-            *([info.recipe, info.status] if info else []),
-        ]
-        if len(name) == 1 and all(
-            word in " ".join(texts).casefold() for word in words.casefold().split()
-        ):
+        texts = [*name, listing.summary, listing.error]
+        if listing.info is not None:
+            texts += [listing.info.recipe, listing.info.status]
+        text = " ".join(texts).casefold()
+        if len(name) == 1 and all(word in text for word in words.casefold().split()):
             rows.append(listing)
     newest = ORDERS["newest first"]
     rows.sort(key=newest, reverse=True)
@@ -169,11 +164,8 @@ def _read_row(name: Name, path: Path, versions: tuple[object, ...]) -> RunListin
         recipe = tomllib.loads(folder.read_recipe_text())
     except (OSError, ValueError, RecursionError):
         recipe = {}
-    match recipe:
-        case {"positions": {"name": str(positions)}}:
-            pass
-        case _:
-            positions = ""
+    section = recipe.get("positions")
+    positions = section.get("name") if isinstance(section, dict) else None
     shares = [line.exact_match for line in last]
     learned = [share for share in shares if share is not None and math.isfinite(share)]
     return RunListing(
@@ -182,5 +174,5 @@ def _read_row(name: Name, path: Path, versions: tuple[object, ...]) -> RunListin
         max((line.seconds for line in last), default=None),
         median(learned) if learned else None, min(rows, default=None), len(rows),
         tuple(line.exact_match for line in curve if line.exact_match is not None),
-        positions,
+        positions if isinstance(positions, str) else "",
     )  # fmt: skip

@@ -4,10 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from curta.config.errors import UserError, notify
+from curta.config.errors import UserError, notify, refuse_if
 from curta.config.positions import Window
 from curta.config.recipe import Recipe
-from curta.config.sections import EvaluationSettings
 from curta.config.table import sized
 from curta.evaluation import expected
 from curta.evaluation.evaluation_set import drawn, refusal, size_name
@@ -34,17 +33,12 @@ def check_evaluation(recipe: Recipe, layout: Layout, evaluate: bool) -> None:
 
     These are what is watched in training, and if it will `evaluate`, all of its evaluation.
     """
-    sizes: list[SizeRequest] = []
-    if recipe.training.evaluate_digits is not None:
-        watched = replace(recipe.evaluation, digits=recipe.training.evaluate_digits)
-        sizes += _sizes(recipe, "training.evaluate_digits", watched)
-    if evaluate:
-        sizes += [*_sizes(recipe, "evaluation.digits", recipe.evaluation), *_pairs(recipe)]
-    for field, operator, size in sizes:
+    for field, operator, size in _sizes(recipe):
+        if not evaluate and field != "training.evaluate_digits":
+            continue
         layout.accept(operator, as_size(size, operator))
         reason = _refused(recipe, operator, size) or _unwritable(recipe, layout, operator, size)
-        if reason is not None:
-            raise UserError(f"{field}: no {operator} of {sized(size)}: {reason}")
+        refuse_if(reason, f"{field}: no {operator} of {sized(size)}: {reason}")
     if evaluate:
         check_named(recipe, layout)
 
@@ -53,26 +47,25 @@ def check_rows(recipes: list[Recipe], members: int) -> None:
     """Raise UserError for runs of a comparison that do not fit the machine, or their grids."""
     for recipe in recipes:
         model_cost.check(recipe, members)
-        for field, operator, size in _pairs(recipe):
-            if reason := _refused(recipe, operator, size):
-                raise UserError(f"{field}: no {operator} of {sized(size)}: {reason}")
+        for field, operator, size in _sizes(recipe):
+            if field in ("evaluation.grid", "evaluation.table"):
+                reason = _refused(recipe, operator, size)
+                refuse_if(reason, f"{field}: no {operator} of {sized(size)}: {reason}")
 
 
-SizeRequest = tuple[str, str, int | str]
-"""A field of the recipe, and an operator with a size that it asks for."""
+def _sizes(recipe: Recipe) -> Iterator[tuple[str, str, int | str]]:
+    """Yield fields of the recipe, each with an operator and a size that it asks for.
 
-
-def _sizes(recipe: Recipe, field: str, settings: EvaluationSettings) -> Iterator[SizeRequest]:
-    for task in recipe.tasks:
-        for size in settings.sizes(task.operator):
-            yield field, task.operator, size
-
-
-def _pairs(recipe: Recipe) -> Iterator[SizeRequest]:
-    """Yield the largest problems of each grid and of each table."""
-    settings = recipe.evaluation
+    Of a grid, and of a table, that is the largest.
+    """
+    settings, watched = recipe.evaluation, recipe.training.evaluate_digits
+    fields = {"training.evaluate_digits": watched, "evaluation.digits": settings.digits}
     for task in recipe.tasks:
         operation = operation_named(task.operator)
+        for field, digits in fields.items():
+            if digits is not None:
+                for size in replace(settings, digits=digits).sizes(task.operator):
+                    yield field, task.operator, size
         if settings.grid and operation.least == 2:
             yield "evaluation.grid", task.operator, settings.grid
         if settings.table and operation.takes(2):
@@ -116,19 +109,19 @@ def affordable(
     changed = {path.partition(".")[0] for path in overrides}
     if "evaluation.digits" in overrides or not changed & {"positions", "model", "layout"}:
         return recipe
-    settings, sizes, out = recipe.evaluation, dict[str, Any](), list[expected.PartEstimate]()
+    settings, sizes, out = recipe.evaluation, dict[str, Any](), list[str]()
     estimates = {part.name: part for part in expected.parts(recipe, layout, settings, members)}
     for task in recipe.tasks:
-        by_size = {
-            size: estimates[size_name(task.operator, size)]
-            for size in settings.sizes(task.operator)
-        }
-        long = [size for size in list(by_size)[1:] if by_size[size].seconds > LONG]
-        sizes[task.operator] = tuple(size for size in by_size if size not in long)
-        out += [by_size[size] for size in long]
+        kept: list[int | str] = []
+        for size in settings.sizes(task.operator):
+            part = estimates[size_name(task.operator, size)]
+            if kept and part.seconds > LONG:
+                out.append(f"{part.name} (about {expected.duration(part.seconds)})")
+            else:
+                kept.append(size)
+        sizes[task.operator] = tuple(kept)
     if not out:
         return recipe
-    names = ", ".join(f"{part.name} (about {expected.duration(part.seconds)})" for part in out)
-    notify(f"left out of the evaluation: {names}; evaluation.digits asks for them")
+    notify(f"left out of the evaluation: {', '.join(out)}; evaluation.digits asks for them")
     digits = next(iter(sizes.values())) if len(sizes) == 1 else sizes
     return replace(recipe, evaluation=replace(settings, digits=digits))

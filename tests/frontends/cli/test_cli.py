@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from curta.frontends.cli import main
+from curta.probes.inside.activations import Activations
 from tests.made_once import Shared
 
 SMALL = [
@@ -99,6 +100,35 @@ def test_probe_prints_json_that_its_file_and_the_report_hold(
     assert main(command) == 0
     text = capsys.readouterr().out
     assert all(word in text for word in ("entropy", "57+68", "75+86=521$", "Report:"))
+
+
+# What happens inside.
+
+
+@pytest.mark.slow
+def test_activations_are_printed_and_written_to_a_file(
+    shared_runs: Shared, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """With all of another problem's embedding a member writes what it writes after that."""
+    run, out = shared_runs.trained("mine"), tmp_path / "found.npz"
+    zero = "zero=layer.0.attention.heads:head=1"
+    assert main(["probe", "mine", "activations", "12+34", "5+6", zero, "--out", str(out)]) == 0
+    text = capsys.readouterr().out
+    words = " ".join(text.split())
+    assert "layer.0.attention.weights member 2, problem 2, head 2, query 8, key 8" in words
+    assert "with changes" in text
+    assert f"Arrays: {out}" in text
+    read = Activations.load(out)
+    assert read["layer.0.attention.weights"].shape == (2, 2, 2, 8, 8)
+    assert read.about.interventions == ["zero layer.0.attention.heads:head=1"]
+    assert (read.about.run, read.about.step) == ("mine", run.step)
+    command = ["probe", "mine", "activations", "12+34", "patch=embedding=21+35", "--json"]
+    assert main([*command, "sites=final,logits", "--member", "1"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert set(found["shapes"]) == {"final", "logits"}
+    assert found["about"]["members"] == [1]
+    (row,) = found["answers"]
+    assert (row["problem"], row["member"]) == ("12+34", 1)
 
 
 # Several runs.

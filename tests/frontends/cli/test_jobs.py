@@ -31,16 +31,12 @@ def job(runs_folder: Path) -> JobFolder:
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (["train", "--wait"], "--wait needs --on slurm, or --on local"),
-        (["train", "cluster.time=5"], "cluster.time needs --on slurm, or --on local"),
         (["train", "--cluster", "mill.toml"], "--cluster needs --on slurm, or --on local"),
         (["train", "--on", "local", "cluster.tmie=5"], "did you mean 'cluster.time'?"),
         (["compare", "--on", "local"], "--on needs a comparison"),
         (["compare", "encodings", "--on", "local", "--json"], "--json prints the results"),
         (["runs", "mine", "--logs", "--json"], "--json and --logs: give one of them"),
-        (["runs", "--cancel"], "--cancel needs a name"),
         (["runs", "mine", "--cancel", "--logs"], "--logs and --cancel: give one of them"),
-        (["runs", "mnie"], "unknown run 'mnie': did you mean 'mine'?"),
         (["runs", "mnie", "--wait"], "unknown job 'mnie': did you mean 'mine'?"),
         (["runs", "mine/width-61", "--logs"], "did you mean 'width-16'?"),
     ],
@@ -68,31 +64,21 @@ def test_the_command_line_is_laid_on_the_file(tmp_path: Path) -> None:
     assert destination(None, None, False, {}) is None
 
 
-def test_states_are_a_table_and_json(job: JobFolder, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["runs", "mine"]) == 1
-    shown = capsys.readouterr().out
-    assert "mine: 2 runs: 2 failed" in shown
-    assert "\x1b" not in shown
-    assert main(["runs", "mine", "--json"]) == 1
-    first, second = json.loads(capsys.readouterr().out)["job"]
+def test_a_job_is_shown_and_cancelled(job: JobFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    """As a table, as JSON, and by the logs of the runs that are named."""
+
+    def shown(*words: str, code: int = 0) -> str:
+        assert main(["runs", *words]) == code
+        text = capsys.readouterr().out
+        assert "\x1b" not in text
+        return text
+
+    assert "mine: 2 runs: 2 failed" in shown("mine", code=1)
+    first, second = json.loads(shown("mine", "--json", code=1))["job"]
     assert (first["run"], first["state"], first["failures"]) == ("width-16", "failed", 2)
     assert second["line"] == "its task has ended without it"
-
-
-def test_logs_are_those_of_the_runs_that_are_named(
-    job: JobFolder, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["runs", "mine/width-16", "--logs"]) == 0
-    shown = capsys.readouterr().out
-    assert shown.startswith("width-16.log:\nstep 100/200\n")
-    assert "\x1b" not in shown
-    assert main(["runs", "mine/width-32", "--logs"]) == 0
-    assert not capsys.readouterr().out
-
-
-def test_what_is_cancelled_is_shown_so(job: JobFolder, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["runs", "mine", "--cancel"]) == 0
-    assert "mine is cancelled" in capsys.readouterr().out
-    assert main(["runs", "mine", "--json"]) == 1
-    states = [one["state"] for one in json.loads(capsys.readouterr().out)["job"]]
+    assert shown("mine/width-16", "--logs").startswith("width-16.log:\nstep 100/200\n")
+    assert shown("mine/width-32", "--logs") == ""
+    assert "mine is cancelled" in shown("mine", "--cancel")
+    states = [row["state"] for row in json.loads(shown("mine", "--json", code=1))["job"]]
     assert states == ["failed", "cancelled"]

@@ -96,6 +96,6 @@ def test_a_run_in_use_is_not_removed(three: Path, capsys: pytest.CaptureFixture[
     ("given", "seeds"), [("2", [0, 1]), ("3,7,11", [3, 7, 11]), ("5,", [5]), ("-1,4", [-1, 4])]
 )
 def test_seeds_are_a_count_or_themselves(given: str, seeds: list[int]) -> None:
-    from curta.frontends.cli.arguments import SEEDS
+    from curta.frontends.cli.arguments import parse_seeds
 
-    assert folders.seeds_of(SEEDS.convert(given, None, None)) == seeds
+    assert folders.seeds_of(parse_seeds(given)) == seeds

@@ -11,6 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
+import tomli_w
+
 from curta.runs.cluster import JobFolder
 
 RECIPE = """
@@ -75,22 +77,22 @@ class Dozen:
         self.environment |= {"CURTA_RUNS": str(folder / "runs"), "CURTA_CORES": "1"}
         (folder / "small.toml").write_text(RECIPE)
         (folder / "trouble.py").write_text(ENCODING)
-        entries = "".join(map(self._entry, ENTRIES))
-        (folder / "dozen.toml").write_text(f'title = "A dozen"\nseeds = 2\n{entries}')
+        entries = [
+            {"name": name, "recipe": "small.toml", "changes": self._changes(name)}
+            for name in ENTRIES
+        ]
+        comparison = {"title": "A dozen", "seeds": 2, "entries": entries}
+        (folder / "dozen.toml").write_text(tomli_w.dumps(comparison))
 
-    def _entry(self, name: str) -> str:
-        changes: dict[str, Any] = {"optimizer.learning_rate": 0.001}
-        if name in QUICK:
-            changes["optimizer.learning_rate"] = int(name[-1]) / 1000
+    def _changes(self, name: str) -> dict[str, Any]:
+        rate = int(name[-1]) / 1000 if name in QUICK else 0.001
+        changes: dict[str, Any] = {"optimizer.learning_rate": rate}
         if name in LONG:
             changes |= {"training.steps": 6000, "model.width": 24}
         if name in (BROKEN, SHAKY):
             fails = "always" if name == BROKEN else str(self.folder / "mended")
             changes |= {"positions.name": str(self.folder / "trouble.py"), "positions.fails": fails}
-        fields = "".join(
-            f"{json.dumps(path)} = {json.dumps(value)}\n" for path, value in changes.items()
-        )
-        return f'[[entries]]\nname = "{name}"\nrecipe = "small.toml"\n[entries.changes]\n{fields}'
+        return changes
 
     def call(self, *words: str) -> "subprocess.CompletedProcess[str]":
         command = [sys.executable, "-m", "curta", *words]
@@ -122,18 +124,20 @@ class Dozen:
 
     def held(self, name: str, run: str) -> int:
         """The process that is training a run, stopped once it has trained some steps."""
-        return until(lambda: self._hold(name, run))
 
-    def _hold(self, name: str, run: str) -> int | None:
-        place = JobFolder(self.folder / "runs" / name).run_folder(run)
-        process = process_of(place) if has_content(place / "metrics.jsonl") else None
-        if process is None:
-            return None
-        os.kill(process, signal.SIGSTOP)
-        if (place / "evaluation.json").exists():
-            os.kill(process, signal.SIGCONT)
-            raise AssertionError(f"{run} was too quick to be held")
-        return process
+        def hold() -> int | None:
+            place = JobFolder(self.folder / "runs" / name).run_folder(run)
+            metrics = place / "metrics.jsonl"
+            has_trained = metrics.exists() and metrics.stat().st_size > 0
+            process = process_of(place) if has_trained else None
+            if process is not None:
+                os.kill(process, signal.SIGSTOP)
+                if (place / "evaluation.json").exists():
+                    os.kill(process, signal.SIGCONT)
+                    raise AssertionError(f"{run} was too quick to be held")
+            return process
+
+        return until(hold)
 
     def found(self, name: str) -> dict[str, Any]:
         """What a comparison's table is made of, but for times, by entry."""
@@ -178,7 +182,3 @@ def process_of(run: Path) -> int | None:
             if file.read_bytes().split(b"\0")[-2:-1] == [os.fsencode(run)]:
                 return int(file.parent.name)
     return None
-
-
-def has_content(path: Path) -> bool:
-    return path.exists() and path.stat().st_size > 0

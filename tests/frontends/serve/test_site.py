@@ -43,6 +43,11 @@ def test_the_index_says_how_far_every_run_is(small: Path) -> None:
     assert "addition with " in recipe
     assert 'href="/runs/young/live.html"' in recipe
     assert 'href="/runs/small/report.html"' in recipe
+    shares = [row.exact_match for row in Folder(small).read_metrics()]
+    row = next(row for row in listing.sorted_rows() if row.name == ("small",))
+    assert list(row.curve) == shares
+    assert row.sparkline.startswith("0.0,")
+    assert f'points="{row.sparkline}"' in recipe
 
 
 def test_a_damaged_run_is_listed_with_what_is_wrong(small: Path) -> None:
@@ -210,14 +215,6 @@ def test_a_list_is_searched_and_sorted_by_its_address(small: Path, young: Path) 
     for order in listing.ORDERS:
         assert names(f"sort={quote(order)}")[0] == "young"
     assert names("sort=most+exact+first").index("small") == 1
-
-
-def test_a_sparkline_has_the_exact_match_of_a_run_over_its_training(small: Path) -> None:
-    shares = [row.exact_match for row in Folder(small).read_metrics()]
-    (row,) = listing.sorted_rows()
-    assert list(row.curve) == shares
-    assert row.sparkline.startswith("0.0,")
-    assert f'points="{row.sparkline}"' in client.get("/").text
 
 
 def test_runs_are_overlaid_and_compared_where_there_are_several(small: Path) -> None:

@@ -100,7 +100,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):  # what the terminal's encoding lacks is escaped
             stream.reconfigure(errors="backslashreplace")
     code = _run(sys.argv[1:], last=True)
-    _leave(code)
+    if system.process().count > 1 or any(thread.daemon for thread in threading.enumerate()):
+        # Python's own end takes the ground from under a thread that is within JAX, and that
+        # crashes; of several processes it would wait for those that have ended.
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(code)
     return code
 
 
@@ -171,19 +177,6 @@ def _unknown(error: click.NoSuchCommand | click.NoSuchOption) -> UserError:
     options = [param for param in params if isinstance(param, click.Option)]
     known = [name for option in options for name in (*option.opts, *option.secondary_opts)]
     return unknown("option", option, known, lister)
-
-
-def _leave(code: int) -> None:
-    """Ends the process at once where a thread is still at work, or other processes were.
-
-    Python's own end takes the ground from under a thread that is within JAX, and that crashes; of
-    several processes it would wait for those that have ended.
-    """
-    if system.process().count > 1 or any(thread.daemon for thread in threading.enumerate()):
-        for stream in (sys.stdout, sys.stderr):
-            with suppress(OSError, ValueError):
-                stream.flush()
-        os._exit(code)
 
 
 @contextmanager

@@ -1,93 +1,146 @@
-"""What commands are given: numbers and names, settings as `field=value`, and where runs go."""
+"""What commands are given: options, settings as `field=value`, and where runs go."""
 
 import dataclasses
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import click
-from click.core import ParameterSource
 
 from curta.config import cluster
 from curta.config.cluster import Cluster
-from curta.config.errors import UserError, quoted
+from curta.config.errors import UserError, quoted, refuse_if
 from curta.config.limits import INT32, LAYERS, MEMBERS, check_path
 
 if TYPE_CHECKING:
-    from curta.runs.cluster import System
+    from curta.runs.folders import Folder
 
 
-class Name(click.ParamType[Any]):
-    """The name or the path of a file, a recipe or a run; as a `Path` if `kind` says so."""
+class Kind(click.ParamType[Any]):
+    """What a function makes of a text; the line of its UserError is that of the option."""
 
     name = "text"
 
-    def __init__(self, kind: type = str) -> None:
-        self.kind = kind
+    def __init__(self, parse: Callable[[str], Any]) -> None:
+        self.parse = parse
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         try:
-            check_path(str(value))
+            return self.parse(value)
         except UserError as error:
             self.fail(str(error), param, ctx)
-        return self.kind(value)
 
 
-class Seeds(click.ParamType[Any]):
-    """A count, for seeds 0, 1, ..., or the seeds themselves: separated by commas, or a range.
-
-    More than UNASKED members need a range, since a large count may be meant as one seed.
-    """
-
-    name = "seeds"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if span := re.fullmatch(r"([0-9]{1,9})-([0-9]{1,9})", value):
-            first, last = map(int, span.groups())
-            if not 0 <= last - first < MEMBERS:
-                self.fail(f"a range has 1 to {MEMBERS:,} seeds, such as 0-63", param, ctx)
-            return list(range(first, last + 1))
-        if "," in value:
-            return [SIGNED.convert(seed, param, ctx) for seed in value.rstrip(",").split(",")]
-        if value.strip() == "0":
-            self.fail("it counts seeds: seed 0 alone is `--seeds 0,`", param, ctx)
-        count = click.IntRange(1, MEMBERS).convert(value, param, ctx)
-        if count > UNASKED:
-            self.fail(f"for {count:,} members write `--seeds 0-{count - 1}`,"
-                      f" for seed {count:,} alone `--seeds {count},`", param, ctx)  # fmt: skip
-        return count
+def parse_name(text: str) -> str:
+    """Return the name or the path of a file, a recipe or a run, if there can be such a path."""
+    check_path(text)
+    return text
 
 
 UNASKED = 32
 """Members that a count alone begins."""
-SEEDS = Seeds()
+
+
+def parse_seeds(text: str) -> int | list[int]:
+    """Return a count, for seeds 0, 1, ..., or seeds that are separated by commas, or a range.
+
+    More than UNASKED members need a range, since a large count may be meant as one seed.
+    """
+    if span := re.fullmatch(r"([0-9]{1,9})-([0-9]{1,9})", text):
+        first, last = map(int, span.groups())
+        if not 0 <= last - first < MEMBERS:
+            raise UserError(f"a range has 1 to {MEMBERS:,} seeds, such as 0-63")
+        return list(range(first, last + 1))
+    if "," in text:
+        return [SIGNED(seed) for seed in text.rstrip(",").split(",")]
+    refuse_if(text.strip() == "0", "it counts seeds: seed 0 alone is `--seeds 0,`")
+    count: int = click.IntRange(1, MEMBERS)(text)
+    if count > UNASKED:
+        every, alone = f"`--seeds 0-{count - 1}`", f"`--seeds {count},`"
+        raise UserError(f"for {count:,} members write {every}, for seed {count:,} alone {alone}")
+    return count
+
+
 MEMBER = click.IntRange(0, MEMBERS - 1)
 SIGNED = click.IntRange(-INT32, INT32)
-NAME = Name()
-PATH = Name(Path)
+NAME = Kind(parse_name)
+PATH = Kind(lambda text: Path(parse_name(text)))
+KINDS = {"M": MEMBER, "RUN": NAME} | dict.fromkeys(("DIR", "FILE", "PATH"), PATH)
+"""What an option with that metavar takes; with any other it takes a text, unless it says so."""
 
-run = click.argument(
-    "run",
-    type=NAME,
-    shell_complete=lambda ctx, param, start: [
-        name for name in run_names() if name.startswith(start)
-    ],
-)
-trust = click.option("--trust", is_flag=True, help="Execute the code that came with the run.")
-member = click.option("--member", type=MEMBER, default=0, metavar="M", help="Which member.")
-recurrences = click.option(
-    "--recurrences",
-    type=click.IntRange(1, LAYERS),
-    metavar="N",
-    help="Of a looped model (the recipe's).",
-)
-seeds = click.option(
-    "--seeds",
-    type=SEEDS,
-    metavar="N",
-    help="How many seeds, or which: 3,7,11, one such as 7, with a comma, a range such as 0-63.",
-)
+
+def command(kind: type[click.Command] = click.Command) -> Callable[[Any], click.Command]:
+    """Make a function a command: its parameters are annotated with what makes each an option.
+
+    Such as `member: Annotated[int, option("Which member.", "M")]` for `--member M`.
+    """
+
+    def decorate(function: Any) -> click.Command:
+        hints = get_type_hints(function, include_extras=True)
+        metadata = {name: getattr(hint, "__metadata__", ()) for name, hint in hints.items()}
+        params = [make(name) for name, makers in metadata.items() for make in makers]
+        return click.command(cls=kind, params=params)(function)
+
+    return decorate
+
+
+MakeParameter = Callable[[str], click.Parameter]
+"""Makes the parameter of a command from its name in Python."""
+
+
+def option(text: str, metavar: str = "", kind: Any = None, **settings: Any) -> MakeParameter:
+    """Return an option with its help; without a metavar it is a flag. See KINDS."""
+    settings |= {"metavar": metavar} if metavar else {"is_flag": True}
+    settings |= {"type": kind or KINDS.get(metavar), "help": text}
+    return lambda name: click.Option([f"--{name.replace('_', '-')}"], **settings)
+
+
+def argument(metavar: str, kind: Any = NAME, **settings: Any) -> MakeParameter:
+    """Return an argument; a shell completes it, see `complete`."""
+    settings |= {"metavar": metavar, "shell_complete": complete}
+    return lambda name: click.Argument([name], type=kind, **settings)
+
+
+def run_names() -> list[str]:
+    """Return the names of the runs and the comparisons in the runs folder."""
+    from curta.runs import folders
+
+    return [*folders.existing(), *folders.comparisons()]
+
+
+def find_run(name: str, trust: bool) -> "Folder":
+    """Find a run by name or path; with `trust` the code that came with it is executed."""
+    from curta.runs import folders
+
+    folder = folders.find(name)
+    if trust:
+        folder.trust()
+    return folder
+
+
+def complete(ctx: click.Context, param: click.Parameter, start: str) -> list[str]:
+    """Return runs that begin so, for a shell; where fields are set, also recipes and fields."""
+    names = run_names()
+    if "FIELD=VALUE" in (param.metavar or ""):
+        from curta.config.recipe import field_paths, shipped_names
+
+        names = [*shipped_names(), *names, *(f"{path}=" for path in field_paths())]
+    return [name for name in dict.fromkeys(names) if name.startswith(start)]
+
+
+def words(metavar: str) -> MakeParameter:
+    """Return an argument that takes names and settings in any order; see `split`."""
+    return argument(metavar, None, nargs=-1)
+
+
+Run = Annotated[str, argument("RUN")]
+Trust = Annotated[bool, option("Execute the code that came with the run.")]
+Member = Annotated[int, option("Which member.", "M", default=0)]
+RECURRENCES = option("Of a looped model (the recipe's).", "N", click.IntRange(1, LAYERS))
+Recurrences = Annotated[int | None, RECURRENCES]
+SEEDS_HELP = "How many seeds, or which: 3,7,11, one such as 7, with a comma, a range such as 0-63."
+SeedsOption = Annotated[int | list[int] | None, option(SEEDS_HELP, "N", Kind(parse_seeds))]
 
 
 # The form in which results are printed.
@@ -126,42 +179,22 @@ def exclude(*names: str) -> None:
         raise UserError(f"--{chosen[0]} and --{chosen[1]}: give one of them")
 
 
+def only_option(flags: dict[str, bool]) -> str:
+    """Return the only flag that is given, or an empty text; UserError for a second."""
+    names = [name for name, is_given in flags.items() if is_given]
+    exclude(*names)
+    return names[0] if names else ""
+
+
 def on_command_line() -> list[str]:
     """Return the options that this command was given, such as `--run`."""
-    context = click.get_current_context()
-    return [
-        param.opts[0]
-        for param in context.command.params
-        if isinstance(param, click.Option) and param.name is not None
-        and context.get_parameter_source(param.name) is ParameterSource.COMMANDLINE
-    ]  # fmt: skip
+    words = click.get_current_context().meta["curta.words"]
+    return [word.partition("=")[0] for word in words if re.match("--[a-z]", word)]
 
 
 # Settings: `model.width=64` among the words of a command.
 
 SETTING = re.compile(r"([A-Za-z_][\w-]*(?:\.[^\s=:]+)*)=(.*)", re.DOTALL)
-
-
-def words(metavar: str) -> Callable[[Any], Any]:
-    """An argument that takes names and settings in any order; see `split`."""
-    return click.argument("words", nargs=-1, metavar=metavar, shell_complete=complete)
-
-
-def run_names() -> list[str]:
-    """Return the names of the runs and the comparisons in the runs folder."""
-    from curta.runs import folders
-
-    return [*folders.existing(), *folders.comparisons()]
-
-
-def complete(ctx: click.Context, param: click.Parameter, start: str) -> list[str]:
-    """Return recipes, runs and fields that begin so, for a shell."""
-    from curta.config.recipe import field_paths, shipped_names
-    from curta.runs import folders
-
-    fields = [f"{path}=" for path in field_paths()]
-    known = [*shipped_names(), *folders.existing(), *fields]
-    return [name for name in dict.fromkeys(known) if name.startswith(start)]
 
 
 def split(words: Iterable[str]) -> tuple[list[str], dict[str, str]]:
@@ -173,7 +206,7 @@ def split(words: Iterable[str]) -> tuple[list[str], dict[str, str]]:
     names, settings = list[str](), dict[str, str]()
     for word in words:
         if not (setting := SETTING.fullmatch(word)):
-            names.append(NAME.convert(word, None, None))
+            names.append(NAME(word))
             continue
         field, text = setting.groups()
         if not text:
@@ -206,36 +239,28 @@ def values(settings: dict[str, str]) -> dict[str, Any]:
     return parsed
 
 
-CHANGES = ("zero", "mean", "resample", "patch")
-"""What `curta probe RUN activations` can put in the place of a site's values."""
-
-
 # Where runs are trained: here, on a cluster, or as processes of this machine.
+
+SYSTEMS = click.Choice(("slurm", "local"))
+HAND_OVER = option(
+    "Hand over, and return; settings: cluster.time=60, ...", "[slurm|local]", SYSTEMS
+)
+On = Annotated[Literal["slurm", "local"] | None, HAND_OVER]
+ClusterFile = Annotated[Path | None, option("TOML with a section [cluster].", "FILE")]
+Wait = Annotated[bool, option("With --on: follow to the end.")]
 
 
 @dataclasses.dataclass(frozen=True)
 class Destination:
     """Where runs are handed over to, and whether their end is waited for."""
 
-    system: "System"
+    system: Literal["slurm", "local"]
     cluster: Cluster
     wait: bool = False
 
 
-def destination_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Add `--on`, `--cluster` and `--wait`, which `destination` reads."""
-    for option in (
-        click.option("--wait", is_flag=True, help="With --on: follow to the end."),
-        click.option("--cluster", type=PATH, metavar="FILE", help="TOML with a section [cluster]."),
-        click.option("--on", type=click.Choice(("slurm", "local")),
-                     help="Hand over, and return; settings: cluster.time=60, ..."),
-    ):  # fmt: skip
-        command = option(command)
-    return command
-
-
 def destination(
-    on: "System | None", file: Path | None, wait: bool, settings: dict[str, str]
+    on: On, file: Path | None, wait: bool, settings: dict[str, str]
 ) -> Destination | None:
     """Take the `cluster.` fields out of the settings; None where runs are trained here."""
     fields = [field for field in settings if field.startswith("cluster.")]
@@ -252,8 +277,8 @@ def destination(
     are_texts = {field.name for field in dataclasses.fields(Cluster) if field.default == ""}
     for name, text in texts.items():
         if name.startswith("options."):
-            option = {name.removeprefix("options."): text == "true" or text}
-            stated["options"] = stated.get("options", {}) | option
+            options = stated.setdefault("options", {})
+            options[name.removeprefix("options.")] = text == "true" or text
         else:
             stated[name] = text if name in are_texts else values({name: text})[name]
     if isinstance(stated.get("setup"), str):

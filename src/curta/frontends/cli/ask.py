@@ -5,18 +5,26 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
 from curta.config import files
-from curta.config.errors import UserError, as_line, escape_unprintable, notify, printable, quoted
+from curta.config.errors import (
+    UserError,
+    as_line,
+    error_prefix,
+    escape_unprintable,
+    notify,
+    printable,
+    quoted,
+)
 from curta.config.limits import check_path
 from curta.frontends.cli import arguments
+from curta.frontends.cli.arguments import NAME, command, option
 
 if TYPE_CHECKING:
     from curta.layouts import Layout
-    from curta.problems.problem import Problem
     from curta.runs.calculator import Calculator
     from curta.runs.folders import Folder
 
@@ -39,32 +47,29 @@ class _Ask(click.Command):
         return super().parse_args(ctx, args)
 
 
-@click.command(cls=_Ask)
-@click.argument("words", nargs=-1, metavar="[RUN] [PROBLEM]...")
-@arguments.trust
-@click.option(
-    "--file", type=arguments.NAME, metavar="F", help="One problem a line; - reads standard input."
-)
-@click.option("--trace", is_flag=True, help="Show the model's own writing.")
-@arguments.member
-@arguments.recurrences
+@command(_Ask)
 def ask(
-    words: tuple[str, ...],
-    trust: bool,
-    file: str | None,
-    trace: bool,
-    member: int,
-    recurrences: int | None,
-) -> int:  # fmt: skip
+    words: Annotated[tuple[str, ...], arguments.argument("[RUN] [PROBLEM]...", None, nargs=-1)],
+    trust: arguments.Trust,
+    file: Annotated[str | None, option("One problem a line; - reads standard input.", "F", NAME)],
+    trace: Annotated[bool, option("Show the model's own writing.")],
+    member: arguments.Member,
+    recurrences: arguments.Recurrences,
+) -> int:
     """Let a trained model calculate each PROBLEM, such as 12+34.
 
     Without RUN the newest trained run answers that knows the operator. Without a problem it
     answers what you type, line by line.
     """
+    from curta.problems.problem import answer_text, malformed_text
     from curta.runs import folders
     from curta.runs.calculator import open_calculator
 
-    is_named = bool(words) and (not _is_problem(words[0]) or _is_run(words[0]))
+    # The first word is a run unless it is written as a problem: `12+34`, `-3+5`, `gcd 12,8`.
+    is_named = bool(words) and not re.match(r"[-\s]*[0-9]|[a-z]+ +[0-9]", words[0])
+    if words and not is_named:
+        check_path(words[0])
+        is_named = any(Path(at, words[0], "run.json").exists() for at in (".", folders.root()))
     run, problems = (words[0], list(words[1:])) if is_named else ("", list(words))
     if problems and file is not None:
         raise UserError("give problems, such as 12+34, or --file F, not both")
@@ -74,67 +79,51 @@ def ask(
     lines = problems if file is None else _read_lines(file)
     if not is_named:
         run = newest_run(lines[0] if lines else "")
-    folder = folders.find(run)
-    if trust:
-        folder.trust()
+    folder = arguments.find_run(run, trust)
     calculator = None if recurrences else open_calculator(folder, member)
     if calculator is not None:  # in NumPy, at once
         texts: Calculator | Layout = calculator
-        accept, write, answers = calculator.accept, calculator.write, calculator.answers
+        accept, write = calculator.accept, calculator.write
     else:
         from curta.frontends.api import load
 
         trained = load(run, recurrences)
-        texts, accept, answers = trained.layout, trained.accept, lambda text: None
+        texts, accept = trained.layout, trained.accept
         write = lambda problems: trained.write(problems, member)
 
-    def say_run() -> None:
-        if not is_named:
-            print(f"run {printable(run)}", file=sys.stderr)
-
     def answers_to(lines: Sequence[str]) -> list[str]:
-        problems = accept(lines)
-        pairs = zip(problems, write(problems), strict=True)
+        if calculator is not None and not trace:
+            plain = calculator.answers("\n".join(lines))
+            if plain is not None:
+                calculator.join(accept(lines[:JOINED]))
+                return plain
+        problems, answers = accept(lines), list[str]()
+        for problem, tokens in zip(problems, write(problems), strict=True):
+            value, text = texts.answer(problem, tokens), texts.decode(tokens)
+            answer = malformed_text(text)
+            if value is not None:
+                answer = answer_text(value, problem.answer_base)
+            line = f"{answer}\t{texts.prompt(problem)}{text}" if trace else answer
+            answers.append(escape_unprintable(line, "\t"))
         if calculator is not None:
             calculator.join(problems)
-        return [escape_unprintable(_answer(texts, *pair, trace), "\t") for pair in pairs]
+        return answers
 
     if converses:
         _warn(folder, member)
         return _converse(run, lambda line: answers_to([line])[0])
-    plain = None if trace else answers("\n".join(lines))
-    if plain is not None:
-        say_run()
-        print("\n".join(plain))
-        if calculator is not None:
-            calculator.join(accept(lines[:JOINED]))
-        _warn(folder, member)
-        return 0
     try:
-        answered = answers_to(lines)
-        say_run()
-        print("\n".join(answered))
-        _warn(folder, member)
+        answers = answers_to(lines)
     except UserError:
         for number, line in enumerate(lines if file else (), 1):
-            try:
+            with error_prefix(f"line {number} of {file!r}"):
                 accept([line])
-            except UserError as error:
-                raise UserError(f"line {number} of {file!r}: {error}") from None
         raise
+    if not is_named:
+        print(f"run {printable(run)}", file=sys.stderr)
+    print("\n".join(answers))
+    _warn(folder, member)
     return 0
-
-
-def _is_run(name: str) -> bool:
-    from curta.runs import folders
-
-    check_path(name)
-    return any(Path(place, name, "run.json").exists() for place in (".", folders.root()))
-
-
-def _is_problem(word: str) -> bool:
-    """Return whether a word is written as a problem: `12+34`, `-3+5`, `gcd 12,8`."""
-    return bool(re.match(r"[-\s]*[0-9]|[a-z]+ +[0-9]", word))
 
 
 def newest_run(problem: str) -> str:
@@ -210,16 +199,3 @@ def _read_lines(name: str) -> list[str]:
     if not lines:
         raise UserError(f"{name!r} is empty: write one problem a line, such as 12+34")
     return lines
-
-
-def _answer(
-    texts: "Calculator | Layout", problem: "Problem", written: list[int], trace: bool
-) -> str:
-    from curta.problems.problem import answer_text, malformed_text
-
-    value = texts.answer(problem, written)
-    if value is not None and not trace:
-        return answer_text(value, problem.answer_base)
-    text = texts.decode(written)
-    answer = malformed_text(text) if value is None else answer_text(value, problem.answer_base)
-    return f"{answer}\t{texts.prompt(problem)}{text}" if trace else answer

@@ -10,7 +10,7 @@ import shutil
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -24,15 +24,13 @@ from rich.text import Text
 
 from curta.config import system
 from curta.config.errors import escape_unprintable, printable
-from curta.config.table import Table, cell, counted, spanned
+from curta.config.table import Table, cell
 from curta.frontends.cli.arguments import form
 
 if TYPE_CHECKING:
     from rich.console import ConsoleDimensions
 
-    from curta.evaluation.results import Evaluation, Grid
-    from curta.problems.operations import Answer
-    from curta.problems.problem import Problem
+    from curta.evaluation.results import Grid
     from curta.runs.loop import Progress as Step
     from curta.runs.run import Run
 
@@ -118,23 +116,6 @@ def next_steps(*steps: tuple[str, str]) -> None:
         notice(Text.assemble("  ", (f"{command} {words:{widest}}", "bold"), f"  {about}"))
 
 
-def opening(run: "Run") -> Text:
-    """What is trained, and how long its evaluation takes where that is long."""
-    from curta.evaluation.expected import duration, total
-
-    training, digits = run.recipe.training, run.folder.read_info().trained_digits
-    example = "window" if run.recipe.positions.name == "window" else "problem"
-    evaluates = run.code_known and "evaluating" in run.missing()
-    seconds = total(run.recipe, run.layout, len(run.seeds)) if evaluates else 0.0
-    return Text.assemble(
-        (printable(run.name), "bold"),
-        f": {printable(run.recipe.summary)}\n",
-        f"training {counted(len(run.seeds), 'member')} on {spanned(digits, 'digit')},",
-        f" {counted(training.steps, 'step')} of {counted(training.batch, example)}",
-        f"\nevaluation: about {duration(seconds)}" if seconds > SILENT else "",
-    )
-
-
 class Learning:
     """Progress of training: a bar on a terminal, elsewhere a line at times."""
 
@@ -155,11 +136,11 @@ class Learning:
         self.bar.stop()
 
     def show(self, now: "Step") -> None:
-        middle = statistics.median
+        middle, say = statistics.median, console().print
         if (validated := now.validated) is not None:
             by_operator = validated.by_operator.items()
             each = "".join(f"  {name} {cell(middle(shares))}" for name, shares in by_operator)
-            console().print(
+            say(
                 f"validation at step {now.step:,}: loss {middle(validated.loss):.4f}"
                 f" (training {middle(now.loss):.4f})"
                 f"  tokens {cell(middle(validated.token_accuracy))}"
@@ -179,16 +160,22 @@ class Learning:
             self.warm = moment, now.step
             compiling = self.run.folder.read_info().compile_seconds or 0.0
             preparing = max(0.0, moment - self.begun - now.seconds - compiling)
-            console().print(f"preparing: {preparing:.0f} s, compiling: {compiling:.0f} s")
+            say(f"preparing: {preparing:.0f} s, compiling: {compiling:.0f} s")
         if self.bar.disable:
             # by the clock, since what is validated, watched and saved takes its time too
-            begun, first = self.warm
-            steps, seconds = now.step - first, moment - begun
+            steps, seconds = now.step - self.warm[1], moment - self.warm[0]
             if not steps:
                 steps, seconds = now.step, now.seconds
-            console().print(f"{line}  {(now.steps - now.step) * seconds / steps:.0f} s left")
-        for text in _named_lines(now):
-            console().print(text)
+            say(f"{line}  {(now.steps - now.step) * seconds / steps:.0f} s left")
+        # What members answer to named problems: of several the first wrong one is shown.
+        members = list(now.named.values())
+        for problem in members[0] if members else ():
+            answers = [named[problem] for named in members]
+            first = next((answer for answer in answers if not answer.correct), answers[0])
+            right = sum(answer.correct for answer in answers)
+            seeds = f" (right in {right} of {len(answers)} seeds)" if len(answers) > 1 else ""
+            about = f"{seeds}, perplexity of the right answer {first.perplexity:,.4g}"
+            say(Text("  ") + answer_line(problem, first.answer, first.correct) + Text(about))
         sys.stdout.flush()
 
 
@@ -227,26 +214,6 @@ class Status:
         self.grid = grid
 
 
-def _named_lines(now: "Step") -> Iterator[Text]:
-    """For each named problem what members answer at a checkpoint: `12+34 = 47  WRONG`.
-
-    Of several members the first wrong one is shown, and how many are right.
-    """
-    from curta.report.tables import short
-
-    members = list(now.named.values())
-    for problem in members[0] if members else ():
-        answers = [named[problem] for named in members]
-        first = next((answer for answer in answers if not answer.correct), answers[0])
-        verdict = ("  right", "green") if first.correct else ("  WRONG", "bold red")
-        right = sum(answer.correct for answer in answers)
-        seeds = f" (right in {right} of {len(answers)} seeds)" if len(answers) > 1 else ""
-        text = "invalid" if first.answer is None else short(first.answer)
-        perplexity = f", perplexity of the right answer {first.perplexity:,.4g}"
-        shortened = re.sub(r"[0-9]+", lambda number: short(number[0]), problem)
-        yield Text.assemble(f"  {shortened} = ", (text, "bold"), verdict, seeds, perplexity)
-
-
 SHADES = ("·", "-", "░", "▒", "▓", "█")
 """A cell of a grid on the screen, by its band: below 25 %, from 25, 50, 75 and 90 %, 100 %."""
 
@@ -275,36 +242,11 @@ def grid_map(grid: "Grid", room: "ConsoleDimensions") -> Text:
     return Text("\n").join([*lines, Text(f"     {legend}")])
 
 
-def evaluation_lines(evaluation: "Evaluation") -> Iterator[str]:
-    """An evaluation's grids, splits and whole tables, a line each."""
-    for grid in evaluation.grids:
-        cells = [share for member in grid.exact_match for row in member for share in row]
-        yield (
-            f"grid of {grid.operator}, {grid.max_digits} x {grid.max_digits} digits,"
-            f" {counted(grid.count, 'problem')} a cell, all members:"
-            f" mean {cell(statistics.fmean(cells))}, lowest cell {cell(min(cells))}"
-        )
-    for split in evaluation.splits:
-        yield (
-            f"split of {split.operator}: {split.training:,} problems trained on,"
-            f" {split.held_out:,} held out or drawn to test, {split.overlap:,} in both;"
-            f" {split.mirrored:,} of the latter have their twin (2+1 of 1+2) in training"
-        )
-    for table in evaluation.tables:
-        yield (
-            f"all {table.count:,} problems of {table.operator} up to {table.limit:,}: correct "
-            + " ".join(f"{correct:,}" for correct in table.correct)
-        )
-
-
-def answer_line(problem: "Problem", answer: "Answer | None") -> Text:
-    """`12 + 34 = 46  right`, with long numbers shortened."""
-    from curta.problems.numerals import format_number
-    from curta.problems.problem import answer_text
+def answer_line(problem: str, answer: str | None, is_right: bool) -> Text:
+    """Return `12+34 = 46  right`, with long numbers shortened."""
     from curta.report.tables import short
 
-    operands = tuple(short(format_number(value, problem.base)) for value in problem.operands)
-    text = "invalid" if answer is None else short(answer_text(answer, problem.answer_base))
-    is_right = answer == problem.truth
     verdict = ("  right", "green") if is_right else ("  WRONG", "bold red")
-    return Text.assemble(f"{problem.operation.text(operands)} = ", (text, "bold"), verdict)
+    text = "invalid" if answer is None else short(answer)
+    shortened = re.sub("[0-9]+", lambda number: short(number[0]), problem)
+    return Text.assemble(f"{shortened} = ", (text, "bold"), verdict)

@@ -3,7 +3,7 @@
 import itertools
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Group, RenderableType
@@ -15,14 +15,13 @@ from curta.config.table import Table as Data
 from curta.frontends.cli import display
 from curta.problems.numerals import plain_answer
 from curta.programs.machine import drawing
-from curta.programs.machine.drawing import GAP, Cut, Mark, Sheet, Step
+from curta.programs.machine.drawing import GAP, Cut
 
 if TYPE_CHECKING:
     from curta.config.recipe import Recipe
-    from curta.evaluation.results import Certificate, WrongWindow
+    from curta.evaluation.results import Certificate
     from curta.layouts import Layout
     from curta.layouts.program import ProgramLayout
-    from curta.problems.operations import Answer
     from curta.problems.problem import Problem
     from curta.programs.machine.check import ConflictExample, ProgramCheck
 
@@ -40,35 +39,110 @@ def paper_view(
     tokens: Sequence[int],
     styles: Mapping[int, str] = {},
     cut: Cut = Cut(lines=LINES, blocks=BLOCKS),  # noqa: B008
-) -> RenderableType:
+) -> Group:
     """Return a sheet with as many columns as the screen has room for, from both ends.
 
     `styles` are of single tokens, by their time.
     """
-    machine = layout.machine
+    machine, colours = layout.machine, colours_of(layout)
     names = max(len(role.name) for role in machine.roles) + 12
     widest = 3 + max(2, *(len(machine.tokens[token].symbol) for token in tokens))
     columns = min(max(3, (display.console().width - names) // widest - 2), cut.columns)
     sheet = drawing.text(machine, list(tokens), cut._replace(columns=columns))
-    return sheet_view(sheet, colours_of([role.name for role in machine.roles]), styles)
+    views: list[RenderableType] = []
+    for block in sheet.blocks:
+        if block.name == GAP:
+            views.append(Text(GAP))
+            continue
+        views.append(view := _block_table(block.name, padding=(0, 1)))
+        for axis in sheet.axes[1::-1]:  # roles stand below the first axis, lines below the second
+            style = "" if axis == sheet.axes[0] else "dim"
+            view.add_column(axis, style=style, justify="right", no_wrap=True)
+        for column in sheet.columns:
+            view.add_column(column, justify="right", no_wrap=True)
+        for line in block.lines:
+            rows = drawing.ruled(line)
+            for row, (role, marks) in enumerate(rows):
+                cells = [Text() for _ in marks]
+                for cell, mark in zip(cells, marks, strict=True):
+                    if mark is not None:
+                        colour = styles.get(mark.time, colours[mark.role])
+                        cell.append(mark.symbol, f"bold {colour}")
+                name = [line.name if row == 0 else ""] if len(sheet.axes) > 1 else []
+                is_last = row == len(rows) - 1
+                view.add_row(*name, Text(role, colours[role]), *cells, end_section=is_last)
+            if line.name == GAP:
+                view.add_row(GAP, end_section=True)
+    return Group(*views)
 
 
-def problem_view(layout: "Layout", problem: "Problem") -> RenderableType:
+def _block_table(name: str, **settings: Any) -> Table:
+    """Return an empty table of ruled squares, with the name of its block above."""
+    title = Text(name) if name else None
+    settings |= {"border_style": "dim", "header_style": "dim", "title_justify": "left"}
+    return Table(title=title, box=box.SQUARE, **settings)
+
+
+def colours_of(layout: "ProgramLayout") -> dict[str, str]:
+    """Return a colour for each role; the sign of equality and the end are the terminal's own."""
+    roles = [role.name for role in layout.machine.roles]
+    coloured = [role for role in roles if role not in ("equals", "end")]
+    return dict.fromkeys(roles, "") | dict(zip(coloured, itertools.cycle(COLOURS), strict=False))
+
+
+def problem_view(layout: "Layout", problem: "Problem") -> Group:
     """A problem as the layout writes it: on squared paper, or in a line and token by token."""
-    from curta.layouts.program import ProgramLayout
+    import jax.numpy as jnp
+    import numpy as np
 
-    if not isinstance(layout, ProgramLayout):
-        return _direct(layout, problem)
+    from curta.layouts.program import ProgramLayout
+    from curta.problems.problem import answer_text
+
     tokens, prompt = layout.tokens_of(problem)
-    about = f"{prompt:,} tokens are given, {len(tokens) - prompt:,} are written"
-    answer = _answer(problem, layout.answer(problem, tokens[prompt:]))
-    return Group(f"{problem} = {answer}: {about}", paper_view(layout, tokens))
+    if isinstance(layout, ProgramLayout):
+        written, base = layout.answer(problem, tokens[prompt:]), problem.answer_base
+        answer = "no answer" if written is None else answer_text(written, base)
+        if written != problem.truth:
+            answer += f", and the truth is {answer_text(problem.truth, base)}"
+        about = f"{prompt:,} tokens are given, {len(tokens) - prompt:,} are written"
+        return Group(f"{problem} = {answer}: {about}", paper_view(layout, tokens))
+    _, where = layout.follow(jnp.asarray(tokens)[None], jnp.array([len(tokens)]))
+    roles, coordinates = np.asarray(where.role[0]), np.asarray(where.coordinates[0])
+    colours = [COLOURS[role % len(COLOURS)] for role in roles]
+    symbols = [layout.characters[token] for token in tokens]
+    style = lambda value, row: colours[row[0]]
+    columns = [
+        Column("index", "at", str),
+        Column("token", words=True, style=style),
+        Column("role", words=True, style=style),
+        *(Column(axis, text=str) for axis in layout.axes),
+        Column("scored", text=lambda scored: "scored" if scored else "", words=True),
+    ]
+    rows = [
+        [i, symbol, layout.roles[roles[i]].name, *coordinates[i].tolist(), i >= prompt]
+        for i, symbol in enumerate(symbols)
+    ]
+    line = Text.assemble(*zip(symbols, colours, strict=True))
+    return Group(f"layout {layout.name}: {layout.summary}", line, Data("", columns, rows))
 
 
 def steps_table(layout: "ProgramLayout", problem: "Problem") -> Data:
     """Every token with its move, its square and what it sees."""
     tokens, prompt = layout.tokens_of(problem)
-    colours = colours_of([role.name for role in layout.machine.roles])
+    colours, axes, rows = colours_of(layout), layout.axes, list[Cells]()
+    for step in drawing.steps(layout.machine, layout.windows, tokens, prompt):
+        moves = [f"{axis} {by}" for axis, by in zip(axes, step.move, strict=True) if by != "0"]
+        if len(moves) == len(axes) > 1 and all(by.startswith("home") for by in step.move):
+            offsets = zip(axes, step.move, strict=True)
+            moves = ["home", *(f"{axis} {by[4:]}" for axis, by in offsets if by[4:])]
+        square = ", ".join(f"{axis} {at}" for axis, at in zip(axes, step.square, strict=True))
+        sees = ", ".join(f"{name}: {symbol}" for name, symbol in step.sees or ())
+        if not sees and (step.sees is not None or not step.given):
+            sees = "itself"
+        if step.role == "end":
+            sees = ""
+        move = ", ".join(moves) or "stays"
+        rows.append([step.time, step.symbol, step.role, move, square, sees, step.given])
     columns = [
         Column("", "index", str, style=lambda index, row: "dim"),
         Column("token", words=True, style=lambda token, row: f"bold {colours[row[2]]}"),
@@ -76,158 +150,47 @@ def steps_table(layout: "ProgramLayout", problem: "Problem") -> Data:
         *(Column(name, words=True, fold=True) for name in ("move", "square", "neighbours")),
         Column("given", on_screen=False),
     ]
-    steps = drawing.steps(layout.machine, layout.windows, tokens, prompt)
-    return Data("", columns, [_step(layout.axes, step) for step in steps])
+    return Data("", columns, rows)
 
 
-def windows_view(layout: "ProgramLayout") -> RenderableType:
+def windows_view(layout: "ProgramLayout") -> Group:
     """For each role the squares that it sees around it, and what is everywhere."""
-    machine, views = layout.machine, list[RenderableType]()
-    colours = colours_of([role.name for role in machine.roles])
-    for role, near in layout.windows.items():
-        names = ", ".join(drawing.neighbour_name(machine.axes, one) for one in near)
-        told = f" sees {names or 'itself alone'}"
-        views.append(Text.assemble("\n", (role, f"bold {colours[role]}"), told))
-        if near:
-            views.append(_grid(drawing.window(machine, role, near), colours))
-    wide = [
+    machine, colours, views = layout.machine, colours_of(layout), list[RenderableType]()
+
+    def signed(name: str) -> str:  # `+1`, `0`, `-1`; margins as they are
+        return f"{int(name):+d}" if name.lstrip("-").isdecimal() and name != "0" else name
+
+    for role, neighbours in layout.windows.items():
+        names = ", ".join(drawing.neighbour_name(machine.axes, each) for each in neighbours)
+        about = f" sees {names or 'itself alone'}"
+        views.append(Text.assemble("\n", (role, f"bold {colours[role]}"), about))
+        sheet = drawing.window(machine, role, neighbours)
+        for block in sheet.blocks if neighbours else ():
+            views.append(view := _block_table(block.name, show_lines=True))
+            view.add_column(" ".join(sheet.axes[1:2]), style="dim", justify="right")
+            by_column = zip(*(line.squares for line in block.lines), strict=True)
+            used = [any(squares) for squares in by_column]
+            for column in itertools.compress(sheet.columns, used):
+                head = f"{sheet.axes[0]} {signed(column)}"
+                view.add_column(head, justify="center", no_wrap=True)
+            for line in block.lines:
+                cells = []
+                for square in itertools.compress(line.squares, used):
+                    # the query itself, time 0, stands out
+                    texts = [
+                        Text(f"[{mark.symbol}]", f"bold {colours[mark.role]}")
+                        if mark.time == 0
+                        else Text(mark.symbol, colours[mark.role])
+                        for mark in square
+                    ]
+                    cells.append(Text("\n").join(texts))
+                view.add_row(signed(line.name), *cells)
+    broadcast = [
         f"{role.name} ({' and '.join(role.broadcast)})" for role in machine.roles if role.broadcast
     ]
-    told = f"\nfound from everywhere on an axis: {', '.join(wide)}" if wide else ""
-    return Group(*views, *([Text(told)] if told else []))
-
-
-def sheet_view(
-    sheet: Sheet, colours: Mapping[str, str], styles: Mapping[int, str]
-) -> RenderableType:
-    """All blocks of a sheet below each other; `styles` are of single tokens, by their time."""
-    views: list[RenderableType] = []
-    for block in sheet.blocks:
-        if block.name == GAP:
-            views.append(Text(GAP))
-            continue
-        view = Table(
-            title=Text(block.name) if block.name else None, title_justify="left", box=box.SQUARE,
-            padding=(0, 1), border_style="dim", header_style="dim",
-        )  # fmt: skip
-        for axis in sheet.axes[1::-1]:  # roles stand below the first axis, lines below the second
-            view.add_column(
-                axis, style="dim" if axis != sheet.axes[0] else "", justify="right", no_wrap=True
-            )
-        for column in sheet.columns:
-            view.add_column(column, justify="right", no_wrap=True)
-        for line in block.lines:
-            rows = drawing.ruled(line)
-            for row, (role, marks) in enumerate(rows):
-                name = [line.name if row == 0 else ""] if len(sheet.axes) > 1 else []
-                cells = [
-                    Text(mark.symbol, f"bold {styles.get(mark.time, colours[mark.role])}")
-                    if mark else Text()
-                    for mark in marks
-                ]  # fmt: skip
-                last = row == len(rows) - 1
-                view.add_row(*name, Text(role, colours[role]), *cells, end_section=last)
-            if line.name == GAP:
-                view.add_row(GAP, "", *[""] * len(sheet.columns), end_section=True)
-        views.append(view)
+    if broadcast:
+        views.append(Text(f"\nfound from everywhere on an axis: {', '.join(broadcast)}"))
     return Group(*views)
-
-
-def colours_of(roles: Sequence[str]) -> dict[str, str]:
-    """A colour for each role; the sign of equality and the end are the terminal's own."""
-    own = [role for role in roles if role not in ("equals", "end")]
-    found = {role: COLOURS[number % len(COLOURS)] for number, role in enumerate(own)}
-    return {role: found.get(role, "") for role in roles}
-
-
-def _grid(sheet: Sheet, colours: Mapping[str, str]) -> RenderableType:
-    """Squares with the names of the roles in them; the query's own stands out."""
-    views: list[RenderableType] = []
-    for block in sheet.blocks:
-        view = Table(
-            title=Text(block.name) if block.name else None, title_justify="left", box=box.SQUARE,
-            border_style="dim", header_style="dim", show_lines=True,
-        )  # fmt: skip
-        view.add_column(" ".join(sheet.axes[1:2]), style="dim", justify="right")
-        used = [any(line.squares[i] for line in block.lines) for i in range(len(sheet.columns))]
-        for column in itertools.compress(sheet.columns, used):
-            view.add_column(f"{sheet.axes[0]} {_step_name(column)}", justify="center", no_wrap=True)
-        for line in block.lines:
-            cells = (_named(square, colours) for square in itertools.compress(line.squares, used))
-            view.add_row(_step_name(line.name), *cells)
-        views.append(view)
-    return Group(*views)
-
-
-def _named(square: Sequence[Mark], colours: Mapping[str, str]) -> Text:
-    return Text("\n").join(
-        Text(f"[{m.symbol}]", f"bold {colours[m.role]}")
-        if m.time == 0
-        else Text(m.symbol, colours[m.role])
-        for m in square
-    )
-
-
-def _step_name(name: str) -> str:
-    """`+1`, `0`, `-1`; margins as they are."""
-    return f"{int(name):+d}" if name.lstrip("-").isdecimal() and name != "0" else name
-
-
-def _step(axes: Sequence[str], step: Step) -> Cells:
-    moved = [f"{axis} {by}" for axis, by in zip(axes, step.move, strict=True) if by != "0"]
-    if len(moved) == len(axes) > 1 and all(by.startswith("home") for by in step.move):
-        offsets = [f"{axis} {by[4:]}" for axis, by in zip(axes, step.move, strict=True) if by[4:]]
-        moved = ["home", *offsets]
-    square = ", ".join(f"{axis} {at}" for axis, at in zip(axes, step.square, strict=True))
-    sees = "" if step.given and step.sees is None else "itself"
-    sees = ", ".join(f"{name}: {symbol}" for name, symbol in step.sees or ()) or sees
-    told = sees if step.role != "end" else ""
-    return [
-        step.time,
-        step.symbol,
-        step.role,
-        ", ".join(moved) or "stays",
-        square,
-        told,
-        step.given,
-    ]
-
-
-def _answer(problem: "Problem", written: "Answer | None") -> str:
-    """What a program writes, and the truth where that is another."""
-    from curta.problems.problem import answer_text
-
-    base, truth = problem.answer_base, problem.truth
-    answer = "no answer" if written is None else answer_text(written, base)
-    return answer if written == truth else f"{answer}, and the truth is {answer_text(truth, base)}"
-
-
-def _direct(layout: "Layout", problem: "Problem") -> Group:
-    """The text in colour, then token by token with the axes of the layout."""
-    import jax.numpy as jnp
-    import numpy as np
-
-    tokens, given = layout.tokens_of(problem)
-    _, where = layout.follow(jnp.asarray(tokens)[None], jnp.array([len(tokens)]))
-    roles, coordinates = np.asarray(where.role[0]), np.asarray(where.coordinates[0])
-    colours = [COLOURS[role % len(COLOURS)] for role in roles]
-    symbols = [layout.characters[token] for token in tokens]
-    columns = [
-        Column("index", "at", str),
-        *(
-            Column(name, words=True, style=lambda value, row: colours[row[0]])
-            for name in ("token", "role")
-        ),
-        *(Column(axis, text=str) for axis in layout.axes),
-        Column("scored", text=lambda scored: "scored" if scored else "", words=True),
-    ]
-    rows = [
-        [i, symbol, layout.roles[roles[i]].name, *coordinates[i].tolist(), i >= given]
-        for i, symbol in enumerate(symbols)
-    ]
-    line = Text.assemble(*zip(symbols, colours, strict=True))
-    caption = f"layout {layout.name}: {layout.summary}"
-    return Group(caption, line, Data("", columns, rows))
 
 
 # A certificate.
@@ -238,37 +201,35 @@ DRAWN = 5
 
 def certificate_view(
     certificate: "Certificate", layout: "ProgramLayout", drawn: int = DRAWN
-) -> RenderableType:
+) -> Group:
     """What a certificate says; wrong windows in a problem where the program's code is known."""
-    from curta.report.certificate import headline, plain_words
+    from curta.report.certificate import headline, plain_words, text_to
     from curta.report.tables import members_table
 
     style = "green" if certificate.perfect else "bold red"
-    lines: list[RenderableType] = [Text(headline(certificate), style)]
-    views = [*lines, Text(plain_words(certificate)), members_table(certificate)]
-    for window in certificate.wrong[:drawn]:
-        views += _wrong_window(layout, window)
-    left = sum(member.wrong for member in certificate.members) - len(certificate.wrong[:drawn])
-    return Group(*views, *([Text(f"and {left:,} more", "dim")] if left > 0 else []))
-
-
-def _wrong_window(layout: "ProgramLayout", window: "WrongWindow") -> list[RenderableType]:
-    """What a member writes after a window, and where."""
-    from curta.report.certificate import text_to
-
-    caption = Text.assemble(
-        f"\nmember {window.member} writes ", (window.written, "bold red"), " where ",
-        (window.expected, "bold green"), f" is right; margin {window.margin:.3g}, ",
-        "shown in training" if window.shown else "never shown in training",
-    )  # fmt: skip
-    text = text_to(layout, window)
-    if text is None:
-        return [caption, Text(f"  after {'; '.join(window.window)}")]
-    last = len(text) - 1
-    neighbours = drawing.neighbours_of(layout.machine, layout.windows, text, last)
-    styles = dict.fromkeys(neighbours, "underline") | {last: "reverse red"}
-    where = Text(f"  in {window.problem}, after token {last + 1:,}; what it sees is underlined")
-    return [caption, where, paper_view(layout, text, styles, Cut(columns=9, lines=3, around=last))]
+    head, wrong = Text(headline(certificate), style), certificate.wrong[:drawn]
+    views: list[RenderableType] = [head, Text(plain_words(certificate)), members_table(certificate)]
+    for window in wrong:
+        caption = Text.assemble(
+            f"\nmember {window.member} writes ", (window.written, "bold red"), " where ",
+            (window.expected, "bold green"), f" is right; margin {window.margin:.3g}, ",
+            "shown in training" if window.shown else "never shown in training",
+        )  # fmt: skip
+        views.append(caption)
+        text = text_to(layout, window)
+        if text is None:
+            views.append(Text(f"  after {'; '.join(window.window)}"))
+            continue
+        last = len(text) - 1
+        neighbours = drawing.neighbours_of(layout.machine, layout.windows, text, last)
+        styles = dict.fromkeys(neighbours, "underline") | {last: "reverse red"}
+        where = f"  in {window.problem}, after token {last + 1:,}; what it sees is underlined"
+        sheet = paper_view(layout, text, styles, Cut(columns=9, lines=3, around=last))
+        views += [Text(where), sheet]
+    hidden = sum(member.wrong for member in certificate.members) - len(wrong)
+    if hidden > 0:
+        views.append(Text(f"and {hidden:,} more", "dim"))
+    return Group(*views)
 
 
 # The verdict of `curta check`.
@@ -349,11 +310,8 @@ def _window_lines(check: "ProgramCheck") -> Iterator[Text]:
         f" {counted(widest, 'neighbour')}"
     )
     for role, neighbours in check.windows.items():
-        places = []
-        for other, moved in neighbours:
-            steps = zip(check.machine.axes, moved, strict=True)
-            places.append(" ".join([other, *(f"{axis}{by:+d}" for axis, by in steps if by)]))
-        yield Text(f"    {role} sees {', '.join(places) or 'itself alone'}", style="dim")
+        names = ", ".join(drawing.neighbour_name(check.machine.axes, each) for each in neighbours)
+        yield Text(f"    {role} sees {names or 'itself alone'}", style="dim")
     if check.expected > MANY:
         role, count = max(check.by_role.items(), key=lambda item: item[1])
         seen = ", ".join(

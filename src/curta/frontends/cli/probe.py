@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
@@ -10,6 +10,7 @@ from curta.config import limits
 from curta.config.errors import UserError, quoted, unknown
 from curta.config.table import Column, Table
 from curta.frontends.cli import arguments
+from curta.frontends.cli.arguments import command, option
 from curta.frontends.cli.display import Status, notice, show
 from curta.problems.problem import answer_text, parse
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 
 ACTIVATIONS = "activations"
+USAGE = "RUN [PROBE] [PROBLEM]... [OPTION=VALUE]..."
 
 
 class _Probe(click.Command):
@@ -43,19 +45,14 @@ def probe_options(name: str) -> list[tuple[str, str, type, Any]]:
     return options(name)
 
 
-@click.command(cls=_Probe)
-@arguments.words("RUN [PROBE] [PROBLEM]... [OPTION=VALUE]...")
-@arguments.trust
-@click.option("--member", type=arguments.MEMBER, metavar="M", help="One member only (all).")
-@arguments.recurrences
-@click.option("--out", type=arguments.PATH, metavar="FILE", help="Of activations: write an .npz.")
+@command(_Probe)
 @arguments.as_json
 def probe(
-    words: tuple[str, ...],
-    trust: bool,
-    member: int | None,
-    recurrences: int | None,
-    out: Path | None,
+    words: Annotated[tuple[str, ...], arguments.words(USAGE)],
+    trust: arguments.Trust,
+    member: Annotated[int | None, option("One member only (all).", "M")],
+    recurrences: arguments.Recurrences,
+    out: Annotated[Path | None, option("Of activations: write an .npz.", "FILE")],
 ) -> int:
     """Look into what a trained run has learned.
 
@@ -72,60 +69,51 @@ def probe(
     A SITE may select, and several are separated by semicolons:
       zero='layer.0.attention.heads:head=2,role=sum;final'
     """
+    from curta.probes import PROBES, tasks_for
+
     names, texts = arguments.split(words)
     if not names:
         raise UserError("which run? curta probe RUN [PROBE]; `curta runs` lists all")
-    name, problems = names[0], names[2:]
     if len(names) == 1:
         if texts or set(arguments.on_command_line()) - {"--trust"}:
             raise UserError("--member, --json and options need a probe: leave them out for a list")
-        return list_probes(name, trust)
-    if names[1] == ACTIVATIONS:
-        return activations(name, problems, texts, trust, member, recurrences, out)
+        recipe, rows = arguments.find_run(names[0], trust).state_recipe(), []
+        for name, subject in PROBES.items():
+            operators = " ".join(task.operator for task in tasks_for(subject, recipe))
+            rows.append([name, operators or "nothing here", subject.summary])
+        about = "what members calculate on the way, and with changes of it"
+        heads = (("probe", False), ("applies to", False), ("what it examines", True))
+        columns = [Column(name, words=True, fold=fold) for name, fold in heads]
+        notice(Table("", columns, [*rows, [ACTIVATIONS, "all", about]]))
+        return 0
+    run_name, name, *problems = names
+    if name == ACTIVATIONS:
+        return activations(run_name, problems, texts, trust, member, recurrences, out)
     if problems:
-        raise UserError(f"probe {names[1]!r} draws its problems itself: leave out {problems[0]!r}")
+        raise UserError(f"probe {name!r} draws its problems itself: leave out {problems[0]!r}")
     if out is not None or recurrences is not None:
         raise UserError("--out and --recurrences are for the probe 'activations'")
-    options = {option: kind for option, _, kind, _ in probe_options(names[1])}
+    kinds = {field: kind for field, _, kind, _ in probe_options(name)}
     values: dict[str, Any] = {}
-    for option, text in texts.items():
-        if option not in options:
-            raise unknown(f"option of probe {names[1]!r}", option, options)
-        kind = options[option]
+    for field, text in texts.items():
+        if field not in kinds:
+            raise unknown(f"option of probe {name!r}", field, kinds)
+        kind = kinds[field]
         try:
-            convert = arguments.SIGNED if kind is int else kind
-            values[option] = convert(text)
+            values[field] = (arguments.SIGNED if kind is int else kind)(text)
         except click.BadParameter as error:
-            raise UserError(f"{option}: {error.message}") from None
+            raise UserError(f"{field}: {error.message}") from None
         except ValueError:
-            raise UserError(f"{option} must be a {kind.__name__} (got {quoted(text)})") from None
+            raise UserError(f"{field} must be a {kind.__name__} (got {quoted(text)})") from None
     from curta.frontends.api import examine, load
     from curta.report.tables import probe_table
 
-    run = load(name, trust=trust)
+    run = load(run_name, trust=trust)
     with Status() as status:
-        status.say(names[1])
-        table = examine(run, names[1], None if member is None else [member], **values)
+        status.say(name)
+        table = examine(run, name, None if member is None else [member], **values)
     show(table, probe_table)
     notice(f"Report: {run.folder.report}")
-    return 0
-
-
-def list_probes(name: str, trust: bool) -> int:
-    """Print every probe in a line, with the operations of the run that it applies to."""
-    from curta.probes import PROBES, tasks_for
-    from curta.runs.folders import find
-
-    folder = find(name)
-    if trust:
-        folder.trust()
-    recipe, rows = folder.state_recipe(), []
-    for name, probe in PROBES.items():
-        operators = " ".join(task.operator for task in tasks_for(probe, recipe))
-        rows.append([name, operators or "nothing here", probe.summary])
-    rows.append([ACTIVATIONS, "all", "what members calculate on the way, and with changes of it"])
-    heads = (("probe", False), ("applies to", False), ("what it examines", True))
-    notice(Table("", [Column(name, words=True, fold=fold) for name, fold in heads], rows))
     return 0
 
 
@@ -141,29 +129,25 @@ def activations(
     """Record what members calculate over the true texts of problems, and with other values."""
     if not problems:
         raise UserError("activations of which problem? curta probe RUN activations 12+34")
-    texts = dict(texts)
-    sites, seed = texts.pop("sites", "*"), arguments.values({"seed": texts.pop("seed", "0")})
-    interventions = read_interventions(texts, seed["seed"])
+    interventions = read_interventions(texts)
     from curta.config.typed import as_json
     from curta.frontends.api import load
 
-    run = load(name, recurrences, trust)
+    run, sites = load(name, recurrences, trust), texts.get("sites", "*").split(",")
     members = None if member is None else [member]
-    recorded = run.activations(problems, sites.split(","), interventions, members)
+    recorded = run.activations(problems, sites, interventions, members)
     answers: list[dict[str, Any]] = []
     if interventions:
         changed = run.intervene(problems, interventions, recorded.about.members)
         for number, problem in enumerate(map(parse, problems)):
             for place, who in enumerate(recorded.about.members):
-                pair = run.ask(problem, who), changed[place][number]
-                before, after = (
+                before, after = run.ask(problem, who), changed[place][number]
+                texts_of = [
                     None if answer is None else answer_text(answer, problem.answer_base)
-                    for answer in pair
-                )
-                answers.append({
-                    "problem": str(problem), "member": who, "answer": before, "changed": after,
-                    "right": pair[1] == problem.truth,
-                })  # fmt: skip
+                    for answer in (before, after)
+                ]
+                values = (str(problem), who, *texts_of, after == problem.truth)
+                answers.append(dict(zip(ANSWER, values, strict=True)))
     path = None if out is None else recorded.save(out)
     if arguments.form():
         shapes = {site: list(recorded[site].shape) for site in recorded}
@@ -176,37 +160,47 @@ def activations(
         rows.append([site, ", ".join(f"{axis} {size:,}" for axis, size in sizes)])
     notice(Table("", [Column("site", words=True), Column("axes", words=True)], rows))
     if answers:
+        verdict = lambda right: "right" if right else "WRONG"
+        style = lambda right, row: "green" if right else "bold red"
         columns = [
-            Column("problem", words=True), Column("member"),
-            Column("answer", text=lambda answer: answer or "invalid"),
-            Column("with changes", text=lambda answer: answer or "invalid"),
-            Column("", "right", lambda right: "right" if right else "WRONG", words=True,
-                   style=lambda right, row: "green" if right else "bold red"),
-        ]  # fmt: skip
+            Column("problem", words=True),
+            Column("member"),
+            *(
+                Column(name, text=lambda text: text or "invalid")
+                for name in ("answer", "with changes")
+            ),
+            Column("", "right", verdict, words=True, style=style),
+        ]
         notice("")
-        notice(Table("", columns, [list(row.values()) for row in answers]))
+        notice(Table("", columns, [list(answer.values()) for answer in answers]))
     if path is not None:
         notice(f"Arrays: {path}")
     return 0
 
 
-def read_interventions(texts: dict[str, str], seed: Any) -> "list[Intervention]":
-    """Return the changes that settings such as `zero=final` ask for, in order of kind."""
-    from curta.probes.inside.interventions import parsed
+ANSWER = ("problem", "member", "answer", "changed", "right")
+"""What is printed as JSON of an answer under interventions."""
 
+
+def read_interventions(texts: dict[str, str]) -> "list[Intervention]":
+    """Return the changes that settings such as `zero=final` ask for, in order of kind."""
+    from curta.probes.inside.interventions import HOWS, parsed
+
+    seed = arguments.values({"seed": texts.get("seed", "0")})["seed"]
     if not isinstance(seed, int) or not 0 <= seed <= limits.INT32:
         raise UserError(f"seed must be 0 to {limits.INT32:,} (got {quoted(seed)})")
+    options = ("sites", "seed", *HOWS)
     for field in texts:
-        if field not in arguments.CHANGES:
-            raise unknown("option of activations", field, ["sites", "seed", *arguments.CHANGES])
+        if field not in options:
+            raise unknown("option of activations", field, options)
     interventions = []
-    for kind in arguments.CHANGES:
-        for text in filter(None, texts.get(kind, "").split(";")):
-            if kind != "patch":
-                interventions.append(parsed(text, kind, seed=seed))
+    for how in HOWS:
+        for text in filter(None, texts.get(how, "").split(";")):
+            if how != "patch":
+                interventions.append(parsed(text, how, seed=seed))
                 continue
             site, equals, problem = text.rpartition("=")
             if not (site and equals and problem):
                 raise UserError(f"patch={quoted(text)}: write SITE=PROBLEM, such as final=12+35")
-            interventions.append(parsed(site, "patch", problem))
+            interventions.append(parsed(site, how, problem))
     return interventions

@@ -6,15 +6,16 @@ import re
 import shlex
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
 from curta.config import files
-from curta.config.errors import UserError, escape_unprintable, printable, quoted, unknown
+from curta.config.errors import UserError, escape_unprintable, printable, quoted, refuse_if, unknown
 from curta.config.limits import INT32, ROWS
 from curta.config.table import Column, Table, counted
 from curta.frontends.cli import arguments, display
+from curta.frontends.cli.arguments import command, option
 from curta.frontends.cli.display import Status, next_steps, notice
 from curta.problems.operations import OPERATIONS, operation_named
 from curta.problems.problem import parse
@@ -23,17 +24,20 @@ if TYPE_CHECKING:
     from curta.config.recipe import Recipe
     from curta.runs.folders import Folder
 
+SHOWN = "[RECIPE|RUN|FILE] [PROBLEM] [FIELD=VALUE]..."
 
-@click.command()
-@arguments.words("[RECIPE|RUN|FILE] [PROBLEM] [FIELD=VALUE]...")
-@arguments.trust
-@click.option("--fields", is_flag=True, help="Every field with its value, and what it is.")
-@click.option("--steps", is_flag=True, help="The problem token by token.")
-@click.option("--window", is_flag=True, help="What each role sees.")
-@click.option("--layers", is_flag=True, help="The model's layers, and their cost.")
-@click.option("--table", is_flag=True, help="What a certified run has learned, as Python.")
-@arguments.member
-def show(words: tuple[str, ...], trust: bool, member: int, **views: bool) -> int:
+
+@command()
+def show(
+    words: Annotated[tuple[str, ...], arguments.words(SHOWN)],
+    trust: arguments.Trust,
+    fields: Annotated[bool, option("Every field with its value, and what it is.")],
+    steps: Annotated[bool, option("The problem token by token.")],
+    window: Annotated[bool, option("What each role sees.")],
+    layers: Annotated[bool, option("The model's layers, and their cost.")],
+    table: Annotated[bool, option("What a certified run has learned, as Python.")],
+    member: arguments.Member,
+) -> int:
     """List the recipes, or show how one writes a problem, its fields or its layers.
 
     RECIPE is a recipe's name or path, a run, or a program's file; PROBLEM is such as 123+45, by
@@ -41,16 +45,14 @@ def show(words: tuple[str, ...], trust: bool, member: int, **views: bool) -> int
     path, such as runs/addition.
     """
     names, settings = arguments.split(words)
-    chosen = [name for name in SHOW_VIEWS if views[name]]
-    arguments.exclude(*chosen)
-    view = chosen[0] if chosen else ""
     if not names:
         for word in (*arguments.on_command_line(), *settings):
             raise UserError(f"{word} needs a recipe: curta show RECIPE")
         return list_recipes()
+    views = {"fields": fields, "steps": steps, "window": window, "layers": layers, "table": table}
+    view = arguments.only_option(views)
     name, text = names[0], arguments.at_most_one(names[1:], "problem")
-    if view == "steps" and text is None:
-        raise UserError("--steps needs a problem, such as 12+34")
+    refuse_if(view == "steps" and text is None, "--steps needs a problem, such as 12+34")
     if view in ("fields", "window", "table") and text is not None:
         raise UserError(f"--{view} is of all problems: leave out the problem")
     if view == "table":
@@ -90,9 +92,6 @@ def show(words: tuple[str, ...], trust: bool, member: int, **views: bool) -> int
     elif problem is not None:
         notice(paper.problem_view(layout, problem))
     return 0
-
-
-SHOW_VIEWS = ("fields", "steps", "window", "layers", "table")
 
 
 def learned_algorithm(name: str, member: int = 0) -> str:
@@ -141,9 +140,8 @@ def show_fields(recipe: "Recipe") -> None:
     rows = []
     for path in field_paths(table, encodings):
         value = lookup(table, path)
-        section = path.partition(".")[0]
-        own = value is not None or section not in ("positions", "optimizer")
-        if own and (value is None or not isinstance(value, dict) or path in texts):
+        is_set = value is not None or path.partition(".")[0] not in ("positions", "optimizer")
+        if is_set and (not isinstance(value, dict) or path in texts):
             rows.append([path, format_value(value), texts.get(path, "")])
     columns = [Column("field", words=True), Column("value", words=True, fold=True)]
     notice(Table("", [*columns, Column("what it is", words=True, fold=True)], rows))
@@ -167,12 +165,9 @@ def find_recipe(
     if (is_run and not is_recipe) or Path(name, "run.json").exists():
         if changes:
             raise UserError(f"run {name!r} is as it was trained: leave out {next(iter(changes))}")
-        folder = folders.find(name)
-        if trust:
-            folder.trust()
+        folder = arguments.find_run(name, trust)
         return folder.read_recipe() if checked else folder.state_recipe(), folder
-    if trust:
-        raise UserError(f"--trust is for a run, and {name!r} is a recipe")
+    refuse_if(trust, f"--trust is for a run, and {name!r} is a recipe")
     if not (is_recipe or registry.known(name) or Path(name).suffix in (".py", ".toml")):
         known = [*shipped_names(), *registry.names(), *folders.existing()]
         raise unknown("recipe or run", name, known, "curta show")
@@ -194,29 +189,34 @@ def write_program(name: str) -> int:
     if not re.fullmatch("[a-z]+", name) or keyword.iskeyword(name):
         raise UserError(f"--new needs a name of small letters, such as double (got {quoted(name)})")
     path = Path(f"{name}.py")
-    if path.exists():
-        raise UserError(f"{quoted(str(path))} exists already: choose another name")
+    refuse_if(path.exists(), f"{quoted(str(path))} exists already: choose another name")
     if name in registry.names() or name in OPERATIONS:
         raise UserError(f"{quoted(name)} is Curta's own: choose another name")
     files.write(path, TEMPLATE.read_text("utf-8").replace("NAME", name))
     notice(f"Wrote {path}: it doubles a number. Change its steps, and its truth, to your own.")
-    next_steps((f"check {path}", "is it right, and can it be learned?"),
-               (f"show {path}", "how it writes a problem"),
-               (f"train {path}", "teach it to a model"))  # fmt: skip
+    next_steps(
+        (f"check {path}", "is it right, and can it be learned?"),
+        (f"show {path}", "how it writes a problem"),
+        (f"train {path}", "teach it to a model"),
+    )
     return 0
 
 
-@click.command()
-@click.argument("program", type=arguments.NAME, required=False)
-@click.option("--new", type=arguments.NAME, metavar="NAME", help="Write a first one to NAME.py.")
+@command()
 @arguments.as_json
-def check(program: str | None, new: str | None) -> int:
+def check(
+    program: Annotated[str | None, arguments.argument("[PROGRAM]", required=False)],
+    new: Annotated[str | None, option("Write a first one to NAME.py.", "NAME", arguments.NAME)],
+) -> int:
     """Check a program: its answers, its windows, its moves.
 
     PROGRAM is a file with programs, such as gcd.py, or the name of a program, a recipe or a run.
     """
+    from curta.config.recipe import shipped_names
     from curta.frontends.cli.paper import check_lines
+    from curta.model import recipes
     from curta.programs.user import registry, userfiles
+    from curta.runs import folders
 
     if new is not None:
         if program is not None or arguments.form():
@@ -224,12 +224,25 @@ def check(program: str | None, new: str | None) -> int:
         return write_program(new)
     if program is None:
         raise UserError("check which program? curta check gcd.py; --new NAME writes a first one")
-    train = program
-    if userfiles.is_file(program) or registry.known(program):
-        verdicts = registry.check(program)
-    else:
-        programs, train = _programs_of(program)
-        verdicts = [verdict for name in programs for verdict in registry.check(name)]
+    names, train = [program], program  # what is checked, and what `curta train` takes for it
+    if not (userfiles.is_file(program) or registry.known(program)):
+        if program in shipped_names():
+            names = list(recipes.load(program).programs)
+        elif program in folders.existing() or Path(program, "run.json").exists():
+            code = folders.find(program).read_code()
+            names, train = list(code.programs), ""
+            userfiles.remembered(code.path, code.files)
+            if not all(map(registry.known, names)):
+                file = next(copy.file for copy in code.files if copy.file != "positions.py")
+                raise UserError(
+                    f"run {program!r} keeps its program: curta check {code.path / file}"
+                )
+        else:
+            known = [*registry.names(), *shipped_names(), *folders.existing()]
+            raise unknown("program", program, known, "curta show")
+        if not names:
+            raise UserError(f"{program!r} has no program to check: its layout is not a program's")
+    verdicts = [verdict for name in names for verdict in registry.check(name)]
     if arguments.form():
         print(json.dumps([verdict.table for verdict in verdicts]))
     else:
@@ -239,68 +252,34 @@ def check(program: str | None, new: str | None) -> int:
     return 0 if all(verdict.learnable for verdict in verdicts) else 1
 
 
-def _programs_of(name: str) -> tuple[list[str], str]:
-    """Return the programs of a recipe or of a run, and what `curta train` is given for them.
-
-    Raises UserError for any other name, and for a run whose code was never executed here.
-    """
-    from curta.config.recipe import shipped_names
-    from curta.model import recipes
-    from curta.programs.user import registry, userfiles
-    from curta.runs import folders
-
-    if name in shipped_names():
-        programs, train = list(recipes.load(name).programs), name
-    elif name in folders.existing() or Path(name, "run.json").exists():
-        code, train = folders.find(name).read_code(), ""
-        userfiles.remembered(code.path, code.files)
-        programs = list(code.programs)
-        if not all(map(registry.known, programs)):
-            file = next(one.file for one in code.files if one.file != "positions.py")
-            raise UserError(f"run {name!r} keeps its program: curta check {code.path / file}")
-    else:
-        known = [*registry.names(), *shipped_names(), *folders.existing()]
-        raise unknown("program", name, known, "curta show")
-    if not programs:
-        raise UserError(f"{name!r} has no program to check: its layout is not a program's")
-    return programs, train
-
-
 # What is written for others: data sets, reports, pages, exports.
 
 
-@click.command()
-@arguments.words("RECIPE [FIELD=VALUE]...")
-@click.option(
-    "--rows",
-    type=click.IntRange(1, ROWS),
-    required=True,
-    metavar="N",
-    help="Problems to train on.",
-)
-@click.option("--out", type=arguments.NAME, required=True, metavar="DIR", help="A new folder.")
-@click.option("--format", "form", default="parquet", metavar="F", help="parquet, jsonl or text.")
-@click.option(
-    "--seed", type=click.IntRange(0, INT32), default=0, metavar="S", help="Seed of the draws."
-)
-def data(words: tuple[str, ...], rows: int, out: str, form: str, seed: int) -> int:  # fmt: skip
+@command()
+def data(
+    words: Annotated[tuple[str, ...], arguments.words("RECIPE [FIELD=VALUE]...")],
+    rows: Annotated[
+        int, option("Problems to train on.", "N", click.IntRange(1, ROWS), required=True)
+    ],
+    out: Annotated[Path, option("A new folder.", "DIR", required=True)],
+    format: Annotated[str, option("parquet, jsonl or text.", "F", default="parquet")],
+    seed: Annotated[int, option("Seed of the draws.", "S", click.IntRange(0, INT32), default=0)],
+) -> int:
     """Write a recipe's problems as a data set.
 
     Splits: train, validation, test_id (drawn alike, held out), test_ood (larger, or written
     otherwise, as the recipe's [evaluation] says). No problem stands in two of them.
     """
-    from curta.frontends.api import data as write
+    from curta.frontends import api
 
     names, settings = arguments.split(words)
     recipe = arguments.at_most_one(names, "recipe")
     if recipe is None:
         raise UserError("of which recipe? curta data RECIPE; `curta show` lists all")
-    begun = time.perf_counter()
+    begun, changes = time.perf_counter(), arguments.values(settings)
     with Status("writing") as status:
-        summary = write(
-            recipe, rows, out, form, seed,
-            lambda split, share: status.say(f"{split} {share:.0%}"), **arguments.values(settings),
-        )  # fmt: skip
+        say = lambda split, share: status.say(f"{split} {share:.0%}")
+        summary = api.data(recipe, rows, out, format, seed, say, **changes)
     pace = sum(summary.rows.values()) / (time.perf_counter() - begun)
     counts = ", ".join(f"{split} {count:,}" for split, count in summary.rows.items())
     notice(f"rows: {counts}")
@@ -309,19 +288,17 @@ def data(words: tuple[str, ...], rows: int, out: str, form: str, seed: int) -> i
     return 0
 
 
-@click.command()
-@click.argument("runs", type=arguments.NAME, nargs=-1, required=True, metavar="RUN...")
-@click.option("--out", type=arguments.PATH, metavar="DIR", help="Folder to write it to.")
-@click.option(
-    "--evaluation",
-    metavar="E",
-    default="",
-    show_default=False,
-    help="One with other settings, such as digits-500 (the recipe's).",
-)
+EVALUATION_HELP = "One with other settings, such as digits-500 (the recipe's)."
+
+
+@command()
 @arguments.as_json
 @arguments.as_tables
-def report(runs: tuple[str, ...], out: Path | None, evaluation: str) -> int:
+def report(
+    runs: Annotated[tuple[str, ...], arguments.argument("RUN...", nargs=-1, required=True)],
+    out: Annotated[Path | None, option("Folder to write it to.", "DIR")],
+    evaluation: Annotated[str | None, option(EVALUATION_HELP, "E")],
+) -> int:
     """Write the report of a run, or of several side by side; or print tables of one.
 
     The report lies in the run's folder; that of several, in `reports` of the runs folder.
@@ -331,70 +308,63 @@ def report(runs: tuple[str, ...], out: Path | None, evaluation: str) -> int:
       curta report RUN statistics --latex     one of them; also --csv, --json, or on the screen
       curta report RUN --csv --out DIR        all of them, a file each
     """
-    from curta.frontends.api import report as write
-    from curta.frontends.api import tables
+    from curta.frontends import api
     from curta.runs import folders
 
-    name, others = runs[0], runs[1:]
-    named = {*arguments.run_names()}
+    name, tables, form = runs[0], runs[1:], arguments.form()
+    names = {*arguments.run_names()}
     are_runs = all(
-        run in named or Path(run).exists() or (folders.root() / run).exists() for run in runs
+        run in names or Path(run).exists() or (folders.root() / run).exists() for run in runs
     )
-    form = arguments.form()
-    if form is None and (not others or are_runs):
-        notice(f"Report: {write(runs, out, evaluation)}")
+    if form is None and (not tables or are_runs):
+        notice(f"Report: {api.report(runs, out, evaluation or '')}")
         return 0
-    available = tables(name, evaluation)
-    for table in others:
+    available = api.tables(name, evaluation or "")
+    for table in tables:
         if table not in available and form is None:
-            raise unknown("run, or table of the first run", table, [*named, *available])
+            raise unknown("run, or table of the first run", table, [*names, *available])
         if table not in available:
             raise unknown("table", table, list(available), f"curta report {name} --csv")
     if out is not None:
-        chosen, form = others or tuple(available), form or "csv"
+        chosen, form = tables or tuple(available), form or "csv"
         for table in chosen:
             text = escape_unprintable(getattr(available[table], form)(), "\n")
             files.write(out / f"{table}.{'tex' if form == 'latex' else form}", text)
         notice(f"{counted(len(chosen), 'table')}: {out}")
         return 0
-    for table in others:
+    for table in tables:
         notice(available[table])
-    if not others:
+    if not tables:
         heads = [Column("table", words=True), Column("rows"), Column("what it holds", words=True)]
         rows = [[key, len(table.rows), table.title] for key, table in available.items()]
         notice(Table("", heads, rows))
     return 0
 
 
-@click.command()
-@arguments.run
-@arguments.trust
-@arguments.member
-@click.option(
-    "--out", type=arguments.PATH, metavar="FILE", help="File (page-M.html in the run's folder)."
-)
-def page(run: str, trust: bool, member: int, out: Path | None) -> int:  # fmt: skip
+@command()
+def page(
+    run: arguments.Run,
+    trust: arguments.Trust,
+    member: arguments.Member,
+    out: Annotated[Path | None, option("File (page-M.html in the run's folder).", "FILE")],
+) -> int:
     """Write a page in which a trained model calculates."""
     from curta.export import html
-    from curta.runs.folders import find
 
-    folder = find(run)
-    if trust:
-        folder.trust()
+    folder = arguments.find_run(run, trust)
     notice(f"Page: {html.write_page(html.carried(folder), folder, member, out)}")
     notice("Next: open it in a browser, or send it to somebody: it is one file, without a network.")
     return 0
 
 
-@click.command()
-@arguments.run
-@arguments.trust
-@click.option("--to", required=True, metavar="FORM", help="adderboard, huggingface, onnx.")
-@click.option(
-    "--out", type=arguments.PATH, metavar="PATH", help="What to write (in the run's folder)."
-)
-@arguments.member
-def export(run: str, trust: bool, to: str, out: Path | None, member: int) -> int:  # fmt: skip
+@command()
+def export(
+    run: arguments.Run,
+    trust: arguments.Trust,
+    to: Annotated[str, option("adderboard, huggingface, onnx.", "FORM", required=True)],
+    out: Annotated[Path | None, option("What to write (in the run's folder).", "PATH")],
+    member: arguments.Member,
+) -> int:
     """Write a trained model for other programs."""
     from curta.export import EXPORTERS, write
     from curta.frontends.api import load
@@ -405,20 +375,17 @@ def export(run: str, trust: bool, to: str, out: Path | None, member: int) -> int
     return 0
 
 
-@click.command()
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65_535),
-    default=8642,
-    metavar="N",
-    help="0 is any that is free.",
-)
-def serve(port: int) -> int:  # fmt: skip
+@command()
+def serve(
+    port: Annotated[
+        int, option("0 is any that is free.", "N", click.IntRange(0, 65_535), default=8642)
+    ],
+) -> int:
     """Show the runs in a browser, training as it goes on."""
     from curta.config.registry import optional_module
 
     for library in ("starlette", "uvicorn"):
         optional_module(library, extra="serve")
-    from curta.frontends.serve import serve as begin
+    from curta.frontends.serve.server import serve as begin
 
     return begin(port)

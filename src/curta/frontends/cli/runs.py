@@ -9,15 +9,16 @@ from contextlib import nullcontext
 from dataclasses import asdict
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import click
 from rich.console import Group
 from rich.text import Text
 
-from curta.config.errors import UserError, printable, unknown
+from curta.config.errors import UserError, printable, refuse_if, unknown
 from curta.config.table import Column, Table, cell, counted
 from curta.frontends.cli import arguments, display
+from curta.frontends.cli.arguments import command, option
 from curta.frontends.cli.display import notice
 
 if TYPE_CHECKING:
@@ -34,15 +35,16 @@ STYLES = {
 """Of a file's state, or a run's."""
 
 
-@click.command()
-@click.argument("names", nargs=-1, type=arguments.NAME, metavar="[NAME]...")
-@click.option("--logs", is_flag=True, help="Print what the runs of a job have printed.")
-@click.option("--wait", is_flag=True, help="Follow a job to its end, and write the comparison.")
-@click.option("--cancel", is_flag=True, help="End what is at work for it, and what waits.")
-@click.option("--remove", is_flag=True, help="Remove the runs, or comparisons; asks first.")
-@click.option("--yes", is_flag=True, help="With --remove: do not ask.")
+@command()
 @arguments.as_json
-def runs(names: tuple[str, ...], yes: bool, **actions: bool) -> int:
+def runs(
+    names: Annotated[tuple[str, ...], arguments.argument("[NAME]...", nargs=-1)],
+    logs: Annotated[bool, option("Print what the runs of a job have printed.")],
+    wait: Annotated[bool, option("Follow a job to its end, and write the comparison.")],
+    cancel: Annotated[bool, option("End what is at work for it, and what waits.")],
+    remove: Annotated[bool, option("Remove the runs, or comparisons; asks first.")],
+    yes: Annotated[bool, option("With --remove: do not ask.")],
+) -> int:
     """List the runs, or say how one of them stands.
 
     NAME is that of a run or a comparison: which of its files are whole, and how its job stands if
@@ -50,16 +52,13 @@ def runs(names: tuple[str, ...], yes: bool, **actions: bool) -> int:
     has failed. A pattern such as 'addition-*' lists the runs that match. Nothing is executed or
     changed.
     """
-    chosen = [name for name in ("logs", "wait", "cancel", "remove") if actions[name]]
-    arguments.exclude(*chosen)
-    action = chosen[0] if chosen else ""
-    if action and not names:
-        raise UserError(f"--{action} needs a name: `curta runs` lists all")
+    actions = {"logs": logs, "wait": wait, "cancel": cancel, "remove": remove}
+    action = arguments.only_option(actions)
+    refuse_if(action and not names, f"--{action} needs a name: `curta runs` lists all")
     if action not in ("", "wait") and arguments.form():
         arguments.exclude("json", action)
-    if yes and action != "remove":
-        raise UserError("--yes is for --remove")
-    if action == "remove":
+    refuse_if(yes and not remove, "--yes is for --remove")
+    if remove:
         return remove_runs(names, yes)
     is_pattern = any(
         re.search(r"[*?\[]", name) and name not in arguments.run_names() for name in names
@@ -71,15 +70,25 @@ def runs(names: tuple[str, ...], yes: bool, **actions: bool) -> int:
     if not action:
         return show_run(name)
     job, row = find_job(name)
-    if action == "logs":
+    if wait:
+        return follow(job.path)
+    if logs:
         return print_logs(job, row)
-    return follow(job.path) if action == "wait" else cancel_job(job)
+    from curta.runs import cluster
+
+    cluster.cancel(job)
+    address = printable(job.name)
+    print(
+        f"{address} is cancelled: what is at work saves, and ends."
+        f" Go on with: curta train --resume {address}"
+    )
+    return 0
 
 
 def list_runs(patterns: Sequence[str]) -> int:
     """Print the runs whose names match, and the comparisons and jobs among them."""
     from curta.frontends import listing
-    from curta.runs import folders
+    from curta.runs import cluster, folders
 
     def matches(name: str) -> bool:
         return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
@@ -132,8 +141,17 @@ def list_runs(patterns: Sequence[str]) -> int:
     if compared:
         notice(f"comparisons: {', '.join(map(printable, compared))}")
     for name in [*compared, *(row.name[0] for row in listings)]:
-        if line := _job_line(name):
-            notice(f"job {printable(name)}: {line}")
+        folder = cluster.JobFolder(folders.root() / name)
+        if not folder.exists:
+            continue
+        try:
+            job, counts = folder.read(), Counter(row.state for row in cluster.read_states(folder))
+        except UserError as error:
+            notice(f"job {printable(name)}: {printable(error)}")
+            continue
+        states = ", ".join(f"{count} {state}" for state, count in counts.items())
+        submitted = f"{job.on}, submitted {printable(job.submitted)}"
+        notice(f"job {printable(name)}: {submitted}: {states}")
     return 0
 
 
@@ -200,21 +218,6 @@ def find_job(name: str) -> "tuple[JobFolder, str]":
                 return JobFolder(path.resolve()), row
     jobs = [run for run in arguments.run_names() if JobFolder(folders.root() / run).exists]
     raise unknown("job", name, jobs, "curta runs")
-
-
-def _job_line(name: str) -> str:
-    """Return where a job is, since when, and how its runs stand; empty if there is none."""
-    from curta.runs import cluster, folders
-
-    folder = cluster.JobFolder(folders.root() / name)
-    if not folder.exists:
-        return ""
-    try:
-        job, counts = folder.read(), Counter(row.state for row in cluster.read_states(folder))
-    except UserError as error:
-        return printable(error)
-    listed = ", ".join(f"{count} {state}" for state, count in counts.items())
-    return f"{job.on}, submitted {printable(job.submitted)}: {listed}"
 
 
 def follow(path: Path) -> int:
@@ -297,17 +300,4 @@ def print_logs(folder: "JobFolder", row: str) -> int:
         if text := read_log(path).rstrip():
             notice(Text(f"{printable(path.name)}:", "bold"))
             notice(Text(text))
-    return 0
-
-
-def cancel_job(folder: "JobFolder") -> int:
-    """End what is at work for a job, and what waits."""
-    from curta.runs import cluster
-
-    cluster.cancel(folder)
-    name = printable(folder.name)
-    print(
-        f"{name} is cancelled: what is at work saves, and ends."
-        f" Go on with: curta train --resume {name}"
-    )
     return 0

@@ -3,44 +3,44 @@
 import functools
 import os
 import shlex
+import statistics
 import sys
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 from rich.text import Text
 
 from curta.config import limits, system
-from curta.config.errors import Notice, UserError, printable, quoted
-from curta.config.table import counted
+from curta.config.errors import Notice, UserError, printable, quoted, refuse_if
+from curta.config.table import cell, counted, spanned
 from curta.frontends.cli import arguments, display
-from curta.frontends.cli.arguments import Destination, destination, destination_options
+from curta.frontends.cli.arguments import Destination, command, destination, option
 from curta.problems.operations import operation_named
-from curta.problems.problem import parse
+from curta.problems.problem import answer_text, parse
 from curta.runs import interrupts
 
 if TYPE_CHECKING:
     from curta.evaluation.results import Evaluation
-    from curta.runs.cluster import System
     from curta.runs.comparison import Comparison
     from curta.runs.comparison_spec import Row
     from curta.runs.info import Stage
     from curta.runs.run import Run
 
 
-def on_all_processes(command: Callable[..., int]) -> Callable[..., int]:
+def on_all_processes(function: Callable[..., int]) -> Callable[..., int]:
     """Let srun or mpirun begin a command that trains on several processes, with the same words.
 
     Process 0 alone prints. In the others, only the line of an error is printed.
     """
 
-    @functools.wraps(command)
+    @functools.wraps(function)
     def on_processes(**options: Any) -> int:
         process = system.process()
         if process.count == 1:
-            return command(**options)
+            return function(**options)
         output = sys.stdout
         output.flush()
         # What libraries print goes nowhere, so process 0 prints to a copy of its output.
@@ -57,7 +57,7 @@ def on_all_processes(command: Callable[..., int]) -> Callable[..., int]:
         devices.join(process)
         try:
             with processes.peers():
-                code = command(**options)
+                code = function(**options)
         except processes.PeerError as error:
             print(f"curta: {error}", file=sys.stderr)
             return 1
@@ -67,18 +67,14 @@ def on_all_processes(command: Callable[..., int]) -> Callable[..., int]:
     return on_processes
 
 
-def on_first_process(command: Callable[..., int]) -> Callable[..., int]:
-    """Let process 0 alone carry out a command that srun or mpirun has begun on several."""
+RESUME_HELP = (
+    "Go on with a run, or a comparison, that was interrupted;"
+    " with training.steps=N train a finished run on."
+)
+AGAINST_HELP = "Evaluate two runs on the same problems, and test the difference."
 
-    @functools.wraps(command)
-    def on_process(**options: Any) -> int:
-        return 0 if system.process().index else command(**options)
-
-    return on_process
-
-
-RESUMED = ("--resume", "--trust", "--on", "--cluster", "--wait")
-"""Options that a resumed training takes."""
+RESUMED = ("--resume", "--trust", "--on", "--cluster", "--wait", "training.steps")
+"""Options and settings that a resumed training takes."""
 
 DEMO = {"evaluation.digits": (20, 1000), "evaluation.count": 20}
 """An evaluation that takes a second, for `curta train` without a word."""
@@ -91,41 +87,23 @@ SUMS = (
 )
 
 
-@click.command()
-@arguments.words("[RECIPE] [FIELD=VALUE]...")
-@click.option("--run", metavar="NAME", help="Name of the run (the recipe's, numbered).")
-@arguments.seeds
-@click.option(
-    "--resume",
-    "resumed",
-    type=arguments.NAME,
-    metavar="RUN",
-    help="Go on with a run, or a comparison, that was interrupted;"
-    " with training.steps=N train a finished run on.",
-)
-@arguments.trust
-@click.option("--no-evaluation", is_flag=True, help="Do not evaluate the trained models.")
-@click.option("--track", metavar="T,U", help="Trackers, of tensorboard, wandb, trackio.")
-@click.option("--project", default="", metavar="[TEAM/]NAME", help="Project of wandb or trackio.")
-@click.option("--tags", default="", metavar="A,B", help="Tags that wandb gives the run.")
-@click.option("--online", is_flag=True, help="Let wandb send while the run goes on.")
-@destination_options
+@command()
 @on_all_processes
 def train(
-    words: tuple[str, ...],
-    run: str | None,
-    seeds: int | list[int] | None,
-    resumed: str | None,
-    trust: bool,
-    no_evaluation: bool,
-    track: str | None,
-    project: str,
-    tags: str,
-    online: bool,
-    on: "System | None",
-    cluster: Path | None,
-    wait: bool,
-) -> int:  # fmt: skip
+    words: Annotated[tuple[str, ...], arguments.words("[RECIPE] [FIELD=VALUE]...")],
+    run: Annotated[str | None, option("Name of the run (the recipe's, numbered).", "NAME")],
+    seeds: arguments.SeedsOption,
+    resume: Annotated[str | None, option(RESUME_HELP, "RUN")],
+    trust: arguments.Trust,
+    no_evaluation: Annotated[bool, option("Do not evaluate the trained models.")],
+    track: Annotated[str | None, option("Trackers, of tensorboard, wandb, trackio.", "T,U")],
+    project: Annotated[str | None, option("Project of wandb or trackio.", "[TEAM/]NAME")],
+    tags: Annotated[str | None, option("Tags that wandb gives the run.", "A,B")],
+    online: Annotated[bool, option("Let wandb send while the run goes on.")],
+    on: arguments.On,
+    cluster: arguments.ClusterFile,
+    wait: arguments.Wait,
+) -> int:
     """Train a recipe, evaluate it and write a report.
 
     RECIPE is its name or path, or a program's file, such as gcd.py; FIELD=VALUE changes it:
@@ -135,28 +113,29 @@ def train(
     names, settings = arguments.split(words)
     place = destination(on, cluster, wait, settings)
     recipe = arguments.at_most_one(names, "recipe")
-    if resumed is not None:
-        other = [quoted(recipe)] if recipe else arguments.on_command_line()
-        other += [field for field in settings if field != "training.steps"]
-        other = [word for word in other if word not in RESUMED]
-        if other:
-            raise UserError(f"--resume goes on with a run as it was begun: leave out {other[0]}")
-        return resume(resumed, trust, arguments.values(settings).get("training.steps"), place)
-    if trust:
-        raise UserError("--trust is for --resume RUN: a recipe's files are executed anyway")
-    from curta.frontends.api import begin
+    if resume is not None:
+        for word in (*map(quoted, names), *arguments.on_command_line(), *settings):
+            if word not in RESUMED:
+                raise UserError(f"--resume goes on with a run as it was begun: leave out {word}")
+        return go_on(resume, trust, arguments.values(settings).get("training.steps"), place)
+    refuse_if(trust, "--trust is for --resume RUN: a recipe's files are executed anyway")
+    from curta.frontends import api
     from curta.runs.info import Tracking
 
     is_demo = recipe is None and not settings and place is None and not no_evaluation
-    changes = DEMO if is_demo else arguments.values(settings)
-    tracking = Tracking(project, tuple(filter(None, tags.split(","))), online)
-    begun = begin(
-        recipe or "addition", seeds or 1, run, changes, track or (), not no_evaluation, tracking
+    begun = api.begin(
+        recipe or "addition",
+        seeds or 1,
+        run,
+        DEMO if is_demo else arguments.values(settings),
+        track or (),
+        not no_evaluation,
+        Tracking(project or "", tuple(filter(None, (tags or "").split(","))), online),
     )
     return complete(begun, place, is_demo)
 
 
-def resume(name: str, trust: bool, steps: Any, place: Destination | None) -> int:
+def go_on(name: str, trust: bool, steps: Any, place: Destination | None) -> int:
     """Go on with a run, to more `steps` if these are given, or with a comparison.
 
     `COMPARISON/ROW` is a run of a comparison, begun or not.
@@ -180,8 +159,7 @@ def resume(name: str, trust: bool, steps: Any, place: Destination | None) -> int
         if not is_row:
             return run_comparison(Comparison.load(name), place)
         loaded = Comparison.load(comparison, only=row)
-        if not loaded.spec.rows:
-            raise UserError(f"comparison {comparison!r} has no run {row!r}")
+        refuse_if(not loaded.spec.rows, f"comparison {comparison!r} has no run {row!r}")
         run = loaded.begin_run(loaded.spec.rows[0])
     elif steps is None:
         run = load(name, trust=trust)
@@ -199,8 +177,21 @@ def complete(run: "Run", place: Destination | None = None, is_demo: bool = False
     """Do what is missing of a run, here or elsewhere, and print the results; the exit code."""
     if place is not None:
         return hand_over(place, run.folder.path, [run.name])
-    display.notice(display.opening(run))
-    codes: list[int] = []
+    from curta.evaluation.expected import duration, total
+
+    training, digits = run.recipe.training, run.folder.read_info().trained_digits
+    example = "window" if run.recipe.positions.name == "window" else "problem"
+    evaluates = run.code_known and "evaluating" in run.missing()
+    seconds = total(run.recipe, run.layout, len(run.seeds)) if evaluates else 0.0
+    opening = Text.assemble(
+        (printable(run.name), "bold"),
+        f": {printable(run.recipe.summary)}\n",
+        f"training {counted(len(run.seeds), 'member')} on {spanned(digits, 'digit')},",
+        f" {counted(training.steps, 'step')} of {counted(training.batch, example)}",
+        f"\nevaluation: about {duration(seconds)}" if seconds > display.SILENT else "",
+    )
+    display.notice(opening)
+    codes, name = [0], shlex.quote(run.folder.address)
     try:
         run.run_stages(lambda stage: codes.append(run_stage(run, stage)))
         interrupts.check()
@@ -208,37 +199,39 @@ def complete(run: "Run", place: Destination | None = None, is_demo: bool = False
         display.notice(f"Interrupted; saved. Go on with: curta train --resume {run.folder.address}")
         return signal.code
     certificate = run.folder.read_certificate()
-    if certificate is None or not certificate.wrong_seeds:
-        if run.folder.read_info().status == "finished":
-            for text, tokens in zip(SUMS, run.write(SUMS), strict=True) if is_demo else ():
-                answer = run.layout.answer(problem := parse(text), tokens)
-                display.notice(display.answer_line(problem, answer))
-            show_next(run)
-        return max(codes, default=0)
-    seeds, members = certificate.wrong_seeds, certificate.members
-    display.notice(
-        f"WRONG: seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))} on"
-        f" {'up to ' * (len(seeds) > 1)}{max(member.wrong for member in members):,} of"
-        f" {certificate.windows:,} windows, after"
-        f" {counted(max(len(member.rounds) for member in members), 'round')} of repair;"
-        f" `curta certify {run.folder.address}` shows them"
-    )
-    return 1
-
-
-def learn(run: "Run") -> None:
-    """Train a run, with its progress on the screen."""
-    with display.Learning(run) as learning:
-        run.train(learning.show)
+    if certificate is not None and certificate.wrong_seeds:
+        seeds, members = certificate.wrong_seeds, certificate.members
+        display.notice(
+            f"WRONG: seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))} on"
+            f" {'up to ' * (len(seeds) > 1)}{max(member.wrong for member in members):,} of"
+            f" {certificate.windows:,} windows, after"
+            f" {counted(max(len(member.rounds) for member in members), 'round')} of repair;"
+            f" `curta certify {run.folder.address}` shows them"
+        )
+        return 1
+    if run.folder.read_info().status == "finished":
+        for text, tokens in zip(SUMS, run.write(SUMS), strict=True) if is_demo else ():
+            answer = run.layout.answer(problem := parse(text), tokens)
+            written = None if answer is None else answer_text(answer)
+            display.notice(display.answer_line(text, written, answer == problem.truth))
+        example = shlex.quote(operation_named(run.recipe.tasks[0].operator).example)
+        steps = [
+            (f"ask {name} {example}", "let it calculate"),
+            (f"page {name}", "watch it write, in a browser"),
+            (f"probe {name}", "look inside"),
+            ("serve", "all runs, and new ones, in a browser"),
+        ]
+        if not run.folder.evaluation.exists():
+            steps.insert(0, (f"evaluate {name}", "ask it problems of many sizes"))
+        display.next_steps(*steps)
+    return max(codes)
 
 
 def run_stage(run: "Run", stage: "Stage") -> int:
     """Carry out a stage of a run's life and print its results; the exit code."""
-    from curta.evaluation.results import agrees
-    from curta.frontends.cli.paper import certificate_view
-
     if stage == "training":
-        learn(run)
+        with display.Learning(run) as learning:
+            run.train(learning.show)
         show_generalisation(run)
         info = run.folder.read_info()
         for member, step in info.stopped.items():
@@ -252,29 +245,16 @@ def run_stage(run: "Run", stage: "Stage") -> int:
     elif stage == "evaluating":
         with display.Status() as status:
             evaluation = run.evaluate(status.say, show_grid=status.show_grid, report=False)
-        show_evaluation(evaluation, run.seeds)
-        return 0 if agrees(evaluation.lengths) else 1
+        return show_evaluation(evaluation, run.seeds)
     elif stage == "certifying":
+        from curta.frontends.cli.paper import certificate_view
+
         with display.Status() as status:
             certificate = run.certify(status.say, report=False)
         display.notice(certificate_view(certificate, run.program))
     else:
         display.notice(f"Report: {run.write_report()}")
     return 0
-
-
-def show_next(run: "Run") -> None:
-    """Say what can be done with a trained run."""
-    name = shlex.quote(run.folder.address)
-    example = shlex.quote(operation_named(run.recipe.tasks[0].operator).example)
-    evaluated = run.folder.evaluation.exists()
-    display.next_steps(
-        *[(f"evaluate {name}", "ask it problems of many sizes")] * (not evaluated),
-        (f"ask {name} {example}", "let it calculate"),
-        (f"page {name}", "watch it write, in a browser"),
-        (f"probe {name}", "look inside"),
-        ("serve", "all runs, and new ones, in a browser"),
-    )
 
 
 def show_generalisation(run: "Run") -> None:
@@ -286,36 +266,53 @@ def show_generalisation(run: "Run") -> None:
         display.notice(line)
 
 
-def show_evaluation(evaluation: "Evaluation", seeds: list[int]) -> None:
-    """Print an evaluation: as CSV or LaTeX its main table alone."""
+def show_evaluation(evaluation: "Evaluation", seeds: list[int]) -> int:
+    """Print an evaluation: as CSV or LaTeX its main table alone. Return the exit code."""
+    from curta.evaluation.results import agrees
     from curta.report.tables import exact_match_table, gap_table, named_table
 
+    if arguments.form() == "json":
+        display.print_json(evaluation)
+        return int(not agrees(evaluation.lengths))
     for_screen = arguments.form() is None
     display.notice(exact_match_table(evaluation, seeds, collapsed=for_screen))
     if evaluation.gaps and for_screen:
         display.notice(gap_table(evaluation.gaps, seeds))
-    for line in display.evaluation_lines(evaluation):
-        display.notice(line)
+    for grid in evaluation.grids:
+        cells = [share for member in grid.exact_match for row in member for share in row]
+        display.notice(
+            f"grid of {grid.operator}, {grid.max_digits} x {grid.max_digits} digits,"
+            f" {counted(grid.count, 'problem')} a cell, all members:"
+            f" mean {cell(statistics.fmean(cells))}, lowest cell {cell(min(cells))}"
+        )
+    for split in evaluation.splits:
+        display.notice(
+            f"split of {split.operator}: {split.training:,} problems trained on,"
+            f" {split.held_out:,} held out or drawn to test, {split.overlap:,} in both;"
+            f" {split.mirrored:,} of the latter have their twin (2+1 of 1+2) in training"
+        )
+    for table in evaluation.tables:
+        display.notice(
+            f"all {table.count:,} problems of {table.operator} up to {table.limit:,}: correct "
+            + " ".join(f"{correct:,}" for correct in table.correct)
+        )
     if evaluation.named and for_screen:
         display.notice(named_table(evaluation.named, seeds))
+    return int(not agrees(evaluation.lengths))
 
 
 # Several runs side by side.
 
 
-@click.command()
-@arguments.words("[ENTRY]... [FIELD=VALUE]...")
-@click.option("--run", metavar="NAME", help="Name of its folder (made from its entries).")
-@arguments.seeds
+@command()
 @arguments.as_json
-@destination_options
 def compare(
-    words: tuple[str, ...],
-    run: str | None,
-    seeds: int | list[int] | None,
-    on: "System | None",
-    cluster: Path | None,
-    wait: bool,
+    words: Annotated[tuple[str, ...], arguments.words("[ENTRY]... [FIELD=VALUE]...")],
+    run: Annotated[str | None, option("Name of its folder (made from its entries).", "NAME")],
+    seeds: arguments.SeedsOption,
+    on: arguments.On,
+    cluster: arguments.ClusterFile,
+    wait: arguments.Wait,
 ) -> int:
     """Train several recipes side by side, or one with several values of a field.
 
@@ -356,7 +353,8 @@ def run_comparison(comparison: "Comparison", place: Destination | None) -> int:
             return run.train()
         line = f" ({pace.at(row.name)}): {printable(row.recipe.summary)}"
         display.notice(Text.assemble((printable(row.name), "bold"), line))
-        return learn(run)
+        with display.Learning(run) as learning:
+            return run.train(learning.show)
 
     try:
         with display.Status() as status:
@@ -376,13 +374,13 @@ def show_comparison(comparison: "Comparison") -> None:
 
     display.show(comparison.read_results(), comparison_table)
     display.notice(f"Report: {comparison.report}")
-    first, *others = (row.folder for row in comparison.spec.rows)
     name = shlex.quote(comparison.name)
-    both = [shlex.quote(f"{comparison.name}/{folder}") for folder in (first, *others[:1])]
+    paths = [shlex.quote(f"{comparison.name}/{row.folder}") for row in comparison.spec.rows]
+    pairs = [f"evaluate {' --against '.join(paths[:2])}"] if len(paths) > 1 else []
     display.next_steps(
         (f"report {name} --csv", "its tables"),
-        *[(f"evaluate {' --against '.join(both)}", "test a difference")] * bool(others),
-        (f"page {both[0]}", "watch one write, in a browser"),
+        *((words, "test a difference") for words in pairs),
+        (f"page {paths[0]}", "watch one write, in a browser"),
     )
 
 
@@ -400,44 +398,29 @@ def hand_over(place: Destination, path: Path, runs: Sequence[str]) -> int:
 # Runs that are trained.
 
 
-@click.command()
-@arguments.words("RUN [FIELD=VALUE]...")
-@arguments.trust
-@click.option(
-    "--against",
-    type=arguments.NAME,
-    metavar="RUN",
-    help="Evaluate two runs on the same problems, and test the difference.",
-)
-@click.option(
-    "--member", type=arguments.MEMBER, metavar="M", help="One member only; saves nothing."
-)
-@click.option(
-    "--step",
-    type=click.IntRange(1, limits.INT32),
-    metavar="N",
-    help="An earlier checkpoint (the newest).",
-)
-@arguments.recurrences
+@command()
 @arguments.as_json
 @arguments.as_tables
-@on_first_process
 def evaluate(
-    words: tuple[str, ...],
-    trust: bool,
-    against: str | None,
-    member: int | None,
-    step: int | None,
-    recurrences: int | None,
-) -> int:  # fmt: skip
+    words: Annotated[tuple[str, ...], arguments.words("RUN [FIELD=VALUE]...")],
+    trust: arguments.Trust,
+    against: Annotated[str | None, option(AGAINST_HELP, "RUN")],
+    member: Annotated[int | None, option("One member only; saves nothing.", "M")],
+    step: Annotated[
+        int | None,
+        option("An earlier checkpoint (the newest).", "N", click.IntRange(1, limits.INT32)),
+    ],
+    recurrences: arguments.Recurrences,
+) -> int:
     """Evaluate a trained run.
 
     FIELD=VALUE changes the recipe's [evaluation]: digits=20,100 count=500 grid=40 table=999
     all_sizes=true. The result is then kept beside the run's own evaluation.
     """
-    from curta.evaluation.results import agrees
+    if system.process().index:  # process 0 alone carries it out
+        return 0
     from curta.frontends.api import load
-    from curta.runs.folders import evaluation_name
+    from curta.runs import folders
 
     names, settings = arguments.split(words)
     name = arguments.at_most_one(names, "run")
@@ -445,25 +428,32 @@ def evaluate(
         raise UserError("which run? curta evaluate RUN; `curta runs` lists all")
     changes = evaluation_changes(settings)
     if against is not None:
-        for option in arguments.on_command_line():
-            if option in ("--step", "--recurrences"):
-                raise UserError(f"{option} is for one run: leave it out with --against")
-        return paired([name, against], trust, member, changes)
+        from curta.report.tables import paired_table
+
+        for flag, value in (("--step", step), ("--recurrences", recurrences)):
+            refuse_if(value is not None, f"{flag} is for one run: leave it out with --against")
+        for run_name in (name, against):
+            folders.find(run_name)
+        first, second = (load(run_name, trust=trust) for run_name in (name, against))
+        with display.Status() as status:
+            comparison = first.paired(second, member, status.say, **changes)
+        display.show(comparison, paired_table)
+        return 0
     run = load(name, recurrences, trust)
     with display.Status() as status:
         evaluation = run.evaluate(status.say, member, step, status.show_grid, **changes)
-    code = 0 if agrees(evaluation.lengths) else 1
+    code = show_evaluation(evaluation, run.seeds if member is None else [run.seeds[member]])
     if arguments.form() == "json":
-        display.print_json(evaluation)
         return code
-    show_evaluation(evaluation, run.seeds if member is None else [run.seeds[member]])
     show_generalisation(run)
     if not run.code_known:
         display.notice(
             "These are problems that the run has kept: its program's code was not run (--trust)"
         )
     if evaluation.changes:
-        display.notice(f"Kept beside the recipe's own: {evaluation_name(evaluation.changes)}")
+        display.notice(
+            f"Kept beside the recipe's own: {folders.evaluation_name(evaluation.changes)}"
+        )
     if member is None:
         display.notice(f"Report: {run.folder.report}")
     return code
@@ -482,31 +472,13 @@ def evaluation_changes(settings: dict[str, str]) -> dict[str, Any]:
     return changes
 
 
-def paired(names: list[str], trust: bool, member: int | None, changes: dict[str, Any]) -> int:
-    """Compare two runs on the same problems.
-
-    With several seeds their means are compared; with one seed each, or a `member`, problem by
-    problem (McNemar's exact test).
-    """
-    from curta.frontends.api import load
-    from curta.report.tables import paired_table
-    from curta.runs import folders
-
-    for name in names:
-        folders.find(name)
-    first, second = (load(name, trust=trust) for name in names)
-    with display.Status() as status:
-        comparison = first.paired(second, member, status.say, **changes)
-    display.show(comparison, paired_table)
-    return 0
-
-
-@click.command()
-@arguments.run
-@arguments.trust
+@command()
 @arguments.as_json
-@click.option("--check", is_flag=True, help="Check the certificate that is there, by NumPy alone.")
-def certify(run: str, trust: bool, check: bool) -> int:
+def certify(
+    run: arguments.Run,
+    trust: arguments.Trust,
+    check: Annotated[bool, option("Check the certificate that is there, by NumPy alone.")],
+) -> int:
     """List all windows of a program and evaluate every member on them.
 
     The exit code is 1 where a window is wrong, or the list is not that of a function.

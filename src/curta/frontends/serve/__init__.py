@@ -7,7 +7,3 @@ Nothing is ever taken from an address but the name of a run, or that of a file i
 `playground.py` is the form of a new run, and `trainings.py` the queue of trainings that pages may
 begin and stop, with a token.
 """
-
-from curta.frontends.serve.server import serve
-
-__all__ = ["serve"]

@@ -121,13 +121,12 @@ def windows(path: Path) -> list[dict[str, Any]]:
     tokens, sample = layout.machine.tokens, listed.sample()
     groups: dict[str, dict[str, Any]] = {}
     for number, window in enumerate(sample.tolist()):
-        token = tokens[listed.targets[window]]
-        group = groups.setdefault(token.role, {"role": token.role, "numbers": [], "held_out": [],
-                                               "words": []})  # fmt: skip
+        token, seen = tokens[listed.targets[window]], window_texts(layout, listed.rows[window])
+        empty = {"role": token.role, "numbers": [], "held_out": [], "words": []}
+        group = groups.setdefault(token.role, empty)
         group["numbers"].append(number)
         group["held_out"].append(bool(listed.since[0, window] < 0))
-        seen = ", ".join(window_texts(layout, listed.rows[window]))
-        group["words"].append(f"{seen} → {token.symbol}")
+        group["words"].append(f"{', '.join(seen)} → {token.symbol}")
     return list(groups.values())
 
 

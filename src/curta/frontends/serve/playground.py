@@ -15,8 +15,7 @@ import pydantic
 
 from curta.config.descriptions import field_descriptions, first_sentence, format_value
 from curta.config.errors import UserError, quoted, unknown
-from curta.config.optimizer import OPTIMIZERS
-from curta.config.positions import Positions, UserEncoding, Window
+from curta.config.positions import Window
 from curta.config.recipe import (
     WATCHING,
     Recipe,
@@ -96,9 +95,8 @@ def form(name: str, settings: Mapping[str, str]) -> Form:
         raise unknown("recipe", name, shipped_names())
     changes = arguments.values(dict(settings))
     try:
-        recipe = recipes.parse_fields(
-            with_overrides(recipes.read(name), changes), f"recipe {name!r}"
-        )
+        fields = with_overrides(recipes.read(name), changes)
+        recipe = recipes.parse_fields(fields, f"recipe {name!r}")
     except UserError:  # the check says which field it is
         recipe = recipes.load(name)
     table, choices = as_table(recipe), _choices()
@@ -109,13 +107,9 @@ def form(name: str, settings: Mapping[str, str]) -> Form:
         of_other = names and leaf != "name" and table[section].get("name") not in names
         if of_other or isinstance(value, dict) or (section == "task" and len(recipe.tasks) > 1):
             continue
-        shown = "" if value is None else format_value(value)
-        views[path] = FieldView(
-            path,
-            settings.get(path, shown),
-            first_sentence(text).replace("`", ""),
-            choices.get(path, ()),
-        )
+        shown = settings.get(path, "" if value is None else format_value(value))
+        about = first_sentence(text).replace("`", "")
+        views[path] = FieldView(path, shown, about, choices.get(path, ()))
     watched = [replace(views[path], text=text) for path, text in watching(recipe).items()]
     rest: dict[str, list[FieldView]] = {}
     for path, view in views.items():
@@ -129,18 +123,16 @@ def form(name: str, settings: Mapping[str, str]) -> Form:
 
 
 def _choices() -> dict[str, tuple[str, ...]]:
-    """The values of fields that have only a few, by path: names, literals, true and false."""
-    encodings = [one for one in typing.get_args(Positions) if one is not UserEncoding]
-    choices = {
-        "positions.name": tuple(one().name for one in encodings),
-        "optimizer.name": tuple(OPTIMIZERS),
-    }
+    """Return the values of fields that have only a few, by path: names, literals, true, false."""
+    choices = {}
     for section, kinds in sections().items():
+        if len(kinds) > 1:
+            choices[f"{section}.name"] = tuple(kind.name for kind in kinds)
         for kind in kinds:
             for leaf, hint in typing.get_type_hints(kind).items():
                 values = ("true", "false") if hint is bool else typing.get_args(hint)
-                literal = typing.get_origin(hint) is typing.Literal
-                if leaf != "name" and (literal or hint is bool):
+                is_literal = typing.get_origin(hint) is typing.Literal
+                if leaf != "name" and (is_literal or hint is bool):
                     choices[f"{section}.{leaf}"] = tuple(map(str, values))
     return choices
 

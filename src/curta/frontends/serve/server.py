@@ -6,14 +6,15 @@ import logging
 import os
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import uvicorn
 from starlette.applications import Starlette
-from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
+from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.requests import Request
+from starlette.responses import Response
 
 from curta.config.errors import UserError
 from curta.frontends.serve import site
@@ -28,27 +29,18 @@ BACKLOG = 1024
 """Connections that may wait to be answered."""
 
 
-class StrictHeaders:
+async def set_headers(request: Request, answer: RequestResponseEndpoint) -> Response:
     """Middleware: an answer that says nothing else of a header has that of `site.HEADERS`."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def send_strict(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in site.HEADERS.items():
-                    headers.setdefault(name, value)
-            await send(message)
-
-        await self.app(scope, receive, send_strict)
+    response = await answer(request)
+    for name, value in site.HEADERS.items():
+        response.headers.setdefault(name, value)
+    return response
 
 
 APP = Starlette(
     routes=site.ROUTES,
     middleware=[
-        Middleware(StrictHeaders),
+        Middleware(BaseHTTPMiddleware, dispatch=set_headers),
         Middleware(TrustedHostMiddleware, allowed_hosts=NAMES),
     ],
     exception_handlers=site.REFUSALS,
@@ -56,20 +48,30 @@ APP = Starlette(
 APP.state.trainings = Trainings()
 
 
-def serve(port: int, say: Callable[[str], object] = print) -> int:
-    """Serves the runs folder until Ctrl-C; UserError if the port cannot be had."""
+def serve(port: int) -> int:
+    """Serve the runs folder until Ctrl-C; UserError if the port cannot be had."""
     with listening(port) as opened:
-        say(f"The runs in {str(folders.root())!r}: {address(opened)} (Ctrl-C ends it)")
+        address = f"http://{HERE}:{opened.getsockname()[1]}/"
+        print(f"The runs in {str(folders.root())!r}: {address} (Ctrl-C ends it)")
         with running(opened) as thread, contextlib.suppress(KeyboardInterrupt):
             thread.join()
     APP.state.trainings.end()
-    say("Ended.")
+    print("Ended.")
     return 0
+
+
+def listening(port: int) -> socket.socket:
+    """Return a socket at that port, any free one for 0; UserError if it cannot be had."""
+    try:
+        return socket.create_server((HERE, port), backlog=BACKLOG)
+    except OSError as error:
+        reason = os.strerror(error.errno or 0).lower()
+        raise UserError(f"port {port}: {reason}; --port 0 takes any that is free") from None
 
 
 @contextlib.contextmanager
 def running(opened: socket.socket) -> Iterator[threading.Thread]:
-    """The thread that answers at a socket; a page that is being made does not hold up the end.
+    """Yield the thread that answers at a socket; a page being made does not hold up the end.
 
     Threads of a daemon are daemons: they end with the program.
     """
@@ -78,7 +80,15 @@ def running(opened: socket.socket) -> Iterator[threading.Thread]:
         APP, http="h11", loop="asyncio", ws="none", lifespan="off", proxy_headers=False,
         server_header=False, log_config=None, log_level="error",
     ))  # fmt: skip
-    thread = threading.Thread(target=_run, args=(server, opened), daemon=True)
+
+    def answer() -> None:
+        try:
+            server.run([opened])
+        except ValueError:  # at the end the socket may be gone before it has said goodbye
+            if not server.should_exit:
+                raise
+
+    thread = threading.Thread(target=answer, daemon=True)
     thread.start()
     try:
         yield thread
@@ -87,30 +97,8 @@ def running(opened: socket.socket) -> Iterator[threading.Thread]:
         thread.join(1)
 
 
-def _run(server: uvicorn.Server, opened: socket.socket) -> None:
-    """Until it should end; then its socket may be gone before it has said goodbye."""
-    try:
-        server.run([opened])
-    except ValueError:
-        if not server.should_exit:
-            raise
-
-
-def listening(port: int) -> socket.socket:
-    """A socket at that port, any free one for 0; UserError if it cannot be had."""
-    try:
-        return socket.create_server((HERE, port), backlog=BACKLOG)
-    except OSError as error:
-        reason = os.strerror(error.errno or 0).lower()
-        raise UserError(f"port {port}: {reason}; --port 0 takes any that is free") from None
-
-
-def address(opened: socket.socket) -> str:
-    return f"http://{HERE}:{opened.getsockname()[1]}/"
-
-
 def _is_error(record: logging.LogRecord) -> bool:
-    """Whether a record of uvicorn's is an error; a page cut off by Ctrl-C is none."""
+    """Return whether a record of uvicorn's is an error; a page cut off by Ctrl-C is none."""
     return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
 
 

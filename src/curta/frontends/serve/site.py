@@ -28,6 +28,7 @@ from curta.report.rendering import render
 from curta.runs import folders
 
 _HERE = Path(__file__).parent
+_REPORT = _HERE.parents[1] / "report"
 
 mimetypes.add_type("text/javascript", ".js")  # Windows may know another, and no browser runs that
 
@@ -80,9 +81,8 @@ def new_run(request: Request) -> Response:
     """The playground's form, of the recipe and with the changes that the address names."""
     settings = dict(request.query_params)
     form = playground.form(settings.pop("recipe", "addition"), settings)
-    trainings = request.app.state.trainings
-    page = render("serve/playground.html", form=form, groups=grouped(), token=trainings.token)
-    return HTMLResponse(page)
+    token = request.app.state.trainings.token
+    return HTMLResponse(render("serve/playground.html", form=form, groups=grouped(), token=token))
 
 
 def overlay(request: Request) -> Response:
@@ -92,12 +92,12 @@ def overlay(request: Request) -> Response:
 
 def together(request: Request) -> Response:
     """The report of several runs side by side."""
-    every = listing.run_folders()
-    return _isolated(*(every[name] for name in _chosen(request)))
+    paths = listing.run_folders()
+    return _isolated(*(paths[name] for name in _chosen(request)))
 
 
 def _chosen(request: Request) -> list[listing.Name]:
-    """The runs that an address names; HTTPException unless there are two or more, all known."""
+    """Return the runs that an address names; HTTPException unless all are known, two or more."""
     names = [tuple(text.split("/")) for text in request.query_params.getlist("run")]
     if not 2 <= len(names) <= MOST_CHOSEN or not listing.run_folders().keys() >= {*names}:
         raise HTTPException(404)
@@ -105,18 +105,18 @@ def _chosen(request: Request) -> list[listing.Name]:
 
 
 def home(request: Request) -> Response:
-    """Leads to the page of a run, or to the report of a comparison."""
+    """Lead to the page of a run, or to the report of a comparison."""
     name = _name(request)
     if name in listing.comparison_folders():
-        return RedirectResponse(f"/runs/{quote(name[0], safe='')}/report.html", 303)
+        return RedirectResponse(f"{_place(name)}report.html", 303)
     return RedirectResponse(address(listing.row(name, _folder(request))), 303)
 
 
 def watched(request: Request) -> Response:
     """A run as it trains; one that waits in the queue has a page already."""
     name, trainings = _name(request), request.app.state.trainings
-    row, job = listing.RunListing(name, None), trainings.jobs.get("/".join(name))
-    if job is None or name in listing.run_folders():
+    row = listing.RunListing(name, None)
+    if "/".join(name) not in trainings.jobs or name in listing.run_folders():
         row = listing.row(name, _folder(request))
         if row.error:
             raise UserError(row.error)
@@ -195,31 +195,8 @@ class _Named(pydantic.BaseModel, extra="forbid"):
     run: str = pydantic.Field(max_length=200)
 
 
-def report_style(request: Request) -> Response:
-    return FileResponse(_HERE.parents[1] / "report" / "style.css")
-
-
-def missing(request: Request, error: Exception) -> Response:
-    reason = f"{error}" if isinstance(error, UserError) else "There is no such page."
-    return HTMLResponse(_refusal("Nothing here", reason), 404)
-
-
-def only_read(request: Request, error: Exception) -> Response:
-    refusal = _refusal("Only reading", "Pages here are only read.")
-    return HTMLResponse(refusal, 405, {"Allow": "GET, HEAD"})
-
-
-def defect(request: Request, error: Exception) -> Response:
-    """What Starlette sends past all middleware: it has its headers from here."""
-    return HTMLResponse(_refusal("A defect", "The terminal says more."), 500, HEADERS)
-
-
-def _refusal(title: str, reason: str) -> str:
-    return render("serve/refusal.html", title=title, reason=reason)
-
-
 def address(row: listing.RunListing) -> str:
-    """The page of a run: its curves while it trains, else its report."""
+    """Return the page of a run: its curves while it trains, else its report."""
     return _place(row.name) + ("live.html" if row.running else "report.html")
 
 
@@ -228,12 +205,12 @@ def _place(name: listing.Name) -> str:
 
 
 def _name(request: Request) -> listing.Name:
-    found = request.path_params
-    return tuple(found[part] for part in ("comparison", "run") if part in found)
+    params = request.path_params
+    return tuple(params[part] for part in ("comparison", "run") if part in params)
 
 
 def _folder(request: Request) -> Path:
-    """The folder of the run that is asked for; HTTPException where none has that name."""
+    """Return the folder of the run that is asked for; HTTPException where none has that name."""
     folder = listing.run_folders().get(_name(request))
     if folder is None:
         raise HTTPException(404)
@@ -241,7 +218,7 @@ def _folder(request: Request) -> Path:
 
 
 def _isolated(*paths: Path, member: int | None = None) -> Response:
-    """The page of a member, or a report, with links to other pages that the file itself lacks.
+    """Return the page of a member, or a report, with links that the file itself lacks.
 
     They are made one at a time, and kept in memory until a file of the run is another.
     """
@@ -251,8 +228,8 @@ def _isolated(*paths: Path, member: int | None = None) -> Response:
         state.append((file, about.st_size, about.st_mtime_ns, about.st_ctime_ns))
     with _LOCK:
         content = make(paths, member, tuple(state))
-    back = '<p class="row"><a href="/">All runs</a> <a href="/playground.html">New run</a></p>'
-    page = re.sub("<body[^>]*>", lambda body: body[0] + back, content, count=1)
+    links = '<p class="row"><a href="/">All runs</a> <a href="/playground.html">New run</a></p>'
+    page = re.sub("<body[^>]*>", lambda body: body[0] + links, content, count=1)
     return HTMLResponse(page, headers=ISOLATED)
 
 
@@ -273,27 +250,44 @@ def make(paths: tuple[Path, ...], member: int | None, state: tuple[object, ...])
         return api.report(names[0] if len(names) == 1 else names, out).read_text("utf-8")
 
 
+OF_RUNS = {
+    "": home,
+    "live.html": watched,
+    "report.html": report,
+    "metrics.json": metrics,
+    "windows.json": windows,
+    "page-{member}.html": page,
+}
 ROUTES = [
     Route("/", index),
     Route("/playground.html", new_run),
     Route("/overlay.html", overlay),
     Route("/together.html", together),
     Route("/trainings/{action}", act, methods=["POST"]),
-    Route("/style.css", report_style),
+    *(Route(f"/runs/{{run}}/{leaf}", endpoint) for leaf, endpoint in OF_RUNS.items()),
+    *(Route(f"/runs/{{comparison}}/{{run}}/{leaf}", page) for leaf, page in OF_RUNS.items()),
     *(
-        Route(f"/runs/{name}/{leaf}", endpoint)
-        for name in ("{run}", "{comparison}/{run}")
-        for leaf, endpoint in {
-            "": home,
-            "live.html": watched,
-            "report.html": report,
-            "metrics.json": metrics,
-            "windows.json": windows,
-            "page-{member}.html": page,
-        }.items()
+        Route(f"/{name}", lambda request: FileResponse(_REPORT / request.url.path[1:]))
+        for name in ("style.css", "elements.js")
     ),
-    Route("/elements.js", lambda _: FileResponse(_HERE.parents[1] / "report" / "elements.js")),
     Mount("/", StaticFiles(directory=_HERE / "static")),
 ]
 
-REFUSALS = {UserError: missing, 404: missing, 405: only_read, 500: defect}
+
+def _refusal(title: str, reason: str, status: int, headers: Any = None) -> Any:
+    """Return what answers an error: a page with the reason, that of a UserError by default."""
+
+    def refuse(request: Request, error: Exception) -> Response:
+        page = render("serve/refusal.html", title=title, reason=reason or str(error))
+        return HTMLResponse(page, status, headers)
+
+    return refuse
+
+
+REFUSALS = {
+    UserError: _refusal("Nothing here", "", 404),
+    404: _refusal("Nothing here", "There is no such page.", 404),
+    405: _refusal("Only reading", "Pages here are only read.", 405, {"Allow": "GET, HEAD"}),
+    # Starlette sends it past all middleware, so it has its headers from here.
+    500: _refusal("A defect", "The terminal says more.", 500, HEADERS),
+}
