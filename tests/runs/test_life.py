@@ -13,6 +13,7 @@ import curta
 from curta.config.errors import Notice, UserError
 from curta.evaluation import exact_match
 from curta.frontends.cli import main
+from curta.runs import life
 from curta.runs.folders import Folder
 from curta.runs.info import RunInfo
 from curta.runs.run import Run
@@ -45,6 +46,11 @@ SIZES = {"evaluation__digits": [1, 2, 3], "evaluation__certificate": 0}
 
 def status() -> str:
     return curta.load("mine").folder.read_info().status
+
+
+def missing() -> list[str]:
+    run = curta.load("mine")
+    return [*life.missing(run.folder, run.recipe)]
 
 
 def results(run: Run) -> Any:
@@ -128,7 +134,7 @@ def test_a_stage_that_fails_says_why_and_is_tried_again(
     assert main(["train", "--resume", "mine"]) == 0
     assert capsys.readouterr().out == "mine is finished: 20 steps\n"
     run.folder.report.unlink()
-    assert curta.load("mine").missing() == ["reporting"]
+    assert missing() == ["reporting"]
 
 
 def test_a_finished_run_whose_weights_are_damaged_is_trained_again(shared_runs: Shared) -> None:
@@ -137,11 +143,11 @@ def test_a_finished_run_whose_weights_are_damaged_is_trained_again(shared_runs: 
     whole = last.read_bytes()
     last.write_bytes(whole[:-1])
     with pytest.warns(Notice, match="the one of step 10 is taken"):
-        assert curta.load("mine").missing() == ["training", "evaluating", "reporting"]
+        assert missing() == ["training", "evaluating", "reporting"]
     with pytest.warns(Notice):
         curta.load("mine").complete()
     assert last.read_bytes() == whole
-    assert curta.load("mine").missing() == []
+    assert missing() == []
     for path in run.folder.checkpoints.iterdir():
         path.unlink()
     before = run.folder.metrics.read_bytes()

@@ -19,7 +19,7 @@ from curta.frontends import api
 from curta.model.decoding import logits_of_windows
 from curta.problems import tasks
 from curta.problems.problem import parse
-from curta.runs import checkpoints
+from curta.runs import checkpoints, life
 from curta.runs.run import Run
 from curta.training import trainer
 from tests import tiny
@@ -125,7 +125,7 @@ def test_a_process_that_ends_after_its_last_checkpoint_has_trained() -> None:
     info = run.folder.read_info()
     assert (info.status, info.checkpoint, info.stopped) == (told.status, 20, {})
     assert info.training_seconds == pytest.approx(told.training_seconds, abs=0.01)
-    assert "training" not in curta.load("run").missing()
+    assert "training" not in life.missing(run.folder, run.recipe)
 
 
 # Validation.

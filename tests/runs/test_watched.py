@@ -69,7 +69,7 @@ def test_what_is_watched_is_in_the_lines_of_its_steps_and_changes_nothing(
         (step, member) for step in (5, 10, 15, 20) for member in (0, 1)
     ]
     asked = gap.watched_problems(whole.recipe, whole.layout, whole.seeds)
-    expected = gap.watched_exact_match(whole.at(20), asked)
+    expected = gap.watched_exact_match(whole.load_models(20), asked)
     for row in found[-2:]:
         assert row.evaluated == {name: own[row.member] for name, own in expected.items()}
 
@@ -102,7 +102,7 @@ def test_the_vectors_of_all_characters_are_kept_at_their_steps_and_at_the_end(
     assert embedding_history.steps(folder) == [0, 8, 16, 20]
     parts = run.layout.composition() if spelled else np.eye(len(run.layout.characters))
     for step in (0, 20):
-        expected = parts @ np.asarray(run.at(step).stacked.tokens)
+        expected = parts @ np.asarray(run.load_models(step).stacked.tokens)
         np.testing.assert_allclose(embedding_history.load(folder, step), expected, atol=1e-5)
     assert {8, 16} <= {row.step for row in run.folder.read_metrics()}
     path = folder / "00000020.safetensors"

@@ -28,7 +28,7 @@ from curta.model.positions import user
 from curta.problems.tasks import as_size
 from curta.programs.user import run_snapshot, userfiles
 from curta.programs.user.userfiles import KeptFile
-from curta.runs import folders, metrics, ownership
+from curta.runs import folders, life, metrics, ownership
 from curta.runs.comparison_spec import ComparisonSpec, Row
 from curta.runs.folders import COMPARISON, Folder, read_comparison
 from curta.runs.info import (
@@ -187,11 +187,11 @@ class Comparison:
     def complete(self, row: Row, train: Train, say: Say) -> bool:
         """Train and evaluate a row, as far as that is missing; return False if interrupted."""
         run = self.begin_run(row)
-        if "training" in run.missing():
+        if "training" in life.missing(run.folder, run.recipe):
             train(row, run)
         if not run.folder.read_info().over:
             return False
-        if "evaluating" in run.missing():
+        if "evaluating" in life.missing(run.folder, run.recipe):
             run.evaluate(lambda progress: say(f"{row.name}: {progress}"))
         return True
 
@@ -206,7 +206,7 @@ class Comparison:
             )  # fmt: skip
             return Run(folder, recipe=recipe, layout=layout)
         run = Run(folders.find(str(path)))
-        if not (run.code_known and user.is_known(run.recipe.positions)):
+        if not (folders.has_code(run.layout) and user.is_known(run.recipe.positions)):
             address = run.folder.address
             raise UserError(
                 f"run {address!r} has code of its own that is not known here: read it, and then"

@@ -121,10 +121,12 @@ def next_steps(*steps: tuple[str, str]) -> None:
 def opening(run: "Run") -> Text:
     """What is trained, and how long its evaluation takes where that is long."""
     from curta.evaluation.expected import duration, total
+    from curta.runs import life
+    from curta.runs.folders import has_code
 
     training, digits = run.recipe.training, run.folder.read_info().trained_digits
     example = "window" if run.recipe.positions.name == "window" else "problem"
-    evaluates = run.code_known and "evaluating" in run.missing()
+    evaluates = has_code(run.layout) and "evaluating" in life.missing(run.folder, run.recipe)
     seconds = total(run.recipe, run.layout, len(run.seeds)) if evaluates else 0.0
     return Text.assemble(
         (printable(run.name), "bold"),

@@ -162,6 +162,7 @@ def resume(name: str, trust: bool, steps: Any, place: Destination | None) -> int
     `COMPARISON/ROW` is a run of a comparison, begun or not.
     """
     from curta.frontends.api import extend, load
+    from curta.runs import life
     from curta.runs.folders import is_comparison
 
     is_single = trust or steps is not None
@@ -189,7 +190,7 @@ def resume(name: str, trust: bool, steps: Any, place: Destination | None) -> int
         raise UserError(f"training.steps must be 1 to {limits.STEPS:,} (got {quoted(steps)})")
     else:
         run = extend(name, steps, trust)
-    if not run.missing():
+    if not life.missing(run.folder, run.recipe):
         print(f"{printable(run.name)} is finished: {counted(run.recipe.training.steps, 'step')}")
         return 0
     return complete(run, place)
@@ -202,7 +203,7 @@ def complete(run: "Run", place: Destination | None = None, is_demo: bool = False
     display.notice(display.opening(run))
     codes: list[int] = []
     try:
-        run.run_stages(lambda stage: codes.append(run_stage(run, stage)))
+        run.complete(run_stage=lambda stage: codes.append(run_stage(run, stage)))
         interrupts.check()
     except interrupts.Interrupted as signal:
         display.notice(f"Interrupted; saved. Go on with: curta train --resume {run.folder.address}")
@@ -236,6 +237,7 @@ def run_stage(run: "Run", stage: "Stage") -> int:
     """Carry out a stage of a run's life and print its results; the exit code."""
     from curta.evaluation.results import agrees
     from curta.frontends.cli.paper import certificate_view
+    from curta.runs.run import program_layout
 
     if stage == "training":
         learn(run)
@@ -257,7 +259,7 @@ def run_stage(run: "Run", stage: "Stage") -> int:
     elif stage == "certifying":
         with display.Status() as status:
             certificate = run.certify(status.say, report=False)
-        display.notice(certificate_view(certificate, run.program))
+        display.notice(certificate_view(certificate, program_layout(run)))
     else:
         display.notice(f"Report: {run.write_report()}")
     return 0
@@ -437,7 +439,7 @@ def evaluate(
     """
     from curta.evaluation.results import agrees
     from curta.frontends.api import load
-    from curta.runs.folders import evaluation_name
+    from curta.runs.folders import evaluation_name, has_code
 
     names, settings = arguments.split(words)
     name = arguments.at_most_one(names, "run")
@@ -458,7 +460,7 @@ def evaluate(
         return code
     show_evaluation(evaluation, run.seeds if member is None else [run.seeds[member]])
     show_generalisation(run)
-    if not run.code_known:
+    if not has_code(run.layout):
         display.notice(
             "These are problems that the run has kept: its program's code was not run (--trust)"
         )
@@ -526,15 +528,13 @@ def certify(run: str, trust: bool, check: bool) -> int:
         return 0
     from curta.frontends.api import load
     from curta.frontends.cli.paper import certificate_view
-    from curta.programs.user.run_snapshot import refusal
+    from curta.runs.run import program_layout
 
     trained = load(run, trust=trust)
-    if not trained.code_known:
-        raise refusal(trained.folder.read_code())
-    if not trained.certifiable:
-        raise UserError(f"run {trained.name!r} is of no program under a window: nothing to certify")
     with display.Status() as status:
         certificate = trained.certify(status.say)
-    display.show(certificate, lambda certificate: certificate_view(certificate, trained.program))
+    display.show(
+        certificate, lambda certificate: certificate_view(certificate, program_layout(trained))
+    )
     display.notice(f"Report: {trained.folder.report}")
     return int(not certificate.perfect)
