@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +52,11 @@ class _Campaign:
         named = ["--run", name] if name else []
         return self.begin("train", self.recipe, "--seeds", "2", *named)
 
+    def go_on(self, name: str) -> subprocess.Popen[str]:
+        """Train a run, or resume it if it exists."""
+        is_begun = (self.folder / name).exists()
+        return self.begin("train", "--resume", name) if is_begun else self.train(name)
+
     def begin(self, *words: str) -> subprocess.Popen[str]:
         """A process of its own; what it says is kept in files, so that no pipe fills."""
         known = os.environ.get("PYTHONPATH", "")
@@ -71,11 +75,8 @@ class _Campaign:
         name = f"life-{case}"
         quiet = draw.random() < 0.4
         for _ in range(draw.randint(1, 4)):
-            process = (
-                self.train(name) if not self.exists(name) else self.begin("train", "--resume", name)
-            )
-            self._break(case, process, name, draw, quiet)
-        process = self.begin("train", *self._rest(name))
+            self._break(case, self.go_on(name), name, draw, quiet)
+        process = self.go_on(name)
         code = process.wait(MOST)
         self._is(case, code == 0, f"the last resume ended with {code}: {said(process)}")
         wrong = places.differences(self.folder / name, self.whole)
@@ -84,10 +85,6 @@ class _Campaign:
         self._is(case, status == "finished", f"{name} says {status!r}")
         left = [path.name for path in (self.folder / name).rglob("*.part")]
         self._is(case, not left, f"{name} holds {left}")
-
-    def _rest(self, name: str) -> Sequence[str]:
-        whole = [self.recipe, "--seeds", "2", "--run", name]
-        return ["--resume", name] if self.exists(name) else whole
 
     def _break(
         self, case: int, process: subprocess.Popen[str], name: str, draw: random.Random, quiet: bool
@@ -136,29 +133,25 @@ class _Campaign:
 
     def crowd(self, case: str) -> None:
         """Several processes that begin at once: without a name, with one name, and on one run."""
-        before = self.names()
-        several = [self.train(None) for _ in range(6)]
+        names = lambda: {path.parent.name for path in self.folder.glob("*/run.json")}
+        before, several = names(), [self.train(None) for _ in range(6)]
         codes = [process.wait(MOST) for process in several]
         self.found.cases += len(several)
         self._is(case, codes == [0] * 6, f"six without a name ended with {codes}")
-        made = self.names() - before
+        made = names() - before
         self._is(case, len(made) == 6, f"six without a name made {sorted(made)}")
         for name in sorted(made):
             wrong = places.differences(self.folder / name, self.whole)
             self._is(case, not wrong, f"of six without a name, {name}: {wrong}")
         named, half = (f"{word}-{case.partition(' ')[2]}" for word in ("named", "half"))
         self._one_wins(case, [self.train(named) for _ in range(6)], named)
-        self._resumed(case, half)
-
-    def _resumed(self, case: str, name: str) -> None:
-        """Three at once on a run that was killed in the middle."""
-        process = self.train(name)
-        while process.poll() is None and self.status(name) != "training":
+        # three at once on a run that was killed in the middle
+        process = self.train(half)
+        while process.poll() is None and self.status(half) != "training":
             time.sleep(0.005)
         process.kill()
         process.wait()
-        several = [self.begin("train", "--resume", name) for _ in range(3)]
-        self._one_wins(case, several, name, late=True)
+        self._one_wins(case, [self.go_on(half) for _ in range(3)], half, late=True)
 
     def _one_wins(
         self, case: str, several: list[subprocess.Popen[str]], name: str, late: bool = False
@@ -175,12 +168,6 @@ class _Campaign:
                 self._is(case, text.count("\n") == 1 and named, f"{name} refused by: {text}")
         wrong = places.differences(self.folder / name, self.whole)
         self._is(case, not wrong, f"{name}: {wrong}")
-
-    def exists(self, name: str) -> bool:
-        return (self.folder / name).exists()
-
-    def names(self) -> set[str]:
-        return {path.parent.name for path in self.folder.glob("*/run.json")}
 
     def status(self, name: str) -> Any:
         try:

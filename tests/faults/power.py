@@ -2,8 +2,6 @@
 
 import random
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -74,8 +72,8 @@ def _cut(
         claimed = begun and _finished(runs / NAME)
         if listed.complaint or (claimed and places.differences(runs / NAME, whole)):
             found.failed(case, seed, f"{where}: says it is whole, or {listed.complaint}")
-        with apart():
-            said = places.call(*(("train", "--resume", NAME) if begun else words))
+        assert not ownership._HELD  # nothing of an earlier case is known
+        said = places.call(*(("train", "--resume", NAME) if begun else words))
     found.ended["resumed" if begun else "begun anew"] += 1
     wrong = said.complaint or said.err if said.code else places.differences(runs / NAME, whole)
     if wrong:
@@ -87,10 +85,3 @@ def _finished(run: Path) -> bool:
         return Folder(run).read_info().status == "finished"
     except UserError:
         return False
-
-
-@contextmanager
-def apart() -> Iterator[None]:
-    """Nothing of an earlier case is known: no lock is held."""
-    assert not ownership._HELD
-    yield

@@ -31,17 +31,6 @@ def refused(name: str, match: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_a_new_run_describes_itself() -> None:
-    folder = created()
-    info = folder.read_info()
-    assert (info.name, info.recipe) == ("mine", "addition")
-    assert (info.seeds, info.status, info.steps) == ([0, 1], "created", 20)
-    assert (info.trained_digits, info.operators) == ((1, 4), ["+"])
-    assert {"curta", "jax", "jaxlib", "equinox", "python"} <= set(info.versions)
-    assert "2 x" in info.device
-    assert folder.read_recipe() == tiny.recipe()
-
-
 def test_a_run_of_a_comparison_is_found_by_both_names(runs_folder: Path, tmp_path: Path) -> None:
     inside = runs_folder / "both"
     inside.mkdir(parents=True)
@@ -65,13 +54,6 @@ def test_unnamed_runs_are_numbered_and_a_name_that_is_taken_is_refused() -> None
     with pytest.raises(UserError, match=r"exists already.*curta train --resume addition"):
         created("addition", training__steps=1)
     assert Folder(folders.root() / "addition").read_info() == before
-
-
-@pytest.mark.parametrize("name", ["a/b", "..", ".hidden", "/tmp/x"])
-def test_a_name_that_is_no_folder_name_is_refused(name: str, runs_folder: Path) -> None:
-    with pytest.raises(UserError, match="is no name for a run"):
-        created(name)
-    assert not runs_folder.exists()
 
 
 @pytest.mark.parametrize("name", ["run.json", "recipe.toml", "machine.json"])
