@@ -10,7 +10,6 @@ import pytest
 import safetensors.numpy
 
 import curta
-from curta.config.errors import UserError
 from curta.evaluation import scoring
 from curta.evaluation.generation import completions
 from curta.frontends import api
@@ -163,18 +162,6 @@ def test_what_is_held_out_is_evaluated_and_the_split_is_counted(shared_runs: Sha
     part = by_part["held out"]
     assert (part.problems, sum(part.counts)) == (row.count, row.count)
     assert {part.least, part.most} <= set(held_out)
-
-
-def test_one_member_is_evaluated_alone_and_nothing_is_saved(shared_runs: Shared) -> None:
-    run = shared_runs.trained()
-    alone = run.evaluate(member=1)
-    assert run.folder.read_evaluation() is None
-    every = run.evaluate(report=False)
-    for one, both in zip(alone.lengths, every.lengths, strict=True):
-        assert one.exact_match == both.exact_match[1:]
-        assert one.perplexity == pytest.approx(both.perplexity[1:], rel=1e-5)
-    with pytest.raises(UserError, match="no member 2"):
-        run.evaluate(member=2)
 
 
 @pytest.mark.slow

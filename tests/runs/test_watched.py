@@ -13,6 +13,7 @@ from curta.runs import embedding_history
 from curta.runs.loop import Progress
 from curta.runs.run import Run
 from tests import tiny
+from tests.made_once import Shared
 
 pytestmark = pytest.mark.usefixtures("brief")
 
@@ -70,22 +71,22 @@ def test_what_is_watched_is_in_the_lines_of_its_steps_and_changes_nothing(
         assert row.evaluated == {name: shares[row.member] for name, shares in expected.items()}
 
 
-def test_an_earlier_checkpoint_is_evaluated_beside_the_newest() -> None:
-    run = begin()
-    run.train()
-    own = run.evaluate(report=False)
-    assert (own.step, own.changes) == (20, {})
-    earlier = run.evaluate(step=10, report=False)
+def test_an_earlier_checkpoint_is_evaluated_beside_the_newest_and_a_member_alone(
+    shared_runs: Shared,
+) -> None:
+    run = shared_runs.trained()
+    alone = run.evaluate(member=1, step=10)
+    assert (run.folder.read_evaluation(), run.folder.evaluation_names()) == (None, [])
+    newest, earlier = run.evaluate(report=False), run.evaluate(step=10, report=False)
+    assert (newest.step, newest.changes) == (20, {})
     assert (earlier.step, earlier.changes) == (10, {"step": 10})
     assert run.folder.evaluation_names() == ["step-10"]
     assert run.folder.read_evaluation("step-10") == earlier
-    assert run.folder.read_evaluation() == own
+    assert run.folder.read_evaluation() == newest
     assert run.evaluate(step=20, report=False).changes == {}
-    with pytest.raises(UserError, match="no checkpoint of step 11: there are 10, 20"):
-        run.evaluate(step=11)
-    assert run.evaluate(member=1, step=10).lengths[0].perplexity[0] == pytest.approx(
-        earlier.lengths[0].perplexity[1], rel=1e-5
-    )
+    for one, both in zip(alone.lengths, earlier.lengths, strict=True):
+        assert one.exact_match == both.exact_match[1:]
+        assert one.perplexity == pytest.approx(both.perplexity[1:], rel=1e-5)
 
 
 @pytest.mark.parametrize("spelled", [pytest.param(False, marks=pytest.mark.slow), True])

@@ -46,11 +46,6 @@ Train = Callable[[Row, Run], None]
 """Trains the run of a row."""
 
 
-def train_silently(row: Row, run: Run) -> None:
-    """Train the run of a row without showing its progress."""
-    run.train()
-
-
 class Comparison:
     """Several runs under the same conditions: a specification, their folder, and their report."""
 
@@ -142,17 +137,28 @@ class Comparison:
 
         return find_pictures(self.path)
 
-    def run_comparison(self, train: Train = train_silently, say: Say = silent) -> bool:
+    def run_comparison(
+        self, train: Train = lambda row, run: run.train(), say: Say = silent
+    ) -> bool:
         """Train and evaluate what is not finished yet, and write the report.
 
         Returns False if it was interrupted.
         """
+
+        def evaluate(row: Row, run: Run) -> None:
+            run.evaluate(lambda progress: say(f"{row.name}: {progress}"))
+
         self.path.mkdir(parents=True, exist_ok=True)
         with ownership.owned(self.path):
             self.save()
             for row in self.spec.rows:
-                if not self.complete(row, train, say):
+                run = self.begin_run(row)
+                if "training" in life.missing(run.folder, run.recipe):
+                    train(row, run)
+                if not run.folder.read_info().over:
                     return False
+                if "evaluating" in life.missing(run.folder, run.recipe):
+                    evaluate(row, run)
                 self.save()
             self.conclude()
         return True
@@ -183,17 +189,6 @@ class Comparison:
                 if row.name not in begun or Folder(begun[row.name]).read_info().status != "finished"
             ]
         )
-
-    def complete(self, row: Row, train: Train, say: Say) -> bool:
-        """Train and evaluate a row, as far as that is missing; return False if interrupted."""
-        run = self.begin_run(row)
-        if "training" in life.missing(run.folder, run.recipe):
-            train(row, run)
-        if not run.folder.read_info().over:
-            return False
-        if "evaluating" in life.missing(run.folder, run.recipe):
-            run.evaluate(lambda progress: say(f"{row.name}: {progress}"))
-        return True
 
     def begin_run(self, row: Row) -> Run:
         """Return the row's run, begun if it is not yet there."""
