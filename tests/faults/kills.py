@@ -27,19 +27,19 @@ def run(count: int, seed: int) -> Outcome:
     with places.workplace() as folder:
         campaign = _Campaign(folder, seed, warm=count > 4)
         at = 0
-        while campaign.found.cases < count:
+        while campaign.outcome.cases < count:
             campaign.life(at, random.Random(f"{seed} {at}"))
             at += 1
         for several in range(-(-count // 100) if count > 4 else 0):
             campaign.crowd(f"several {several}")
-        return campaign.found
+        return campaign.outcome
 
 
 class _Campaign:
     """The unbroken run, how long it took, and what was found."""
 
     def __init__(self, folder: Path, seed: int, warm: bool) -> None:
-        self.folder, self.seed, self.found = folder, seed, Outcome()
+        self.folder, self.seed, self.outcome = folder, seed, Outcome()
         self.recipe = places.recipe(folder)
         if warm:  # what is compiled is kept, so that the next one takes the time that all take
             self.train("unbroken").wait(MOST)
@@ -96,12 +96,12 @@ class _Campaign:
         if kind != "KILL":
             listening(process)
         self._wait(process, name, draw, quiet)
-        self.found.cases += 1
+        self.outcome.cases += 1
         for number, one in enumerate(kind.split()):
             time.sleep(draw.uniform(0, 0.05) if number else 0)
             process.send_signal(getattr(signal, f"SIG{one}"))
         code = process.wait(MOST)
-        self.found.ended[f"{kind}: {code}"] += 1
+        self.outcome.ended[f"{kind}: {code}"] += 1
         if kind != "KILL":
             self._ended_well(case, kind, code, process)
 
@@ -136,7 +136,7 @@ class _Campaign:
         names = lambda: {path.parent.name for path in self.folder.glob("*/run.json")}
         before, several = names(), [self.train(None) for _ in range(6)]
         codes = [process.wait(MOST) for process in several]
-        self.found.cases += len(several)
+        self.outcome.cases += len(several)
         self._is(case, codes == [0] * 6, f"six without a name ended with {codes}")
         made = names() - before
         self._is(case, len(made) == 6, f"six without a name made {sorted(made)}")
@@ -158,7 +158,7 @@ class _Campaign:
     ) -> None:
         """One ends well, the others with a line; one that came `late` may find nothing to do."""
         codes = [process.wait(MOST) for process in several]
-        self.found.cases += len(several)
+        self.outcome.cases += len(several)
         good = codes.count(0) >= 1 if late else codes.count(0) == 1
         self._is(case, good and {*codes} <= {0, 2}, f"{name}: codes {codes}")
         for process, code in zip(several, codes, strict=True):
@@ -177,7 +177,7 @@ class _Campaign:
 
     def _is(self, case: object, good: bool, why: str) -> None:
         if not good:
-            self.found.failed(case, self.seed, why)
+            self.outcome.failed(case, self.seed, why)
 
 
 def said(process: subprocess.Popen[str]) -> str:

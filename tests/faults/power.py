@@ -23,15 +23,15 @@ def run(count: int, seed: int) -> Outcome:
         first = recorded(folder / "first", words)
         whole = places.contents(folder / "first" / NAME)
         second = resumed(folder / "second", first)
-        found = Outcome()
+        outcome = Outcome()
         for case, draw in places.chosen(count, seed):
             disk = (first, second)[case % 2]
-            found.cases += 1
+            outcome.cases += 1
             try:
-                _cut(found, f"{case}", disk, draw, seed, folder / "cut", words, whole)
+                _cut(outcome, f"{case}", disk, draw, seed, folder / "cut", words, whole)
             except Exception:
-                found.failed(case, seed, places.short("the test itself"))
-        return found
+                outcome.failed(case, seed, places.short("the test itself"))
+        return outcome
 
 
 def recorded(runs: Path, words: tuple[str, ...]) -> Disk:
@@ -59,7 +59,7 @@ class _All(random.Random):
 
 
 def _cut(
-    found: Outcome, case: str, disk: Disk, draw: random.Random, seed: int, runs: Path,
+    outcome: Outcome, case: str, disk: Disk, draw: random.Random, seed: int, runs: Path,
     words: tuple[str, ...], whole: dict[str, Any],
 ) -> None:  # fmt: skip
     """One power failure, and what comes of it."""
@@ -71,13 +71,13 @@ def _cut(
         listed, begun = places.call("runs"), (runs / NAME).exists()
         claimed = begun and _finished(runs / NAME)
         if listed.complaint or (claimed and places.differences(runs / NAME, whole)):
-            found.failed(case, seed, f"{where}: says it is whole, or {listed.complaint}")
+            outcome.failed(case, seed, f"{where}: says it is whole, or {listed.complaint}")
         assert not ownership._HELD  # nothing of an earlier case is known
         said = places.call(*(("train", "--resume", NAME) if begun else words))
-    found.ended["resumed" if begun else "begun anew"] += 1
+    outcome.ended["resumed" if begun else "begun anew"] += 1
     wrong = said.complaint or said.err if said.code else places.differences(runs / NAME, whole)
     if wrong:
-        found.failed(case, seed, f"{where}: {wrong}")
+        outcome.failed(case, seed, f"{where}: {wrong}")
 
 
 def _finished(run: Path) -> bool:

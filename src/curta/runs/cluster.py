@@ -487,7 +487,7 @@ def _work(folder: JobFolder, number: int) -> int | None:
         "JAX_TRACEBACK_FILTERING": "off",  # JAX would say last that it has left out frames
     }
     waiting = deque(job.tasks[number].runs)
-    with interrupts.given((signal.SIGTERM, signal.SIGUSR2), interrupt):
+    with interrupts.handled_by((signal.SIGTERM, signal.SIGUSR2), interrupt):
         while waiting and not received:
             name = waiting.popleft()
             lock = claim(folder.of_run(name, "lock"))
