@@ -31,8 +31,8 @@ def run(count: int, seed: int) -> Outcome:
             outcome.cases += 1
             base = draw.choice(bases)
             with places.runs_at(folder / f"case-{case}") as runs, weights.noted():
-                one = places.copy(base, runs, "run")
-                did = damage(one, draw, folder / "bases" / "other")
+                run_folder = places.copy(base, runs, "run")
+                did = damage(run_folder, draw, folder / "bases" / "other")
                 _check(outcome, f"{case} ({base.name}: {did})", seed, draw, weights)
                 shutil.rmtree(runs)
         return outcome
@@ -164,9 +164,9 @@ def other_arrays(path: Path, draw: random.Random, other: Path) -> None:
     path.write_bytes(data)
     record = path.with_suffix(".json")
     if record.exists():
-        known = json.loads(record.read_text())
-        known |= {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
-        record.write_text(json.dumps(known))
+        content = json.loads(record.read_text())
+        content |= {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
+        record.write_text(json.dumps(content))
 
 
 CHANGES: tuple[Callable[[Any], Any], ...] = (

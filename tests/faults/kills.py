@@ -59,12 +59,12 @@ class _Campaign:
 
     def begin(self, *words: str) -> subprocess.Popen[str]:
         """A process of its own; what it says is kept in files, so that no pipe fills."""
-        known = os.environ.get("PYTHONPATH", "")
-        given = {"CURTA_RUNS": str(self.folder), "PYTHONPATH": f"{SOURCE}{os.pathsep}{known}"}
+        path = os.environ.get("PYTHONPATH", "")
+        variables = {"CURTA_RUNS": str(self.folder), "PYTHONPATH": f"{SOURCE}{os.pathsep}{path}"}
         err = self.folder / f"err-{time.monotonic_ns()}"
         with err.open("w") as file:
             process = subprocess.Popen(
-                [sys.executable, "-m", "curta", *words], env=os.environ | given, text=True,
+                [sys.executable, "-m", "curta", *words], env=os.environ | variables, text=True,
                 stdout=subprocess.DEVNULL, stderr=file,
             )  # fmt: skip
         process.said = err  # type: ignore[attr-defined]
@@ -97,9 +97,9 @@ class _Campaign:
             listening(process)
         self._wait(process, name, draw, quiet)
         self.outcome.cases += 1
-        for number, one in enumerate(kind.split()):
+        for number, word in enumerate(kind.split()):
             time.sleep(draw.uniform(0, 0.05) if number else 0)
-            process.send_signal(getattr(signal, f"SIG{one}"))
+            process.send_signal(getattr(signal, f"SIG{word}"))
         code = process.wait(MOST)
         self.outcome.ended[f"{kind}: {code}"] += 1
         if kind != "KILL":
@@ -124,7 +124,7 @@ class _Campaign:
 
     def _ended_well(self, case: int, kind: str, code: int, process: subprocess.Popen[str]) -> None:
         """The code of a signal, or that of a process that had ended already; a line or two."""
-        codes = {0, *(128 + getattr(signal, f"SIG{one}") for one in kind.split())}
+        codes = {0, *(128 + getattr(signal, f"SIG{word}") for word in kind.split())}
         text = said(process)
         self._is(case, code in codes, f"{kind} ended with {code}: {text}")
         self._is(case, "Traceback" not in text, f"{kind}: {text}")

@@ -46,7 +46,7 @@ def recorded(runs: Path, words: tuple[str, ...]) -> Disk:
 
 def resumed(runs: Path, first: Disk) -> Disk:
     """The operations of a resume, of a run that was cut off after its second checkpoint."""
-    at = max(i for i, one in enumerate(first.log) if "00000020.json" in one.what)
+    at = max(i for i, moment in enumerate(first.log) if "00000020.json" in moment.what)
     first.cut(at + 8, _All()).write(runs)
     return recorded(runs, ("train", "--resume", NAME))
 

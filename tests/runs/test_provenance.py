@@ -13,8 +13,8 @@ from tests import tiny
 
 
 def git(folder: Path, *words: str) -> str:
-    own = ["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"]
-    command = ["git", *own, *words]
+    settings = ["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"]
+    command = ["git", *settings, *words]
     return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
 
 

@@ -43,13 +43,13 @@ def test_what_is_trained_in_bfloat16_is_kept_and_asked_in_float32() -> None:
     stored = safetensors.numpy.load(saved(run)["00000020.safetensors"])
     assert {array.dtype.name for array in stored.values()} == {"bool", "float32", "int32"}
     run.certify(report=False)
-    found = safetensors.numpy.load((run.folder.path / "windows.safetensors").read_bytes())
-    exact = jax.vmap(lambda model: logits_of_windows(model, jnp.asarray(found["rows"])))
+    listed = safetensors.numpy.load((run.folder.path / "windows.safetensors").read_bytes())
+    exact = jax.vmap(lambda model: logits_of_windows(model, jnp.asarray(listed["rows"])))
     logits = np.array(exact(run.load_models().stacked))
     assert logits.dtype == np.float32
-    right = np.take_along_axis(logits, found["targets"][None, :, None], axis=2)[..., 0]
-    np.put_along_axis(logits, found["targets"][None, :, None], -np.inf, axis=2)
-    np.testing.assert_allclose(found["margin"], right - logits.max(axis=2), atol=1e-4)
+    right = np.take_along_axis(logits, listed["targets"][None, :, None], axis=2)[..., 0]
+    np.put_along_axis(logits, listed["targets"][None, :, None], -np.inf, axis=2)
+    np.testing.assert_allclose(listed["margin"], right - logits.max(axis=2), atol=1e-4)
 
 
 def test_a_member_that_diverges_is_recorded_and_the_run_goes_on_without_it(
@@ -101,8 +101,8 @@ def table(**changes: Any) -> dict[str, Any]:
     """Sums up to 9 + 9, of which 40 are held out."""
     split = {"task__values": [0, 9], "task__held_out": 40, "task__special": 0.0}
     watched = {"training__validate_every": 10, "training__validation": 24}
-    asked = {"evaluation__named": ["1+2", "9+9"], "evaluation__grid": 2}
-    return split | watched | asked | {"evaluation__grid_count": 3} | changes
+    evaluated = {"evaluation__named": ["1+2", "9+9"], "evaluation__grid": 2}
+    return split | watched | evaluated | {"evaluation__grid_count": 3} | changes
 
 
 def test_validation_is_recorded_at_its_steps_for_every_member(shared_runs: Shared) -> None:
@@ -172,13 +172,13 @@ def test_a_looped_run_can_be_asked_and_evaluated_with_another_number_of_recurren
     }  # fmt: skip
     # so little that it writes nonsense
     run = trained(seeds=1, training__steps=1, **with_recurrences)
-    other, asked = curta.load("run", num_recurrences=3), ["1+2", "12+34", "999+1", "5+70", "0+0"]
+    other, texts = curta.load("run", num_recurrences=3), ["1+2", "12+34", "999+1", "5+70", "0+0"]
     assert tiny.same(run.load_models().stacked, other.load_models().stacked)
     model = jax.device_put(run.load_models().member(0)).with_recurrences(3)
     layout = run.load_models().layout
-    problems = [parse(text) for text in asked]
-    assert other.write(asked) == completions(model, layout, problems, layout.bounds("+", (16, 16)))
-    assert other.write(asked) != run.write(asked)
+    problems = [parse(text) for text in texts]
+    assert other.write(texts) == completions(model, layout, problems, layout.bounds("+", (16, 16)))
+    assert other.write(texts) != run.write(texts)
     assert other.evaluate(digits=(3,), count=2, report=False).num_recurrences == 3
     (name,) = other.folder.evaluation_names()
     assert name.endswith("num_recurrences-3")

@@ -84,9 +84,9 @@ def test_an_earlier_checkpoint_is_evaluated_beside_the_newest_and_a_member_alone
     assert run.folder.read_evaluation("step-10") == earlier
     assert run.folder.read_evaluation() == newest
     assert run.evaluate(step=20, report=False).changes == {}
-    for one, both in zip(alone.lengths, earlier.lengths, strict=True):
-        assert one.exact_match == both.exact_match[1:]
-        assert one.perplexity == pytest.approx(both.perplexity[1:], rel=1e-5)
+    for single, both in zip(alone.lengths, earlier.lengths, strict=True):
+        assert single.exact_match == both.exact_match[1:]
+        assert single.perplexity == pytest.approx(both.perplexity[1:], rel=1e-5)
 
 
 @pytest.mark.parametrize("spelled", [pytest.param(False, marks=pytest.mark.slow), True])
