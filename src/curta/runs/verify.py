@@ -71,7 +71,8 @@ def _parts(root: Path, checks: Iterable[Check]) -> list[Part]:
     for path, read, remedy, is_needed in checks:
         name = path.relative_to(root).as_posix()
         if not os.path.lexists(path):
-            parts += [Part(name, "missing", remedy)] * is_needed
+            if is_needed:
+                parts.append(Part(name, "missing", remedy))
             continue
         complaint = ""
         try:
