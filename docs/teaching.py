@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from curta.runs.run import program_layout
 from docs.evidence import RESULTS, Results, arguments
 from docs.shared import markdown, own_run, recipe_fields
 
@@ -70,7 +69,7 @@ def teaching_windows(run: Any, kind: str, count: int) -> Any:
     from curta.training import records
     from curta.training.windows import NEVER
 
-    recipe, layout = run.recipe, program_layout(run)
+    recipe, layout = run.recipe, run.layout
     listed = certificate.prepare(recipe, layout)[:2]
     windows = records.training_windows(recipe, layout, run.seeds, listed)
     windows.since[:] = NEVER
