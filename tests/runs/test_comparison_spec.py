@@ -120,3 +120,5 @@ def test_a_list_is_swept_where_a_field_takes_one_value() -> None:
     assert {row.recipe.task.digits for row in spec.rows} == {(1, 5)}
     spec = plan(["addition"], {"task.digits": [[1, 5], [1, 9]]})
     assert [row.recipe.task.digits for row in spec.rows] == [(1, 5), (1, 9)]
+    with pytest.raises(UserError, match="is one recipe: name several"):
+        plan(["addition"], {"task.digits": [1, 5]})
