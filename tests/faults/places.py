@@ -22,8 +22,8 @@ import tomli_w
 from curta.frontends.cli import main
 from tests import tiny
 
-PATIENCE = 60
-"""Seconds after which a command hangs."""
+PATIENCE = 180
+"""Seconds after which a command hangs, also on a busy machine."""
 
 LONGEST = 400
 """Most characters of a complaint."""
