@@ -69,7 +69,7 @@ def teaching_windows(run: Any, kind: str, count: int) -> Any:
     from curta.training import records
     from curta.training.windows import NEVER
 
-    recipe, layout = run.recipe, run.program
+    recipe, layout = run.recipe, run.layout
     listed = certificate.prepare(recipe, layout)[:2]
     windows = records.training_windows(recipe, layout, run.seeds, listed)
     windows.since[:] = NEVER

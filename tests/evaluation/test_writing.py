@@ -31,7 +31,7 @@ def test_a_completion_ends_with_its_first_end_or_fills_its_room_also_among_other
 def test_named_problems_are_written_before_the_first_step_and_after_training() -> None:
     changes = {"evaluation__named": list(TEXTS), "evaluation__count": 2}
     run = api.begin("addition", 2, "run", tiny.overrides(**changes))
-    earlier = [write_texts(run.at(0), PROBLEMS, member) for member in (0, 1)]
+    earlier = [write_texts(run.load_models(0), PROBLEMS, member) for member in (0, 1)]
     run.train()
     rows = run.evaluate().named
     assert run.folder.read_evaluation().named == rows

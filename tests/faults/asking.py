@@ -1,5 +1,6 @@
 """All that can be asked of a run, damaged or not: by commands, and by the pages of the server."""
 
+import hashlib
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,6 +8,8 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import jax
+import numpy as np
 from starlette.testclient import TestClient
 
 from curta.frontends.serve.server import APP, HERE
@@ -28,10 +31,8 @@ SLOW = (
 )  # fmt: skip
 """And one of these."""
 
-Asked = tuple[tuple[str, ...], Said]
 
-
-def ask(run: str, draw: random.Random) -> Iterator[Asked]:
+def ask(run: str, draw: random.Random) -> Iterator[tuple[tuple[str, ...], Said]]:
     """Asks in a random order: the words, and what came of them."""
     several = [*QUICK, *draw.choice(SLOW)]
     draw.shuffle(several)
@@ -88,7 +89,7 @@ class Weights:
     def complaint(self, newest: int, said: Said) -> str:
         """What is wrong with the weights that were used by a command; empty if nothing is."""
         used, self.used = self.used, []
-        foreign = [step for step, found in used if found not in self.saved]
+        foreign = [step for step, weights in used if weights not in self.saved]
         if foreign:
             return f"used other weights as those of step {foreign}"
         older = [step for step, _ in used if step < newest]
@@ -98,18 +99,5 @@ class Weights:
 
 def fingerprint(state: Any) -> str:
     """A hash of all arrays."""
-    import hashlib
-
-    import jax
-    import numpy as np
-
-    found = hashlib.sha256()
-    for leaf in jax.tree.leaves(state):
-        found.update(np.asarray(jax.random.key_data(leaf) if _is_key(leaf) else leaf).tobytes())
-    return found.hexdigest()
-
-
-def _is_key(leaf: Any) -> bool:
-    import jax
-
-    return jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+    content = b"".join(np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(state))
+    return hashlib.sha256(content).hexdigest()

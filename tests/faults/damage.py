@@ -26,16 +26,16 @@ def run(count: int, seed: int) -> Outcome:
     with places.workplace() as folder:
         weights = asking.Weights()
         bases = made(folder, weights)
-        found = Outcome()
+        outcome = Outcome()
         for case, draw in places.chosen(count, seed):
-            found.cases += 1
+            outcome.cases += 1
             base = draw.choice(bases)
             with places.runs_at(folder / f"case-{case}") as runs, weights.noted():
-                one = places.copy(base, runs, "run")
-                did = damage(one, draw, folder / "bases" / "other")
-                _check(found, f"{case} ({base.name}: {did})", seed, draw, weights)
+                run_folder = places.copy(base, runs, "run")
+                did = damage(run_folder, draw, folder / "bases" / "other")
+                _check(outcome, f"{case} ({base.name}: {did})", seed, draw, weights)
                 shutil.rmtree(runs)
-        return found
+        return outcome
 
 
 def made(folder: Path, weights: asking.Weights) -> list[Path]:
@@ -67,12 +67,12 @@ def _interrupt(run: Any) -> None:
 
 
 def _check(
-    found: Outcome, case: str, seed: int, draw: random.Random, weights: asking.Weights
+    outcome: Outcome, case: str, seed: int, draw: random.Random, weights: asking.Weights
 ) -> None:
     for words, said in asking.ask("run", draw):
-        found.ended[{0: "answered", 1: "answered", 2: "refused"}.get(said.code, "failed")] += 1
+        outcome.ended[{0: "answered", 1: "answered", 2: "refused"}.get(said.code, "failed")] += 1
         if wrong := said.complaint or weights.complaint(NEWEST, said):
-            found.failed(case, seed, f"{' '.join(words)}: {wrong}")
+            outcome.failed(case, seed, f"{' '.join(words)}: {wrong}")
 
 
 def damage(run: Path, draw: random.Random, other: Path) -> str:
@@ -164,9 +164,9 @@ def other_arrays(path: Path, draw: random.Random, other: Path) -> None:
     path.write_bytes(data)
     record = path.with_suffix(".json")
     if record.exists():
-        known = json.loads(record.read_text())
-        known |= {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
-        record.write_text(json.dumps(known))
+        content = json.loads(record.read_text())
+        content |= {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
+        record.write_text(json.dumps(content))
 
 
 CHANGES: tuple[Callable[[Any], Any], ...] = (

@@ -10,7 +10,7 @@ import random
 import stat
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -57,54 +57,54 @@ class Disk:
     def recorded(self) -> Iterator[None]:
         """Notes what is done meanwhile."""
         with mock.patch.multiple(os, **{name: self._noting(name) for name in CALLS}):
-            real = files.append
-            with mock.patch.object(files, "append", self._after(real)):
+            append = files.append
+
+            def noting_append(path: Path, text: str) -> None:
+                append(path, text)
+                with self._guard:
+                    self._strays()
+
+            with mock.patch.object(files, "append", noting_append):
                 yield
         for handle in self._held:
             os.close(handle)
 
     def cut(self, at: int, draw: random.Random) -> "Rebuilt":
         """What might be there if the power failed after so many operations."""
-        found = Rebuilt(self.top, self.folders)
+        rebuilt = Rebuilt(self.top, self.folders)
         for moment in self.log[: at + 1]:
-            found.apply(moment)
-        found.lose(draw)
-        return found
+            rebuilt.apply(moment)
+        rebuilt.lose(draw)
+        return rebuilt
 
     def _noting(self, name: str) -> Callable[..., Any]:
         real = getattr(os, name)
 
-        def noting(*given: Any, **named: Any) -> Any:
-            if not self._concerns(name, *given):
-                return real(*given, **named)
+        def noting(*arguments: Any, **named: Any) -> Any:
+            if not self._concerns(name, *arguments):
+                return real(*arguments, **named)
             with self._guard:
                 self._strays()
                 if name in ("replace", "unlink", "rmdir", "rename"):
-                    self._hold(given[-1])
-                moment = Moment(f"{name} {given[0]}")
-                found = real(*given, **named)
+                    # what is removed stays open: its number is given to no other file
+                    with suppress(OSError):
+                        self._held.append(os.open(arguments[-1], os.O_RDONLY | os.O_NOFOLLOW))
+                moment = Moment(f"{name} {arguments[0]}")
+                result = real(*arguments, **named)
                 if name == "fsync":
-                    moment.synced = os.fstat(given[0]).st_ino
+                    moment.synced = os.fstat(arguments[0]).st_ino
                 self._look(moment)
                 self.log.append(moment)
-                return found
+                return result
 
         return noting
 
-    def _concerns(self, name: str, given: Any, *more: Any) -> bool:
+    def _concerns(self, name: str, path: Any, *more: Any) -> bool:
         """Whether it changes something here; a file that is only opened does not."""
         if name == "fsync":
             return True
-        inside = str(given).startswith(str(self.root)) or not str(given).startswith("/")
+        inside = str(path).startswith(str(self.root)) or not str(path).startswith("/")
         return inside and (name != "open" or bool(more[0] & os.O_CREAT))
-
-    def _after(self, real: Callable[..., Any]) -> Callable[..., Any]:
-        def noting(path: Path, text: str) -> None:
-            real(path, text)
-            with self._guard:
-                self._strays()
-
-        return noting
 
     def _strays(self) -> None:
         """What was done by other ways than these calls: each name by itself."""
@@ -115,28 +115,21 @@ class Disk:
         if moment.contents:
             self.log.append(Moment("contents", contents=moment.contents))
 
-    def _hold(self, path: Any) -> None:
-        """Keeps what is removed open, so that its number is not given to another file."""
-        try:
-            self._held.append(os.open(path, os.O_RDONLY | os.O_NOFOLLOW))
-        except OSError:
-            return
-
     def _look(self, moment: Moment) -> None:
         """Adds to a moment how the folder differs from what it was."""
-        found: dict[Name, int] = {}
-        self._walk(self.root, self.top, found, moment)
-        moment.names |= {name: None for name in self._names if name not in found}
-        moment.names |= {n: number for n, number in found.items() if self._names.get(n) != number}
-        self._names = found
+        names: dict[Name, int] = {}
+        self._walk(self.root, self.top, names, moment)
+        moment.names |= {name: None for name in self._names if name not in names}
+        moment.names |= {n: number for n, number in names.items() if self._names.get(n) != number}
+        self._names = names
 
-    def _walk(self, path: Path, folder: int, found: dict[Name, int], moment: Moment) -> None:
+    def _walk(self, path: Path, folder: int, names: dict[Name, int], moment: Moment) -> None:
         for entry in os.scandir(path):
             about = entry.stat(follow_symlinks=False)
-            found[Name(folder, entry.name)] = about.st_ino
+            names[Name(folder, entry.name)] = about.st_ino
             if stat.S_ISDIR(about.st_mode):
                 self.folders.add(about.st_ino)
-                self._walk(Path(entry.path), about.st_ino, found, moment)
+                self._walk(Path(entry.path), about.st_ino, names, moment)
                 continue
             version = (about.st_size, about.st_mtime_ns)
             if self._seen.get(about.st_ino) != version:

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,19 +27,19 @@ def run(count: int, seed: int) -> Outcome:
     with places.workplace() as folder:
         campaign = _Campaign(folder, seed, warm=count > 4)
         at = 0
-        while campaign.found.cases < count:
+        while campaign.outcome.cases < count:
             campaign.life(at, random.Random(f"{seed} {at}"))
             at += 1
         for several in range(-(-count // 100) if count > 4 else 0):
             campaign.crowd(f"several {several}")
-        return campaign.found
+        return campaign.outcome
 
 
 class _Campaign:
     """The unbroken run, how long it took, and what was found."""
 
     def __init__(self, folder: Path, seed: int, warm: bool) -> None:
-        self.folder, self.seed, self.found = folder, seed, Outcome()
+        self.folder, self.seed, self.outcome = folder, seed, Outcome()
         self.recipe = places.recipe(folder)
         if warm:  # what is compiled is kept, so that the next one takes the time that all take
             self.train("unbroken").wait(MOST)
@@ -53,14 +52,19 @@ class _Campaign:
         named = ["--run", name] if name else []
         return self.begin("train", self.recipe, "--seeds", "2", *named)
 
+    def go_on(self, name: str) -> subprocess.Popen[str]:
+        """Train a run, or resume it if it exists."""
+        is_begun = (self.folder / name).exists()
+        return self.begin("train", "--resume", name) if is_begun else self.train(name)
+
     def begin(self, *words: str) -> subprocess.Popen[str]:
         """A process of its own; what it says is kept in files, so that no pipe fills."""
-        known = os.environ.get("PYTHONPATH", "")
-        given = {"CURTA_RUNS": str(self.folder), "PYTHONPATH": f"{SOURCE}{os.pathsep}{known}"}
+        path = os.environ.get("PYTHONPATH", "")
+        variables = {"CURTA_RUNS": str(self.folder), "PYTHONPATH": f"{SOURCE}{os.pathsep}{path}"}
         err = self.folder / f"err-{time.monotonic_ns()}"
         with err.open("w") as file:
             process = subprocess.Popen(
-                [sys.executable, "-m", "curta", *words], env=os.environ | given, text=True,
+                [sys.executable, "-m", "curta", *words], env=os.environ | variables, text=True,
                 stdout=subprocess.DEVNULL, stderr=file,
             )  # fmt: skip
         process.said = err  # type: ignore[attr-defined]
@@ -71,11 +75,8 @@ class _Campaign:
         name = f"life-{case}"
         quiet = draw.random() < 0.4
         for _ in range(draw.randint(1, 4)):
-            process = (
-                self.train(name) if not self.exists(name) else self.begin("train", "--resume", name)
-            )
-            self._break(case, process, name, draw, quiet)
-        process = self.begin("train", *self._rest(name))
+            self._break(case, self.go_on(name), name, draw, quiet)
+        process = self.go_on(name)
         code = process.wait(MOST)
         self._is(case, code == 0, f"the last resume ended with {code}: {said(process)}")
         wrong = places.differences(self.folder / name, self.whole)
@@ -84,10 +85,6 @@ class _Campaign:
         self._is(case, status == "finished", f"{name} says {status!r}")
         left = [path.name for path in (self.folder / name).rglob("*.part")]
         self._is(case, not left, f"{name} holds {left}")
-
-    def _rest(self, name: str) -> Sequence[str]:
-        whole = [self.recipe, "--seeds", "2", "--run", name]
-        return ["--resume", name] if self.exists(name) else whole
 
     def _break(
         self, case: int, process: subprocess.Popen[str], name: str, draw: random.Random, quiet: bool
@@ -99,12 +96,12 @@ class _Campaign:
         if kind != "KILL":
             listening(process)
         self._wait(process, name, draw, quiet)
-        self.found.cases += 1
-        for number, one in enumerate(kind.split()):
+        self.outcome.cases += 1
+        for number, word in enumerate(kind.split()):
             time.sleep(draw.uniform(0, 0.05) if number else 0)
-            process.send_signal(getattr(signal, f"SIG{one}"))
+            process.send_signal(getattr(signal, f"SIG{word}"))
         code = process.wait(MOST)
-        self.found.ended[f"{kind}: {code}"] += 1
+        self.outcome.ended[f"{kind}: {code}"] += 1
         if kind != "KILL":
             self._ended_well(case, kind, code, process)
 
@@ -127,7 +124,7 @@ class _Campaign:
 
     def _ended_well(self, case: int, kind: str, code: int, process: subprocess.Popen[str]) -> None:
         """The code of a signal, or that of a process that had ended already; a line or two."""
-        codes = {0, *(128 + getattr(signal, f"SIG{one}") for one in kind.split())}
+        codes = {0, *(128 + getattr(signal, f"SIG{word}") for word in kind.split())}
         text = said(process)
         self._is(case, code in codes, f"{kind} ended with {code}: {text}")
         self._is(case, "Traceback" not in text, f"{kind}: {text}")
@@ -136,36 +133,32 @@ class _Campaign:
 
     def crowd(self, case: str) -> None:
         """Several processes that begin at once: without a name, with one name, and on one run."""
-        before = self.names()
-        several = [self.train(None) for _ in range(6)]
+        names = lambda: {path.parent.name for path in self.folder.glob("*/run.json")}
+        before, several = names(), [self.train(None) for _ in range(6)]
         codes = [process.wait(MOST) for process in several]
-        self.found.cases += len(several)
+        self.outcome.cases += len(several)
         self._is(case, codes == [0] * 6, f"six without a name ended with {codes}")
-        made = self.names() - before
+        made = names() - before
         self._is(case, len(made) == 6, f"six without a name made {sorted(made)}")
         for name in sorted(made):
             wrong = places.differences(self.folder / name, self.whole)
             self._is(case, not wrong, f"of six without a name, {name}: {wrong}")
         named, half = (f"{word}-{case.partition(' ')[2]}" for word in ("named", "half"))
         self._one_wins(case, [self.train(named) for _ in range(6)], named)
-        self._resumed(case, half)
-
-    def _resumed(self, case: str, name: str) -> None:
-        """Three at once on a run that was killed in the middle."""
-        process = self.train(name)
-        while process.poll() is None and self.status(name) != "training":
+        # three at once on a run that was killed in the middle
+        process = self.train(half)
+        while process.poll() is None and self.status(half) != "training":
             time.sleep(0.005)
         process.kill()
         process.wait()
-        several = [self.begin("train", "--resume", name) for _ in range(3)]
-        self._one_wins(case, several, name, late=True)
+        self._one_wins(case, [self.go_on(half) for _ in range(3)], half, late=True)
 
     def _one_wins(
         self, case: str, several: list[subprocess.Popen[str]], name: str, late: bool = False
     ) -> None:
         """One ends well, the others with a line; one that came `late` may find nothing to do."""
         codes = [process.wait(MOST) for process in several]
-        self.found.cases += len(several)
+        self.outcome.cases += len(several)
         good = codes.count(0) >= 1 if late else codes.count(0) == 1
         self._is(case, good and {*codes} <= {0, 2}, f"{name}: codes {codes}")
         for process, code in zip(several, codes, strict=True):
@@ -176,12 +169,6 @@ class _Campaign:
         wrong = places.differences(self.folder / name, self.whole)
         self._is(case, not wrong, f"{name}: {wrong}")
 
-    def exists(self, name: str) -> bool:
-        return (self.folder / name).exists()
-
-    def names(self) -> set[str]:
-        return {path.parent.name for path in self.folder.glob("*/run.json")}
-
     def status(self, name: str) -> Any:
         try:
             return json.loads((self.folder / name / "run.json").read_text())["status"]
@@ -190,7 +177,7 @@ class _Campaign:
 
     def _is(self, case: object, good: bool, why: str) -> None:
         if not good:
-            self.found.failed(case, self.seed, why)
+            self.outcome.failed(case, self.seed, why)
 
 
 def said(process: subprocess.Popen[str]) -> str:

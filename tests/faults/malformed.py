@@ -111,8 +111,8 @@ def _problem(draw: random.Random, file: Path) -> list[str]:
     text = draw.choice(["12+34", "copy 12", "gcd(12, 18)", "3.75+12.5", "0xff+0x1", "sort(3, 1)"])
     text = garbled(text, draw, draw.randint(1, 4))
     _write(file, f"copy 1\n{text}\n")
-    asked = [("ask", "run", text), ("show", "addition", text), ("show", "run", text)]
-    return [*draw.choice([*asked, ("ask", "run", "--file", str(file))])]
+    commands = [("ask", "run", text), ("show", "addition", text), ("show", "run", text)]
+    return [*draw.choice([*commands, ("ask", "run", "--file", str(file))])]
 
 
 def garbled(text: str, draw: random.Random, times: int = 1) -> str:

@@ -22,8 +22,8 @@ import tomli_w
 from curta.frontends.cli import main
 from tests import tiny
 
-PATIENCE = 60
-"""Seconds after which a command hangs."""
+PATIENCE = 180
+"""Seconds after which a command hangs, also on a busy machine."""
 
 LONGEST = 400
 """Most characters of a complaint."""
@@ -154,10 +154,10 @@ def contents(run: Path) -> dict[str, Any]:
 def differences(run: Path, whole: dict[str, Any]) -> str:
     """Which parts of a run are not as those of the unbroken one; empty if none."""
     try:
-        found = contents(run)
+        results = contents(run)
     except (OSError, ValueError) as error:
         return f"incomplete: {error}"
-    other = [name for name in whole if found[name] != whole[name]]
+    other = [name for name in whole if results[name] != whole[name]]
     return f"other {', '.join(other)}" if other else ""
 
 

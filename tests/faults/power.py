@@ -2,8 +2,6 @@
 
 import random
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,15 +23,15 @@ def run(count: int, seed: int) -> Outcome:
         first = recorded(folder / "first", words)
         whole = places.contents(folder / "first" / NAME)
         second = resumed(folder / "second", first)
-        found = Outcome()
+        outcome = Outcome()
         for case, draw in places.chosen(count, seed):
             disk = (first, second)[case % 2]
-            found.cases += 1
+            outcome.cases += 1
             try:
-                _cut(found, f"{case}", disk, draw, seed, folder / "cut", words, whole)
+                _cut(outcome, f"{case}", disk, draw, seed, folder / "cut", words, whole)
             except Exception:
-                found.failed(case, seed, places.short("the test itself"))
-        return found
+                outcome.failed(case, seed, places.short("the test itself"))
+        return outcome
 
 
 def recorded(runs: Path, words: tuple[str, ...]) -> Disk:
@@ -48,7 +46,7 @@ def recorded(runs: Path, words: tuple[str, ...]) -> Disk:
 
 def resumed(runs: Path, first: Disk) -> Disk:
     """The operations of a resume, of a run that was cut off after its second checkpoint."""
-    at = max(i for i, one in enumerate(first.log) if "00000020.json" in one.what)
+    at = max(i for i, moment in enumerate(first.log) if "00000020.json" in moment.what)
     first.cut(at + 8, _All()).write(runs)
     return recorded(runs, ("train", "--resume", NAME))
 
@@ -61,7 +59,7 @@ class _All(random.Random):
 
 
 def _cut(
-    found: Outcome, case: str, disk: Disk, draw: random.Random, seed: int, runs: Path,
+    outcome: Outcome, case: str, disk: Disk, draw: random.Random, seed: int, runs: Path,
     words: tuple[str, ...], whole: dict[str, Any],
 ) -> None:  # fmt: skip
     """One power failure, and what comes of it."""
@@ -73,13 +71,13 @@ def _cut(
         listed, begun = places.call("runs"), (runs / NAME).exists()
         claimed = begun and _finished(runs / NAME)
         if listed.complaint or (claimed and places.differences(runs / NAME, whole)):
-            found.failed(case, seed, f"{where}: says it is whole, or {listed.complaint}")
-        with apart():
-            said = places.call(*(("train", "--resume", NAME) if begun else words))
-    found.ended["resumed" if begun else "begun anew"] += 1
+            outcome.failed(case, seed, f"{where}: says it is whole, or {listed.complaint}")
+        assert not ownership._HELD  # nothing of an earlier case is known
+        said = places.call(*(("train", "--resume", NAME) if begun else words))
+    outcome.ended["resumed" if begun else "begun anew"] += 1
     wrong = said.complaint or said.err if said.code else places.differences(runs / NAME, whole)
     if wrong:
-        found.failed(case, seed, f"{where}: {wrong}")
+        outcome.failed(case, seed, f"{where}: {wrong}")
 
 
 def _finished(run: Path) -> bool:
@@ -87,10 +85,3 @@ def _finished(run: Path) -> bool:
         return Folder(run).read_info().status == "finished"
     except UserError:
         return False
-
-
-@contextmanager
-def apart() -> Iterator[None]:
-    """Nothing of an earlier case is known: no lock is held."""
-    assert not ownership._HELD
-    yield

@@ -19,6 +19,6 @@ from tests.faults import damage, kills, malformed, power
 def test_every_case_of_a_campaign_ends_as_it_should(
     campaign: ModuleType, count: int, seed: int
 ) -> None:
-    found = campaign.run(count, seed)
-    assert found.cases >= count
-    assert found.failures == []
+    outcome = campaign.run(count, seed)
+    assert outcome.cases >= count
+    assert outcome.failures == []

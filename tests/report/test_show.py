@@ -7,6 +7,7 @@ from rich.console import Console
 
 from curta.frontends.cli import main
 from curta.frontends.cli.paper import certificate_view
+from curta.runs.run import program_layout
 from tests.made_once import Shared
 
 
@@ -22,7 +23,7 @@ def test_wrong_windows_are_printed_on_squared_paper(shared_runs: Shared) -> None
     run, out = shared_runs.finished(), io.StringIO()
     content = run.folder.read_certificate()
     assert content is not None
-    Console(file=out, width=80).print(certificate_view(content, run.program, drawn=1))
+    Console(file=out, width=80).print(certificate_view(content, program_layout(run), drawn=1))
     wrong, text = content.wrong[0], " ".join(out.getvalue().split())
     assert f"writes {wrong.written} where {wrong.expected} is right" in text
     assert f"in {wrong.problem}, after token {wrong.at + 1}" in text

@@ -29,22 +29,18 @@ def submitted(folder: JobFolder, on: System, *tasks: Task, cancelled: bool = Fal
     return job
 
 
-def test_slurms_tasks_share_out_the_runs() -> None:
-    tasks = cluster.divide(RUNS, "slurm", Cluster(runs=3))
-    assert [task.runs for task in tasks] == [tuple("abc"), tuple("def"), ("g",)]
-
-
 @pytest.mark.parametrize(
     ("settings", "processes"),
     [(Cluster(), 4), (Cluster(cores=2), 2), (Cluster(cores=8), 1), (Cluster(parallel=6), 6),
      (Cluster(parallel=50), 7)],
 )  # fmt: skip
-def test_local_tasks_may_take_any_run_and_share_cores_and_gpus(
+def test_slurms_tasks_divide_the_runs_and_local_ones_share_runs_cores_and_gpus(
     settings: Cluster, processes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(devices, "visible", lambda: 4)
-    tasks = cluster.divide(RUNS, "local", settings)
-    assert tasks == (Task(RUNS),) * processes
+    assert cluster.divide(RUNS, "local", settings) == (Task(RUNS),) * processes
+    shares = cluster.divide(RUNS, "slurm", Cluster(runs=3))
+    assert [task.runs for task in shares] == [tuple("abc"), tuple("def"), ("g",)]
     job = Job("local", Cluster(gpus=2), RUNS, (Task(RUNS),) * 2, ("curta",), "now", "mill")
     assert [cluster.local_environment(job, number) for number in range(2)] == [
         {"CURTA_CORES": "2", "CUDA_VISIBLE_DEVICES": gpus} for gpus in ("0,1", "2,3")

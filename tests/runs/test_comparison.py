@@ -4,7 +4,6 @@ import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import pytest
@@ -15,7 +14,8 @@ from curta.programs.user import userfiles
 from curta.runs import comparison_spec
 from curta.runs.comparison import Comparison
 from curta.runs.comparison_spec import Row
-from curta.runs.folders import read_comparison
+from curta.runs.folders import Folder, read_comparison
+from curta.runs.info import slice_summary
 from curta.runs.run import Run
 from tests import tiny
 
@@ -85,27 +85,21 @@ def test_the_table_holds_what_each_run_found(done: Comparison) -> None:
     results = done.read_results()
     assert results == read_comparison(done.path)
     for row in results.rows:
-        folder = done.path / row.run
-        info = json.loads((folder / "run.json").read_text())
-        assert info["status"] == row.status == "finished"
-        for key in ("steps", "parameters", "training_seconds", "structure"):
-            assert getattr(row, key) == info[key]
-        lines = json.loads((folder / "evaluation.json").read_text())["lengths"]
-        for line, length in zip(lines, row.lengths, strict=True):
-            shares, statistics = line["exact_match"], length.exact_match
-            assert (length.size, length.slice_name) == (line["size"], line["slice"])
-            assert statistics.members == shares
-            assert statistics.median == pytest.approx(median(shares), abs=1e-6)
-            assert (statistics.min, statistics.max) == (min(shares), max(shares))
-        steps = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+        folder = Folder(done.path / row.run)
+        info, evaluation = folder.read_info(), folder.read_evaluation()
+        assert info.status == row.status == "finished"
+        for field in ("steps", "parameters", "training_seconds", "structure"):
+            assert getattr(row, field) == getattr(info, field)
+        assert evaluation is not None
+        assert row.lengths == [slice_summary(length) for length in evaluation.lengths]
         assert row.loss is not None
-        assert row.loss.members == [line["loss"] for line in steps[-2:]]
+        assert row.loss.members == [metric.loss for metric in folder.read_metrics()[-2:]]
     window, plain = results.rows
-    assert window.unplaced == []
-    assert {length.size for length in window.lengths} == {"3", "20"}
-    assert {length.size for length in plain.lengths} == {"3"}
+    assert [{length.size for length in row.lengths} for row in (window, plain)] == [
+        {"3", "20"}, {"3"}
+    ]  # fmt: skip
     (missing,) = plain.unplaced
-    assert (missing.operator, missing.size) == ("+", "20")
+    assert (window.unplaced, missing.operator, missing.size) == ([], "+", "20")
     assert "too long for this model" in missing.reason
     assert (done.path / "plain" / "report.html").exists()
 

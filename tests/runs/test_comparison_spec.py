@@ -1,5 +1,6 @@
 """What is to be compared: words, files and sweeps, all checked before anything trains."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,9 @@ from tests import tiny
 
 
 def test_an_entry_is_a_recipe_with_changes_that_are_toml_values() -> None:
-    text = 'mine: addition positions.name=rope task.digits=[1, 5] evaluation.digits=["4/2", 3]'
-    changes = {"positions.name": "rope", "task.digits": [1, 5], "evaluation.digits": ["4/2", 3]}
+    text = 'mine: addition  positions.reach={ place = [0, 2] } evaluation.digits=["4/2", 3] '
+    changes = {"positions.reach": {"place": [0, 2]}, "evaluation.digits": ["4/2", 3]}
     assert comparison_spec.entry(text) == Entry("addition", "mine", changes)
-    nested = comparison_spec.entry("addition  positions.reach={ place = [0, 2] } ")
-    assert nested == Entry("addition", "", {"positions.reach": {"place": [0, 2]}})
 
 
 VALUES = st.one_of(
@@ -90,8 +89,7 @@ def test_a_file_says_the_same_as_words(tmp_path: Path) -> None:
 def test_a_mistake_in_a_file_is_one_line(tmp_path: Path, old: str, new: str, line: str) -> None:
     with pytest.raises(UserError) as caught:
         plan([write(tmp_path, FILE.replace(old, new))])
-    assert line in str(caught.value)
-    assert "\n" not in str(caught.value)
+    assert re.fullmatch(f".*{re.escape(line)}.*", str(caught.value))
 
 
 @pytest.mark.parametrize("name", comparison_spec.names())

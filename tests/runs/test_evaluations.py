@@ -8,7 +8,7 @@ import pytest
 
 from curta.config import sections
 from curta.frontends import api
-from curta.runs import comparison, evaluations, verify
+from curta.runs import comparison, evaluations, life, verify
 from curta.runs.folders import evaluation_name
 from curta.runs.run import Run
 from tests.made_once import Shared
@@ -45,7 +45,7 @@ def test_the_recipes_evaluation_stays_and_the_report_has_both(run: Run) -> None:
     evaluation, name = run.evaluate(digits=(6,), count=2), "digits-6.count-2"
     assert evaluation.changes == {"digits": [6], "count": 2}
     assert run.folder.evaluation.read_bytes() == before
-    assert (run.folder.read_info().status, run.missing()) == ("finished", [])
+    assert (run.folder.read_info().status, life.missing(run.folder, run.recipe)) == ("finished", [])
     assert run.folder.evaluation_names() == [name]
     assert run.folder.read_evaluation(name) == evaluation
     assert [row["size"] for row in run.read_rows(name)] == ["6"] * len(evaluation.lengths)

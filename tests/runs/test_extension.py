@@ -49,7 +49,7 @@ def test_what_followed_follows_again_and_what_was_there_is_kept(run: Run) -> Non
     before, weights = run.folder.read_evaluation(), run.load_models().stacked
     assert before is not None
     longer = curta.extend("mine", 60)
-    assert longer.missing() == ["training", "evaluating", "reporting"]
+    assert life.missing(longer.folder, longer.recipe) == ["training", "evaluating", "reporting"]
     longer.complete()
     evaluation, info = longer.folder.read_evaluation(), longer.folder.read_info()
     assert evaluation is not None
@@ -58,7 +58,7 @@ def test_what_followed_follows_again_and_what_was_there_is_kept(run: Run) -> Non
     assert longer.folder.evaluation_names() == ["count-4.step-20", "step-20"]
     assert longer.folder.read_evaluation("step-20") == replace(before, changes={"step": 20})
     assert checkpoints.steps(longer.folder.checkpoints) == [20, 50, 60]
-    assert tiny.same(longer.at(20).stacked, weights)
+    assert tiny.same(longer.load_models(20).stacked, weights)
     assert {part.state for part in curta.verify("mine")} == {"whole"}
     text = " ".join(" ".join(Page(longer.folder.report.read_text("utf-8")).text).split())
     assert "Extended at step 20" in text
@@ -67,7 +67,8 @@ def test_what_followed_follows_again_and_what_was_there_is_kept(run: Run) -> Non
         with pytest.raises(UserError, match="was extended since it was loaded"):
             stage()
     assert run.folder.read_info() == info
-    assert curta.load("mine").missing() == []
+    again = curta.load("mine")
+    assert life.missing(again.folder, again.recipe) == []
 
 
 @pytest.mark.parametrize("writes", [pytest.param(1, marks=pytest.mark.slow), 3])

@@ -31,17 +31,6 @@ def refused(name: str, match: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_a_new_run_describes_itself() -> None:
-    folder = created()
-    info = folder.read_info()
-    assert (info.name, info.recipe) == ("mine", "addition")
-    assert (info.seeds, info.status, info.steps) == ([0, 1], "created", 20)
-    assert (info.trained_digits, info.operators) == ((1, 4), ["+"])
-    assert {"curta", "jax", "jaxlib", "equinox", "python"} <= set(info.versions)
-    assert "2 x" in info.device
-    assert folder.read_recipe() == tiny.recipe()
-
-
 def test_a_run_of_a_comparison_is_found_by_both_names(runs_folder: Path, tmp_path: Path) -> None:
     inside = runs_folder / "both"
     inside.mkdir(parents=True)

@@ -3,7 +3,6 @@
 import signal
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 
 import pytest
@@ -16,14 +15,6 @@ from curta.runs import interrupts
 signal.signal(signal.SIGINT, signal.default_int_handler)
 """
 """Wherever the tests run: a shell's background jobs ignore Ctrl-C."""
-
-
-def ending(code: str) -> tuple[int, str, str]:
-    """Return the exit code, standard output and standard error of a process that runs this."""
-    process = subprocess.run(
-        [sys.executable, "-c", BEGIN + textwrap.dedent(code)], capture_output=True, text=True
-    )
-    return process.returncode, process.stdout, process.stderr
 
 
 def test_a_signal_is_noted_where_it_is_deferred_and_raised_elsewhere() -> None:
@@ -73,6 +64,16 @@ print("goes on")
 """
 
 
+# An exception never goes through a module that is imported: it may be written in C++. Work with
+# safe points goes on to the next of them.
+IMPORTING = """
+print("before")
+with interrupts.{block}():
+    import signals_itself
+    print("imported", flush=True)
+"""
+
+
 @pytest.mark.parametrize(
     ("code", "end"),
     [
@@ -81,32 +82,17 @@ print("goes on")
         (IGNORED, (0, "0\n15\n", "")),
         (OF_THE_USER.format(name="SIGINT"), (0, "saved True\ngoes on\n", "")),
         (OF_THE_USER.format(name="SIGTERM"), (143, "saved True\n", "")),
+        (IMPORTING.format(block="handled"), (143, "before\n", "\ncurta: interrupted\n")),
+        (IMPORTING.format(block="deferred"), (143, "before\nimported\n", "")),
     ],
-    ids=["second", "uncatchable", "ignored", "user's SIGINT", "user's SIGTERM"],
-)
-def test_how_a_process_ends(code: str, end: tuple[int, str, str]) -> None:
-    assert ending(code) == end
-
-
-@pytest.mark.parametrize(
-    ("block", "end"),
-    [
-        ("handled()", (143, "before\n", "\ncurta: interrupted\n")),
-        ("deferred()", (143, "before\nimported\n", "")),
+    ids=[
+        "second", "uncatchable", "ignored", "user's SIGINT", "user's SIGTERM", "in an import",
+        "deferred in an import",
     ],
-)
-def test_an_exception_never_goes_through_a_module_that_is_imported(
-    block: str, end: tuple[int, str, str], tmp_path: Path
-) -> None:
-    """It may be written in C++. Work with safe points goes on to the next of them."""
+)  # fmt: skip
+def test_how_a_process_ends(code: str, end: tuple[int, str, str], tmp_path: Path) -> None:
     sends = "import signal\nsignal.raise_signal(signal.SIGTERM)\n"
     (tmp_path / "signals_itself.py").write_text(sends)
-    code = f"""
-    sys.path.insert(0, {str(tmp_path)!r})
-    print("before")
-    with interrupts.{block}:
-        import signals_itself
-
-        print("imported", flush=True)
-    """
-    assert ending(code) == end
+    command = [sys.executable, "-c", BEGIN + code]
+    process = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert (process.returncode, process.stdout, process.stderr) == end

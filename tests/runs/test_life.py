@@ -13,9 +13,9 @@ import curta
 from curta.config.errors import Notice, UserError
 from curta.evaluation import suite
 from curta.frontends.cli import main
+from curta.runs import life
 from curta.runs.folders import Folder
 from curta.runs.info import RunInfo
-from curta.runs.run import Run
 from tests.made_once import Shared
 
 pytestmark = pytest.mark.usefixtures("brief")
@@ -47,10 +47,9 @@ def status() -> str:
     return curta.load("mine").folder.read_info().status
 
 
-def results(run: Run) -> Any:
-    """Exact match in every slice: a loss is rounded by what it was calculated together with."""
-    content = json.loads(run.folder.evaluation.read_text())
-    return [(row["size"], row["slice"], row["exact_match"]) for row in content["lengths"]]
+def missing() -> list[str]:
+    run = curta.load("mine")
+    return [*life.missing(run.folder, run.recipe)]
 
 
 def interrupting(
@@ -81,15 +80,15 @@ def test_killed_in_any_stage_it_is_interrupted_and_resume_does_what_is_missing(
     assert done.returncode == 9, done.stderr
     assert json.loads((runs_folder / "mine" / "run.json").read_text())["status"] == stage
     assert status() == "interrupted"
-    statuses, save = list[str](), Folder.save_info
+    statuses, save = dict[str, None](), Folder.save_info
 
     def note(folder: Folder, info: RunInfo) -> None:
-        statuses.extend([info.status] if [info.status] != statuses[-1:] else [])
+        statuses.setdefault(info.status)
         save(folder, info)
 
     monkeypatch.setattr(Folder, "save_info", note)
     assert main(["train", "--resume", "mine"]) in (0, 1)
-    assert statuses == LIFE[LIFE.index(stage) :]
+    assert [*statuses] == LIFE[LIFE.index(stage) :]
     assert list(curta.load("mine").folder.read_info().done) == LIFE[1:5]
     assert (runs_folder / "mine" / "report.html").exists()
 
@@ -106,10 +105,10 @@ def test_an_interrupted_evaluation_goes_on_size_by_size(
     again = curta.load("mine")
     again.complete()
     assert sizes == [3]
-    before = results(again)
+    before = again.read_rows()
     again.evaluate(report=False)
     assert sizes == [3, 1, 2, 3]
-    assert results(again) == before
+    assert again.read_rows() == before
     assert not (again.folder.path / "evaluating.jsonl").exists()
 
 
@@ -128,7 +127,7 @@ def test_a_stage_that_fails_says_why_and_is_tried_again(
     assert main(["train", "--resume", "mine"]) == 0
     assert capsys.readouterr().out == "mine is finished: 20 steps\n"
     run.folder.report.unlink()
-    assert curta.load("mine").missing() == ["reporting"]
+    assert missing() == ["reporting"]
 
 
 def test_a_finished_run_whose_weights_are_damaged_is_trained_again(shared_runs: Shared) -> None:
@@ -137,11 +136,11 @@ def test_a_finished_run_whose_weights_are_damaged_is_trained_again(shared_runs: 
     whole = last.read_bytes()
     last.write_bytes(whole[:-1])
     with pytest.warns(Notice, match="the one of step 10 is taken"):
-        assert curta.load("mine").missing() == ["training", "evaluating", "reporting"]
+        assert missing() == ["training", "evaluating", "reporting"]
     with pytest.warns(Notice):
         curta.load("mine").complete()
     assert last.read_bytes() == whole
-    assert curta.load("mine").missing() == []
+    assert missing() == []
     for path in run.folder.checkpoints.iterdir():
         path.unlink()
     before = run.folder.metrics.read_bytes()

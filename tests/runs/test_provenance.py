@@ -13,8 +13,8 @@ from tests import tiny
 
 
 def git(folder: Path, *words: str) -> str:
-    own = ["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"]
-    command = ["git", *own, *words]
+    settings = ["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"]
+    command = ["git", *settings, *words]
     return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
@@ -34,6 +34,8 @@ def test_a_run_keeps_its_command_and_the_commit_of_the_current_folder(
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["/somewhere/bin/curta", "train", "addition", "a" * 9_000])
     info = api.begin("addition", 1, "mine", tiny.overrides()).folder.read_info()
+    assert {"curta", "jax", "jaxlib", "equinox", "python"} <= set(info.versions)
+    assert "2 x" in info.device
     assert info.command == ("curta", "train", "addition", "a" * provenance.LETTERS)
     commit = git(repository, "rev-parse", "HEAD").strip()
     (repository / "new.txt").write_text("not tracked")

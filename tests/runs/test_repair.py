@@ -36,17 +36,17 @@ def repaired(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def test_rounds_of_repair_end_with_every_window_right(repaired: Run) -> None:
     """What was held out and had to be shown is counted apart from what is held out and right."""
-    found, shown = repaired.folder.read_certificate(), windows.read(repaired.folder.path)
-    assert found is not None
+    certificate, shown = repaired.folder.read_certificate(), windows.read(repaired.folder.path)
+    assert certificate is not None
     assert shown is not None
-    assert (found.windows, found.grade, found.perfect) == (240, "closed", True)
-    for one, since in zip(found.members, shown.since, strict=True):
-        assert one.shown == 240 - 48 == np.sum(since == 0)
-        assert one.shown + one.repaired + one.held_out == 240
-        assert one.held_out_correct == one.held_out
-        assert all(one.rounds)
-    assert max(len(one.rounds) for one in found.members) > 0
-    assert max(one.repaired for one in found.members) > 0
+    assert (certificate.windows, certificate.grade, certificate.perfect) == (240, "closed", True)
+    for member, since in zip(certificate.members, shown.since, strict=True):
+        assert member.shown == 240 - 48 == np.sum(since == 0)
+        assert member.shown + member.repaired + member.held_out == 240
+        assert member.held_out_correct == member.held_out
+        assert all(member.rounds)
+    assert max(len(member.rounds) for member in certificate.members) > 0
+    assert max(member.repaired for member in certificate.members) > 0
 
 
 @pytest.mark.slow
@@ -54,9 +54,9 @@ def test_a_member_that_has_nothing_wrong_rests(repaired: Run) -> None:
     """Trained alone it has the same weights, whatever rounds another one needs."""
     alone = api.begin("luhn", [3], "alone", FIELDS)
     alone.train()
-    together, own = repaired.model(0), alone.model(0)
-    for one, other in zip(jax.tree.leaves(together), jax.tree.leaves(own), strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-4)
+    together, separate = repaired.model(0), alone.model(0)
+    for left, right in zip(jax.tree.leaves(together), jax.tree.leaves(separate), strict=True):
+        np.testing.assert_allclose(left, right, rtol=1e-3, atol=1e-4)
 
 
 class KilledError(Exception):
@@ -76,7 +76,7 @@ def test_a_round_that_was_killed_ends_with_the_same_weights(repaired: Run) -> No
     again = api.load("killed")
     again.train()
     assert tiny.same(again.load_models().stacked, repaired.load_models().stacked)
-    kept, whole = (windows.read(one.folder.path) for one in (again, repaired))
+    kept, whole = (windows.read(run.folder.path) for run in (again, repaired))
     assert kept is not None
     assert whole is not None
     assert np.array_equal(kept.since, whole.since[:, : len(kept.rows)])
@@ -87,24 +87,23 @@ def test_windows_that_an_evaluation_meets_join_the_list(monkeypatch: pytest.Monk
     """They are repaired like the others: training goes on after the certificate."""
     whole = certificate.catalogue_of
 
-    def half(*given: Any) -> certificate.WindowCatalogue:
-        found = whole(*given)
-        count = len(found.rows) // 2
-        return found._replace(
-            rows=found.rows[:count], targets=found.targets[:count], examples=found.examples[:count]
-        )
+    def half(*arguments: Any) -> certificate.WindowCatalogue:
+        listing = whole(*arguments)
+        count = len(listing.rows) // 2
+        fields = {name: getattr(listing, name)[:count] for name in ("rows", "targets", "examples")}
+        return listing._replace(**fields)
 
     monkeypatch.setattr(certificate, "catalogue_of", half)
     fields = FIELDS | {"training.problems": 2, "evaluation.count": 60, "evaluation.digits": [9]}
     run = api.begin("luhn", [3], "met", fields, evaluate=True)
     run.complete()
-    found, shown = run.folder.read_certificate(), windows.read(run.folder.path)
-    assert found is not None
+    certificate, shown = run.folder.read_certificate(), windows.read(run.folder.path)
+    assert certificate is not None
     assert shown is not None
-    assert found.met > 0
-    assert found.windows == 120 + found.met == len(shown.rows)
-    assert found.grade == "saturated"
-    assert not found.wrong_seeds
+    assert certificate.met > 0
+    assert certificate.windows == 120 + certificate.met == len(shown.rows)
+    assert certificate.grade == "saturated"
+    assert not certificate.wrong_seeds
 
     table = shown.rows[:60], shown.targets[:60], shown.since[:, :60]
     windows.save(run.folder.path, windows.TrainingWindows(*table))

@@ -1,6 +1,5 @@
 """`curta runs`: every damage is told in one line, and nothing is followed, run or changed."""
 
-import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -11,11 +10,13 @@ import pytest
 import curta
 from curta.config.errors import UserError
 from curta.frontends.cli import main
+from curta.programs.user.userfiles import KeptFile
 from curta.runs import embedding_history
+from curta.runs.folders import Folder
 from curta.runs.run import Run
 from curta.runs.verify import Part
+from tests.faults.places import digest
 from tests.made_once import Shared
-from tests.runs.test_folders import change
 
 pytestmark = pytest.mark.usefixtures("brief")
 
@@ -34,12 +35,7 @@ def everywhere(run: Run) -> None:
     folder = run.folder.path
     embedding_history.save(folder / "history", 10, np.zeros((1, 3, 4), np.float32))
     (folder / "program.py").write_text(OWN_CODE)
-    file = {
-        "file": "program.py",
-        "name": "own.py",
-        "sha256": hashlib.sha256(OWN_CODE.encode()).hexdigest(),
-    }
-    change(folder / "run.json", files=[file])
+    run.folder.update(files=(KeptFile("program.py", "own.py", digest(folder / "program.py")),))
     part = {"of": "x", "name": "+ 3", "rows": []}
     (folder / "evaluating.jsonl").write_text(json.dumps(part) + "\n")
 
@@ -65,14 +61,13 @@ def only(name: str) -> Part:
     return part
 
 
-def everything(folder: Path) -> dict[str, tuple[int, int, int]]:
-    """All that lies there, with its kind, size and time."""
-    status = {str(path): path.lstat() for path in folder.rglob("*")}
-    return {name: (s.st_mode, s.st_size, s.st_mtime_ns) for name, s in status.items()}
+def contents(folder: Path) -> dict[Path, tuple[int, int]]:
+    """All that lies there, with its size and time."""
+    return {p: (p.stat().st_size, p.stat().st_mtime_ns) for p in folder.rglob("*")}
 
 
 def test_a_whole_run_is_whole(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    before = everything(mine)
+    before = contents(mine)
     assert bad() == {}
     names = [part.name for part in curta.verify("mine")]
     assert names == [
@@ -82,7 +77,7 @@ def test_a_whole_run_is_whole(mine: Path, capsys: pytest.CaptureFixture[str]) ->
         "evaluation.json", "certificate.json", "windows.safetensors",
         "shown.safetensors", "probes/tokens.json", "program.py", "evaluating.jsonl", "report.html",
     ]  # fmt: skip
-    assert everything(mine) == before
+    assert contents(mine) == before
     assert main(["runs", "mine"]) == 0
     assert capsys.readouterr().out.splitlines() == [f"mine: all {len(names)} files are whole"]
 
@@ -93,20 +88,13 @@ NEEDED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", NEEDED)
-def test_what_is_missing_is_told(mine: Path, name: str) -> None:
-    (mine / name).unlink()
-    assert only(name).state == "missing"
-
-
-READ = [*(name for name in NEEDED if name != "report.html"), "evaluating.jsonl"]
-
-
-@pytest.mark.parametrize("name", [*READ, "probes/tokens.json"])
-def test_what_is_damaged_is_told(mine: Path, name: str) -> None:
-    for content in (b"{", b"\xff\xfe", b'{"x": ' + b"9" * 9_999):
+@pytest.mark.parametrize("name", [*NEEDED, "evaluating.jsonl", "probes/tokens.json"])
+def test_what_is_damaged_or_missing_is_told(mine: Path, name: str) -> None:
+    for content in (b"{", b"\xff\xfe", b'{"x": ' + b"9" * 9_999) if name != "report.html" else ():
         (mine / name).write_bytes(content)
         assert only(name).state == "damaged"
+    (mine / name).unlink()
+    assert [part.state for part in bad().values()] == ["missing"] * (name in NEEDED)
 
 
 def test_a_damaged_checkpoint_is_told(mine: Path) -> None:
@@ -122,10 +110,10 @@ def test_a_damaged_checkpoint_is_told(mine: Path) -> None:
 
 
 def test_a_checkpoint_of_another_run_is_told(mine: Path) -> None:
-    change(mine / "run.json", seeds=[7])
-    found = bad()
-    assert [*found] == [f"checkpoints/000000{step}.safetensors" for step in (10, 20)]
-    assert all("of another recipe or of other seeds" in part.about for part in found.values())
+    Folder(mine).update(seeds=[7])
+    damaged = bad()
+    assert [*damaged] == [f"checkpoints/000000{step}.safetensors" for step in (10, 20)]
+    assert all("of another recipe or of other seeds" in part.about for part in damaged.values())
 
 
 def test_code_is_told_if_it_changed_and_never_executed(mine: Path) -> None:

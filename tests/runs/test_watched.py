@@ -13,6 +13,7 @@ from curta.runs import embedding_history
 from curta.runs.loop import Progress
 from curta.runs.run import Run
 from tests import tiny
+from tests.made_once import Shared
 
 pytestmark = pytest.mark.usefixtures("brief")
 
@@ -28,19 +29,13 @@ CASES = pytest.mark.parametrize(
 )
 
 
-def begin(name: str, **changes: Any) -> Run:
+def begin(name: str = "run", **changes: Any) -> Run:
     return api.begin("addition", 2, name, tiny.overrides(**changes))
 
 
 def lines(run: Run) -> list[tuple[Any, ...]]:
     rows = run.folder.read_metrics()
-    return [(one.step, one.member, one.loss, one.exact_match, one.evaluated) for one in rows]
-
-
-def weights(run: Run) -> list[bytes]:
-    import jax
-
-    return [np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(run.load_models().stacked)]
+    return [(row.step, row.member, row.loss, row.exact_match, row.evaluated) for row in rows]
 
 
 @CASES
@@ -63,46 +58,48 @@ def test_what_is_watched_is_in_the_lines_of_its_steps_and_changes_nothing(
     assert max(line[0] for line in lines(cut)) == 15
     curta.load("cut").train()
     assert lines(cut) == lines(whole)
-    assert weights(curta.load("cut")) == weights(whole) == weights(blind)
-    found = [row for row in whole.folder.read_metrics() if row.evaluated]
-    assert [(row.step, row.member) for row in found] == [
+    weights = [run.load_models().stacked for run in (curta.load("cut"), whole, blind)]
+    assert tiny.same(weights[0], weights[1])
+    assert tiny.same(weights[1], weights[2])
+    watched = [row for row in whole.folder.read_metrics() if row.evaluated]
+    assert [(row.step, row.member) for row in watched] == [
         (step, member) for step in (5, 10, 15, 20) for member in (0, 1)
     ]
-    asked = gap.watched_problems(whole.recipe, whole.layout, whole.seeds)
-    expected = gap.watched_exact_match(whole.at(20), asked)
-    for row in found[-2:]:
-        assert row.evaluated == {name: own[row.member] for name, own in expected.items()}
+    problems = gap.watched_problems(whole.recipe, whole.layout, whole.seeds)
+    expected = gap.watched_exact_match(whole.load_models(20), problems)
+    for row in watched[-2:]:
+        assert row.evaluated == {name: shares[row.member] for name, shares in expected.items()}
 
 
-def test_an_earlier_checkpoint_is_evaluated_beside_the_newest() -> None:
-    run = begin("run")
-    run.train()
-    own = run.evaluate(report=False)
-    assert (own.step, own.changes) == (20, {})
-    earlier = run.evaluate(step=10, report=False)
+def test_an_earlier_checkpoint_is_evaluated_beside_the_newest_and_a_member_alone(
+    shared_runs: Shared,
+) -> None:
+    run = shared_runs.trained()
+    alone = run.evaluate(member=1, step=10)
+    assert (run.folder.read_evaluation(), run.folder.evaluation_names()) == (None, [])
+    newest, earlier = run.evaluate(report=False), run.evaluate(step=10, report=False)
+    assert (newest.step, newest.changes) == (20, {})
     assert (earlier.step, earlier.changes) == (10, {"step": 10})
     assert run.folder.evaluation_names() == ["step-10"]
     assert run.folder.read_evaluation("step-10") == earlier
-    assert run.folder.read_evaluation() == own
+    assert run.folder.read_evaluation() == newest
     assert run.evaluate(step=20, report=False).changes == {}
-    with pytest.raises(UserError, match="no checkpoint of step 11: there are 10, 20"):
-        run.evaluate(step=11)
-    assert run.evaluate(member=1, step=10).lengths[0].perplexity[0] == pytest.approx(
-        earlier.lengths[0].perplexity[1], rel=1e-5
-    )
+    for single, both in zip(alone.lengths, earlier.lengths, strict=True):
+        assert single.exact_match == both.exact_match[1:]
+        assert single.perplexity == pytest.approx(both.perplexity[1:], rel=1e-5)
 
 
 @pytest.mark.parametrize("spelled", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_the_vectors_of_all_characters_are_kept_at_their_steps_and_at_the_end(
     spelled: bool,
 ) -> None:
-    run = begin("run", model__compositional_embeddings=spelled, training__history_every=8)
+    run = begin(model__compositional_embeddings=spelled, training__history_every=8)
     run.train()
     folder = run.folder.history
     assert embedding_history.steps(folder) == [0, 8, 16, 20]
     parts = run.layout.composition() if spelled else np.eye(len(run.layout.characters))
     for step in (0, 20):
-        expected = parts @ np.asarray(run.at(step).stacked.tokens)
+        expected = parts @ np.asarray(run.load_models(step).stacked.tokens)
         np.testing.assert_allclose(embedding_history.load(folder, step), expected, atol=1e-5)
     assert {8, 16} <= {row.step for row in run.folder.read_metrics()}
     path = folder / "00000020.safetensors"

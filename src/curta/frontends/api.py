@@ -159,7 +159,7 @@ def extend(run: str, steps: int, trust: bool = False) -> "Run":
 
     if processes.is_first():
         recipe, members = life.extended_recipe(loaded.folder, steps), len(loaded.seeds)
-        if not loaded.code_known:
+        if not folders.has_code(loaded.layout):
             raise refusal(loaded.folder.read_code())
         trackers.checked(loaded.folder.read_info().track)
         model_cost.check(recipe, members)

@@ -117,5 +117,5 @@ class Subject:
         if history is not None:
             return history[0], history[1][:, self.members]
         steps = [0, *checkpoints.steps(self.run.folder.checkpoints)]
-        models = (self.run.at(step).only(*self.members).stacked for step in steps)
+        models = (self.run.load_models(step).only(*self.members).stacked for step in steps)
         return steps, np.stack([embedding_history.vectors(model)[:, tokens] for model in models])

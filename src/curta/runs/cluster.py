@@ -296,17 +296,14 @@ def _read_state(folder: JobFolder, job: Job, name: str, alive: dict[int, str]) -
         # The last line of a task that is gone says why, such as that memory did not suffice.
         line = last_line(folder.task_logs(job, numbers[-1])[-1]) or "its task has ended without it"
     row = RunState(name, state, failures=tries.failures, line=line)
-    path = folder.run_folder(name)
-    if not (path / "run.json").exists():
+    run = Folder(folder.run_folder(name))
+    if not (run.path / "run.json").exists():
         return row
-    run = Folder(path)
     info = run.read_info()
     rows = metrics.read_last(run.metrics, len(info.seeds))
-    last = max(rows, key=lambda row: row.step, default=None)
-    step, left = (0, None) if last is None else (last.step, None)
-    if state == "running" and info.status == "training" and last is not None and step:
-        left = (info.steps - step) * last.seconds / step
+    step, seconds = max(((row.step, row.seconds) for row in rows), default=(0, 0.0))
     stage = info.status if state == "running" and info.status in STAGES else ""
+    left = (info.steps - step) * seconds / step if stage == "training" and step else None
     return replace(row, stage=stage, step=step, steps=info.steps, seconds_left=left)
 
 
@@ -339,10 +336,8 @@ def submit(path: Path, runs: Sequence[str], on: System, cluster: Cluster) -> Job
     job = Job(on, cluster, tuple(runs), tasks, provenance.command(), now, host)
     folder.save(job)  # first: a task reads there what it has to do
     begin = _submit_to_slurm if on == "slurm" else _begin_processes
-    ids = begin(folder, job)
-    job = replace(
-        job, tasks=tuple(Task(task.runs, id) for task, id in zip(tasks, ids, strict=True))
-    )
+    begun = zip(tasks, begin(folder, job), strict=True)
+    job = replace(job, tasks=tuple(replace(task, id=id) for task, id in begun))
     folder.save(job)
     return job
 
@@ -492,7 +487,7 @@ def _work(folder: JobFolder, number: int) -> int | None:
         "JAX_TRACEBACK_FILTERING": "off",  # JAX would say last that it has left out frames
     }
     waiting = deque(job.tasks[number].runs)
-    with interrupts.given((signal.SIGTERM, signal.SIGUSR2), interrupt):
+    with interrupts.handled_by((signal.SIGTERM, signal.SIGUSR2), interrupt):
         while waiting and not received:
             name = waiting.popleft()
             lock = claim(folder.of_run(name, "lock"))
@@ -515,10 +510,9 @@ def _work(folder: JobFolder, number: int) -> int | None:
             elif received:
                 folder.update_tries(name, task=None, requeued=tries.requeued + 1)
             else:
-                killed = (
-                    f"its process was killed by {signal.Signals(-code).name}" if code < 0 else ""
-                )
-                line = killed or last_line(folder.of_run(name, "log"))
+                line = last_line(folder.of_run(name, "log"))
+                if code < 0:
+                    line = f"its process was killed by {signal.Signals(-code).name}"
                 folder.update_tries(name, task=None, failures=tries.failures + 1, failure=line)
                 waiting.append(name)  # it is tried again, after the others
     return received or None

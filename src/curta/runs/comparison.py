@@ -28,7 +28,7 @@ from curta.model.positions import user
 from curta.problems.tasks import as_size
 from curta.programs.user import run_snapshot, userfiles
 from curta.programs.user.userfiles import KeptFile
-from curta.runs import folders, metrics, ownership
+from curta.runs import folders, life, metrics, ownership
 from curta.runs.comparison_spec import ComparisonSpec, Row
 from curta.runs.folders import COMPARISON, Folder, read_comparison
 from curta.runs.info import (
@@ -44,11 +44,6 @@ if TYPE_CHECKING:
 
 Train = Callable[[Row, Run], None]
 """Trains the run of a row."""
-
-
-def train_silently(row: Row, run: Run) -> None:
-    """Train the run of a row without showing its progress."""
-    run.train()
 
 
 class Comparison:
@@ -142,17 +137,28 @@ class Comparison:
 
         return find_pictures(self.path)
 
-    def run_comparison(self, train: Train = train_silently, say: Say = silent) -> bool:
+    def run_comparison(
+        self, train: Train = lambda row, run: run.train(), say: Say = silent
+    ) -> bool:
         """Train and evaluate what is not finished yet, and write the report.
 
         Returns False if it was interrupted.
         """
+
+        def evaluate(row: Row, run: Run) -> None:
+            run.evaluate(lambda progress: say(f"{row.name}: {progress}"))
+
         self.path.mkdir(parents=True, exist_ok=True)
         with ownership.owned(self.path):
             self.save()
             for row in self.spec.rows:
-                if not self.complete(row, train, say):
+                run = self.begin_run(row)
+                if "training" in life.missing(run.folder, run.recipe):
+                    train(row, run)
+                if not run.folder.read_info().over:
                     return False
+                if "evaluating" in life.missing(run.folder, run.recipe):
+                    evaluate(row, run)
                 self.save()
             self.conclude()
         return True
@@ -184,17 +190,6 @@ class Comparison:
             ]
         )
 
-    def complete(self, row: Row, train: Train, say: Say) -> bool:
-        """Train and evaluate a row, as far as that is missing; return False if interrupted."""
-        run = self.begin_run(row)
-        if "training" in run.missing():
-            train(row, run)
-        if not run.folder.read_info().over:
-            return False
-        if "evaluating" in run.missing():
-            run.evaluate(lambda progress: say(f"{row.name}: {progress}"))
-        return True
-
     def begin_run(self, row: Row) -> Run:
         """Return the row's run, begun if it is not yet there."""
         path, recipe = self.path / row.folder, placed(row.recipe)
@@ -206,7 +201,7 @@ class Comparison:
             )  # fmt: skip
             return Run(folder, recipe=recipe, layout=layout)
         run = Run(folders.find(str(path)))
-        if not (run.code_known and user.is_known(run.recipe.positions)):
+        if not (folders.has_code(run.layout) and user.is_known(run.recipe.positions)):
             address = run.folder.address
             raise UserError(
                 f"run {address!r} has code of its own that is not known here: read it, and then"

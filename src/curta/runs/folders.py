@@ -270,6 +270,11 @@ def layout_in(folder: Folder, recipe: Recipe | None = None) -> "Layout":
     return layout
 
 
+def has_code(layout: "Layout") -> bool:
+    """Whether the code of a run's programs is known here, not only the texts that it has kept."""
+    return not isinstance(layout.recorder, run_snapshot.StoredTexts)
+
+
 def join(folder: Folder, rows: "Rows", problems: Sequence[Problem]) -> None:
     """Join the windows of problems to the run's list, if `rows`, which models met, are not all in.
 

@@ -45,7 +45,7 @@ def handled(last: bool = False) -> Iterator[None]:
     numbers = [number for number in SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
     hook, sys.unraisablehook = sys.unraisablehook, _unraisable
     try:
-        with given(numbers, _handle):
+        with handled_by(numbers, _handle):
             yield
     finally:
         sys.unraisablehook = hook
@@ -55,7 +55,7 @@ def handled(last: bool = False) -> Iterator[None]:
 
 
 @contextmanager
-def given(
+def handled_by(
     numbers: Iterable[signal.Signals], handler: Callable[[int, FrameType | None], None]
 ) -> Iterator[None]:
     """Let `handler` have these signals within the block."""

@@ -50,18 +50,30 @@ def after_training(recipe: Recipe) -> list[Stage]:
     return ["evaluating", "reporting"]
 
 
-def missing(folder: Folder, info: RunInfo) -> list[Stage]:
-    """Return what a run still has to do, in order; nothing where no member is left."""
+def missing(folder: Folder, recipe: Recipe) -> list[Stage]:
+    """Return the stages that a run of this recipe still has to carry out, in order.
+
+    Training is one of them again where the checkpoint that it ended with is damaged, or the recipe
+    has more steps by now.
+    """
+    info, training = folder.read_info(), recipe.training
+    if info.over:
+        extended = bool(training.extended_at) and info.checkpoint < training.steps
+        if extended or checkpoints.newest_whole(folder.checkpoints) != info.checkpoint:
+            info = replace(info, done=())
+    return _missing(folder, info)
+
+
+def _missing(folder: Folder, info: RunInfo) -> list[Stage]:
+    """Return the stages that are not done; none where no member is left."""
     if info.status == "stopped":
         return []
-    is_trained = "training" in info.done
+    done = info.done if "training" in info.done else ()
     return [
         stage
         for stage in STAGES
         if (stage in info.wanted or stage == "training")
-        and not (
-            is_trained and stage in info.done and (folder.path / FILES.get(stage, ".")).exists()
-        )
+        and not (stage in done and (folder.path / FILES.get(stage, ".")).exists())
     ]
 
 
@@ -98,7 +110,7 @@ def stage(folder: Folder, name: Stage | None = None) -> Iterator[Outcome]:
         else:
             info = replace(info, done=(*info.done, name))
             # In a block that owns the run the next stage follows; else it reads as interrupted.
-            folder.update(done=info.done, status=name if missing(folder, info) else "finished")
+            folder.update(done=info.done, status=name if _missing(folder, info) else "finished")
 
 
 # Extension: `curta train --resume RUN training.steps=N` trains a finished run on. Its recipe gets

@@ -6,14 +6,14 @@ that these depend on is fetched by all; process 0 alone writes.
 
 import base64
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool
 
 from curta.config import files
 from curta.config.recipe import Recipe
@@ -29,7 +29,7 @@ from curta.runs.folders import Folder
 from curta.runs.info import Metric, NamedAnswer
 from curta.runs.life import Ending
 from curta.training import devices, optimizers, processes, records, trainer, windows
-from curta.training.records import Data, window_data
+from curta.training.records import window_data
 from curta.training.trainer import CHUNK, Member, Metrics
 from curta.training.windows import NEVER, TrainingWindows
 
@@ -77,73 +77,13 @@ class Progress:
 Show = Callable[[Progress], None]
 
 
-class Repair:
-    """Rounds of repair: after the last step, training goes on until no listed window is wrong.
-
-    A round begins with every listed window. If a member has some wrong that training showed it,
-    its training was not finished: it goes on with these drawn more often. Otherwise the wrong ones
-    are shown from now on. A member that has none wrong rests: its weights stay the same. Training
-    began at step `first` in this process.
-    """
-
-    def __init__(self, recipe: Recipe, windows: TrainingWindows, first: int) -> None:
-        self.training, self.steps, self.windows = recipe.training, recipe.round_steps, windows
-        self.skips_met = first < recipe.training.steps
-        self.learning_rate = recipe.optimizer.learning_rate
-
-    def round_at(self, step: int) -> int:
-        """Return the round of the step after `step`; 0 before the first round."""
-        after = step - self.training.steps
-        return 1 + after // self.steps if self.steps and after >= 0 else 0
-
-    def data(self, step: int) -> Data:
-        """Return the data that the step after `step` draws from."""
-        number = min(self.round_at(step), len(self.windows.wrong))
-        return window_data(self.windows, number, room=True, skip_met=self.skips_met)
-
-    def resting(self, step: int) -> Bool[np.ndarray, " members"]:
-        """Return the members whose weights this round does not change."""
-        number = self.round_at(step)
-        if not number:
-            return np.zeros(len(self.windows.since), bool)
-        return np.logical_not(self.windows.wrong[number - 1].any(axis=1))
-
-    def described(self, step: int) -> str:
-        """Describe the round of this step: its number, and the most wrong windows at its start."""
-        number = self.round_at(step)
-        wrong = int(self.windows.wrong_counts[number - 1].max())
-        return f"repair {number}, of {counted(wrong, 'wrong window')}"
-
-    def rates(self, step: int) -> Float[np.ndarray, " members"]:
-        """Return each member's peak learning rate in the round of this step."""
-        wrong = self.windows.wrong_counts[self.round_at(step) - 1]
-        faster = np.where(wrong > MANY * len(self.windows.rows), FASTER, 1.0)
-        return (self.learning_rate * faster).astype(np.float32)
-
-    def begins(self, step: int, model: Transformer, alive: Bool[np.ndarray, " members"]) -> bool:
-        """Return whether a round begins after this step; if so, `windows` holds its data.
-
-        That follows from the weights alone, so it is the same where a run is resumed here.
-        """
-        number, windows = self.round_at(step), self.windows
-        if not 1 <= number <= self.training.repair:
-            return False
-        windows.since[windows.since >= number] = NEVER
-        del windows.wrong[number - 1 :], windows.wrong_counts[number - 1 :]
-        wrong = ~(memo.calculate(model, windows.rows, windows.targets).margin > 0)
-        wrong &= alive[:, None]
-        if not wrong.any():
-            return False
-        is_shown = windows.since >= 0
-        unfinished = (wrong & is_shown).any(axis=1, keepdims=True)
-        windows.since[wrong & ~is_shown & ~unfinished] = number
-        windows.wrong.append(wrong & (windows.since >= 0))
-        windows.wrong_counts.append(wrong.sum(axis=1))
-        return True
-
-
 class Loop:
     """One run's training, from a member state at some step to the end.
+
+    After the last step of the recipe come rounds of repair, until no listed window is wrong. A
+    round begins with every listed window. If a member has some wrong that training showed it, its
+    training was not finished: it goes on with these drawn more often. Otherwise the wrong ones are
+    shown from now on. A member that has none wrong rests: its weights stay the same.
 
     `final` are the step and the state of the last checkpoint, once it has ended with one.
     """
@@ -166,6 +106,7 @@ class Loop:
         self.seeds, self.members = tuple(info.seeds), len(info.seeds)
         self.stopped = {member: at for member, at in info.stopped.items() if at < step}
         self.end = self.settings.steps if info.ended is None else info.ended
+        self.repairs, self.first = bool(recipe.round_steps), step
         self._resting: dict[int, int] = {}
         """Members that the present round of repair leaves as they are, each with 0 steps of it."""
         self._models: scoring.Models | None = None
@@ -185,23 +126,18 @@ class Loop:
                 compile_seconds=round(time.perf_counter() - begun, 3),
                 device=devices.description(),  # a run may be begun elsewhere than it is trained
             )
-        self.repair: Repair | None = None
-        if recipe.round_steps:
-            assert windows is not None
-            self.repair = Repair(recipe, windows, step)
 
     def run(self, seconds: float) -> Ending:
         """Train to the end, after so many `seconds` of training; return how it ended."""
         names = self.folder.read_info().track if self.writes else ()
-        with (
-            interrupts.deferred(),
-            trackers.opened(names, self.folder, self.step) as self.trackers,
-        ):
-            return self._run(self.state, self.step, seconds)
+        with interrupts.deferred(), trackers.opened(names, self.folder, self.step) as opened:
+            return self._run(self.state, self.step, seconds, opened)
 
-    def _run(self, state: Member, step: int, seconds: float) -> Ending:
+    def _run(
+        self, state: Member, step: int, seconds: float, opened: Sequence[trackers.Tracker]
+    ) -> Ending:
         """Call the compiled chunk to the end, keeping records."""
-        if self.repair is not None and step > self.end:
+        if self.repairs and step > self.end:
             self._enter_round(step)
         status, repair = self._status(step), ""
         if not step:
@@ -213,14 +149,16 @@ class Loop:
             state, chunk = self.call(state, self.data, jnp.int32(step), jnp.int32(count))
             chunk = Metrics(*(column[:, :count] for column in processes.fetch(chunk)))
             seconds += time.perf_counter() - begun
-            idle = self.stopped | self._resting
-            self.stopped |= _failures(chunk, processes.fetch(state.alive), step, idle)
+            for member in np.flatnonzero(~processes.fetch(state.alive)).tolist():
+                if member not in self.stopped and member not in self._resting:
+                    bad = ~np.isfinite(chunk.loss[member])
+                    self.stopped[member] = step + int(np.argmax(bad) if bad.any() else count - 1)
             rows = _rows(chunk, step, seconds, self.stopped | self._resting)
             step += count
             state, rows, validated = self._measure(state, step, rows)
             if self.writes:
                 metrics.add(self.folder.metrics, rows)
-                for tracker in self.trackers:
+                for tracker in opened:
                     tracker.add(rows)
             loss, exact_match = (column[:, -BUCKET:].mean(axis=1).tolist() for column in chunk)
             progress = Progress(
@@ -251,8 +189,9 @@ class Loop:
             if self.writes:
                 self.show(progress)  # what it shows is saved
             if ends and status is None:
-                assert self.repair is not None
-                repair = self.repair.described(step)
+                number, counts = self._round_at(step), self._listed.wrong_counts
+                wrong = counted(int(counts[number - 1].max()), "wrong window")
+                repair = f"repair {number}, of {wrong}"
         return status
 
     def _save(self, step: int, host_state: Member, seconds: float) -> None:
@@ -271,31 +210,68 @@ class Loop:
             training_seconds=round(seconds, 3), stopped=dict(self.stopped), checkpoint=step
         )
 
+    @property
+    def _listed(self) -> TrainingWindows:
+        """The windows that rounds of repair are about."""
+        assert self.windows is not None
+        return self.windows
+
+    def _round_at(self, step: int) -> int:
+        """Return the round of repair of the step after `step`; 0 before the first round."""
+        after = step - self.settings.steps
+        return 1 + after // self.recipe.round_steps if self.repairs and after >= 0 else 0
+
     def _next_round(self, state: Member, step: int) -> tuple[Member, Ending | None]:
         """Begin a round of repair, if one is due; else the training is done."""
-        if self.repair is None:
+        if not self.repairs:
             return state, "done"
         alive = np.array([member not in self.stopped for member in range(self.members)])
-        if self.repair.begins(step, processes.local(state.model), alive):
+        if self._finds_wrong(step, processes.local(state.model), alive):
             if self.writes:  # before the first step: a run that is killed resumes with the same
-                windows.save(self.folder.path, self.repair.windows)
+                windows.save(self.folder.path, self._listed)
             self._enter_round(step)
             alive &= [member not in self._resting for member in range(self.members)]
-            rates = processes.put(self.repair.rates(step), state.alive.sharding)
+            is_far = self._listed.wrong_counts[-1] > MANY * len(self._listed.rows)
+            peaks = self.recipe.optimizer.learning_rate * np.where(is_far, FASTER, 1.0)
+            rates = processes.put(peaks.astype(np.float32), state.alive.sharding)
             state = state._replace(hyperparams=state.hyperparams._replace(learning_rate=rates))
         status: Ending | None = None if self.end > step else "done"
         return state._replace(alive=processes.put(alive, state.alive.sharding)), status
 
+    def _finds_wrong(
+        self, step: int, model: Transformer, alive: Bool[np.ndarray, " members"]
+    ) -> bool:
+        """Return whether a round begins after this step; if so, `windows` holds its data.
+
+        That follows from the weights alone, so it is the same where a run is resumed here.
+        """
+        number, listed = self._round_at(step), self._listed
+        if not 1 <= number <= self.settings.repair:
+            return False
+        listed.since[listed.since >= number] = NEVER
+        del listed.wrong[number - 1 :], listed.wrong_counts[number - 1 :]
+        wrong = ~(memo.calculate(model, listed.rows, listed.targets).margin > 0)
+        wrong &= alive[:, None]
+        if not wrong.any():
+            return False
+        is_shown = listed.since >= 0
+        unfinished = (wrong & is_shown).any(axis=1, keepdims=True)
+        listed.since[wrong & ~is_shown & ~unfinished] = number
+        listed.wrong.append(wrong & (listed.since >= 0))
+        listed.wrong_counts.append(wrong.sum(axis=1))
+        return True
+
     def _enter_round(self, step: int) -> None:
         """Load the data of the round of this step, and set the step at which it ends."""
-        assert self.repair is not None
-        number = self.repair.round_at(step)
-        if number > len(self.repair.windows.wrong):
+        number, listed = self._round_at(step), self._listed
+        if number > len(listed.wrong):
             self.end = step
             return
-        self.end = self.settings.steps + number * self.repair.steps
-        self.data = self.place(self.repair.data(step))
-        self._resting = dict.fromkeys(np.flatnonzero(self.repair.resting(step)).tolist(), 0)
+        self.end = self.settings.steps + number * self.recipe.round_steps
+        skips_met = self.first < self.settings.steps
+        self.data = self.place(window_data(listed, number, room=True, skip_met=skips_met))
+        is_resting = ~listed.wrong[number - 1].any(axis=1)
+        self._resting = dict.fromkeys(np.flatnonzero(is_resting).tolist(), 0)
 
     def _status(self, step: int) -> Ending | None:
         """Return how the training has ended, if it has."""
@@ -440,18 +416,6 @@ def _until_boundary(step: int, settings: Training, end: int = 0) -> int:
     )  # fmt: skip
     ends = (at - step for at in (*settings.ends, end) if at > step)
     return min(*(span - step % span for span in spans if span), *ends)
-
-
-def _failures(
-    metrics: Metrics, alive: np.ndarray, first: int, idle: Collection[int]
-) -> dict[int, int]:
-    """Members that have just failed, and the step whose loss was the first not to be finite."""
-    failed = {}
-    for member in np.flatnonzero(~alive).tolist():
-        if member not in idle:
-            bad = ~np.isfinite(metrics.loss[member])
-            failed[member] = first + (int(np.argmax(bad)) if bad.any() else len(bad) - 1)
-    return failed
 
 
 def _rows(metrics: Metrics, first: int, seconds: float, stopped: Mapping[int, int]) -> list[Metric]:

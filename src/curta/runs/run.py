@@ -115,11 +115,16 @@ class Run:
 
     # Weights
 
-    def load_models(self) -> scoring.Models:
-        """Return the members as of the newest checkpoint, stacked; read once."""
+    def load_models(self, step: int | None = None) -> scoring.Models:
+        """Return the members, stacked, as of the newest checkpoint, which is read once.
+
+        With a `step` they are those of that checkpoint, or the initial ones for step 0.
+        """
+        if step is not None:
+            return self._stacked(self._state(step))
         if self._models is None:
             self._step = self.folder.newest_checkpoint()
-            self._models = self.at(self._step)
+            self._models = self._stacked(self._state(self._step))
         return self._models
 
     @property
@@ -127,10 +132,6 @@ class Run:
         """The step of the checkpoint whose weights answer and are evaluated."""
         self.load_models()
         return self._step
-
-    def at(self, step: int) -> scoring.Models:
-        """Return the members as of one of the checkpoints, stacked; initial ones for step 0."""
-        return self._stacked(self._state(step))
 
     def _state(self, step: int) -> Member:
         init = lambda: trainer.init(self.recipe, self.layout, jnp.asarray(self.seeds))
@@ -159,53 +160,38 @@ class Run:
 
     # Stages
 
-    def missing(self) -> list[Stage]:
-        """Return the stages that are still to be carried out, in order.
+    def complete(
+        self,
+        show: Show = silent,
+        say: Say = silent,
+        run_stage: Callable[[Stage], None] | None = None,
+    ) -> None:
+        """Carry out what is missing: train, then evaluate, certify and report if requested.
 
-        Training is one of them again where the checkpoint that it ended with is damaged, or the
-        recipe has more steps by now.
+        The run is owned meanwhile. Nothing follows a training that was interrupted, or of which no
+        member is left. `run_stage` carries out a stage in another way, such as with its progress on
+        a screen. Several processes share the training; process 0 alone does the rest, while the
+        others wait.
         """
-        info, training = self.folder.read_info(), self.recipe.training
-        if info.over:
-            extended = bool(training.extended_at) and info.checkpoint < training.steps
-            if extended or checkpoints.newest_whole(self.folder.checkpoints) != info.checkpoint:
-                info = replace(info, done=())
-        return life.missing(self.folder, info)
-
-    def complete(self, show: Show = silent, say: Say = silent) -> None:
-        """Carry out what is missing: train, then evaluate, certify and report if requested."""
-        self.run_stages(lambda stage: self.run_stage(stage, show, say))
-
-    def run_stage(self, stage: Stage, show: Show = silent, say: Say = silent) -> None:
-        """Carry out one stage."""
-        if stage == "training":
-            self.train(show)
-        elif stage == "evaluating":
-            self.evaluate(say, report=False)
-        elif stage == "certifying":
-            self.certify(say, report=False)
-        else:
-            self.write_report()
-
-    def run_stages(self, run_stage: Callable[[Stage], None]) -> None:
-        """Call `run_stage` for each missing stage in order; the run is owned meanwhile.
-
-        Nothing follows a training that was interrupted, or of which no member is left. Several
-        processes share the training; process 0 alone does the rest, while the others wait.
-        """
+        stage_methods: dict[Stage, Callable[[], object]] = {
+            "training": partial(self.train, show),
+            "evaluating": partial(self.evaluate, say, report=False),
+            "certifying": partial(self.certify, say, report=False),
+            "reporting": self.write_report,
+        }
         is_first, several = processes.is_first(), jax.process_count() > 1
         if is_first and self.folder.read_info().wanted:
             system.in_background(partial(importlib.import_module, "matplotlib.figure"))
-            if self.recipe.evaluation.certificate and self.certifiable:
+            if self.recipe.evaluation.certificate and certifiable(self):
                 self._list_windows()
         owned = ownership.owned(self.folder.path) if is_first else nullcontext()
         # Of several processes none may leave the loop alone, so signals wait for a safe point.
         with owned, interrupts.deferred() if several else nullcontext():
-            stages = self.missing() if is_first else []
+            stages = life.missing(self.folder, self.recipe) if is_first else []
             while stage := processes.from_first(stages[0] if stages else None):
                 try:
                     if is_first or stage == "training":
-                        run_stage(stage)
+                        run_stage(stage) if run_stage else stage_methods[stage]()
                 except KeyboardInterrupt:
                     processes.from_first(None)  # lets the others end, too
                     raise
@@ -214,11 +200,11 @@ class Run:
                 if not self.folder.read_info().over:
                     stages = []
                 elif stage == "certifying" and self._resumes_training():
-                    stages = self.missing()
+                    stages = life.missing(self.folder, self.recipe)
                 else:
                     stages = stages[1:]
 
-    def _stage(self, name: Stage) -> AbstractContextManager[life.Outcome]:
+    def _stage(self, name: Stage | None) -> AbstractContextManager[life.Outcome]:
         self._check_current()
         return life.stage(self.folder, name)
 
@@ -234,7 +220,8 @@ class Run:
         """
         self._check_current()
         self._models, is_first = None, processes.is_first()
-        if not processes.from_first("training" in self.missing() if is_first else None):
+        stages = life.missing(self.folder, self.recipe) if is_first else []
+        if not processes.from_first("training" in stages):
             return
         with self._stage("training") as outcome, processes.peers():
             step, seconds = processes.from_first(self.folder.resume() if is_first else None)
@@ -255,9 +242,9 @@ class Run:
         if processes.is_first() and not windows.read(self.folder.path):
             # A training that is under way without a list of windows goes on without it.
             listed = None
-            if self.recipe.covers and self.certifiable and not step:
+            if self.recipe.covers and certifiable(self) and not step:
                 listed = self._list_windows().result()[:2]
-            shown = records.training_windows(self.recipe, self.program, self.seeds, listed)
+            shown = records.training_windows(self.recipe, program_layout(self), self.seeds, listed)
             windows.save(self.folder.path, shown)
         processes.from_first(None)  # now the windows are on disk for all
         return self._read_windows()
@@ -265,7 +252,7 @@ class Run:
     def _read_windows(self) -> TrainingWindows:
         """Return the run's windows, and which of them each member was shown."""
         return windows.read(self.folder.path) or records.training_windows(
-            self.recipe, self.program, self.seeds
+            self.recipe, program_layout(self), self.seeds
         )
 
     def _track(self, results: trackers.Results) -> None:
@@ -276,18 +263,6 @@ class Run:
                 tracker.conclude(results)
 
     # Answering
-
-    @property
-    def program(self) -> ProgramLayout:
-        """The layout of a run of programs; UserError for any other run."""
-        if not isinstance(self.layout, ProgramLayout):
-            raise UserError(f"run {self.name!r} is of no program")
-        return self.layout
-
-    @property
-    def code_known(self) -> bool:
-        """Whether the code of its programs is known here, not only the texts that it has kept."""
-        return not isinstance(self.layout.recorder, run_snapshot.StoredTexts)
 
     def ask(self, problem: str | Problem, member: int = 0) -> Answer | None:
         """Return the model's answer; None if what it wrote is no answer."""
@@ -346,7 +321,7 @@ class Run:
                     f"run {self.name!r} has no checkpoint of step {step:,}: there are"
                     f" {', '.join(f'{there:,}' for there in steps)}, as training.checkpoints says"
                 )
-            models = self.at(step)
+            models = self.load_models(step)
         settings = suite.settings_of(self.recipe, self.layout, changes)
         self.accept(settings.named)
         if member is not None:
@@ -355,14 +330,13 @@ class Run:
         changed = evaluations.changes(self.recipe.evaluation, settings, self.num_recurrences)
         if step != self._step:
             changed["step"] = step
-        self._check_current()
         weights = checkpoints.record(self.folder.checkpoints, step)
         depends_on = [weights, asdict(settings), self.num_recurrences]
         path = self.folder.path / evaluations.PARTIAL
         if changed:
             path = self.folder.evaluations / f"{folders.evaluation_name(changed)}.jsonl"
         with ownership.owned(self.folder.path):
-            stage = life.stage(self.folder, None if changed else "evaluating")
+            stage = self._stage(None if changed else "evaluating")
             with stage, evaluations.partial_evaluation(path, depends_on) as keep:
                 result = self._evaluation(models, settings, progress, show_grid, keep=keep)
                 result = replace(result, changes=changed, step=step)
@@ -389,7 +363,7 @@ class Run:
             text = np.zeros(len(listed.rows), np.int64)
             memo.table.add(RecordedWindows(listed.rows, listed.targets, text))
         timed = []
-        if self.code_known:
+        if folders.has_code(self.layout):
             timed = expected.parts(self.recipe, self.layout, settings, models.members)
         say = interrupts.checked(expected.Pace(timed).added(progress))
         try:
@@ -406,22 +380,18 @@ class Run:
         if not settings.named:
             return result
         say("named problems")
-        initial = self.at(0) if member is None else self.at(0).only(member)
+        initial = self.load_models(0)
+        if member is not None:
+            initial = initial.only(member)
         return replace(result, named=tuple(named(settings.named, initial, models)))
 
     # Certificate
-
-    @property
-    def certifiable(self) -> bool:
-        """Whether it is of a program under a window whose code is known here."""
-        is_windowed = isinstance(self.recipe.positions, Window)
-        return is_windowed and self.code_known and self.program.recorder is not None
 
     def _list_windows(self) -> Future[certificate.WindowList]:
         """Start listing the windows of its programs in the background; this needs no weights."""
         if self._listed_windows is None:
             self._listed_windows = system.in_background(
-                partial(certificate.prepare, self.recipe, self.program)
+                partial(certificate.prepare, self.recipe, program_layout(self))
             )
         return self._listed_windows
 
@@ -431,6 +401,12 @@ class Run:
         Returns what certificate.json holds. With `report` the report is written anew.
         """
         self._check_current()
+        if not folders.has_code(self.layout):
+            raise run_snapshot.refusal(self._code)
+        if not certifiable(self):
+            raise UserError(
+                f"run {self.name!r} is of no program under a window: nothing to certify"
+            )
         models, trained = self.load_models(), self.folder.read_info().checkpoint
         if self.step < trained:
             raise UserError(
@@ -514,7 +490,7 @@ class Run:
         settings, evaluated = changed_evaluation(self.recipe.evaluation, changes), []
         for run in (self, other):
             run_snapshot.make_known(run._code)
-            if not run.code_known:
+            if not folders.has_code(run.layout):
                 raise run_snapshot.refusal(run._code)
             if member is not None:
                 run._member(member)
@@ -624,3 +600,16 @@ class Run:
 
         model = self.model(member)
         return lens.bridge(Exported(self.name, self.seeds[member], self.recipe, model, member))
+
+
+def program_layout(run: Run) -> ProgramLayout:
+    """Return the layout of a run of programs; UserError for any other run."""
+    if not isinstance(run.layout, ProgramLayout):
+        raise UserError(f"run {run.name!r} is of no program")
+    return run.layout
+
+
+def certifiable(run: Run) -> bool:
+    """Whether a run is of a program under a window whose code is known here."""
+    is_windowed, recorder = isinstance(run.recipe.positions, Window), run.layout.recorder
+    return is_windowed and folders.has_code(run.layout) and recorder is not None

@@ -15,7 +15,6 @@ from typing import Any, Literal
 
 from curta.config import files, typed
 from curta.config.errors import UserError
-from curta.config.recipe import Recipe
 from curta.evaluation.results import CERTIFICATE, WINDOWS, read_windows
 from curta.model import recipes
 from curta.programs.machine import store
@@ -48,32 +47,34 @@ def verify(name: str) -> list[Part]:
     """
     path = folders.locate(name)
     if not os.path.lexists(path / COMPARISON):
-        return list(_parts(path, _run(Folder(path))))
-    parts = list(_parts(path, _comparison(path)))
+        return _parts(path, _run_files(Folder(path)))
+    parts = _parts(path, _comparison_files(path))
     runs = {entry.parent.name for entry in path.glob("*/run.json")}
     with suppress(OSError, ValueError):  # a damaged file has its line
         rows = folders.read_comparison(path).rows
         runs |= {Path(row.run).name for row in rows if row.status != "waiting"}
     for run in sorted(runs):
         if (path / run).is_dir():
-            parts += _parts(path, _run(Folder(path / run)))
+            parts += _parts(path, _run_files(Folder(path / run)))
         else:
             about = f"its run is not here: `curta train --resume {path.name}`"
             parts.append(Part(run, "missing", about))
     return parts
 
 
-def _parts(root: Path, checks: Iterable[Check]) -> Iterator[Part]:
-    """Yield a part for each file that is there, or needed.
+def _parts(root: Path, checks: Iterable[Check]) -> list[Part]:
+    """Return a part for each file that is there, or needed.
 
     Any exception counts: there are more ways of being damaged than anybody has thought of.
     """
+    parts = []
     for path, read, remedy, is_needed in checks:
         name = path.relative_to(root).as_posix()
         if not os.path.lexists(path):
             if is_needed:
-                yield Part(name, "missing", remedy)
+                parts.append(Part(name, "missing", remedy))
             continue
+        complaint = ""
         try:
             read()
         except UserError as error:
@@ -82,74 +83,65 @@ def _parts(root: Path, checks: Iterable[Check]) -> Iterator[Part]:
             complaint = error.strerror or str(error)
         except Exception as error:
             complaint = f"it cannot be read ({type(error).__name__}: {error})"
-        else:
-            yield Part(name, "whole")
-            continue
-        yield Part(name, "damaged", f"{complaint}; {remedy}")
+        about = f"{complaint}; {remedy}" if complaint else ""
+        parts.append(Part(name, "damaged" if complaint else "whole", about))
+    return parts
 
 
-def _comparison(path: Path) -> Iterator[Check]:
+def _comparison_files(path: Path) -> Iterator[Check]:
     again, report = f"{COPY}, or compare anew under another name", path / "report.html"
     yield path / COMPARISON, partial(folders.read_comparison, path), again, True
     with suppress(OSError, ValueError):
-        yield from _code(path, folders.read_comparison(path).files)
+        yield from _code_files(path, folders.read_comparison(path).files)
     yield report, partial(files.read_bytes, report), f"`curta report {path.name}` makes it", False
 
 
-def _run(folder: Folder) -> Iterator[Check]:
+def _run_files(folder: Folder) -> Iterator[Check]:
     path, name, info = folder.path, folder.address, None
-    with suppress(OSError, ValueError):
+    with suppress(OSError, ValueError):  # a damaged file has its line
         info = folder.read_info()
-    done = info.done if info else ()
-    evaluated, certified = "evaluating" in done, "certifying" in done
-    is_certified = certified or os.path.lexists(path / CERTIFICATE)
-    partial_file = path / evaluations.PARTIAL
+    done, newest = (info.done, info.checkpoint) if info else ((), 0)
+    is_certified = "certifying" in done or os.path.lexists(path / CERTIFICATE)
     yield path / "run.json", folder.read_info, COPY, True
-    yield folder.recipe, partial(_read_recipe, folder), COPY, True
+    # Each field alone: whether they fit together, code says that is not executed here.
+    fields = folder.read_recipe_fields
+    yield folder.recipe, lambda: recipes.parse_fields(fields(), "recipe.toml"), COPY, True
     machine = partial(store.read, folder.machine, name)
     yield folder.machine, machine, COPY, bool(info and info.programs)
-    curves = f"only curves are lost by it: leave it, or {COPY}"
-    trained = bool(info and info.checkpoint and not info.imported)
-    yield folder.metrics, partial(_read_lines, Metric, folder.metrics), curves, trained
-    resumes = f"`curta train --resume {name}` goes on from the newest whole one"
-    saved = {
-        step
-        for kind in ("json", "safetensors")
-        for step in checkpoints.steps(folder.checkpoints, kind)
-    }
-    for step in sorted(saved | ({info.checkpoint} - {0} if info else set())):
+    again = f"only curves are lost by it: leave it, or {COPY}"
+    has_curves = bool(newest and info and not info.imported)
+    yield folder.metrics, partial(_read_lines, Metric, folder.metrics), again, has_curves
+    again = f"`curta train --resume {name}` goes on from the newest whole one"
+    kinds = "json", "safetensors"
+    saved = {step for kind in kinds for step in checkpoints.steps(folder.checkpoints, kind)}
+    for step in sorted(saved | ({newest} - {0})):
         arrays = checkpoints.file_of(folder.checkpoints, step, "safetensors")
-        yield arrays, partial(_read_checkpoint, folder, info, step), resumes, True
+        yield arrays, partial(_read_checkpoint, folder, info, step), again, True
+    again = "remove it: a point of the tokens' paths is lost"
     for step in embedding_history.steps(folder.history):
         file = checkpoints.file_of(folder.history, step, "safetensors")
-        lost = "remove it: a point of the tokens' paths is lost"
-        yield file, partial(embedding_history.load, folder.history, step), lost, False
+        yield file, partial(embedding_history.load, folder.history, step), again, False
     again = f"`curta evaluate {name}` makes it anew"
-    yield folder.evaluation, folder.read_evaluation, again, evaluated
+    yield folder.evaluation, folder.read_evaluation, again, "evaluating" in done
     again = f"`curta certify {name}` makes it anew"
-    yield path / CERTIFICATE, folder.read_certificate, again, certified
+    yield path / CERTIFICATE, folder.read_certificate, again, "certifying" in done
     yield path / WINDOWS, partial(read_windows, path), again, is_certified
     again = f"{COPY}: a training that goes on needs it"
     yield path / windows.FILE, partial(windows.read, path), again, False
+    again = "`curta evaluate` with its settings makes it anew"
     for evaluation in folder.evaluation_names():
-        again, read = "`curta evaluate` with its settings makes it anew", folder.read_evaluation
-        yield folder.evaluation_path(evaluation), partial(read, evaluation), again, False
+        read = partial(folder.read_evaluation, evaluation)
+        yield folder.evaluation_path(evaluation), read, again, False
     for file in sorted(folder.probes.glob("*.json")):
         again = f"`curta probe {name} {file.stem}` makes it anew"
         yield file, partial(files.read_json, file, "it"), again, False
-    yield from _code(path, info.files if info else ())
+    yield from _code_files(path, info.files if info else ())
     again = f"{COPY}; it is needed where the run's code is not trusted"
     yield path / run_snapshot.PROBLEMS, partial(run_snapshot.stored, path), again, False
-    again = "nothing: what is torn is evaluated again"
-    parts = partial(_read_lines, evaluations.EvaluatedPart, partial_file)
-    yield partial_file, parts, again, False
-    report = partial(files.read_bytes, folder.report)
-    yield folder.report, report, f"`curta report {name}` makes it anew", "reporting" in done
-
-
-def _read_recipe(folder: Folder) -> Recipe:
-    """Read each field alone: whether they fit together, code says that is not executed here."""
-    return recipes.parse_fields(folder.read_recipe_fields(), "recipe.toml")
+    again, file = "nothing: what is torn is evaluated again", path / evaluations.PARTIAL
+    yield file, partial(_read_lines, evaluations.EvaluatedPart, file), again, False
+    again = f"`curta report {name}` makes it anew"
+    yield folder.report, partial(files.read_bytes, folder.report), again, "reporting" in done
 
 
 def _read_lines(kind: type[Any], path: Path) -> None:
@@ -160,18 +152,18 @@ def _read_lines(kind: type[Any], path: Path) -> None:
 def _read_checkpoint(folder: Folder, info: RunInfo | None, step: int) -> None:
     owner, data = None, checkpoints.read(folder.checkpoints, step)
     with suppress(OSError, ValueError):  # a damaged recipe has its line
-        owner = checkpoints.owner(_read_recipe(folder), info.seeds, step) if info else None
+        recipe = recipes.parse_fields(folder.read_recipe_fields(), "recipe.toml")
+        owner = checkpoints.owner(recipe, info.seeds, step) if info else None
     if owner not in (None, checkpoints.owner_in(data)):
         raise UserError("it is of another recipe or of other seeds than the run says")
 
 
-def _code(folder: Path, code: Iterable[KeptFile]) -> Iterator[Check]:
+def _code_files(folder: Path, code: Iterable[KeptFile]) -> Iterator[Check]:
     """Yield the user's files, compared by their hashes."""
+
+    def read(file: KeptFile) -> None:
+        if hashlib.sha256(files.read_bytes(folder / file.file)).hexdigest() != file.sha256:
+            raise UserError("it is not the file that the run was made with")
+
     for file in code:
-        read = partial(_read_code, folder / file.file, file.sha256)
-        yield folder / file.file, read, f"{COPY}; it is not executed", True
-
-
-def _read_code(path: Path, sha256: str) -> None:
-    if hashlib.sha256(files.read_bytes(path)).hexdigest() != sha256:
-        raise UserError("it is not the file that the run was made with")
+        yield folder / file.file, partial(read, file), f"{COPY}; it is not executed", True

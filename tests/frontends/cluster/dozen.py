@@ -110,10 +110,10 @@ class Dozen:
     def states(self, name: str) -> dict[str, dict[str, Any]]:
         """How each run stands; the exit code is 1 where one has failed or was cancelled."""
         done = self.call("runs", name, "--json")
-        found = {one["run"]: one for one in json.loads(done.stdout)["job"]}
-        ended = any(one["state"] in ("failed", "cancelled") for one in found.values())
+        states = {state["run"]: state for state in json.loads(done.stdout)["job"]}
+        ended = any(state["state"] in ("failed", "cancelled") for state in states.values())
         assert done.returncode == ended, done.stderr
-        return found
+        return states
 
     def job(self, name: str, *path: str) -> Path:
         return self.folder.joinpath("runs", name, ".jobs", *path)

@@ -43,8 +43,8 @@ def test_a_comparison_of_an_array_is_that_of_one_process(dozen: Dozen) -> None:
     ]
 
     told = dozen.held("array", LONG[0])
-    asked = ["scancel", "--signal=TERM", task_of(job.tasks, LONG[0])]
-    subprocess.run(asked, env=dozen.environment, check=True)
+    command = ["scancel", "--signal=TERM", task_of(job.tasks, LONG[0])]
+    subprocess.run(command, env=dozen.environment, check=True)
     os.kill(told, signal.SIGCONT)
     dozen.held("array", LONG[1])  # Slurm itself lets it go on when it says that time is up
 
@@ -80,8 +80,8 @@ def test_what_is_cancelled_is_not_queued_again_and_can_go_on(dozen: Dozen) -> No
 
 
 def test_what_slurm_refuses_is_one_line(dozen: Dozen) -> None:
-    asked = (*ASKED, "cluster.partition=none")
-    done = dozen.call("train", "small.toml", "--run", "refused", *asked)
+    options = (*ASKED, "cluster.partition=none")
+    done = dozen.call("train", "small.toml", "--run", "refused", *options)
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
     assert line.startswith("curta: Slurm has not taken the job: ")
@@ -94,6 +94,6 @@ def task_of(tasks: tuple[Task, ...], run: str) -> str:
 
 
 def is_queued(dozen: Dozen, name: str) -> bool:
-    asked = ["squeue", "--noheader", f"--name={name}"]
-    found = subprocess.run(asked, env=dozen.environment, capture_output=True, check=True)
-    return bool(found.stdout.strip())
+    command = ["squeue", "--noheader", f"--name={name}"]
+    queued = subprocess.run(command, env=dozen.environment, capture_output=True, check=True)
+    return bool(queued.stdout.strip())

@@ -141,6 +141,7 @@ def go_on(name: str, trust: bool, steps: Any, place: Destination | None) -> int:
     `COMPARISON/ROW` is a run of a comparison, begun or not.
     """
     from curta.frontends.api import extend, load
+    from curta.runs import life
     from curta.runs.folders import is_comparison
 
     is_single = trust or steps is not None
@@ -167,7 +168,7 @@ def go_on(name: str, trust: bool, steps: Any, place: Destination | None) -> int:
         raise UserError(f"training.steps must be 1 to {limits.STEPS:,} (got {quoted(steps)})")
     else:
         run = extend(name, steps, trust)
-    if not run.missing():
+    if not life.missing(run.folder, run.recipe):
         print(f"{printable(run.name)} is finished: {counted(run.recipe.training.steps, 'step')}")
         return 0
     return complete(run, place)
@@ -178,10 +179,12 @@ def complete(run: "Run", place: Destination | None = None, is_demo: bool = False
     if place is not None:
         return hand_over(place, run.folder.path, [run.name])
     from curta.evaluation.expected import duration, total
+    from curta.runs import life
+    from curta.runs.folders import has_code
 
     training, digits = run.recipe.training, run.folder.read_info().trained_digits
     example = "window" if run.recipe.positions.name == "window" else "problem"
-    evaluates = run.code_known and "evaluating" in run.missing()
+    evaluates = has_code(run.layout) and "evaluating" in life.missing(run.folder, run.recipe)
     seconds = total(run.recipe, run.layout, len(run.seeds)) if evaluates else 0.0
     opening = Text.assemble(
         (printable(run.name), "bold"),
@@ -193,7 +196,7 @@ def complete(run: "Run", place: Destination | None = None, is_demo: bool = False
     display.notice(opening)
     codes, name = [0], shlex.quote(run.folder.address)
     try:
-        run.run_stages(lambda stage: codes.append(run_stage(run, stage)))
+        run.complete(run_stage=lambda stage: codes.append(run_stage(run, stage)))
         interrupts.check()
     except interrupts.Interrupted as signal:
         display.notice(f"Interrupted; saved. Go on with: curta train --resume {run.folder.address}")
@@ -229,6 +232,8 @@ def complete(run: "Run", place: Destination | None = None, is_demo: bool = False
 
 def run_stage(run: "Run", stage: "Stage") -> int:
     """Carry out a stage of a run's life and print its results; the exit code."""
+    from curta.runs.run import program_layout
+
     if stage == "training":
         with display.Learning(run) as learning:
             run.train(learning.show)
@@ -251,7 +256,7 @@ def run_stage(run: "Run", stage: "Stage") -> int:
 
         with display.Status() as status:
             certificate = run.certify(status.say, report=False)
-        display.notice(certificate_view(certificate, run.program))
+        display.notice(certificate_view(certificate, program_layout(run)))
     else:
         display.notice(f"Report: {run.write_report()}")
     return 0
@@ -421,6 +426,7 @@ def evaluate(
         return 0
     from curta.frontends.api import load
     from curta.runs import folders
+    from curta.runs.folders import evaluation_name, has_code
 
     names, settings = arguments.split(words)
     name = arguments.at_most_one(names, "run")
@@ -446,13 +452,13 @@ def evaluate(
     if arguments.form() == "json":
         return code
     show_generalisation(run)
-    if not run.code_known:
+    if not has_code(run.layout):
         display.notice(
             "These are problems that the run has kept: its program's code was not run (--trust)"
         )
     if evaluation.changes:
         display.notice(
-            f"Kept beside the recipe's own: {folders.evaluation_name(evaluation.changes)}"
+            f"Kept beside the recipe's own: {evaluation_name(evaluation.changes)}"
         )
     if member is None:
         display.notice(f"Report: {run.folder.report}")
@@ -498,15 +504,13 @@ def certify(
         return 0
     from curta.frontends.api import load
     from curta.frontends.cli.paper import certificate_view
-    from curta.programs.user.run_snapshot import refusal
+    from curta.runs.run import program_layout
 
     trained = load(run, trust=trust)
-    if not trained.code_known:
-        raise refusal(trained.folder.read_code())
-    if not trained.certifiable:
-        raise UserError(f"run {trained.name!r} is of no program under a window: nothing to certify")
     with display.Status() as status:
         certificate = trained.certify(status.say)
-    display.show(certificate, lambda certificate: certificate_view(certificate, trained.program))
+    display.show(
+        certificate, lambda certificate: certificate_view(certificate, program_layout(trained))
+    )
     display.notice(f"Report: {trained.folder.report}")
     return int(not certificate.perfect)

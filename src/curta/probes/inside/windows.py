@@ -9,10 +9,9 @@ from jaxtyping import Array, Float, Int
 
 from curta.config.errors import UserError
 from curta.evaluation import certificate, memo, results
-from curta.layouts.program import ProgramLayout
 from curta.model.decoding import logits_of_windows
 from curta.model.transformer import Transformer
-from curta.runs.run import Run
+from curta.runs.run import Run, certifiable, program_layout
 
 WindowRows = Int[np.ndarray, "windows cells"]
 WindowTargets = Int[np.ndarray, " windows"]
@@ -26,10 +25,9 @@ def all_windows(run: Run) -> tuple[WindowRows, WindowTargets]:
     certified = results.read_windows(run.folder.path)
     if certified is not None:
         return certified.rows, certified.targets
-    if not run.certifiable:
+    if not certifiable(run):
         raise UserError(f"run {run.name!r} has no certificate, and its code is not known here")
-    assert isinstance(run.layout, ProgramLayout)
-    listed = certificate.prepare(run.recipe, run.layout)
+    listed = certificate.prepare(run.recipe, program_layout(run))
     return listed.rows, listed.targets
 
 
