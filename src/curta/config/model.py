@@ -76,7 +76,7 @@ class ModelConfig:
     dropout: Annotated[float, Ge(0.0), Lt(1.0)] = 0.0
     """Dropout rate in training, at `dropout_sites`."""
     dropout_sites: tuple[DropoutSite, ...] = ("embedding", "output")
-    """Where: embedding, attention weights, inner mlp, sub-layer output."""
+    """Where dropout is: embedding, attention weights, inner mlp, sub-layer output."""
     causal: bool = True
     """Whether a token sees only earlier tokens; false: the whole text.
 

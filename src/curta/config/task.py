@@ -30,7 +30,7 @@ class Task:
     digits: Digits = (1, 10)
     """Fewest and most digits of an operand; lengths are uniform and independent."""
     second: Digits | None = None
-    """The same for all operands but the first; not set: as `digits`."""
+    """Fewest and most digits of all other operands; not set: as `digits`."""
     operands: Operands | None = None
     """Fewest and most operands; not set: as few as the operator takes.
 
