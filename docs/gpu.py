@@ -288,7 +288,7 @@ BITS_HEAD = (
 def _steps(numbers: dict[str, Any], names: Iterable[str]) -> Iterator[list[str]]:
     for name in names:
         for label, times in numbers[name].items():
-            step = f"{times['ms']:.2f} ({times['least']:.2f} to {times['most']:.2f})"
+            step = f"{times['ms']:.2f} ({times['least']:.2f}\N{EN DASH}{times['most']:.2f})"
             yield [f"`{name.partition(', ')[2]}`", label, step]
 
 

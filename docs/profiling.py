@@ -138,13 +138,11 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
     )
     return {
         f"{NAME}, machine": markdown(("cores", "GFLOP/s", "GB/s"), machines),
-        NAME: markdown(HEAD, (_row(*case) for case in product(profiles(results), roofs))),
+        NAME: markdown(HEAD, (_row(*case) for case in product(profiles(results), roofs[-1:]))),
     }
 
 
-HEAD = (
-    "parameters", "cores", "GFLOP/s", "of the roofline", "step, ms", "with a loop",
-)  # fmt: skip
+HEAD = ("parameters", "GFLOP/s", "of the roofline", "step, ms", "with a loop")
 
 
 def _row(of: Profile, roof: Roof) -> list[str]:
@@ -153,7 +151,6 @@ def _row(of: Profile, roof: Roof) -> list[str]:
     unrolled, loop = (median(of.steps(way, cores)) for way in WAYS)
     return [
         of.name,
-        str(cores),
         f"{pace / 1e9:,.1f}",
         f"{pace / roof.at(intensity):.0%}",
         f"{1e3 * unrolled:,.0f}",

@@ -175,7 +175,7 @@ def slug(*words: str) -> str:
 
 
 def spread(values: Iterable[float], digits: int = 3) -> str:
-    """Return median and range, or the one value of all: [1, 2, 4] is 2.0 (1.0 to 4.0)."""
+    """Return median and range, or the one value of all."""
     return spread_of(values, lambda value: decimal(value, digits))
 
 
@@ -185,7 +185,7 @@ def spread_of_losses(values: Iterable[float]) -> str:
 
 
 def spread_of_counts(values: Iterable[float]) -> str:
-    """Do the same for counts: 1,280 (640 to 2,560)."""
+    """Do the same for counts."""
     return spread_of(values, "{:,.0f}".format)
 
 
@@ -193,7 +193,7 @@ def spread_of(values: Iterable[float], form: Callable[[float], str]) -> str:
     """Return median and range, each value in that form."""
     ordered = sorted(values)
     low, middle, high = (form(value) for value in (ordered[0], median(ordered), ordered[-1]))
-    return middle if low == high else f"{middle} ({low} to {high})"
+    return middle if low == high else f"{middle} ({low}\N{EN DASH}{high})"
 
 
 def recipe_fields(name: str, changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from docs.shared import markdown
 
 RECIPES = Path(descriptions.__file__).parent / "recipes"
 
-HEADS = ("recipes", "problems", "training", "held out", "of these, mirrored pair in training")
+HEADS = ("recipes", "problems", "training", "held out", "mirrored pair in training")
 
 
 def tables(_: Results) -> dict[str, Iterable[str]]:

@@ -18,37 +18,36 @@ class ModelConfig:
     """Size and design of the transformer."""
 
     width: Annotated[int, Ge(1), Le(WIDTH)] = 32
-    """Length of the vector of a token; a multiple of `heads`."""
+    """Length of a token's vector; a multiple of `heads`."""
     heads: Parts = 4
-    """Attention heads of a layer, which divide the width evenly."""
+    """Attention heads of a layer."""
     num_kv_heads: Parts | None = None
-    """Heads of keys and values, shared evenly by the heads; not set: as many as `heads`."""
+    """Heads of keys and values, shared evenly by the heads; not set: `heads`."""
     num_layers: Layers = 2
-    """Blocks of the transformer, including MLP-only ones."""
+    """Blocks, including MLP-only ones."""
     num_attention_layers: Layers = 1
-    """How many blocks, from the first on, have attention; the others are MLP-only."""
+    """How many blocks, from the first on, have attention."""
     num_recurrences: Layers = 1
     """How many times all blocks are run, with the same weights."""
     input_injection: Literal["none", "recurrence", "block", "sublayer", "normed"] = "none"
-    """Adds the embedded input again before each recurrence, block or sublayer; none: never again.
+    """Adds the embedded input again before each recurrence, block or sublayer, or to none.
 
-    With `normed` it is added to the input of each sub-layer after its norm, not to the state. The
-    state of the first recurrence is the embedded input.
+    With `normed` it is added to the input of each sub-layer after its norm, not to the state.
     """
     mlp_ratio: Annotated[int, Ge(1), Le(RATIO)] = 4
     """Inner width of the MLP, in multiples of `width`."""
     gated: bool = False
-    """Whether the inner layer of the MLP is multiplied by a gate (Shazeer, arXiv 2002.05202)."""
+    """Whether a gate multiplies the MLP's inner layer (Shazeer, arXiv 2002.05202)."""
     activation: Literal["relu", "relu2", "gelu", "gelu_erf", "silu"] = "relu2"
     """Activation of the MLP: relu, relu2 (its square), gelu (tanh form), gelu_erf, silu."""
     norm: Literal["rms", "layer", "plain", "none"] = "rms"
-    """RMSNorm (rms), LayerNorm without bias (layer) or parameters (plain), or no norm (none)."""
+    """RMSNorm (rms), LayerNorm without bias (layer) or parameters (plain), or none."""
     norm_epsilon: Rate = 1e-6
-    """Added to the mean square under the root of a norm."""
+    """Added to the mean square under a norm's root."""
     norm_placement: Literal["pre", "post_residual", "post"] = "pre"
-    """Normalise before each sub-layer (pre), also the sum after it (post_residual), or only that.
+    """Normalises before each sub-layer (pre), also the sum after it (post_residual), or only that.
 
-    The last is `post`, as in the first transformers (Vaswani et al., arXiv 1706.03762).
+    The last is `post` (Vaswani et al., arXiv 1706.03762).
     """
     final_norm: bool = True
     """Whether the final state is normalised before the head."""
@@ -60,62 +59,62 @@ class ModelConfig:
     attention_scale: bool = True
     """Whether scores are divided by the root of a head's width.
 
-    If not, the weights of queries start smaller by that factor.
+    If not, query weights start smaller by that factor.
     """
     init: Literal["fan_in", "normal", "gpt2", "torch", "torch_encoder", "ladder"] = "fan_in"
-    """How weights are drawn before the first step.
+    """How weights are first drawn.
 
-    fan_in: normal, with deviation 1 for embeddings and sqrt(1 / inputs) for matrices; normal: all
-    with deviation `init_std`; gpt2: as normal, but matrices that add to the state are smaller by
-    sqrt(2 blocks); torch: embeddings with deviation 1, matrices and their biases uniform up to
-    sqrt(1 / inputs); torch_encoder: as torch, but attention as in `nn.TransformerEncoder` (Xavier
-    for queries, keys and values as one matrix, biases zero), and all blocks alike; ladder: as
-    fan_in, but embeddings with deviation 0.25 and an untied head with 1.
+    fan_in: normal, deviation 1 for embeddings, sqrt(1 / inputs) for matrices; normal: all with
+    deviation `init_std`; gpt2: as normal, but matrices that add to the state smaller by sqrt(2
+    blocks); torch: embeddings with deviation 1, matrices and their biases uniform up to sqrt(1 /
+    inputs); torch_encoder: as torch, but attention as in `nn.TransformerEncoder` (Xavier for
+    queries, keys and values as one matrix, biases zero), and all blocks alike; ladder: as fan_in,
+    but embeddings with deviation 0.25, an untied head with 1.
     """
     init_std: Rate = 0.02
-    """Standard deviation of the initial weights, with `init` normal or gpt2."""
+    """Standard deviation of first weights, with `init` normal or gpt2."""
     dropout: Annotated[float, Ge(0.0), Lt(1.0)] = 0.0
-    """Dropout rate in training, at `dropout_sites`; 0: none."""
+    """Dropout rate in training, at `dropout_sites`."""
     dropout_sites: tuple[DropoutSite, ...] = ("embedding", "output")
-    """Where dropout is applied: embedding, attention weights, inner mlp, sub-layer output."""
+    """Where dropout is: embedding, attention weights, inner mlp, sub-layer output."""
     causal: bool = True
     """Whether a token sees only earlier tokens; false: the whole text.
 
-    If false, the answer is not part of the text, but written over the prompt.
+    If false, the answer is written over the prompt.
     """
     tie_embeddings: bool = False
-    """Whether the head uses the matrix of the embedding."""
+    """Whether the head uses the embedding's matrix."""
     tied_scale: bool = True
-    """Whether the logits of a tied head are divided by the root of the width, as in T5."""
+    """Whether a tied head's logits are divided by the root of the width, as in T5."""
     weight_sharing: tuple[Shared, ...] = ()
     """Shared weights: key-query, value-key, out-query or out-value, norms.
 
     key-query: keys use the query matrix, each pair of features rotated by one learned angle;
-    value-key: values use the key matrix; out-query: the output matrix is the transposed query
-    matrix; out-value: the transposed and negated value matrix; norms: all norms share their gains.
+    value-key: values use the key matrix; out-query: the output matrix is the query matrix,
+    transposed; out-value: the value matrix, transposed and negated; norms: all norms share gains.
     Source: AdderBoard, github.com/anadim/AdderBoard; out-value is Curta's.
     """
     role_embeddings: bool = False
-    """Whether a learned vector for the role of each token is added to its embedding.
+    """Whether a learned vector for its role is added to each token's embedding.
 
-    This is structure that a plain model would have to find.
+    A plain model would have to find this structure.
     """
     compositional_embeddings: bool = False
-    """Whether the embedding of a program's token sums vectors of its symbol, carry, role and move.
+    """Whether a program's token is the sum of vectors of its symbol, carry, role and move.
 
-    This is structure that a plain model would have to find.
+    A plain model would have to find this structure.
     """
     embedding: Literal["table", "arc"] = "table"
     """A learned vector for each token (table), or vectors on an arc of a circle (arc).
 
-    An arc learns its radius, the angle of the first token, and the angle between two; tokens are in
-    the order of the vocabulary. Source: AdderBoard, github.com/anadim/AdderBoard.
+    An arc learns its radius, first angle and step; tokens are in the order of the vocabulary.
+    Source: AdderBoard, github.com/anadim/AdderBoard.
     """
     qk_input: Literal["state", "positions"] = "state"
-    """The input of queries and keys: the state, or the vectors of positions alone (positions).
+    """The input of queries and keys: the state, or position vectors alone (positions).
 
-    These vectors are then not added to the embeddings, so attention weights do not depend on the
-    tokens. Source: AdderBoard, github.com/anadim/AdderBoard.
+    The vectors are then not added to embeddings, so attention weights ignore the tokens. Source:
+    AdderBoard, github.com/anadim/AdderBoard.
     """
 
     def __post_init__(self) -> None:

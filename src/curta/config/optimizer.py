@@ -19,15 +19,15 @@ class OptimizerSettings:
     name: str
     """Which optimiser; changing it keeps the fields that both have."""
     learning_rate: Rate = 1e-2
-    """Learning rate at its peak, when the warm-up ends."""
+    """Peak learning rate, when the warm-up ends."""
     clip: Annotated[float, Ge(0.0), Le(1e12)] = 1.0
     """Global norm to which larger gradients are scaled down; 0: never."""
     schedule: Literal["cosine", "linear", "constant"] = "cosine"
-    """How the learning rate decays after the warm-up: cosine, linear, or constant."""
+    """Decay of the learning rate after the warm-up: cosine, linear, or constant."""
     warmup: Share = 0.1
-    """Share of the steps, from 0 to 1, in which the learning rate rises linearly."""
+    """Share of the steps in which the learning rate rises linearly."""
     final: Share = 0.0
-    """Share of the learning rate to which it decays, reached one step after the last."""
+    """Share of the learning rate that it decays to, one step after the last."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class SGD(OptimizerSettings):
 
     name: Literal["sgd"] = "sgd"
     momentum: Momentum = 0.9
-    """Momentum of updates; 0: none."""
+    """Momentum of updates."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class _Decaying(_Moments):
     """What optimisers with weight decay have."""
 
     weight_decay: RateOrNone = 0.01
-    """Share of every weight, times the learning rate, subtracted at each step; 0: none."""
+    """Share of every weight, times the learning rate, subtracted at each step."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ class EncodingSettings:
     """The settings that every encoding has."""
 
     name: str
-    """Which encoding, or the path of your own file; changing it resets the section."""
+    """Which encoding, or the path of your own; changing it resets the section."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Learned(EncodingSettings):
 
     name: Literal["learned"] = "learned"
     length: Count = 512
-    """The most tokens of a text: each index has its own vector."""
+    """Most tokens of a text."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,9 @@ class Randomised(EncodingSettings):
 
     name: Literal["randomised"] = "randomised"
     of: Literal["learned", "sinusoidal"] = "learned"
-    """Vectors of the random indices: learned or sinusoidal ones."""
+    """Whether the vectors are learned or sinusoidal."""
     max_length: Count = 512
-    """Random indices in training are below this; no text may have more tokens."""
+    """Training draws random indices below this; no text may have more tokens."""
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,9 @@ class RoPE(EncodingSettings):
     base: Factor = 10_000.0
     """The slowest pair of features has a period just below 2 pi times this many tokens."""
     over: Literal["tokens", "heads"] = "tokens"
-    """What angles grow with: the index of tokens, or (a mistake that occurs) the number of heads.
+    """What angles grow with: the index of tokens, or (a mistake that occurs) of heads.
 
-    With heads, queries and keys of a head are rotated alike, so scores do not change: see
-    docs/results.md.
+    With heads, scores do not change: see docs/results.md.
     """
 
 
@@ -78,7 +77,7 @@ class ALiBi(EncodingSettings):
 
     name: Literal["alibi"] = "alibi"
     learned: bool = False
-    """Whether the slopes of the heads are trained; false: fixed."""
+    """Whether the slopes of the heads are trained."""
 
 
 @dataclass(frozen=True)
@@ -87,9 +86,9 @@ class T5(EncodingSettings):
 
     name: Literal["t5"] = "t5"
     num_buckets: Annotated[int, Ge(2), Le(PARTS)] = 32
-    """How many ranges of distances have a bias; those of the first half hold one distance."""
+    """How many ranges of distances have a bias; the first half hold one distance each."""
     max_distance: Count = 128
-    """All distances from this one on, in tokens, share the last bucket."""
+    """From this distance on, in tokens, all share the last bucket."""
 
     def __post_init__(self) -> None:
         if self.max_distance <= self.num_buckets // 2:
@@ -107,7 +106,7 @@ class FIRE(EncodingSettings):
     hidden: Parts = 32
     """Inner width of the network that maps distances to biases."""
     max_length: PositionsOrNone = 0
-    """In training, tokens have random positions below this; 0: their index."""
+    """Training draws random positions below this; 0: a token's index."""
 
 
 @dataclass(frozen=True)
@@ -116,13 +115,13 @@ class Abacus(EncodingSettings):
 
     name: Literal["abacus"] = "abacus"
     rows: Count = 1024
-    """How many vectors there are: the longest number plus the random offset must fit."""
+    """How many vectors: the longest number plus the offset must fit."""
     max_offset: PositionsOrNone = 100
-    """Largest random offset of digits' indices in training; 0: none."""
+    """Largest random offset of digits' indices in training."""
     offset_of: Literal["step", "text"] = "step"
-    """Whether the offset is drawn once for all texts of a step, or for each text."""
+    """Whether the offset is drawn for each step or each text."""
     evaluation_offset: PositionsOrNone = 0
-    """The offset outside of training, in evaluations and exports."""
+    """The offset in evaluations and exports."""
     inject: Literal["embedding", "queries_keys"] = "embedding"
     """Where vectors are added: to the embedding, or to queries_keys in every layer."""
 
@@ -133,9 +132,9 @@ class Coupled(EncodingSettings):
 
     name: Literal["coupled"] = "coupled"
     rows: Count = 128
-    """How many vectors each axis has: the highest coordinate plus the random start must fit."""
+    """How many vectors an axis has: the highest coordinate plus the start must fit."""
     max_start: PositionsOrNone = 100
-    """Largest random start of coordinates in training, drawn each step; 0: none."""
+    """Largest random start of coordinates, drawn each training step."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +152,7 @@ class PositionCoupling(EncodingSettings):
 
     name: Literal["position-coupling"] = "position-coupling"
     max_position: Count = 202
-    """Highest id of a token, including the random start of its problem."""
+    """Highest id of a token, including its problem's random start."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +161,7 @@ class Window(EncodingSettings):
 
     name: Literal["window"] = "window"
     neighbours: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """What roles see, such as {sum = ["a place+1", "a"]}; for others it is determined."""
+    """What roles see, such as {sum = ["a place+1", "a"]}; others are determined."""
 
 
 @dataclass(frozen=True)

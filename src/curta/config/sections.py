@@ -38,9 +38,9 @@ class Training:
     steps: Steps = 1000
     """How many updates of the weights."""
     extended_at: tuple[Steps, ...] = ()
-    """Steps at which training had ended before it was extended with `--resume`.
+    """Steps at which training had ended before `--resume` extended it.
 
-    Up to each, the learning rate follows the schedule of a training that ends there.
+    Up to each, the learning rate follows the schedule that ends there.
     """
     batch: Annotated[int, Ge(1), Le(1 << 20)] = 64
     """Problems of a step, of all tasks together; with positions window, windows."""
@@ -49,88 +49,86 @@ class Training:
     checkpoints: StepsOrNever = 2
     """How many of the newest checkpoints are kept, besides those of former ends; 0: all.
 
-    A checkpoint has the state to resume from and, unless `keep` is last, the best models so far.
+    They hold the state to resume from and, unless `keep` is last, the best models so far.
     """
     history_every: StepsOrNever = 0
     """Steps between records of all token embeddings; 0: never.
 
-    They are also recorded before the first step and after the last.
+    The first and last states are recorded too.
     """
     loss: Literal["answer", "all", "padded", "numeric"] = "answer"
     """Tokens in the loss: answer (the completion), all (also the prompt), padded (also padding).
 
-    `numeric` is over the completion, with a larger loss for digits that are farther off.
+    `numeric`: the completion, with a larger loss for digits farther off.
     """
     validate_every: StepsOrNever = 0
     """Steps between validations; 0: never.
 
-    Validation problems are held out, if the task holds any out; another set of the same kind for a
-    fixed set (`task.rows`); and otherwise drawn like those of training.
+    Their problems are held out if the task holds any out, another set of the same kind with
+    `task.rows`, and otherwise drawn as in training.
     """
     validation: Problems = 256
     """Problems of each task in a validation."""
     fresh_validation: bool = False
-    """Whether each validation draws other held-out problems, and averages over all equally.
+    """Whether each validation draws other held-out problems, and averages over all evenly.
 
-    Otherwise the problems stay the same, and tasks count by their weights.
+    Otherwise problems stay the same, and tasks count by weight.
     """
     keep: Literal["last", "best", "best-tokens"] = "last"
     """Which weights are the result: those of the last step, or of the best validation.
 
-    The best has the most exact matches (with `best-tokens`, correct tokens), then the least loss.
+    Best has the most exact matches (best-tokens: correct tokens), then the least loss.
     """
     named_at_checkpoints: bool = False
-    """Whether members also answer the problems of `evaluation.named` at each checkpoint.
+    """Whether members also answer `evaluation.named` at each checkpoint.
 
     Answers, and the perplexity of the correct one, are in metrics.jsonl.
     """
     stop_at: Annotated[float, Gt(0.0), Le(1.0)] | None = None
-    """Ends training once every member is correct on this share of a validation; not set: never."""
+    """Ends training once every member is right on this share of a validation; not set: never."""
     stop_after: StepsOrNever = 0
     """Earliest step at which `stop_at` can end training."""
     evaluate_every: StepsOrNever = 0
-    """Steps between evaluations during training, in and out of distribution; 0: never.
+    """Steps between evaluations during training; 0: never.
 
-    All members answer problems of training and held-out ones, if the evaluation has both, and
-    random ones of some sizes. Recorded and plotted; training does not depend on it.
+    Members answer training and held-out problems, if the evaluation has both, and random ones of
+    some sizes. Plotted; training does not depend on it.
     """
     evaluate_digits: SizesOfEach | None = None
-    """Sizes of these evaluations, as in `evaluation.digits`; not set: the same."""
+    """Sizes of these evaluations; not set: those of `evaluation.digits`."""
     evaluate_count: Problems = 100
     """Problems of each size in these evaluations."""
     problems: Problems = 3000
-    """How many problems of a program each member trains on, all tasks together."""
+    """How many problems of a program each member trains on, of all tasks."""
     order: Literal["drawn", "epochs", "fixed"] = "drawn"
-    """The order of a finite set: drawn with repetition, in epochs, or in fixed batches.
+    """A finite set is drawn with repetition, in epochs, or in fixed batches.
 
-    An epoch is a random order of all problems. Fixed batches repeat in the same order, without the
-    problems left over. For layouts with task.values or task.rows.
+    An epoch is a random order of all problems; fixed batches repeat, without the problems left
+    over. For layouts with task.values or task.rows.
     """
     held_out_windows: Annotated[float, Ge(0.0), Le(1.0)] = 0.1
-    """Share of the certificate's windows that are held out of training, drawn by the member's seed.
+    """Share of the certificate's windows that training never shows, drawn by the seed.
 
-    All others are trained on, whether or not they occur in the member's problems.
+    All others are shown, whether or not the member's problems have them.
     """
     repair: Annotated[int, Ge(0), Le(1_000)] = 10
-    """Most rounds of repair after the last step; 0: none.
+    """Most rounds of repair after the last step.
 
-    A round continues training at a low rate and adds the windows that are wrong. Rounds end when
-    every listed window is correct.
+    A round continues training at a low rate and adds the windows that are wrong, until none is.
     """
     sampling: Literal["uniform", "frequency"] = "uniform"
-    """How distinct windows are drawn, with positions window: uniform, or by frequency in texts."""
+    """How distinct windows are drawn: uniform, or by frequency in texts."""
     recurrence_loss: Literal["last", "mixed", "progressive"] = "last"
-    """Recurrences after which a looped model's loss is computed: last, mixed or progressive.
+    """Recurrences after which a looped model's loss is taken: last, mixed or progressive.
 
-    See `loss_terms` in `training/trainer.py`.
+    See docs/published.md.
     """
     progressive_alpha: Annotated[float, Ge(0.0), Le(1.0)] = 1.0
-    """Share of the loss after a random number of recurrences, with progressive."""
+    """Share of a progressive loss after a random number of recurrences."""
     precision: Literal["float32", "bfloat16"] = "float32"
-    """Precision of activations in a training step; bfloat16 is faster on accelerators only.
+    """Activations of a training step in float32, or bfloat16, faster on accelerators only.
 
-    Weights, optimiser state, norms, softmax and loss are always float32, and so is everything after
-    training: evaluations, certificates, exports.
+    Weights, optimiser, norms, softmax, loss, and everything after training are always float32.
     """
 
     def __post_init__(self) -> None:
@@ -152,21 +150,22 @@ class EvaluationSettings:
     """What is evaluated after training."""
 
     digits: SizesOfEach = (20, 100)
-    """Sizes, in digits of the operands: 100, 50/25 (first and others), 20x5 (20 operands of 5).
+    """Sizes, in digits: 100, 50/25 (first and other operands), 20x5 (20 operands of 5).
 
     A list of sizes, or a table of lists by operator.
     """
     all_sizes: bool = False
-    """Whether to evaluate all sizes beyond those of training.
+    """Whether to evaluate every size.
 
-    Otherwise larger sizes are skipped once every seed fails on all problems of a smaller one.
+    Otherwise longer ones are skipped once every seed fails on all problems of a size beyond
+    training.
     """
     count: Problems = 200
     """Problems of each slice at each size."""
     generated: Problems = 8
-    """How many of these are also generated token by token, to confirm exact match."""
+    """How many of these are also written token by token, to confirm exact match."""
     grid: Annotated[int, Ge(0), Le(1_000)] = 0
-    """Largest digit count in a heat map over the lengths of both operands; 0: no map."""
+    """Largest digit count in a heat map over both operands' lengths; 0: no map."""
     grid_count: Problems = 20
     """Problems in each cell of the heat map."""
     table: Annotated[int, Ge(0), Le(2_000)] = 0
@@ -177,11 +176,11 @@ class EvaluationSettings:
     For programs, `task.rows` and `task.held_out`.
     """
     layouts: tuple[str, ...] = ()
-    """Other layouts of the same characters, or programs, in which held-out problems are written."""
+    """Other layouts of the same characters, or programs, for held-out problems."""
     certificate: Annotated[int, Ge(0), Le(1_000_000_000)] = 600_000
-    """How many tokens of a program to record for the list of its windows; 0: no certificate."""
+    """How many tokens to record for the list of a program's windows; 0: no certificate."""
     named: tuple[str, ...] = ()
-    """Single problems that every member answers, before its first step and after training."""
+    """Single problems that members answer before the first step and after training."""
     seed: Seed = 1
     """Seed of the problems."""
 

@@ -24,60 +24,56 @@ class Task:
     """Problems of one operation: of random sizes, or from a table of all pairs of operands."""
 
     operator: str = "+"
-    """The operator: +, gcd or + mod 97; with a program, that of the program."""
+    """The operator: +, gcd or + mod 97; must match the program, if there is one."""
     base: Annotated[int, Ge(2), Le(36)] = 10
-    """Base in which operands are written; bases other than 10 need a program that has them."""
+    """Base of the operands; others than 10 need a program that has them."""
     digits: Digits = (1, 10)
     """Fewest and most digits of an operand; lengths are uniform and independent."""
     second: Digits | None = None
-    """Fewest and most digits of all operands but the first; not set: those of `digits`."""
+    """Fewest and most digits of all other operands; not set: as `digits`."""
     operands: Operands | None = None
-    """Fewest and most operands of a problem; not set: as few as the operator takes.
+    """Fewest and most operands; not set: as few as the operator takes.
 
     +, sort and order take any number.
     """
     zero: bool = True
-    """Whether one-digit operands may be 0; false: they are 1 to 9."""
+    """Whether one-digit operands may be 0."""
     special: Rate = 0.25
-    """Share of rare problems in training, such as carry chains or equal operands; 0: none.
+    """Share of rare problems in training, such as carry chains or equal operands.
 
-    With a layout, the special cases of the operation have equal shares.
+    With a layout, the operation's special cases have equal shares.
     """
     special_until: Place = 0
-    """Step at which the share of rare problems, falling linearly, reaches 0; 0: it is constant.
+    """Step by which the share of rare problems falls linearly to 0; 0: it is constant.
 
-    Data sets have the share of the first step, validations no rare problems. Source: AdderBoard,
+    Data sets have the first step's share, validations none. Source: AdderBoard,
     github.com/anadim/AdderBoard.
     """
     weight: Factor = 1.0
-    """Weight of this task in each batch, relative to the weights of other tasks."""
+    """Weight of this task in each batch, relative to other tasks."""
     values: tuple[Place, Place] | None = None
-    """Lowest and highest operand of a table of all pairs to draw from; not set: no table.
+    """Lowest and highest operand of a table of all pairs, drawn evenly; not set: no table.
 
-    All pairs are equally likely, unless `smallest_of` is set. A table replaces `digits`, `second`
-    and `operands`; `special` must be 0.
+    It replaces `digits`, `second` and `operands`; `special` must be 0.
     """
     smallest_of: Annotated[int, Ge(1), Le(64)] = 1
-    """In every second place of a batch, take the smallest last operand of so many drawn pairs.
+    """In every second problem of a batch, the last operand is the smallest of so many drawn pairs.
 
-    1: all pairs are equally likely. For training only: divisions by small divisors, which have long
-    quotients, become more frequent.
+    For training only: it makes small divisors, with long quotients, more frequent. 1: all pairs are
+    equally likely.
     """
     held_out: Place = 0
-    """How many pairs of a table (`values`) are never trained on; 0: none."""
+    """How many pairs of a table are never trained on."""
     twins_together: bool = True
-    """Whether a problem and its twin, its mirror image (2+1 of 1+2), are held out together.
-
-    For tables of operators that commute. If false, twins are held out independently.
-    """
+    """Whether mirrored pairs (2+1 and 1+2) of a table are held out together."""
     rows: Place = 0
-    """Size of a fixed set of problems to train on; 0: all of a table, or new problems each step.
+    """Size of a fixed training set; 0: all of a table, or new problems each step.
 
-    From a table (`values`) the set has pairs that are not held out. Otherwise it is drawn once, by
-    the seed `split`, with all sizes equally often.
+    It is drawn once, by the seed `split`: from a table, pairs not held out; otherwise all sizes
+    equally often.
     """
     split: Seed = 42
-    """Seed of the order of a table, which decides what is held out, and of `rows`."""
+    """Seed of a table's order, which decides what is held out, and of `rows`."""
 
     def __post_init__(self) -> None:
         for name in ("digits", "second", "operands"):
