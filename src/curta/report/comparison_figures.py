@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curta.probes.pictures import heat
 from curta.report import figures
-from curta.report.compared import ComparisonData, RangeCurve, by_digits, by_step, evaluated_sizes
-from curta.report.summary import range_of
+from curta.report.compared import ComparisonData, RangeCurve, by_digits, evaluated_sizes
+from curta.report.summary import by_step, range_of
 from curta.runs.info import ComparisonRow
 
 if TYPE_CHECKING:
