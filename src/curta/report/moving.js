@@ -2,8 +2,7 @@
 
 // Lets a map of `wide` times `high` cells be explored: `tell(x, y)` says what is in the cell under
 // the pointer, or in the one that arrow keys lead to, from `start` on; `what` that is. `choices`
-// are selects `[name, options, changed]` above the map. The `cursor` stands on the cell; `again`
-// tells it anew.
+// are selects `[name, options, changed]` above the map. Returns the cursor, which stands on the cell.
 function explored(map, cells, { wide, high, label, start, tell, what, choices }) {
   const svg = map.querySelector("svg"), cursor = drawn("rect", { class: "cursor", width: 1, height: 1 });
   const about = { tabindex: 0, role: "application", "aria-label": `${label}: arrow keys go from cell to cell` };
