@@ -275,7 +275,8 @@ def role_tables(
             pairs = itertools.combinations(range(len(cells)), 2)
             pair = min(pairs, key=lambda pair: _entropy(cells[pair[0]], cells[pair[1]], classes))
             across, down = sorted(pair, key=lambda i: (len(cells[i].labels), -i))
-        wrong, unshown = np.sum(mine.token != mine.targets, axis=0), ~mine.shown.any(axis=0)
+        wrong = np.sum(mine.token != mine.targets, axis=0)
+        unshown = np.logical_not(mine.shown.any(axis=0))
         tables.append(
             RoleTable(role.name, cells, following, classes, top, down, across, mine, wrong, unshown)
         )
