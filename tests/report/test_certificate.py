@@ -1,6 +1,7 @@
-"""The certificate in a report: its sentence, its tables, wrong windows and learned tables."""
+"""The certificate in a report and in a terminal: sentence, wrong windows and learned tables."""
 
 import base64
+import io
 import json
 import re
 import zlib
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from curta.evaluation.results import (
     Certificate,
@@ -17,7 +19,10 @@ from curta.evaluation.results import (
     MemberWindows,
     Rounding,
 )
+from curta.frontends.cli import main
+from curta.frontends.cli.paper import certificate_view
 from curta.report.certificate import DRAWN, headline, plain_words
+from curta.runs.run import program_layout
 from tests.made_once import Shared
 
 from .parsed import Page, visible
@@ -117,3 +122,24 @@ def test_maps_hold_every_window_once(shared_runs: Shared, page: Page) -> None:
         wrong += int(columns[-1].sum())
     assert sum(member.wrong for member in certificate.members) >= wrong > 0
     assert any(data["cells"][0][0] in windows for data in maps)
+
+
+def test_a_run_is_shown_by_its_own_machine(
+    shared_runs: Shared, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["show", str(shared_runs.finished().folder.path), "12+34"]) == 0
+    lines = capsys.readouterr().out.replace("│", " ").splitlines()
+    assert ["sum", "4", "6"] in [line.split() for line in lines]
+
+
+def test_wrong_windows_are_printed_on_squared_paper(shared_runs: Shared) -> None:
+    run, out = shared_runs.finished(), io.StringIO()
+    content = run.folder.read_certificate()
+    assert content is not None
+    Console(file=out, width=80).print(certificate_view(content, program_layout(run), drawn=1))
+    wrong, text = content.wrong[0], " ".join(out.getvalue().split())
+    assert f"writes {wrong.written} where {wrong.expected} is right" in text
+    assert f"in {wrong.problem}, after token {wrong.at + 1}" in text
+    assert "┌" in text
+    total = sum(member.wrong for member in content.members)
+    assert f"and {total - 1:,} more" in text

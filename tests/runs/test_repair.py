@@ -97,13 +97,13 @@ def test_windows_that_an_evaluation_meets_join_the_list(monkeypatch: pytest.Monk
     fields = FIELDS | {"training.problems": 2, "evaluation.count": 60, "evaluation.digits": [9]}
     run = api.begin("luhn", [3], "met", fields, evaluate=True)
     run.complete()
-    certificate, shown = run.folder.read_certificate(), windows.read(run.folder.path)
-    assert certificate is not None
+    verdict, shown = run.folder.read_certificate(), windows.read(run.folder.path)
+    assert verdict is not None
     assert shown is not None
-    assert certificate.met > 0
-    assert certificate.windows == 120 + certificate.met == len(shown.rows)
-    assert certificate.grade == "saturated"
-    assert not certificate.wrong_seeds
+    assert verdict.met > 0
+    assert verdict.windows == 120 + verdict.met == len(shown.rows)
+    assert verdict.grade == "saturated"
+    assert not verdict.wrong_seeds
 
     table = shown.rows[:60], shown.targets[:60], shown.since[:, :60]
     windows.save(run.folder.path, windows.TrainingWindows(*table))

@@ -13,11 +13,11 @@ import base64
 import contextlib
 import itertools
 import zlib
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from jaxtyping import Bool, Int
 from markupsafe import Markup
 from scipy.special import xlogy
 
@@ -55,25 +55,6 @@ CELL = 20
 """Side of a cell of a map in pixels."""
 
 
-@dataclass(frozen=True)
-class Certified:
-    """A certificate, the layout of its models, and all windows if the run kept them."""
-
-    content: Certificate
-    layout: ProgramLayout
-    windows: CertifiedWindows | None
-
-
-def read_certified(path: Path) -> Certified | None:
-    """Return the certificate of a run's folder; None if it has none."""
-    content = Folder(path).read_certificate()
-    if content is None:
-        return None
-    layout = read_layout(path)
-    assert isinstance(layout, ProgramLayout)
-    return Certified(content, layout, read_windows(path))
-
-
 def text_to(layout: ProgramLayout, wrong: WrongWindow) -> list[int] | None:
     """Return a problem's tokens up to the query of a wrong window; None without its program."""
     if wrong.at < 0:
@@ -109,36 +90,34 @@ def headline(content: Certificate) -> str:
     """Return in plain sentences what the certificate proves, and what it leaves open."""
     members, total, sentences = content.members, f"{content.windows:,}", list[str]()
     near = max((member.below_bound or 0 for member in members), default=0)
+    scope = {"closed": "that can occur", "saturated": "listed"}[content.grade]
+    failing = [member.member for member in members if member.wrong]
+    most = max((member.wrong for member in members), default=0)
+
+    def verb(count: int, singular: str, plural: str) -> str:
+        return singular if count == 1 else plural
 
     if content.conflicts:
         sentences.append(
-            f"{counted(content.conflicts, 'window')}"
-            f" {'has' if content.conflicts == 1 else 'have'} two different next tokens, so no model"
-            " that sees only these squares can be right."
+            f"{counted(content.conflicts, 'window')} {verb(content.conflicts, 'has', 'have')} two"
+            " different next tokens, so no model that sees only these squares can be right."
         )
     if content.unwritable:
         sentences.append(f"{content.unwritable[0]} needs a token that the model does not have.")
-
-    scope = {"closed": "that can occur", "saturated": "listed"}[content.grade]
-    failing = [member for member in members if member.wrong]
-    most = max((member.wrong for member in failing), default=0)
     if not failing:
         several = " in every member" if len(members) > 1 else ""
         end = ": exact at every length" if is_exact(content) else ""
         sentences.append(f"All {total} windows {scope} are right{several}{end}.")
     elif len(members) == 1:
-        sentences.append(
-            f"{most:,} of the {total} windows {scope} {'is' if most == 1 else 'are'} wrong."
-        )
+        are = verb(most, "is", "are")
+        sentences.append(f"{most:,} of the {total} windows {scope} {are} wrong.")
     else:
-        right, many = len(members) - len(failing), len(failing) > 1
+        right, who = len(members) - len(failing), verb(len(failing), "member", "members")
         sentences.append(
-            f"Of the {total} windows {scope}, member{'s' * many}"
-            f" {listed([member.member for member in failing])}"
-            f" {'has' if len(failing) == 1 else 'have'} {'up to ' * many}{most:,} wrong;"
-            f" {counted(right, 'member')} of {len(members)} {'has' if right == 1 else 'have'} none."
+            f"Of the {total} windows {scope}, {who} {listed(failing)}"
+            f" {verb(len(failing), 'has', 'have up to')} {most:,} wrong;"
+            f" {counted(right, 'member')} of {len(members)} {verb(right, 'has', 'have')} none."
         )
-
     if content.grade == "saturated":
         sentences.append(
             "The chance that a new problem contains an unlisted window is at most"
@@ -146,7 +125,7 @@ def headline(content: Certificate) -> str:
         )
     if content.met:
         sentences.append(
-            f"{counted(content.met, 'window')} of these {'was' if content.met == 1 else 'were'}"
+            f"{counted(content.met, 'window')} of these {verb(content.met, 'was', 'were')}"
             " missed by the listing and met in training, an evaluation or a question."
         )
     if content.rounding.bound is None:
@@ -156,15 +135,21 @@ def headline(content: Certificate) -> str:
         )
     if near:
         sentences.append(
-            f"Up to {counted(near, 'window')} per member {'is' if near == 1 else 'are'} decided by"
+            f"Up to {counted(near, 'window')} per member {verb(near, 'is', 'are')} decided by"
             " less than twice the rounding bound: other hardware may give other answers there."
         )
     return " ".join(sentences)
 
 
-def certificate_section(certified: Certified, plot: Markup | None) -> dict[str, Any]:
-    """Return what the template shows of a certificate."""
-    content, layout = certified.content, certified.layout
+def certificate_section(
+    content: Certificate, folder: Folder, plot: Markup | None
+) -> dict[str, Any]:
+    """Return what the template shows of the certificate of a run's folder.
+
+    The learned tables are left out if the run did not keep its windows.
+    """
+    layout, windows = read_layout(folder.path), read_windows(folder.path)
+    assert isinstance(layout, ProgramLayout)
     drawn = list[tuple[WrongWindow, Any, dict[int, str]]]()
     for wrong in content.wrong[:DRAWN]:
         text, sheet, classes = text_to(layout, wrong), None, dict[int, str]()
@@ -184,8 +169,8 @@ def certificate_section(certified: Certified, plot: Markup | None) -> dict[str, 
         "sentence": headline(content),
         "members": replace(members_table(content, whole=True), title=title),
         "drawn": drawn,
-        "tables": learned_maps(certified, certified.windows) if certified.windows else None,
-        "algorithm": learned_algorithm(layout, certified.windows) if certified.windows else None,
+        "tables": learned_maps(content, layout, windows) if windows else None,
+        "algorithm": learned_algorithm(layout, windows) if windows else None,
         "plot": plot,
     }
 
@@ -223,43 +208,50 @@ class RoleTable(NamedTuple):
     down: int | None
     across: int | None
     windows: CertifiedWindows
+    wrong: Int[np.ndarray, " windows"]
+    """In how many members each window is wrong."""
+    unshown: Bool[np.ndarray, " windows"]
+    """Which windows no member was shown in training."""
 
 
-def learned_maps(certified: Certified, windows: CertifiedWindows) -> dict[str, Any]:
+def learned_maps(
+    content: Certificate, layout: ProgramLayout, windows: CertifiedWindows
+) -> dict[str, Any]:
     """Return the maps of all roles with their legend, and the roles that see nothing that varies.
 
     The latter come as (role, tokens, whether a member is wrong).
     """
-    tables = role_tables(certified, windows)
+    tables = role_tables(content, layout, windows)
     drawn = [table for table in tables if table.across is not None]
     # All windows travel with the page; the largest roles are summarised until all of them fit.
     packed = [pack_table(table, whole=True) for table in drawn]
     for number in sorted(range(len(packed)), key=lambda i: -len(packed[i]["packed"])):
         if sum(len(data["packed"]) for data in packed) > ROOM:
             packed[number] = pack_table(drawn[number], whole=False)
-    constant = list[tuple[str, list[str], bool]]()
-    for table in tables:
-        if table.across is None:
-            wrong = bool((table.windows.token != table.windows.targets).any())
-            constant.append((table.role, [text for _, text, _ in table.following], wrong))
-    levels = {level for table in drawn for _, _, level in table.following}
+    levels = sorted({level for table in drawn for _, _, level in table.following})
     names = {level: f"{level}" for level in range(LEVELS)} | {SIGN: "a sign"}
     if any(table.top >= LEVELS for table in drawn):
         names |= {0: "low", LEVELS - 1: "high"}
     return {
-        "legend": {level: names[level] for level in sorted(levels)},
+        "legend": {level: names[level] for level in levels},
         "maps": list(map(draw_map, drawn, packed)),
-        "constant": constant,
+        "constant": [
+            (table.role, [text for _, text, _ in table.following], bool(table.wrong.any()))
+            for table in tables
+            if table.across is None
+        ],
     }
 
 
-def role_tables(certified: Certified, windows: CertifiedWindows) -> list[RoleTable]:
+def role_tables(
+    content: Certificate, layout: ProgramLayout, windows: CertifiedWindows
+) -> list[RoleTable]:
     """Return the windows of each role of a certificate."""
-    layout, machine = certified.layout, certified.layout.machine
+    machine, certified = layout.machine, {entry.role for entry in content.roles}
     roles, tables = machine.role[windows.rows[:, 0]], list[RoleTable]()
     for number, role in enumerate(machine.roles):
         mask = roles == number
-        if role.name not in {entry.role for entry in certified.content.roles} or not mask.any():
+        if role.name not in certified or not mask.any():
             continue
         mine = CertifiedWindows(
             windows.rows[mask], windows.targets[mask], *(array[:, mask] for array in windows[2:])
@@ -283,7 +275,11 @@ def role_tables(certified: Certified, windows: CertifiedWindows) -> list[RoleTab
             pairs = itertools.combinations(range(len(cells)), 2)
             pair = min(pairs, key=lambda pair: _entropy(cells[pair[0]], cells[pair[1]], classes))
             across, down = sorted(pair, key=lambda i: (len(cells[i].labels), -i))
-        tables.append(RoleTable(role.name, cells, following, classes, top, down, across, mine))
+        wrong = np.sum(mine.token != mine.targets, axis=0)
+        unshown = np.logical_not(mine.shown.any(axis=0))
+        tables.append(
+            RoleTable(role.name, cells, following, classes, top, down, across, mine, wrong, unshown)
+        )
     return tables
 
 
@@ -307,14 +303,13 @@ def pack_table(table: RoleTable, whole: bool) -> dict[str, Any]:
     keys = np.stack([*(cell.codes for cell in cells), table.classes], axis=1)
     groups, inverse = np.unique(keys, axis=0, return_inverse=True)
     inverse, count = inverse.reshape(-1), len(groups)
-    wrong = (windows.token != windows.targets).sum(0)
     margin = np.full(count, np.inf)
     np.minimum.at(margin, inverse, windows.margin.min(0))
-    sums = [
-        np.bincount(inverse, weights, count) for weights in (None, ~windows.shown.any(0), wrong)
-    ]
+    number, unshown, wrong = (
+        np.bincount(inverse, weights, count) for weights in (None, table.unshown, table.wrong)
+    )
     margins = np.clip(np.rint(margin * 100), -9e6, 9e6)
-    columns = np.stack([*groups.T, sums[0], sums[1], margins, sums[2]]).astype("<i4")
+    columns = np.stack([*groups.T, number, unshown, margins, wrong]).astype("<i4")
     # all lowest bytes first, then all second bytes, ...: equal bytes side by side compress well
     planes = columns.reshape(-1).view(np.uint8).reshape(-1, 4).T
     return {
@@ -334,15 +329,13 @@ def draw_map(table: RoleTable, data: dict[str, Any]) -> dict[str, Any]:
     across = table.cells[table.across]
     down = table.cells[table.down] if table.down is not None else None
     x, y = across.codes, down.codes if down else np.zeros_like(across.codes)
-    wrong = (table.windows.token != table.windows.targets[None]).any(axis=0)
-    held_out = np.logical_not(table.windows.shown.any(0))
     squares: dict[str, list[str]] = {}
     for row, column in np.unique(np.stack([y, x], 1), axis=0).tolist():
         mask = (y == row) & (x == column)
         most = int(np.argmax(np.bincount(table.classes[mask])))
-        level = "wrong" if wrong[mask].any() else f"value-{table.following[most][2]}"
+        level = "wrong" if table.wrong[mask].any() else f"value-{table.following[most][2]}"
         squares.setdefault(level, []).append(f"M{column} {row}h1v1h-1z")
-        if held_out[mask].any():
+        if table.unshown[mask].any():
             squares.setdefault("held-out", []).append(f"M{column + 0.82:g} {row + 0.18:g}h0")
     order = sorted(squares, key=lambda name: name == "held-out")
     rows = down.labels if down else [""]

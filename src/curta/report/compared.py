@@ -115,12 +115,6 @@ def by_digits(row: ComparisonRow, operator: str) -> RangeCurve:
     return {digits: hardest(slices) for digits, slices in groups.items()}
 
 
-def by_step(members: Mapping[int, Mapping[int, float]]) -> RangeCurve:
-    """Return the range over members at each step; a member counts while it trains."""
-    steps = sorted({step for curve in members.values() for step in curve})
-    return {step: range_of(c[step] for c in members.values() if step in c) for step in steps}
-
-
 def by_member(slices: Iterable[SliceSummary]) -> list[tuple[float | None, ...]]:
     """Return the exact match of every slice, member by member."""
     return list(zip(*(summary.exact_match.members for summary in slices), strict=True))

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curta.probes.pictures import heat
 from curta.report import figures
-from curta.report.compared import ComparisonData, RangeCurve, by_digits, by_step, evaluated_sizes
-from curta.report.summary import range_of
+from curta.report.compared import ComparisonData, RangeCurve, by_digits, evaluated_sizes
+from curta.report.summary import by_step, range_of
 from curta.runs.info import ComparisonRow
 
 if TYPE_CHECKING:
@@ -320,10 +320,9 @@ def draw_map(phases: PhaseMap) -> Figure:
     Colour is the median over members; the number counts the members without an error.
     """
     values = [[range_of(cell).median if cell else None for cell in row] for row in phases.cells]
-    right = [[sum(share == 1 for share in cell) for cell in row] for row in phases.cells]
     texts = [
-        [str(count) if len(cell) > 1 else "" for count, cell in zip(*rows, strict=True)]
-        for rows in zip(right, phases.cells, strict=True)
+        [str(sum(share == 1 for share in cell)) if len(cell) > 1 else "" for cell in row]
+        for row in phases.cells
     ]
     panel = heat(
         "exact match out-of-distribution, median", phases.label, "", phases.columns, phases.lines,

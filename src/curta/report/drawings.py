@@ -8,9 +8,9 @@ points from the drawing and moves a mark along them.
 import math
 import tomllib
 from collections.abc import Sequence
-from itertools import groupby
+from itertools import accumulate, groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -21,10 +21,10 @@ from curta.layouts import Layout, layout_named
 from curta.layouts.program import ProgramLayout
 from curta.probes.tokens import PLANES, VectorPaths, digits_and_signs, trace_paths
 from curta.programs.machine import store
-from curta.report.figures import BANDS, band, curves, median_cells, medians
+from curta.report.figures import BANDS, band, curves, median_cells
 from curta.report.rendering import render
 from curta.report.run_folder import RunData, Trained
-from curta.runs.info import Metric
+from curta.report.summary import by_step
 
 GRID_SIDE, NAMED_LENGTHS = 400, 10
 """Side of the grid, and the most lengths that are named along an axis."""
@@ -49,8 +49,8 @@ def grid_sections(run: RunData) -> list[dict[str, Any]]:
             row = {"member": member, "mean": cells.mean(), "perfect": int((cells >= 1).sum())}
             row |= {"cells": cells.size, "lowest": cells.min(), "at": [digits[i] for i in at]}
             members.append(row)
-        correct = np.rint(shares * grid.count).astype(int).tolist()
         edges = [edge for edge, _, _ in BANDS]
+        correct = np.rint(shares * grid.count).astype(int).tolist()
         sections.append({
             "name": "grid" if number == 1 else f"grid-{number}",
             "grid": grid,
@@ -72,12 +72,9 @@ def draw_grid(grid: Grid, trained: Trained | None) -> Markup:
     digits, rows = grid.digits, list[list[tuple[int, int, int]]]()
     cell, stride = GRID_SIDE / len(digits), math.ceil(len(digits) / NAMED_LENGTHS)
     for shares in reversed(median_cells(grid.exact_match)):
-        rects, x = list[tuple[int, int, int]](), 0
-        for level, group in groupby(map(band, shares)):
-            width = len(list(group))
-            rects.append((x, width, level))
-            x += width
-        rows.append(rects)
+        runs = [(level, len(list(group))) for level, group in groupby(map(band, shares))]
+        starts = accumulate((width for _, width in runs), initial=0)
+        rows.append([(x, width, level) for x, (level, width) in zip(starts, runs, strict=False)])
     first, second = trained.cells(digits) if trained else ([], [])
     frame = None
     if first and second:
@@ -93,22 +90,12 @@ def draw_grid(grid: Grid, trained: Trained | None) -> Markup:
 # Paths of vectors.
 
 
-class Trails(NamedTuple):
-    """The paths of digits and operators in every member over training, by plane.
+def trails_section(folder: Path, run: RunData) -> dict[str, Any] | None:
+    """Return how vectors moved over training, from a run's `history/`; None if it kept none.
 
-    For a program, they are the paths of its digits in one role, which is named.
-    """
-
-    steps: list[int]
-    planes: dict[str, list[VectorPaths]]
-    names: Sequence[str]
-    role: str
-
-
-def read_trails(folder: Path, run: RunData) -> Trails | None:
-    """Return the paths from a run's `history/`; None if it kept no vectors.
-
-    A layout has the paths of its digits and operators, a program those of its answer digits.
+    A layout has the paths of its digits and operators, a program those of its answer digits, whose
+    role is named. Each plane has the members' titles and drawings; beside them are the drawing of
+    the loss, and the data of the script.
     """
     if not (folder / "history").is_dir():
         return None
@@ -122,42 +109,32 @@ def read_trails(folder: Path, run: RunData) -> Trails | None:
     else:  # of a program, the machine is enough: its code is not run
         layout = program = ProgramLayout(*store.read(folder / "machine.json", run.name))
         role, tokens = next(iter(program.machine.formats.values())).answer.role, program.digits
-    names = [layout.characters[token] for token in tokens]
     moments = embedding_history.moments(folder / "history", np.array(tokens))
     if moments is None:
         return None
+
     steps, tables = moments
-    planes = {
-        plane: [trace_paths(tables[:, member], plane) for member in range(tables.shape[1])]
-        for plane in PLANES
-    }
-    return Trails(steps, planes, names, role)
-
-
-def trails_section(trails: Trails, metrics: Sequence[Metric]) -> dict[str, Any]:
-    """Return for each plane the members' titles and drawings, the drawing of the loss, and data."""
-    loss = medians(curves(metrics, "loss"))
-    losses = list[float | None]([None] * len(trails.steps))
-    if loss:
-        at_steps = np.interp(trails.steps, [*loss], [*loss.values()], left=math.nan)
+    names = [layout.characters[token] for token in tokens]
+    planes = dict[str, list[tuple[str, Markup]]]()
+    for plane in PLANES:
+        planes[plane] = []
+        for member in range(tables.shape[1]):
+            paths = trace_paths(tables[:, member], plane)
+            planes[plane].append((paths.title(member), draw_trails(paths, names, member)))
+    losses, curve = list[float | None]([None] * len(steps)), None
+    if loss := by_step(curves(run.metrics, "loss")):
+        middle = [ends.median for ends in loss.values()]
+        at_steps = np.interp(steps, [*loss], middle, left=math.nan)
         losses = [None if math.isnan(value) else float(f"{value:.3g}") for value in at_steps]
-    curve = None
-    pairs = zip(trails.steps, losses, strict=True)
+    pairs = zip(steps, losses, strict=True)
     points = np.array([(float(step), math.log(value)) for step, value in pairs if value])
     if len(points) > 1:
         low, spread = points.min(axis=0), np.maximum(np.ptp(points, axis=0), 1e-9)
         scaled = (points - low) / spread * (SIZE - 2 * MARGIN) + MARGIN
         placed = np.rint(np.stack([scaled[:, 0], SIZE - scaled[:, 1]], axis=1)).astype(int)
         curve = render("drawings/loss.svg", size=SIZE, points=placed.tolist())
-    planes = {
-        plane: [
-            (paths.title(member), draw_trails(paths, trails.names, member))
-            for member, paths in enumerate(members)
-        ]
-        for plane, members in trails.planes.items()
-    }
-    data = {"steps": trails.steps, "losses": losses}
-    return {"planes": planes, "loss": curve, "role": trails.role, "data": data}
+    data = {"steps": steps, "losses": losses}
+    return {"planes": planes, "loss": curve, "role": role, "data": data}
 
 
 def draw_trails(trails: VectorPaths, names: Sequence[str], member: int) -> Markup:

@@ -2,7 +2,7 @@
 
 export const at = (id) => document.getElementById(id);
 
-/** An element with its text or children, and attributes; without any HTML from outside. */
+// An element with its text or children, and attributes; without any HTML from outside.
 export function make(name, content = [], attributes = {}, element = document.createElement(name)) {
   element.append(...[content].flat());
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
@@ -13,7 +13,42 @@ export function drawn(name, attributes = {}, content = []) {
   return make(name, content, attributes, document.createElementNS("http://www.w3.org/2000/svg", name));
 }
 
-/** Per cent to one decimal; only all is 100.0 and only none is 0.0. */
+// Gives an element custom properties, from which the stylesheet places and shades it.
+export function styled(element, properties) {
+  for (const [name, value] of Object.entries(properties)) element.style.setProperty(`--${name}`, value);
+  return element;
+}
+
+// Shows the elements of which it is so, by their ids, and hides the others.
+export function reveal(conditions) {
+  for (const [id, so] of Object.entries(conditions)) at(id).hidden = !so;
+}
+
+export const options = (choices) => choices.map(([value, text]) => make("option", text, { value }));
+
+// Fills a select with choices `[value, text]`.
+export function offer(id, choices, chosen = choices[0][0]) {
+  at(id).replaceChildren(...options(choices));
+  at(id).value = chosen;
+}
+
+// What happens at which element, by its id.
+export function listen(kind, acts) {
+  for (const [id, act] of Object.entries(acts)) at(id).addEventListener(kind, act);
+}
+
+export function onButtons(id, answer) {
+  at(id).addEventListener("click", ({ target }) => {
+    const button = target.closest("button");
+    if (button && !button.disabled) answer(button);
+  });
+}
+
+export function toggle(set, value) {
+  if (!set.delete(value)) set.add(value);
+}
+
+// Per cent to one decimal; only all is 100.0 and only none is 0.0.
 export function share(value) {
   if (value < 1 && value >= 0.9995) return ">99.9";
   return value > 0 && value < 0.0005 ? "<0.1" : (100 * value).toFixed(1);
@@ -24,11 +59,11 @@ export const numbered = (count) => Array.from({ length: count }, (_, n) => n);
 export const counted = (number) => number.toLocaleString("en");
 export const bytesOf = (base64) => Uint8Array.from(atob(base64.trim()), (character) => character.charCodeAt(0));
 
-/** The median, the least and the greatest. */
+// The median, the least and the greatest.
 export function spread(values) {
   const sorted = [...values].sort((a, b) => a - b), middle = (sorted.length - 1) / 2;
   return [(sorted[Math.floor(middle)] + sorted[Math.ceil(middle)]) / 2, sorted[0], sorted.at(-1)];
 }
 
-/** A text with every character marked as in its place, counted from the end, or not. */
+// A text with every character marked as in its place, counted from the end, or not.
 export const matched = (text, right, mark) => [...text].map((digit, n) => mark(digit, digit === right[right.length - text.length + n]));

@@ -29,7 +29,7 @@ from curta.evaluation.results import HELD_OUT, TRAINED, SliceResult, operator_an
 from curta.probes.pictures import Heat, Lines, Panel, Paths, Picture, Stems
 from curta.problems.sizes import AnswerHistogram
 from curta.report.run_folder import Trained
-from curta.report.summary import by_operator, finite, hardest, size_name, trained_on
+from curta.report.summary import by_operator, by_step, finite, hardest, size_name, trained_on
 from curta.runs.info import Metric
 
 if TYPE_CHECKING:
@@ -334,12 +334,6 @@ def watched(metrics: Iterable[Metric]) -> dict[str, dict[str, Members]]:
     return by_operator
 
 
-def medians(members: Members) -> Curve:
-    """Return at each step the median of the members that have a value there."""
-    steps = sorted({step for curve in members.values() for step in curve})
-    return {step: median(c[step] for c in members.values() if step in c) for step in steps}
-
-
 def draw_members(
     axes: Axes, members: Members, label: str, colour: str = MEDIAN, line: str = "-"
 ) -> None:
@@ -348,7 +342,7 @@ def draw_members(
     Thin lines have their member's number for readers who point at them. A single point makes no
     line, so the points of short curves are marked.
     """
-    middle = medians(members)
+    middle = {step: ends.median for step, ends in by_step(members).items()}
     marker = "o" if len(middle) <= MARKED else ""
     for member, curve in members.items() if len(members) > 1 else ():
         axes.plot(

@@ -2,13 +2,13 @@
 
 const MOST = 4;
 
-/** Columns of whole numbers, of which all lowest bytes come first, then all second ones, ... */
+// Columns of whole numbers, of which all lowest bytes come first, then all second ones, ...
 async function unpacked(text, rows) {
   const stream = new Blob([bytesOf(text)]).stream().pipeThrough(new DecompressionStream("deflate"));
   const planes = new Uint8Array(await new Response(stream).arrayBuffer()), count = planes.length / 4;
   const all = Int32Array.from({ length: count }, (_, i) =>
     planes[i] | (planes[count + i] << 8) | (planes[2 * count + i] << 16) | (planes[3 * count + i] << 24));
-  return Array.from({ length: count / rows }, (_, column) => all.subarray(column * rows, (column + 1) * rows));
+  return numbered(count / rows).map((column) => all.subarray(column * rows, (column + 1) * rows));
 }
 
 async function begin(map) {
@@ -20,16 +20,16 @@ async function begin(map) {
   const fixed = held.cells.map(() => -1);
   let places = [];
 
-  /** The rows of each place of the map that have the symbols that were chosen. */
+  // The rows of each place of the map that have the symbols that were chosen.
   function sort() {
-    places = Array.from({ length: wide * high }, () => []);
+    places = numbered(wide * high).map(() => []);
     for (let row = 0; row < held.rows; row++) {
       if (fixed.some((symbol, cell) => symbol >= 0 && classes[cell][row] !== symbol)) continue;
       places[(down === null ? 0 : classes[down][row]) * wide + classes[across][row]].push(row);
     }
   }
 
-  /** What follows in these rows, the most frequent first, as [token, windows]. */
+  // What follows in these rows, the most frequent first, as [token, windows].
   function following(rows) {
     const found = new Map();
     for (const row of rows) found.set(next[row], (found.get(next[row]) ?? 0) + count[row]);
@@ -39,6 +39,7 @@ async function begin(map) {
   const sum = (rows, column) => rows.reduce((total, row) => total + column[row], 0);
 
   function paint() {
+    sort();
     const paths = {}, texts = [];
     places.forEach((rows, place) => {
       if (!rows.length) return;
@@ -52,10 +53,9 @@ async function begin(map) {
         texts.push(drawn("text", { x: x + 0.5, y: y + 0.68, class: name }, symbols.join(" ")));
       }
     });
-    const { heldOut: dots, ...coloured } = paths;
-    const path = ([name, d]) => drawn("path", { class: name, d });
-    const shown = Object.entries(coloured).map(path);
-    squares.replaceChildren(...shown, ...texts, ...(dots ? [path(["held-out", dots])] : []), grid.cursor);
+    const { heldOut: dots = "", ...coloured } = paths;
+    const shown = Object.entries(coloured).map(([name, d]) => drawn("path", { class: name, d }));
+    squares.replaceChildren(...shown, ...texts, drawn("path", { class: "held-out", d: dots }), cursor);
   }
 
   const seen = (row) => held.cells.map(([name, symbols], cell) => `${name} ${symbols[classes[cell][row]]}`).join(", ");
@@ -78,22 +78,16 @@ async function begin(map) {
       .map(([cell, symbol]) => `${held.cells[cell][0]} ${held.cells[cell][1][symbol]}`).join(", ");
     const windows = sum(rows, count);
     const where = rows.length === 1 && windows === 1 ? `One window, ${seen(rows[0])}` : `${sides}: ${counted(windows)} windows`;
-    words.textContent = rows.length ? `${where}: ${wordsOf(rows)}.` : `${sides}: this cannot occur.`;
+    return rows.length ? `${where}: ${wordsOf(rows)}.` : `${sides}: this cannot occur.`;
   }
 
-  const svg = map.querySelector("svg");
-  const grid = explored(svg, squares, { wide, high, label: svg.getAttribute("aria-label"), start: [0, 0], tell });
-  const others = held.cells.map((cell, index) => [cell, index]).filter(([, index]) => index !== down && index !== across);
-  const choosers = others.map(([[name, symbols], cell]) =>
-    chooser(name, [[-1, "any"], ...symbols.map((symbol, value) => [value, symbol])], (symbol) => {
+  const choices = [...held.cells.entries()].filter(([cell]) => cell !== down && cell !== across)
+    .map(([cell, [name, symbols]]) => [name, [[-1, "any"], ...symbols.entries()], (symbol) => {
       fixed[cell] = symbol;
-      sort();
       paint();
-      grid.again();
-    }));
-  if (others.length) grid.field.before(make("p", choosers, { class: "row controls" }));
-  const words = telling(map, "its windows");
-  sort();
+    }]);
+  const label = map.querySelector("svg").getAttribute("aria-label");
+  const cursor = explored(map, squares, { wide, high, label, start: [0, 0], tell, what: "its windows", choices });
   paint();
 }
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from curta.evaluation.results import SliceSummary, UnevaluatedSize
 from curta.report.rendering import render
+from curta.report.summary import Range
 
 
 @dataclass(frozen=True)
@@ -36,10 +37,8 @@ def find_pictures(folder: Path) -> dict[str, PictureFile]:
 
 def slice_row(row: SliceSummary | UnevaluatedSize) -> dict[str, Any]:
     """Return operator, size, slice, count and exact match of a row; without figures if left out."""
+    place = {"operator": row.operator, "size": row.size, "slice": "not evaluated"}
     if isinstance(row, UnevaluatedSize):
-        place = {"operator": row.operator, "size": row.size, "slice": "not evaluated"}
-        return place | dict.fromkeys(("count", "median", "min", "max"))
-    match = row.exact_match
-    place = {"operator": row.operator, "size": row.size, "slice": row.slice_name}
-    figures = {"median": match.median, "min": match.min, "max": match.max}
-    return place | {"count": row.count} | figures
+        return place | dict.fromkeys(("count", *Range._fields))
+    ends = {name: getattr(row.exact_match, name) for name in Range._fields}
+    return place | {"slice": row.slice_name, "count": row.count} | ends

@@ -11,12 +11,7 @@ from markupsafe import Markup
 
 from curta.config import files
 from curta.report import drawings, figures, sections
-from curta.report.certificate import (
-    Certified,
-    certificate_section,
-    headline,
-    read_certified,
-)
+from curta.report.certificate import certificate_section, headline
 from curta.report.figures import DESCRIPTIONS, svg_element, svg_file
 from curta.report.rendering import PagePart, document, modules_text, render
 from curta.report.run_folder import RunData, read_run
@@ -51,7 +46,8 @@ class RunReport:
     """A run, and what its report shows: the sections of the page, and the drawings of its files."""
 
     run: RunData
-    certified: Certified | None
+    sentence: str
+    """What the certificate proves; empty without one."""
     sections: dict[str, Any]
     """By the name of the template, where there is data."""
     drawings: dict[str, Markup]
@@ -86,8 +82,8 @@ def report_run(folder: Path, evaluation: str = "", prefix: str = "") -> RunRepor
 
     `prefix` keeps the ids of figures apart on a page that shows several runs.
     """
-    run, certified = read_run(folder, evaluation), read_certified(folder)
-    results, stopped = run.evaluation, run.info.stopped
+    run = read_run(folder, evaluation)
+    results, stopped, certificate = run.evaluation, run.info.stopped, run.folder.read_certificate()
     plots: dict[str, Any] = {}
     if run.metrics:
         curves = (run.metrics, stopped, run.counted_in_training)
@@ -102,9 +98,9 @@ def report_run(folder: Path, evaluation: str = "", prefix: str = "") -> RunRepor
         name = "answers" if number == 1 else f"answers-{number}"
         title = f"Answers of {split.operator}"
         plots[name] = figures.answer_histogram(split.answers, title)
-    if certified is not None:
-        content = certified.content
-        plots["certificate"] = figures.window_growth(content.listing.growth, content.windows)
+    if certificate:
+        growth = certificate.listing.growth
+        plots["certificate"] = figures.window_growth(growth, certificate.windows)
     drawn = {
         name: svg_element(plot, f"{prefix}{name}", DESCRIPTIONS[name.rstrip("-0123456789")])
         for name, plot in plots.items()
@@ -115,11 +111,11 @@ def report_run(folder: Path, evaluation: str = "", prefix: str = "") -> RunRepor
         for name, probe in run.probes.items()
         if (picture := probe.picture)
     }
-    grids, trails = drawings.grid_sections(run), drawings.read_trails(folder, run)
-    paths = drawings.trails_section(trails, run.metrics) if trails else None
+    grids, paths = drawings.grid_sections(run), drawings.trails_section(folder, run)
     answers = {name: plot for name, plot in drawn.items() if name.startswith("answers")}
     by_name: dict[str, Any] = {
-        "certificate": certified and certificate_section(certified, drawn.get("certificate")),
+        "certificate": certificate
+        and certificate_section(certificate, run.folder, drawn.get("certificate")),
         "results": sections.results(results.lengths, run.info.seeds, drawn),
         "gaps": [(gap, gap_rows(gap)) for gap in results.gaps] or None,
         "splits": (results.splits, answers) if results.splits else None,
@@ -139,7 +135,7 @@ def report_run(folder: Path, evaluation: str = "", prefix: str = "") -> RunRepor
     drawn |= drawings.trails_files(paths) if paths else {}
     drawn |= {f"probes/{name}": plot for name, plot in probed.items()}
     by_name = {name: section for name, section in by_name.items() if section is not None}
-    return RunReport(run, certified, by_name, drawn)
+    return RunReport(run, headline(certificate) if certificate else "", by_name, drawn)
 
 
 def render_report(report: RunReport, work: PagePart) -> str:
@@ -148,7 +144,7 @@ def render_report(report: RunReport, work: PagePart) -> str:
     body = render(
         "run/page.html",
         run=report.run,
-        sentence=headline(report.certified.content) if report.certified else "",
+        sentence=report.sentence,
         sections=[
             (f"part-{name}", TITLES[name], f"run/{name}.html", section)
             for name, section in by_name.items()

@@ -5,7 +5,7 @@ const LEAPS = 10; // in how many steps it is gone through where motion is not wa
 
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
-/** The points of a way, its trail, and the mark with the digit, which move. */
+// The points of a way, its trail, and the mark with the digit, which move.
 function way(group) {
   const line = group.querySelector("polyline"), name = group.querySelector("text");
   const points = line.getAttribute("points").split(" ").map((pair) => pair.split(",").map(Number));
@@ -27,10 +27,12 @@ function move({ points, trail, mark }, moment) {
 function begin(player) {
   const { steps, losses } = JSON.parse(player.querySelector("script").textContent);
   const ways = [...player.querySelectorAll("g")].map(way), last = steps.length - 1;
+  const figures = [...player.querySelectorAll("[data-plane]")];
+  const planes = [...new Set(figures.map(({ dataset }) => dataset.plane))];
   const button = make("button", [], { type: "button" });
   const slider = make("input", [], { type: "range", min: 0, max: last, step: 1, "aria-label": "Moment of training" });
-  const told = make("output", [], { class: "told" });
-  const controls = player.querySelector(".controls");
+  const plane = make("select", options(planes.map((name) => [name, name])), { "aria-label": "Plane" });
+  const told = make("output", [], { class: "told" }), controls = player.querySelector(".controls");
   let moment = last, frame = 0, then = 0;
 
   function show(at) {
@@ -40,46 +42,39 @@ function begin(player) {
     slider.value = shown;
     told.textContent = `step ${counted(steps[shown])}${loss === null ? "" : `, loss ${loss}`}`;
     slider.setAttribute("aria-valuetext", told.textContent);
-  }
-
-  function name() {
     button.textContent = frame ? "Pause" : calm.matches ? "A tenth on" : "Play";
   }
 
-  function stop() {
+  function stop(at = moment) {
     cancelAnimationFrame(frame);
     frame = 0;
-    name();
+    show(at);
   }
 
   function tick(now) {
-    show(moment + ((now - then) / 1000 / SECONDS) * last);
+    const at = moment + ((now - then) / 1000 / SECONDS) * last;
     then = now;
-    frame = moment < last ? requestAnimationFrame(tick) : 0;
-    name();
+    frame = at < last ? requestAnimationFrame(tick) : 0;
+    show(at);
   }
 
   function play() {
     const from = moment < last ? moment : 0;
     if (calm.matches) return show(moment < last ? moment + Math.max(1, last / LEAPS) : 0);
-    show(from);
     frame = requestAnimationFrame((now) => tick((then = now)));
-    name();
+    show(from);
   }
 
-  button.addEventListener("click", () => (frame ? stop() : play()));
-  slider.addEventListener("input", () => (stop(), show(Number(slider.value))));
-  calm.addEventListener("change", stop);
   // one plane at a time: without a script all are shown, below each other
-  const figures = [...player.querySelectorAll("[data-plane]")];
-  const plane = make("select", [...new Set(figures.map((figure) => figure.dataset.plane))].map((name) => make("option", name)), { "aria-label": "Plane" });
   const choose = () => figures.forEach((figure) => (figure.hidden = figure.dataset.plane !== plane.value));
+  button.addEventListener("click", () => (frame ? stop() : play()));
+  slider.addEventListener("input", () => stop(Number(slider.value)));
+  calm.addEventListener("change", () => stop());
   plane.addEventListener("change", choose);
   choose();
   controls.append(button, slider, plane, told);
   controls.hidden = false;
   player.classList.add("alive");
-  name();
   show(last);
 }
 

@@ -31,6 +31,12 @@ def range_of(values: Iterable[float]) -> Range:
     return Range(median(every), min(every), max(every))
 
 
+def by_step(members: Mapping[int, Mapping[int, float]]) -> dict[int, Range]:
+    """Return the range over members at each step; a member counts where it has a value."""
+    steps = sorted({step for curve in members.values() for step in curve})
+    return {step: range_of(c[step] for c in members.values() if step in c) for step in steps}
+
+
 def finite(values: Iterable[float | None]) -> list[float]:
     """Return the finite values: a member that stopped has a loss of None or NaN."""
     return [value for value in values if value is not None and math.isfinite(value)]

@@ -7,10 +7,10 @@ import { Follower } from "./machine.js";
 
 export const untouched = (site, value) => value;
 
-/** The same tap for sites whose names lack what they begin with, such as `layer.0.`. */
+// The same tap for sites whose names lack what they begin with, such as `layer.0.`.
 export const below = (tap, prefix) => (site, value, index) => tap(prefix + site, value, index);
 
-/** Every value of the forward pass over these tokens, by site and index. */
+// Every value of the forward pass over these tokens, by site and index.
 export function sitesOf(model, tokens) {
   const sites = {};
   model.read(model.emptyCache(), new Follower(model.design.layout, tokens).tokens, (site, value, index) => {
@@ -20,10 +20,8 @@ export function sitesOf(model, tokens) {
   return sites;
 }
 
-/**
- * One tap for all changes: what `zeroed` names is zero at every token, and at the positions of
- * `patch` its site has the values of `source`, another problem.
- */
+// One tap for all changes: what `zeroed` names is zero at every token, and at the positions of
+// `patch` its site has the values of `source`, another problem.
 export function tapOf({ zeroed, patch, source }, width) {
   const parts = [...zeroed].map((name) => name.split(":head="));
   return (site, value, index) => {
@@ -39,10 +37,8 @@ export function tapOf({ zeroed, patch, source }, width) {
   };
 }
 
-/**
- * Where in another text each token's counterpart stands: the digit of the same role on the same
- * square, the sign of the same role; of several, the one of the same rank.
- */
+// Where in another text each token's counterpart stands: the digit of the same role on the same
+// square, the sign of the same role; of several, the one of the same rank.
 export function counterparts(tokens, others, { roles }) {
   const keysOf = (text) => {
     const ranks = {};
@@ -57,7 +53,7 @@ export function counterparts(tokens, others, { roles }) {
   return new Map(pairs.filter(([, other]) => other !== undefined));
 }
 
-/** The parts of each layer that can be taken away, by the names of `--zero`. */
+// The parts of each layer that can be taken away, by the names of `--zero`.
 export function ablatable({ num_layers: layers, num_attention_layers: attention, heads }) {
   return numbered(layers).map((layer) => [
     ...numbered(layer < attention ? heads : 0).map((head) => `layer.${layer}.attention.heads:head=${head}`),
@@ -65,10 +61,10 @@ export function ablatable({ num_layers: layers, num_attention_layers: attention,
   ]);
 }
 
-/** The sites whose values may be taken from another problem. */
+// The sites whose values may be taken from another problem.
 export const patchable = ({ num_layers: layers }) => ["embedding", ...numbered(layers).map((layer) => `layer.${layer}.after`)];
 
-/** The changes as an address's fragment: `problem=57%2B68&zero=layer.0.mlp.output`. */
+// The changes as an address's fragment: `problem=57%2B68&zero=layer.0.mlp.output`.
 export function addressOf({ problem, zeroed, patch }) {
   const fields = new URLSearchParams({ problem });
   for (const name of zeroed) fields.append("zero", name);
@@ -76,7 +72,7 @@ export function addressOf({ problem, zeroed, patch }) {
   return String(fields);
 }
 
-/** What an address's fragment says of a model of this config; names that it has not are left out. */
+// What an address's fragment says of a model of this config; names that it has not are left out.
 export function addressed(fragment, config) {
   const fields = new URLSearchParams(fragment.replace(/^#/, "")), parts = ablatable(config).flat();
   const [, site, places, source] = fields.get("patch")?.match(/^([^:]+):((?:position=\d+,?)+)=(.*)$/) ?? [];
@@ -88,13 +84,13 @@ export function addressed(fragment, config) {
   };
 }
 
-/** `layer.0.after:position=5=57+69`, as on the command line. */
+// `layer.0.after:position=5=57+69`, as on the command line.
 function patchName({ site, positions, source }) {
   const chosen = [...positions].sort((a, b) => a - b).map((position) => `position=${position}`);
   return `${site}:${chosen.join(",")}=${source}`;
 }
 
-/** `head 2 of layer 0`, `the MLP of layer 1`, `the state after layer 0`. */
+// `head 2 of layer 0`, `the MLP of layer 1`, `the state after layer 0`.
 export function spokenOf(name) {
   const [, layer, kind, , head] = name.match(/^layer\.(\d+)\.(attention|mlp|after)([^=]*)=?(\d*)$/) ?? [];
   if (!layer) return "the embedding";
@@ -102,7 +98,7 @@ export function spokenOf(name) {
   return kind === "mlp" ? `the MLP of layer ${layer}` : `head ${head} of layer ${layer}`;
 }
 
-/** The changes in words; `symbols` are those of the prompt. */
+// The changes in words; `symbols` are those of the prompt.
 export function changeWords({ zeroed, patch }, symbols) {
   const listed = (words) => new Intl.ListFormat("en-GB").format(words);
   const changes = zeroed.size ? [`without ${listed([...zeroed].map(spokenOf))}`] : [];

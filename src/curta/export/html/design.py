@@ -14,7 +14,7 @@ from curta.problems.task_sizes import span
 from curta.programs import PROGRAMS
 from curta.programs.declared import Declared
 from curta.programs.machine import store
-from curta.programs.machine.machine import Machine
+from curta.programs.machine.machine import Machine, Windows
 from curta.programs.user.run_snapshot import stored
 from curta.runs import folders
 from curta.runs.folders import Folder
@@ -78,10 +78,43 @@ def table(run: "Carried") -> dict[str, Any]:
     about["opening"] = OPENING if is_sum else [*recipe.evaluation.named, *examples][0]
     if machine is None:
         return about | _published(recipe.tasks, layout)
-    about["machine"] = store.dump(machine, layout.windows)
+    about["layout"] = _program(machine, layout.windows)
     if run.folder is None or all(name in PROGRAMS for name in run.folder.read_info().programs):
         return about
     return about | {"recorded": _recorded(run.folder, machine), **_rights(run.folder)}
+
+
+def _program(machine: Machine, windows: Windows) -> dict[str, Any]:
+    """The tables of a program: one state, the neighbours of each role, and prompts as tokens.
+
+    `formats` describe how problems are put, as `store.dump` does, with all tokens that a part of a
+    prompt can have in the order of `Format.every`.
+    """
+    content = store.dump(machine, windows)
+    tokens, formats = content["tokens"], content["formats"]
+    for operator, form in machine.formats.items():
+        for part, described in zip(form.parts, formats[operator]["parts"], strict=True):
+            every = replace(form, parts=(part,)).every()
+            described["tokens"] = [machine.numbers[key] for key in every]
+    digits = {token.role for token in machine.tokens if token.value is not None}
+    return {
+        "axes": machine.axes,
+        "roles": [
+            {"name": role.name, "digit": role.name in digits, "broadcast": mask}
+            for role, mask in zip(machine.roles, machine.broadcast_mask.tolist(), strict=True)
+        ],
+        "automaton": {
+            "next": [[0] * len(tokens)],
+            "role": [machine.role.tolist()],
+            "home": [[token["home"] for token in tokens]],
+            "offset": [[token["offset"] for token in tokens]],
+        },
+        "near": machine.neighbours(windows),
+        "characters": [token.symbol for token in machine.tokens],
+        "end": machine.end,
+        "tokens": tokens,
+        "formats": formats,
+    }
 
 
 def _published(tasks: tuple[Task, ...], layout: Any) -> dict[str, Any]:
@@ -109,8 +142,9 @@ def _published(tasks: tuple[Task, ...], layout: Any) -> dict[str, Any]:
         formats[task.operator] = {"parts": parts, "answer": {"base": 10}}
     characters = {"characters": list(layout.characters), "end": layout.end, "longest": longest}
     return {
-        "layout": layout_table(layout) | characters | {"axes": layout.axes, "forms": forms},
-        "machine": {"formats": formats},
+        "layout": layout_table(layout)
+        | characters
+        | {"axes": layout.axes, "forms": forms, "formats": formats},
         "digits": layout.longest or WHOLE_TOKENS // 2,
         "operands": layout.most or OPERANDS,
     }

@@ -2,14 +2,16 @@
 // and the controls by which it is changed.
 
 import { ablatable, spokenOf } from "./changes.js";
-import { make, matched, percent } from "../../report/elements.js";
-import { coloured } from "./pace.js";
+import { make, matched, percent, styled } from "../../report/elements.js";
 import { softmax } from "./layers.js";
-import { styled } from "./squares.js";
+import { coloured } from "./sheet.js";
+
+const button = (content, attributes) => make("button", content, { type: "button", ...attributes });
+const labelled = (label) => ({ title: label, "aria-label": label });
 
 export const symbolOf = ({ characters }, token) => (characters[token] === " " ? "␣" : characters[token]);
 
-/** `sum, place 2, row 0`: the role of a token, and where it stands. */
+// `sum, place 2, row 0`: the role of a token, and where it stands.
 function standing(layout, { role, index, coordinates }) {
   const { name, broadcast } = layout.roles[role];
   const hidden = (axis) => broadcast[axis] || (layout.forms && coordinates[axis] < 0);
@@ -17,7 +19,7 @@ function standing(layout, { role, index, coordinates }) {
   return [name, ...where.filter(Boolean), `token ${index} of the text`].join(", ");
 }
 
-/** `place +1, row home`: how the pen moves to write a token. */
+// `place +1, row home`: how the pen moves to write a token.
 export function moved({ home, offset }, axes) {
   const steps = axes.map((axis, i) => {
     const step = offset[i] ? `${offset[i] > 0 ? "+" : "−"}${Math.abs(offset[i])}` : "";
@@ -26,7 +28,7 @@ export function moved({ home, offset }, axes) {
   return steps.filter(Boolean).join(", ") || "stays";
 }
 
-/** `sum, place +1`: a program's token besides its symbol; nothing for one of a published layout. */
+// `sum, place +1`: a program's token besides its symbol; nothing for one of a published layout.
 export function meaningOf({ tokens, axes }, token) {
   return tokens ? `${tokens[token].role}, ${moved(tokens[token], axes)}` : "";
 }
@@ -36,10 +38,8 @@ export function rolesOf(tokens, { roles }) {
   return present.map((role) => make("li", roles[role].name, { class: coloured(role) }));
 }
 
-/**
- * A token of the writing: one that was given is text, one that was written can be chosen. `right` is
- * the token that the certificate has in its place, if it is another one, else -1.
- */
+// A token of the writing: one that was given is text, one that was written can be chosen. `right` is
+// the token that the certificate has in its place, if it is another one, else -1.
 export function tokenOf(writing, number, changed, right) {
   const { layout } = writing.model.design, token = writing.tokens[number];
   const symbol = symbolOf(layout, token.token), place = standing(layout, token);
@@ -51,29 +51,28 @@ export function tokenOf(writing, number, changed, right) {
   const other = right < 0 ? "" : `wrong, right is ${symbolOf(layout, right)} ${layout.tokens[right].role}, `;
   const label = `${symbol}: ${place}, ${changed ? "your change, " : ""}${other}${percent(share)}`;
   const classes = `${kind}${changed ? " changed" : ""}${other ? " wrong" : ""}`;
-  const button = make("button", symbol, { type: "button", class: classes, tabindex: "-1", title: label, "aria-label": label });
-  return make("li", styled(button, share < 0.995 ? { doubt: 1 - share } : {}));
+  const chosen = button(symbol, { class: classes, tabindex: "-1", ...labelled(label) });
+  return make("li", styled(chosen, share < 0.995 ? { doubt: 1 - share } : {}));
 }
 
-/** Tokens that might have been written, the likeliest first, at most so many. */
+// Tokens that might have been written, the likeliest first, at most so many.
 export function alternatives(writing, number, most) {
   const { layout } = writing.model.design, shares = softmax(writing.before(number));
   const order = shares.map((_, token) => token).sort((a, b) => shares[b] - shares[a]);
   return order.slice(0, most).map((token) => {
     const symbol = symbolOf(layout, token), share = percent(shares[token]), meaning = meaningOf(layout, token);
-    const content = [make("b", symbol), make("span", meaning), make("i", share)];
-    const label = `Write ${[symbol, meaning].filter(Boolean).join(", ")}: ${share}`;
-    const pressed = token === writing.tokens[number].token;
-    const button = make("button", content, { type: "button", "data-token": token, "aria-label": label, "aria-pressed": pressed });
-    button.disabled = !writing.causal;
-    return make("li", styled(button, { share: shares[token] }));
+    const choice = button([make("b", symbol), make("span", meaning), make("i", share)], {
+      "data-token": token,
+      "aria-label": `Write ${[symbol, meaning].filter(Boolean).join(", ")}: ${share}`,
+      "aria-pressed": token === writing.tokens[number].token,
+    });
+    choice.disabled = !writing.causal;
+    return make("li", styled(choice, { share: shares[token] }));
   });
 }
 
-/**
- * Head and rows of the table of what was looked at. Under a window there is a row for each of its
- * cells; over a whole text a row for each head, and the text runs along its columns.
- */
+// Head and rows of the table of what was looked at. Under a window there is a row for each of its
+// cells; over a whole text a row for each head, and the text runs along its columns.
 export function lookTable(writing, asked, heads) {
   const { layout } = writing.model.design, seen = writing.seen(asked);
   const header = (content, scope, title = "") => make("th", content, { scope, title });
@@ -90,18 +89,18 @@ export function lookTable(writing, asked, heads) {
   return [make("tr", [header("head", "col"), ...symbols]), rows];
 }
 
-/** `a, place +1`: the role of a neighbour, and where it is looked for. */
+// `a, place +1`: the role of a neighbour, and where it is looked for.
 function cellName(cell, near, { roles, axes }) {
   if (!cell) return "the token itself";
   const [role, offset] = near[cell - 1], how = moved({ home: axes.map(() => false), offset }, axes);
   return `${roles[role].name}, ${how === "stays" ? "same square" : how}`;
 }
 
-/** A share as a shade, and in per cent where it is at least one. */
+// A share as a shade, and in per cent where it is at least one.
 const shareOf = (share) =>
   styled(make("td", share >= 0.005 ? String(Math.round(100 * share)) : "", { title: percent(share) }), { look: share });
 
-/** Answers below each other, `[name, text]`: what differs from the right one is marked. */
+// Answers below each other, `[name, text]`: what differs from the right one is marked.
 export function answerRows(right, others) {
   const line = (name, text, verdict) =>
     make("tr", [make("th", name, { scope: "row" }), make("td", text), make("td", verdict)]);
@@ -110,7 +109,7 @@ export function answerRows(right, others) {
   return right === null ? rows : [line("right is", right, ""), ...rows];
 }
 
-/** A text with marks where a number's digits, from the last on, are others. */
+// A text with marks where a number's digits, from the last on, are others.
 function marked(text, right) {
   const digits = /^-?\d+$/;
   if (right === null || text === right) return [text];
@@ -118,37 +117,36 @@ function marked(text, right) {
   return matched(text, right, (digit, same) => (same ? digit : make("mark", digit)));
 }
 
-/** A table of buttons, a row for each layer: its heads, and its MLP. */
+// A table of buttons, a row for each layer: its heads, and its MLP.
 export function partsTable(config) {
   return ablatable(config).map((names, layer) => {
-    const buttons = names.map((name) => make("button", spokenOf(name).replace(/^the | of layer.*/g, ""), {
-      type: "button", "aria-pressed": "false", "aria-label": `Take away ${spokenOf(name).replace("the ", "")}`, "data-zeroes": name,
+    const buttons = names.map((name) => button(spokenOf(name).replace(/^the | of layer.*/g, ""), {
+      "aria-pressed": "false", "aria-label": `Take away ${spokenOf(name).replace("the ", "")}`, "data-zeroes": name,
     }));
     return make("tr", [make("th", `layer ${layer}`, { scope: "row" }), make("td", make("div", buttons, { class: "row" }))]);
   });
 }
 
-/** A button for each token of the prompt; without a counterpart in the other text it does nothing. */
+// A button for each token of the prompt; without a counterpart in the other text it does nothing.
 export function placeButtons(tokens, places, chosen, layout) {
   return tokens.map((token, index) => {
     const symbol = symbolOf(layout, token.token), has = places.has(index);
     const label = `${has ? "Put in" : "Nothing to put in"} at ${symbol}, ${standing(layout, token)}`;
-    const settings = { type: "button", class: `token ${coloured(token.role)}`, title: label, "aria-label": label };
     const pressed = { "aria-pressed": has && chosen.has(index), "data-place": index };
-    const button = make("button", symbol, { ...settings, ...pressed });
-    button.disabled = !has;
-    return make("li", button);
+    const place = button(symbol, { class: `token ${coloured(token.role)}`, ...labelled(label), ...pressed });
+    place.disabled = !has;
+    return make("li", place);
   });
 }
 
-/** A button for each recorded problem, with its truth and whether the model writes it. */
+// A button for each recorded problem, with its truth and whether the model writes it.
 export function recordedButtons({ recorded }, answerTo) {
   const SHORT = 32; // characters of a problem on a button
   return recorded.map(({ problem, truth }) => {
     const wrote = answerTo(problem), right = wrote === truth;
     const words = right ? "right" : `wrong: the model writes ${wrote ?? "no answer"}`;
     const name = problem.length > SHORT ? `${problem.slice(0, SHORT / 2)}…${problem.slice(-SHORT / 2)}` : problem;
-    const settings = { type: "button", value: problem, class: right ? "recorded" : "recorded miss", title: problem };
-    return make("button", `${name} = ${truth} ${right ? "✓" : "✗"} ${words}`, settings);
+    const settings = { value: problem, class: right ? "recorded" : "recorded miss", title: problem };
+    return button(`${name} = ${truth} ${right ? "✓" : "✗"} ${words}`, settings);
   });
 }

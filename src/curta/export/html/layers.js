@@ -12,7 +12,7 @@ const ACTIVATIONS = {
   silu: (x) => x / (1 + Math.exp(-x)),
 };
 
-/** The error function to seven digits: Abramowitz and Stegun, 7.1.26. */
+// The error function to seven digits: Abramowitz and Stegun, 7.1.26.
 function erf(x) {
   const t = 1 / (1 + 0.3275911 * Math.abs(x));
   const terms = [1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592];
@@ -20,7 +20,7 @@ function erf(x) {
   return Math.sign(x) * (1 - sum * Math.exp(-x * x));
 }
 
-/** Tensors by name, from the text of a safetensors file in base64. */
+// Tensors by name, from the text of a safetensors file in base64.
 export function tensorsOf(base64) {
   const bytes = bytesOf(base64);
   const start = 8 + Number(new DataView(bytes.buffer).getBigUint64(0, true));
@@ -37,13 +37,13 @@ export function rowOf({ shape, data }, number) {
   return data.subarray(number * size, (number + 1) * size);
 }
 
-/** Every weight of a part of one layer, such as `attention`, by its name there. */
+// Every weight of a part of one layer, such as `attention`, by its name there.
 export function layerOf(tensors, part, number) {
   const own = Object.entries(tensors).filter(([name]) => name.startsWith(`${part}.`));
   return Object.fromEntries(own.map(([name, tensor]) => [name.slice(part.length + 1), rowOf(tensor, number)]));
 }
 
-/** `x` times a matrix that has a row for each of its numbers, and the bias if there is one. */
+// `x` times a matrix that has a row for each of its numbers, and the bias if there is one.
 export function linear(x, weight, bias) {
   const outputs = weight.length / x.length, sums = new Float64Array(outputs);
   if (bias) sums.set(bias);
@@ -62,7 +62,7 @@ export function product(first, second, from, size) {
   return sum;
 }
 
-/** `x` with root mean square 1, and mean 0 unless the norm is "rms"; times the gain, and the bias. */
+// `x` with root mean square 1, and mean 0 unless the norm is "rms"; times the gain, and the bias.
 export function normed({ norm, norm_epsilon: epsilon }, x, gain, bias) {
   if (norm === "none") return x;
   const mean = norm === "rms" ? 0 : x.reduce((sum, value) => sum + value, 0) / x.length;
@@ -85,5 +85,5 @@ export function softmax(scores) {
   return exponentials.map((value) => value / sum);
 }
 
-/** Where the greatest number stands; the first of equal ones. */
+// Where the greatest number stands; the first of equal ones.
 export const argmax = (numbers) => numbers.reduce((best, value, i) => (value > numbers[best] ? i : best), 0);

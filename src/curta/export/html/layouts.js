@@ -1,21 +1,21 @@
 // How problems are put and answers read: by a published layout, or by a program's machine. Most
 // layouts are data, as in `layouts/base.py`; those that need more have functions here.
 
-import { Mistake, prompt, read } from "./problems.js";
+import { Mistake, ordered, prompt, read } from "./problems.js";
 
 const FIELD = 3, GROUPS = 6, COLUMN = 11, PADDED = 8, FRAME = 20;
 
-export function promptOf(problem, { layout, machine }) {
+export function promptOf(problem, { layout }) {
   const { operator, operands } = problem, form = layout.forms?.[operator];
-  if (!form) return prompt(problem, machine);
+  if (!form) return prompt(problem, layout);
   const text = (PROMPTS[familyOf(layout)] ?? declared)(operands.map(String), form, layout, operator);
   return symbolsOf(text, layout).map((symbol) => layout.characters.indexOf(symbol));
 }
 
-/** The answer in tokens that followed a prompt; null if they are none. */
-export function answerOf({ operator }, tokens, { layout, machine }) {
+// The answer in tokens that followed a prompt; null if they are none.
+export function answerOf({ operator }, tokens, { layout }) {
   const form = layout.forms?.[operator];
-  if (!form) return read(operator, tokens.map(({ token }) => token), tokens.map(({ coordinates }) => coordinates), machine);
+  if (!form) return read(operator, tokens, layout);
   const written = tokens.map(({ token }) => layout.characters[token]).join("");
   const end = layout.end < 0 ? written.length : written.indexOf(layout.characters[layout.end]);
   if (end < 0) return null;
@@ -23,20 +23,20 @@ export function answerOf({ operator }, tokens, { layout, machine }) {
   return numbers && valueOfNumbers(operator, numbers);
 }
 
-/** The name of a layout without the number in which it may end: `residues` of `residues-97`. */
+// The name of a layout without the number in which it may end: `residues` of `residues-97`.
 const familyOf = ({ name }) => name.replace(/-\d+$/, "");
 
-/** Characters, or whole numbers where these are tokens. */
+// Characters, or whole numbers where these are tokens.
 const symbolsOf = (text, { characters }) => (characters.some((one) => /^\d{2,}$/.test(one)) ? text.match(/\d+|./gs) : [...text]);
 
-/** The prompt that a `PromptFormat` says. */
+// The prompt that a `PromptFormat` says.
 function declared(texts, { prompt: { between, before, after, turned: ways, fill, ahead } }) {
   const width = fill ? Math.max(...texts.map(({ length }) => length)) + ahead : 0;
   const written = texts.map((text, n) => ordered(text.padStart(width, fill || "0"), ways[n ? 1 : 0]));
   return before + written.join(between) + after;
 }
 
-/** The numbers that an `AnswerPattern` finds; null if the text has no such form. */
+// The numbers that an `AnswerPattern` finds; null if the text has no such form.
 function numbersBy(text, { pattern, turned, drop }) {
   const kept = [...text].filter((character) => !drop.includes(character)).join("");
   const match = kept.match(new RegExp(`^(?:${pattern})$`));
@@ -45,7 +45,7 @@ function numbersBy(text, { pattern, turned, drop }) {
   return match[2].split(",").map((number) => sign * BigInt(ordered(number, turned)));
 }
 
-/** Prompts that are more than a format. */
+// Prompts that are more than a format.
 const PROMPTS = {
   "filled-left": (texts, form) => declared(texts, form).padStart(PADDED, "#"),
   columns: (texts) => `${texts.map((text) => `0${ordered(text, true).padEnd(COLUMN, "0")}`).join("")}0`,
@@ -64,7 +64,7 @@ const PROMPTS = {
   "spaced-apart": (texts) => `${texts.map((text) => `${text[0]} ${text.slice(1)}`).join(" + ")}=`,
 };
 
-/** Answers that are more than a pattern: their numbers, null if there are none. */
+// Answers that are more than a pattern: their numbers, null if there are none.
 const READS = {
   columns: (text) => numbersBy(text, { pattern: `()([0-9]{${COLUMN}})`, turned: true, drop: "" }),
   fields: (text) => {
@@ -86,7 +86,7 @@ const READS = {
     /^\d+$/.test(text) && characters.includes(text) ? [BigInt(text)] : null,
 };
 
-/** Numbers of one width, one more than the longest has, a hint before each digit. */
+// Numbers of one width, one more than the longest has, a hint before each digit.
 function hinted(texts, { characters, end }) {
   const width = Math.max(...texts.map(({ length }) => length)) + 1, hints = characters.slice(end + 1);
   if (width > hints.length) {
@@ -95,7 +95,7 @@ function hinted(texts, { characters, end }) {
   return texts.map((text) => [...text.padStart(width, "0")].map((digit, n) => hints[n] + digit).join(""));
 }
 
-/** What the numbers of an answer are worth; null if they can be no answer. */
+// What the numbers of an answer are worth; null if they can be no answer.
 function valueOfNumbers(operator, numbers) {
   if (operator === "sort") return numbers;
   if (operator === "order") {
@@ -108,5 +108,3 @@ function valueOfNumbers(operator, numbers) {
 }
 
 const letter = (number) => String.fromCharCode("a".charCodeAt(0) + number);
-
-const ordered = (text, turned) => (turned ? [...text].reverse().join("") : text);

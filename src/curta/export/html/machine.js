@@ -1,38 +1,8 @@
-// Where tokens stand: by the tables of a layout, or of a program's machine that moves the pen.
+// Where tokens stand: by the tables of a layout, or of a program that moves the pen (`design.py`).
 
 const NOTHING = -1;
 
-/**
- * The layout of a program, from its machine's data (`machine/store.py`) with what is looked up in
- * it. A published layout has the same `axes`, `roles`, `automaton`, `characters` and `end`.
- */
-export function machineOf(data) {
-  const { axes, tokens, roles, windows } = data, names = roles.map(({ name }) => name);
-  return {
-    ...data,
-    roles: roles.map(({ name, broadcast }) => ({
-      name,
-      broadcast: axes.map((axis) => broadcast.includes(axis)),
-      digit: tokens.some(({ role, value }) => role === name && value !== null),
-    })),
-    automaton: { // one state
-      next: [tokens.map(() => 0)],
-      role: [tokens.map(({ role }) => names.indexOf(role))],
-      home: [tokens.map(({ home }) => home)],
-      offset: [tokens.map(({ offset }) => offset)],
-    },
-    characters: tokens.map(({ symbol }) => symbol),
-    near: names.map((name) => (windows[name] ?? []).map(([other, moved]) => [names.indexOf(other), moved])),
-    end: tokens.findIndex(({ role }) => role === "end"),
-    numbers: new Map(tokens.map((token, number) => [keyOf(token), number])),
-  };
-}
-
-/** What tells a token from all others, as one word. */
-export const keyOf = ({ symbol, role, value, carry, home, offset }) =>
-  JSON.stringify([value ?? symbol, role, carry, home, offset]);
-
-/** A text that grows token by token. See `layouts/automaton.py`. */
+// A text that grows token by token. See `layouts/automaton.py`.
 export class Follower {
   state = 0;
   tokens = [];
@@ -43,10 +13,8 @@ export class Follower {
     tokens.forEach((token) => this.step(token));
   }
 
-  /**
-   * The next token of the text, and where it stands. On a machine `cells` are the indices of its
-   * window: itself and the newest token on each neighbouring square, -1 where there is none.
-   */
+  // The next token of the text, and where it stands. On a machine `cells` are the indices of its
+  // window: itself and the newest token on each neighbouring square, -1 where there is none.
   step(number) {
     const { layout: { automaton, near }, state: row, tokens } = this, index = tokens.length;
     const home = automaton.home[row][number], offset = automaton.offset[row][number];
@@ -62,13 +30,13 @@ export class Follower {
     return token;
   }
 
-  /** The tokens in the window of the one at an index; the number after the last stands for none. */
+  // The tokens in the window of the one at an index; the number after the last stands for none.
   window(index) {
     const { tokens, layout: { characters } } = this;
     return tokens[index].cells.map((at) => (at === NOTHING ? characters.length : tokens[at].token));
   }
 
-  /** Role and square as one word, without the axes on which the role is found from everywhere. */
+  // Role and square as one word, without the axes on which the role is found from everywhere.
   address(role, coordinates) {
     const { broadcast } = this.layout.roles[role];
     return [role, ...coordinates.map((at, axis) => (broadcast[axis] ? "*" : at))].join();

@@ -7,7 +7,7 @@ import { ENCODINGS } from "./encodings.js";
 import { added, feedforward, layerOf, linear, normed, rowOf } from "./layers.js";
 
 export class Transformer {
-  /** `design` is what `design.py` says, with its layout; `tensors` what `page.py` packs. */
+  // `design` is what `design.py` says, with its layout; `tensors` what `page.py` packs.
   constructor(design, tensors) {
     const { config } = design;
     Object.assign(this, { design, config, tensors, size: config.width / config.heads });
@@ -20,13 +20,13 @@ export class Transformer {
     this.memo = new Map(); // what was calculated of each window
   }
 
-  /** Of a text of which nothing is read yet: its tokens, and keys and values of every attention layer. */
+  // Of a text of which nothing is read yet: its tokens, and keys and values of every attention layer.
   emptyCache() {
     const { num_recurrences: recurrences, num_attention_layers: layers } = this.config;
     return { tokens: [], slots: numbered(recurrences).map(() => numbered(layers).map(() => ({ keys: [], values: [] }))) };
   }
 
-  /** Appends tokens to what the cache has; the logits for what follows each of them. */
+  // Appends tokens to what the cache has; the logits for what follows each of them.
   read(cache, tokens, tap = untouched) {
     const { config } = this;
     cache.tokens.push(...tokens);
@@ -56,10 +56,8 @@ export class Transformer {
     return tap("logits", linear(tap("final", h, index), head.data, headBias?.data), index);
   }
 
-  /**
-   * x + attention(norm(x)), and then x + mlp(norm(x)), of several tokens at once: `states` are
-   * theirs, `entries` their embedded input, which some models add to the state again.
-   */
+  // x + attention(norm(x)), and then x + mlp(norm(x)), of several tokens at once: `states` are
+  // theirs, `entries` their embedded input, which some models add to the state again.
   block({ attention, mlp }, layer, states, entries, tokens, cache, slots, tap) {
     const { config } = this, injection = config.input_injection, taps = tokens.map(({ index }) => (site, value) => tap(site, value, index));
     const first = layer === 0 && injection === "recurrence" || ["block", "sublayer"].includes(injection);
@@ -81,20 +79,20 @@ export class Transformer {
     });
   }
 
-  /** What a sub-layer calculates with: the state, normalised unless it is so afterwards. */
+  // What a sub-layer calculates with: the state, normalised unless it is so afterwards.
   sublayerInput(x, layer, entry) {
     const { config } = this;
     const h = config.norm_placement === "post" ? x : normed(config, x, layer.gain, layer.gain_bias);
     return config.input_injection === "normed" ? added(h, entry) : h;
   }
 
-  /** The state after a sub-layer; itself normalised where the norm stands there. */
+  // The state after a sub-layer; itself normalised where the norm stands there.
   after(x, change, layer) {
     const { config } = this, sum = added(x, change);
     return config.norm_placement === "pre" ? sum : normed(config, sum, layer.after, layer.after_bias);
   }
 
-  /** Remembers a token's key and value, as heads use them, and returns its query. */
+  // Remembers a token's key and value, as heads use them, and returns its query.
   keysValues(attention, x, entry, token, slots, tap) {
     const { config, positions } = this, alone = config.qk_input !== "state";
     const vector = alone ? positions.embed(token) ?? new Float32Array(config.width) : x; // of positions alone
@@ -108,7 +106,7 @@ export class Transformer {
     return tap("attention.queries", config.attention_scale ? query : query.map((value) => value * this.size ** 0.5));
   }
 
-  /** Keys or values for every head: of [k, l] those of four heads are [k, k, l, l]. */
+  // Keys or values for every head: of [k, l] those of four heads are [k, k, l, l].
   repeated(heads) {
     const shared = this.config.width / heads.length, { size } = this;
     if (shared === 1) return heads;
@@ -116,7 +114,7 @@ export class Transformer {
       heads[Math.floor(i / size / shared) * size + (i % size)]);
   }
 
-  /** The mean of values by each head's weights, head beside head. */
+  // The mean of values by each head's weights, head beside head.
   mix(weights, seen, values) {
     const { size, config: { width } } = this, sums = new Float64Array(width);
     weights.forEach((shares, head) => shares.forEach((share, place) => {
@@ -127,7 +125,7 @@ export class Transformer {
     return new Float32Array(sums);
   }
 
-  /** What attention adds to the state: the sum of what each head adds, and the bias. */
+  // What attention adds to the state: the sum of what each head adds, and the bias.
   out({ out, out_bias: bias }, heads, tap) {
     const { size, config: { heads: count, width } } = this, each = new Float32Array(count * width);
     for (let head = 0; head < count; head++) {

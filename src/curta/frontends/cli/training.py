@@ -457,9 +457,7 @@ def evaluate(
             "These are problems that the run has kept: its program's code was not run (--trust)"
         )
     if evaluation.changes:
-        display.notice(
-            f"Kept beside the recipe's own: {evaluation_name(evaluation.changes)}"
-        )
+        display.notice(f"Kept beside the recipe's own: {evaluation_name(evaluation.changes)}")
     if member is None:
         display.notice(f"Report: {run.folder.report}")
     return code

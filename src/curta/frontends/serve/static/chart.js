@@ -5,7 +5,7 @@ import { counted, drawn, make } from "./elements.js";
 const LEFT = 52, BOTTOM = 22, TOP = 8, RIGHT = 10;
 
 export class Chart {
-  /** `keys` are the curve of all members, and that of the validation beside it. */
+  // `keys` are the curve of all members, and that of the validation beside it.
   constructor(parent, title, keys, shown, log) {
     Object.assign(this, { title, keys, shown, log, at: null, points: [], lines: [] });
     Object.assign(this, { svg: drawn("svg"), line: make("p", "No step is recorded yet.") });
@@ -16,7 +16,7 @@ export class Chart {
     new ResizeObserver(() => this.draw()).observe(this.svg);
   }
 
-  /** The curves of one run: each member thin, their median thick, the validation dashed. */
+  // The curves of one run: each member thin, their median thick, the validation dashed.
   show(curves, end, logSteps = false) {
     const [median, validation] = this.keys.map((key) => curves.spread(key)), members = curves.of(this.keys[0]);
     const thin = members.length > 1 ? members.map((points) => ({ kind: "member", points })) : [];
@@ -24,10 +24,14 @@ export class Chart {
     this.showLines([...thin, { kind: "median", points: median, label: "" }, dashed], end, logSteps);
   }
 
-  /** Lines `{kind, points, label}`: those with a label are read off, the first of them sets the steps. */
+  // Lines `{kind, points, label}`: those with a label are read off, the first of them sets the steps.
   showLines(lines, end, logSteps = false) {
-    Object.assign(this, { lines: lines.filter(({ points }) => points.length), end, logSteps });
+    this.lines = lines.filter(({ points }) => points.length);
     this.points = this.lines.find(({ label }) => label !== undefined)?.points ?? [];
+    if (!this.points.length) return;
+    const first = logSteps ? Math.min(this.points[0][0], end / 2) : 0;
+    this.across = scale([first, end], logSteps);
+    this.up = this.log ? scale(decades(this.lines), true) : scale([0, 1], false);
     this.draw();
   }
 
@@ -35,17 +39,18 @@ export class Chart {
     if (!this.points.length) return;
     this.width = this.svg.clientWidth;
     this.height = this.svg.clientHeight;
-    this.range = this.log ? decades(this.lines.map(({ points }) => points)) : [0, 1];
     this.svg.replaceChildren();
     this.svg.setAttribute("viewBox", `0 0 ${this.width} ${this.height}`);
     this.axes();
-    for (const { kind, points } of this.lines) this.curve(points, kind);
+    for (const { kind, points } of this.lines) {
+      const line = points.map(([step, value]) => `${this.x(step).toFixed(1)},${this.y(value).toFixed(1)}`);
+      this.add("polyline", { class: kind, points: line.join(" ") });
+    }
     this.read();
   }
 
   axes() {
-    const ticks = this.log ? powers(this.range) : [0, 0.25, 0.5, 0.75, 1];
-    for (const value of ticks) {
+    for (const value of this.log ? powers(this.up.ends) : [0, 0.25, 0.5, 0.75, 1]) {
       const y = this.y(value);
       this.add("line", { class: "grid", x1: LEFT, x2: this.width - RIGHT, y1: y, y2: y });
       this.add("text", { x: LEFT - 6, y: y + 4, "text-anchor": "end" }, this.shown(value));
@@ -58,11 +63,6 @@ export class Chart {
     }
   }
 
-  curve(points, name) {
-    const line = points.map(([step, value]) => `${this.x(step).toFixed(1)},${this.y(value).toFixed(1)}`);
-    if (line.length) this.add("polyline", { class: name, points: line.join(" ") });
-  }
-
   // The step that was chosen, or the newest, in words and for whoever cannot see the line.
   read() {
     const newest = this.points.length - 1;
@@ -73,9 +73,11 @@ export class Chart {
       return `${label} ${this.shown(middle)}${least < most ? `, ${this.shown(least)} to ${this.shown(most)}` : ""}`.trim();
     });
     this.line.textContent = `step ${counted(step)}: ${values.filter(Boolean).join("; ")}`;
-    make("svg", [], { role: "slider", tabindex: "0", "aria-label": `${this.title} by training step`,
+    make("svg", [], {
+      role: "slider", tabindex: "0", "aria-label": `${this.title} by training step`,
       "aria-valuemin": this.points[0][0], "aria-valuemax": this.points[newest][0], "aria-valuenow": step,
-      "aria-valuetext": this.line.textContent }, this.svg); // prettier-ignore
+      "aria-valuetext": this.line.textContent,
+    }, this.svg);
     this.svg.querySelector(".cursor")?.remove();
     if (this.at === null) return;
     const x = this.x(step);
@@ -84,8 +86,10 @@ export class Chart {
 
   press(event) {
     const newest = this.points.length - 1, now = this.at ?? newest, page = Math.ceil(newest / 10);
-    const moved = { ArrowLeft: now - 1, ArrowDown: now - 1, ArrowRight: now + 1, ArrowUp: now + 1,
-      PageDown: now - page, PageUp: now + page, Home: 0, End: null, Escape: null }; // prettier-ignore
+    const moved = {
+      ArrowLeft: now - 1, ArrowDown: now - 1, ArrowRight: now + 1, ArrowUp: now + 1,
+      PageDown: now - page, PageUp: now + page, Home: 0, End: null, Escape: null,
+    };
     if (!(event.key in moved) || newest < 0) return;
     event.preventDefault();
     const at = moved[event.key];
@@ -93,9 +97,10 @@ export class Chart {
   }
 
   point(event) {
+    if (!this.points.length) return;
     const { left } = this.svg.getBoundingClientRect(), step = this.step(event.clientX - left);
     const later = this.points.findIndex(([at]) => at >= step);
-    if (this.points.length) this.choose(later < 0 ? this.points.length - 1 : later);
+    this.choose(later < 0 ? this.points.length - 1 : later);
   }
 
   choose(at) {
@@ -103,35 +108,31 @@ export class Chart {
     if (this.points.length) this.read();
   }
 
-  x(step) {
-    const part = this.logSteps ? Math.log(Math.max(step, this.first) / this.first) / this.decades : step / this.end;
-    return LEFT + part * (this.width - LEFT - RIGHT);
-  }
+  x(step) { return LEFT + this.across.part(step) * (this.width - LEFT - RIGHT); }
 
-  step(x) {
-    const part = (x - LEFT) / (this.width - LEFT - RIGHT);
-    return this.logSteps ? this.first * Math.exp(part * this.decades) : part * this.end;
-  }
+  step(x) { return this.across.value((x - LEFT) / (this.width - LEFT - RIGHT)); }
 
-  // Where a logarithmic axis of steps begins, and how far it goes.
-  get first() { return Math.min(this.points[0][0], this.end / 2); }
-
-  get decades() { return Math.log(this.end / this.first); }
-
-  y(value) {
-    const [low, high] = this.range.map(this.log ? Math.log10 : Number);
-    const place = this.log ? Math.log10(Math.max(value, this.range[0])) : value;
-    return TOP + ((high - place) / (high - low)) * (this.height - TOP - BOTTOM);
-  }
+  y(value) { return TOP + (1 - this.up.part(value)) * (this.height - TOP - BOTTOM); }
 
   add(name, attributes, text = []) {
     this.svg.append(drawn(name, attributes, text));
   }
 }
 
+// An axis between two ends, and logarithmic if wanted: which part of it lies below a value, and back.
+function scale([low, high], log) {
+  const place = log ? (value) => Math.log(Math.max(value, low)) : Number;
+  const from = place(low), length = place(high) - from;
+  return {
+    ends: [low, high],
+    part: (value) => (place(value) - from) / length,
+    value: (part) => (log ? Math.exp(from + part * length) : from + part * length),
+  };
+}
+
 // The powers of ten around all values, at least one apart.
-function decades(curves) {
-  const values = curves.flatMap((curve) => curve.map(([, value]) => value)).filter((value) => value > 0);
+function decades(lines) {
+  const values = lines.flatMap(({ points }) => points.map(([, value]) => value)).filter((value) => value > 0);
   if (!values.length) return [0.1, 1];
   const low = Math.floor(Math.log10(values.reduce((a, b) => Math.min(a, b))));
   const high = Math.ceil(Math.log10(values.reduce((a, b) => Math.max(a, b))));
@@ -140,7 +141,6 @@ function decades(curves) {
 
 function powers([low, high]) {
   const first = Math.round(Math.log10(low)), last = Math.round(Math.log10(high));
-  const every = Math.ceil((last - first) / 5), found = [];
-  for (let power = last; power >= first; power -= every) found.push(10 ** power);
-  return found;
+  const every = Math.ceil((last - first) / 5);
+  return Array.from({ length: Math.floor((last - first) / every) + 1 }, (_, n) => 10 ** (last - n * every));
 }

@@ -7,7 +7,7 @@ const ABOUT = ["step", "member", "seconds"];
 
 export const figure = (value) => (value === 0 ? "0" : value < 1e-4 ? value.toExponential(0) : `${Number(value.toPrecision(3))}`);
 
-/** What is new of a run's records, and how far it is read: `{run, curves, cursor}`. */
+// What is new of a run's records, and how far it is read: `{run, curves, cursor}`.
 export async function read(place, cursor, curves) {
   const reply = await fetch(`${place}metrics.json?after=${cursor}`);
   if (!reply.ok) throw new Error(reply.statusText);
@@ -16,7 +16,7 @@ export async function read(place, cursor, curves) {
   return { run, curves: grown, cursor: run.cursor ?? cursor };
 }
 
-export class Curves {
+class Curves {
   members = new Map(); // member: { key: [[step, value], ...] }
   last = new Map(); // member: its last record
   times = []; // [step, seconds] at the end of each stretch
@@ -35,13 +35,16 @@ export class Curves {
     if (this.times.length > MOST) this.times = this.times.filter((_, i) => i % 2 || i > MOST / 2);
   }
 
-  get step() { return this.times.at(-1)?.[0] ?? 0; }
+  // The step and the seconds at the end of a stretch, counted from the newest; zeros before the first.
+  time(back) { return this.times.at(-1 - back) ?? [0, 0]; }
 
-  get stretch() { return (this.times.at(-1)?.[1] ?? 0) - (this.times.at(-2)?.[1] ?? 0); }
+  get step() { return this.time(0)[0]; }
+
+  get stretch() { return this.time(0)[1] - this.time(1)[1]; }
 
   // Steps a second over the last five stretches, or from the start where there are fewer.
   get rate() {
-    const [[step, seconds], [before, then]] = [this.times.at(-1) ?? [0, 0], this.times.at(-6) ?? [0, 0]];
+    const [step, seconds] = this.time(0), [before, then] = this.time(5);
     return seconds > then ? (step - before) / (seconds - then) : 0;
   }
 

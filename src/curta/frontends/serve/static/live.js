@@ -2,16 +2,16 @@
 
 import { Chart } from "./chart.js";
 import { figure, read } from "./curves.js";
-import { at, counted, drawn, make, matched, percent, share } from "./elements.js";
+import { at, counted, drawn, make, matched, percent, reveal, share } from "./elements.js";
 import { Maps } from "./maps.js";
 import { send } from "./send.js";
 
 const EVERY = 500, LOST = 300, WATCHED = "evaluated ", VALIDATED = "validated ";
-const charts = [
-  new Chart(at("charts"), "Loss", ["loss", "validation_loss"], figure, true),
-  new Chart(at("charts"), "Exact match on training problems", ["exact_match", "validation_exact_match"], percent, false),
-];
-const watched = new Map(); // column: its chart
+const charts = new Map([ // by the column of their curve
+  ["loss", new Chart(at("charts"), "Loss", ["loss", "validation_loss"], figure, true)],
+  ["exact_match", new Chart(at("charts"), "Exact match on training problems",
+    ["exact_match", "validation_exact_match"], percent, false)],
+]);
 const named = new Map(); // step: each member's answers to named problems then
 const truths = {}; // named problem: what is right, where that is known
 const maps = new Maps(at("maps"), at("window"));
@@ -29,62 +29,60 @@ async function renew() {
   return run.more ? renew() : show(run);
 }
 
+// What is said aloud, when something has happened.
+function say(words) {
+  if (words !== told) at("said").textContent = told = words;
+}
+
 // A run that is not begun yet: how many are trained before it, or why it could not be begun.
 function wait({ job, ahead, error }) {
-  const turn = ahead ? `Waiting: ${ahead} ${ahead > 1 ? "trainings end" : "training ends"} first.` : "Getting ready: the problems are drawn and the model is compiled.";
-  at("status").textContent = job === "ended" ? "not begun" : job === "running" ? "starting" : job;
-  at("said").textContent = told = job === "ended" ? `It could not be begun: ${error || "it was stopped"}.` : turn;
+  const turn = ahead ? `Waiting: ${ahead} ${ahead > 1 ? "trainings end" : "training ends"} first.` : PREPARING;
+  at("status").textContent = { ended: "not begun", running: "starting" }[job] ?? job;
+  say(job === "ended" ? `It could not be begun: ${error || "it was stopped"}.` : turn);
   at("stop").hidden = job === "ended";
 }
 
 // What there is to do: stop it, go on with it, or look at what it has learned.
-function offer({ job, status, evaluated, at_end: end }) {
-  at("stop").hidden = job === "ended" || status === "finished";
-  at("resume").hidden = job !== "ended" || !["interrupted", "created", "failed"].includes(status);
-  at("report").hidden = !curves.step;
-  at("ended").hidden = !(end && evaluated);
+function choices({ job, status, evaluated, at_end: end }) {
+  reveal({
+    stop: job !== "ended" && status !== "finished",
+    resume: job === "ended" && ["interrupted", "created", "failed"].includes(status),
+    report: curves.step,
+    ended: end && evaluated,
+    calculate: end?.calculates,
+  });
   if (!end) return;
   at("certificate").textContent = end.verdict;
   at("ended").classList.toggle("exact", Boolean(end.exact));
-  at("calculate").hidden = !end.calculates;
   if (end.calculates) at("calculate").href = "page-0.html";
-}
-
-// The moment that is looked at: the newest, unless an earlier one is chosen.
-function moment() {
-  const steps = [...new Set([...named.keys(), ...maps.steps])].sort((a, b) => a - b), slider = at("moment");
-  const newest = slider.value === slider.max;
-  slider.max = Math.max(0, steps.length - 1);
-  if (newest) slider.value = slider.max;
-  const step = steps[slider.value];
-  at("step").textContent = step === undefined ? "" : counted(step);
-  at("moments").hidden = steps.length < 2;
-  return step;
 }
 
 function show(run) {
   const steps = run.ended ?? run.steps, done = `${steps ? Math.floor((100 * curves.step) / steps) : 0}%`;
-  at("progress").value = curves.step;
-  at("progress").max = steps;
-  at("progress").setAttribute("aria-valuetext", done);
+  Object.assign(at("progress"), { value: curves.step, max: steps, ariaValueText: done });
   at("status").textContent = run.status;
   at("now").textContent = line(run, steps, done);
   document.title = run.status === "training" ? `${done} ${name}` : name;
-  say(run);
+  say(status(run));
   watch();
-  for (const chart of [...charts, ...watched.values()]) chart.show(curves, shown(curves.step, steps), at("log").checked);
+  for (const chart of charts.values()) chart.show(curves, shown(curves.step, steps), at("log").checked);
   members(run);
   look(run);
   grids(run);
   validated();
-  offer(run);
+  choices(run);
 }
 
-// The problems and the windows at the moment that is looked at.
+// The problems and the windows at the moment that is looked at: the newest, unless an earlier one is chosen.
 function look(run) {
-  const step = moment(), before = (steps) => [...steps].filter((one) => one <= step).at(-1);
+  const steps = [...new Set([...named.keys(), ...maps.steps])].sort((a, b) => a - b), slider = at("moment");
+  const newest = slider.value === slider.max;
+  slider.max = Math.max(0, steps.length - 1);
+  if (newest) slider.value = slider.max;
+  const step = steps[slider.value], before = (all) => [...all].filter((one) => one <= step).at(-1);
+  at("step").textContent = step === undefined ? "" : counted(step);
+  reveal({ moments: steps.length > 1, windows: maps.steps.length, named: named.size });
   answers(run, named.get(before(named.keys())) ?? []);
-  at("windows").hidden = !maps.steps.length;
   if (maps.steps.length) maps.draw(before(maps.steps));
   last = run;
 }
@@ -105,13 +103,12 @@ function row([first, ...others], attributes = {}) {
 
 // What every member answers to the named problems: a digit is right if it is the true one's at its place.
 function answers(run, each) {
-  at("named").hidden = !named.size;
   const rows = each.flatMap(({ member, answers }) => Object.entries(answers).map(([problem, { answer, correct }]) => {
     const truth = truths[problem] ?? (correct ? answer : "");
     const digits = matched(answer ?? "no answer", truth, (digit, same) =>
       make("b", digit, { class: correct || (answer !== null && same) ? "right" : "wrong" }));
-    return row([problem, digits, truth],
-      { class: correct ? "correct" : "", title: `${correct ? "right" : "wrong"}, seed ${run.seeds[member]}` });
+    const title = `${correct ? "right" : "wrong"}, seed ${run.seeds[member]}`;
+    return row([problem, digits, truth], { class: correct ? "correct" : "", title });
   }));
   at("answers").replaceChildren(...rows);
 }
@@ -136,18 +133,13 @@ function grids(run) {
 // A chart for what is watched: problems of training beside held-out ones, and each size.
 function watch() {
   for (const column of curves.named(WATCHED)) {
-    const [of, asked] = parted(column.slice(WATCHED.length)), both = asked === "trained";
-    if (watched.has(column) || asked === "held out") continue;
-    const title = both ? `${of}: trained and held-out problems` : `${of} at ${asked} ${asked === "1" ? "digit" : "digits"}`, other = `${WATCHED}${of} held out`;
-    const chart = new Chart(at("charts"), `Exact match, ${title}`, [column, both ? other : ""], percent, false);
-    watched.set(column, chart);
+    const [, operator, kind] = column.slice(WATCHED.length).match(/^(.*?) (trained|held out|\S+)$/); // an operator may have blanks
+    if (charts.has(column) || kind === "held out") continue;
+    const both = kind === "trained", digits = kind === "1" ? "digit" : "digits";
+    const title = both ? `${operator}: trained and held-out problems` : `${operator} at ${kind} ${digits}`;
+    const keys = [column, both ? `${WATCHED}${operator} held out` : ""];
+    charts.set(column, new Chart(at("charts"), `Exact match, ${title}`, keys, percent, false));
   }
-}
-
-// The operator of a curve, which may have blanks, and what was asked: "trained", "held out", or a size.
-function parted(name) {
-  const what = ["trained", "held out"].find((one) => name.endsWith(` ${one}`)) ?? name.slice(name.lastIndexOf(" ") + 1);
-  return [name.slice(0, -what.length - 1), what];
 }
 
 // How many steps the axis has: all of them, or a part while the run is young.
@@ -163,27 +155,30 @@ function line(run, steps, done) {
   return parts.join(", ");
 }
 
-// Said aloud when something has happened.
-function say(run) {
-  const stopped = Object.keys(run.stopped).length;
-  const said = {
-    training: run.idle > Math.max(LOST, 5 * curves.stretch) ? `Nothing new for ${duration(run.idle)}: it may have been interrupted.` : "",
-    created: run.job === "running" ? "Getting ready: the problems are drawn and the model is compiled." : "It is not trained yet.",
-    evaluating: "Training is finished; it is being evaluated.",
-    certifying: "Training is finished; its certificate is being made.",
-    reporting: "Training is finished; its report is being written.",
-    interrupted: run.job === "waiting" ? "Waiting for its turn." : "Interrupted. What was learned is saved.",
-    failed: "It failed. What was learned until then is saved.",
-    finished: run.evaluated ? "" : "Training is finished, and no evaluation was asked for.",
-    stopped: "No member is left: the loss of each was no longer finite.",
-  }[run.status] ?? run.status; // prettier-ignore
-  const also = stopped && run.status !== "stopped" ? ` ${stopped} of ${run.seeds.length} members have stopped.` : "";
-  if (said + also !== told) at("said").textContent = told = said + also;
+const PREPARING = "Getting ready: the problems are drawn and the model is compiled.";
+const STATUS = {
+  created: "It is not trained yet.",
+  evaluating: "Training is finished; it is being evaluated.",
+  certifying: "Training is finished; its certificate is being made.",
+  reporting: "Training is finished; its report is being written.",
+  interrupted: "Interrupted. What was learned is saved.",
+  failed: "It failed. What was learned until then is saved.",
+  stopped: "No member is left: the loss of each was no longer finite.",
+};
+
+function status({ status, job, idle, evaluated, seeds, stopped }) {
+  const lost = idle > Math.max(LOST, 5 * curves.stretch), count = Object.keys(stopped).length;
+  let words = STATUS[status] ?? status;
+  if (status === "training") words = lost ? `Nothing new for ${duration(idle)}: it may have been interrupted.` : "";
+  if (status === "created" && job === "running") words = PREPARING;
+  if (status === "interrupted" && job === "waiting") words = "Waiting for its turn.";
+  if (status === "finished") words = evaluated ? "" : "Training is finished, and no evaluation was asked for.";
+  return count && status !== "stopped" ? `${words} ${count} of ${seeds.length} members have stopped.` : words;
 }
 
 function members(run) {
   const rows = [...curves.last.values()].map(({ member, step, loss, exact_match: exactMatch }) =>
-    row([member, String(run.seeds[member]), counted(step), loss === null ? "—" : figure(loss), exactMatch === null ? "—" : share(exactMatch)]));
+    row([member, run.seeds[member], counted(step), loss === null ? "—" : figure(loss), exactMatch === null ? "—" : share(exactMatch)]));
   at("members").replaceChildren(...rows);
 }
 
@@ -201,7 +196,7 @@ async function again() {
 for (const action of ["stop", "resume"]) {
   at(action).addEventListener("click", () => {
     at(action).hidden = true; // until the server says how it stands
-    send(action, { run: at("said").dataset.run }).catch((error) => (at("said").textContent = told = error.message));
+    send(action, { run: at("said").dataset.run }).catch((error) => say(error.message));
   });
 }
 at("moment").addEventListener("input", () => last && look(last));
