@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-from curta.evaluation.check_certificate import Closure, RefusedError, check
+from curta.evaluation.check_certificate import CheckFailedError, ClosureProof, check
 from curta.frontends import api
 from curta.frontends.cli import main
 from curta.problems.sizes import Sizes
@@ -92,7 +92,7 @@ def test_one_that_was_changed(
         arrays = safetensors.numpy.load_file(path)
         arrays[name] = np.ascontiguousarray(change(arrays[name]))
         safetensors.numpy.save_file(arrays, path)
-    with pytest.raises(RefusedError, match=re.escape(reason)):
+    with pytest.raises(CheckFailedError, match=re.escape(reason)):
         check(folder)
 
 
@@ -129,7 +129,7 @@ class Proved(NamedTuple):
     def replay(self, table: Table | None = None, evidence: Arrays | None = None) -> int:
         (form,) = self.machine["formats"].values()
         machine = json.loads(json.dumps(self.machine))
-        closure = Closure(machine, form, table or self.table, self.evidence | (evidence or {}))
+        closure = ClosureProof(machine, form, table or self.table, self.evidence | (evidence or {}))
         return closure.check()
 
     def keys(self, **changes: Any) -> Arrays:
@@ -176,7 +176,7 @@ def test_a_proof_is_replayed_and_refused_where_anything_is_missing(proved: Prove
     keys = json.loads(proved.evidence["keys"].tobytes())["keys"]
     assert proved.replay() == len(keys) > 0
     for table, evidence in proved.lacking():
-        with pytest.raises(RefusedError):
+        with pytest.raises(CheckFailedError):
             proved.replay(table, evidence)
 
 
@@ -193,7 +193,7 @@ def test_a_proof_whose_lines_end_nowhere_is_refused(proved: Proved) -> None:
     }
     assert proved.replay(evidence=changed) == len(keys)
     begins = proved.keys(keys=[key for key in keys if key["language"] == 0])
-    with pytest.raises(RefusedError):
+    with pytest.raises(CheckFailedError):
         proved.replay(evidence=changed | begins)
 
 

@@ -13,15 +13,15 @@ from curta.config.cluster import Cluster
 from curta.config.errors import UserError
 from curta.config.system import release_lock
 from curta.runs import cluster
-from curta.runs.cluster import Job, JobFolder, State, System, Task
+from curta.runs.cluster import ClusterTask, Job, JobFolder, State, System
 from curta.training import devices
 
 RUNS = tuple("abcdefg")
 
 
-def submitted(folder: JobFolder, on: System, *tasks: Task, cancelled: bool = False) -> Job:
+def submitted(folder: JobFolder, on: System, *tasks: ClusterTask, cancelled: bool = False) -> Job:
     """A job of run `a` in the first task, `b` in the second, ..., unless there are tasks."""
-    tasks = tasks or tuple(Task((name,), f"7_{number}") for number, name in enumerate("abc"))
+    tasks = tasks or tuple(ClusterTask((name,), f"7_{number}") for number, name in enumerate("abc"))
     runs = tuple(dict.fromkeys(name for task in tasks for name in task.runs))
     host = socket.gethostname()
     job = Job(on, Cluster(), runs, tasks, ("curta",), "now", host, cancelled=cancelled)
@@ -38,10 +38,10 @@ def test_slurms_tasks_divide_the_runs_and_local_ones_share_runs_cores_and_gpus(
     settings: Cluster, processes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(devices, "visible", lambda: 4)
-    assert cluster.divide(RUNS, "local", settings) == (Task(RUNS),) * processes
+    assert cluster.divide(RUNS, "local", settings) == (ClusterTask(RUNS),) * processes
     shares = cluster.divide(RUNS, "slurm", Cluster(runs=3))
     assert [task.runs for task in shares] == [tuple("abc"), tuple("def"), ("g",)]
-    job = Job("local", Cluster(gpus=2), RUNS, (Task(RUNS),) * 2, ("curta",), "now", "mill")
+    job = Job("local", Cluster(gpus=2), RUNS, (ClusterTask(RUNS),) * 2, ("curta",), "now", "mill")
     assert [cluster.local_environment(job, number) for number in range(2)] == [
         {"CURTA_CORES": "2", "CUDA_VISIBLE_DEVICES": gpus} for gpus in ("0,1", "2,3")
     ]
@@ -110,7 +110,7 @@ def test_a_local_task_lives_as_long_as_its_process_and_is_told_to_end(tmp_path: 
     sleeps = [sys.executable, "-c", "import time; time.sleep(60)"]
     with subprocess.Popen(sleeps, pass_fds=[lock]) as process:
         os.close(lock)
-        tasks = Task(("a",), "1"), Task(("a",), str(process.pid))
+        tasks = ClusterTask(("a",), "1"), ClusterTask(("a",), str(process.pid))
         job = submitted(folder, "local", *tasks)
         assert cluster.living(folder, job) == {1: "running"}
         with pytest.raises(UserError, match="are at work: `curta runs"):
@@ -158,7 +158,7 @@ def test_how_a_run_stands(
 
 def test_a_task_that_is_gone_has_the_last_word(tmp_path: Path) -> None:
     folder = JobFolder(tmp_path)
-    submitted(folder, "local", Task(("a", "b"), "12"))
+    submitted(folder, "local", ClusterTask(("a", "b"), "12"))
     folder.update_tries("a", failures=2, failure="ValueError: never")
     folder.of_task(0, "log").parent.mkdir(exist_ok=True)
     folder.of_task(0, "log").write_text("at work\noom_kill: 1\n\n")

@@ -52,8 +52,10 @@ def is_plain(machine: Machine, operator: str) -> bool:
         answer.sign or answer.many or answer.truth or answer.fraction
     )
     operands = all(
-        given.base == 10 and given.multiple == 1 and not (given.many or given.gap or given.filled)
-        for given in form.givens
+        operand.base == 10
+        and operand.multiple == 1
+        and not (operand.many or operand.gap or operand.filled)
+        for operand in form.givens
     )
     total = getattr(refuse, "__func__", None) is Operation.refuse
     return answers and operands and total and not form.compound

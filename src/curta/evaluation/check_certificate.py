@@ -4,8 +4,8 @@ This file needs Python 3.11 and NumPy, and shares no code with the program that 
 certificate. `windows.safetensors` lists windows: a token, the tokens that it sees around it, and
 the token that is right to write next. The check is that each member of the run gives the right
 token the largest logit after every window: in exact arithmetic and, where that can be proved, in
-single precision on any machine, whatever the order of its sums. Then `Closure` replays what shows
-that no other window can occur, if the certificate says so.
+single precision on any machine, whatever the order of its sums. Then `ClosureProof` replays what
+shows that no other window can occur, if the certificate says so.
 
 Every number of the forward pass is a ball: a centre, computed in double precision, and a radius,
 which bounds the distance of any computation with rounding errors of at most `unit` (Higham,
@@ -35,7 +35,7 @@ Weights = dict[str, np.ndarray]
 Ball = Sequence[Any]  # arrays of centres and of radii
 
 
-class RefusedError(Exception):
+class CheckFailedError(Exception):
     """The certificate does not hold, or cannot be checked here."""
 
 
@@ -112,9 +112,11 @@ def logits(rows: np.ndarray, w: Weights, machine: Any, unit: float) -> Ball:
              (2, t["role"]), (3, str((t["home"], t["offset"])))]
             for t in machine["tokens"]
         ]  # fmt: skip
-        columns = dict.fromkeys(trait for own in traits for trait in own)
-        parts = np.array([[float(trait in own) for trait in columns] for own in traits])
-        vectors = product(exact(parts), w["tokens"], unit)
+        columns = dict.fromkeys(trait for token_traits in traits for trait in token_traits)
+        composition = np.array(
+            [[float(trait in token_traits) for trait in columns] for token_traits in traits]
+        )
+        vectors = product(exact(composition), w["tokens"], unit)
     if config["role_embeddings"]:
         vectors = add(vectors, exact(w["roles"][role]), unit)
 
@@ -199,7 +201,7 @@ def reach(start: Iterable[Any], step: Callable[[Any], Iterable[Any]]) -> set[Any
     return reached
 
 
-class Automaton:
+class Language:
     """Lines of columns: edges from a state to (letter's number, state)."""
 
     def __init__(self, edges: Any, first: Any, last: Any) -> None:
@@ -209,22 +211,22 @@ class Automaton:
         for source, letter, target in self.edges:
             self.after.setdefault(source, set()).add((letter, target))
 
-    def reverse(self) -> "Automaton":
-        return Automaton(((to, x, q) for q, x, to in self.edges), self.last, self.first)
+    def reverse(self) -> "Language":
+        return Language(((to, x, q) for q, x, to in self.edges), self.last, self.first)
 
-    def rewrite(self, letters: dict[int, int]) -> "Automaton":
-        return Automaton(((q, letters[x], to) for q, x, to in self.edges), self.first, self.last)
+    def rewrite(self, letters: dict[int, int]) -> "Language":
+        return Language(((q, letters[x], to) for q, x, to in self.edges), self.first, self.last)
 
-    def trim(self) -> "Automaton":
+    def trim(self) -> "Language":
         """Return the states from which a line can end."""
         back: dict[Any, set[Any]] = {}
         for q, _, to in self.edges:
             back.setdefault(to, set()).add(q)
         live = reach(self.last, lambda q: back.get(q, ()))
         edges = ((q, x, to) for q, x, to in self.edges if to in live)
-        return Automaton(edges, self.first & live, self.last)
+        return Language(edges, self.first & live, self.last)
 
-    def contains(self, other: "Automaton") -> bool:
+    def contains(self, other: "Language") -> bool:
         """Return whether all lines of the other are lines of this, by pairs of its states."""
         other = other.trim()
         steps: dict[Any, dict[int, set[Any]]] = {}
@@ -242,7 +244,7 @@ class Automaton:
         return all(states and (q not in other.last or states & self.last) for q, states in pairs)
 
 
-class Closure:
+class ClosureProof:
     """The evidence that no text of one operator has a window that is not listed.
 
     `table` says which token follows each window. The evidence has a language of papers for each
@@ -281,7 +283,7 @@ class Closure:
             for at, q, x, to in evidence["edges"].tolist():
                 if at == language:
                     edges.append((q, self.letters[letters[x]], to))
-            languages.append(Automaton(edges, first, last))
+            languages.append(Language(edges, first, last))
         self.languages = {}
         for key in keys["keys"]:
             afar = tuple(sorted(((roles[r], tuple(m)), t) for (r, m), t in key["everywhere"]))
@@ -311,7 +313,7 @@ class Closure:
         return self.cell(cell[0], [at - sign * by for at, by in pairs])
 
     def check(self) -> int:
-        """Return the number of sweeps; raise RefusedError where something is not shown."""
+        """Return the number of sweeps; raise CheckFailedError where something is not shown."""
         self.read_prompt()
         following = lambda role: (self.role(t) for t in self.follow.get(role, ()))
         reached = reach([self.role(self.pen)], following)
@@ -347,14 +349,14 @@ class Closure:
                     }
         for role, _ in (unseen := set().union(*self.live.values()) - {*self.place}):
             if not self.wide[role][self.axis]:
-                raise RefusedError(f"the papers of the proof lack {unseen}")
+                raise CheckFailedError(f"the papers of the proof lack {unseen}")
 
         keys: list[Any] = [(self.alike(self.pen), tuple(self.everywhere), ())]
         for n, sight in enumerate(self.sight):
             keys = [(t, afar, (*fed, frozenset([(0, False)]))) for t, afar, fed in keys]
             start = -self.line[self.feeds[n][1]]
             if start > sight + 1:
-                raise RefusedError("an operand that comes into sight late is not supported")
+                raise CheckFailedError("an operand that comes into sight late is not supported")
             keys = self.feed(keys, n, range(start, sight + 1))
         keys = [(*key, lines) for key in keys for lines in self.first_lines()]
         self.admit(keys, self.pen, self.prompts())
@@ -385,7 +387,7 @@ class Closure:
         return token if wide else next(n for n, t in enumerate(self.tokens) if same(t))
 
     def check_moves(self, tokens: Sequence[int]) -> None:
-        """Raise RefusedError for moves that are not followed."""
+        """Raise CheckFailedError for moves that are not followed."""
         for n in self.axes:
             home = [t for t in tokens if self.tokens[t]["home"][n]]
             offsets = {self.tokens[t]["offset"][n] for t in tokens}
@@ -395,11 +397,11 @@ class Closure:
             else:
                 fine = min([0, *offsets]) == 0 and not (home and (any(offsets) or self.line[n]))
             if not fine:
-                raise RefusedError(f"moves along {self.names[n]} that are not supported")
+                raise CheckFailedError(f"moves along {self.names[n]} that are not supported")
         steps = {by for near in self.near.values() for _, by in near}
         steps |= {t["offset"][self.axis] for t in self.tokens if not t["home"][self.axis]}
         if not steps <= {-1, 0, 1}:
-            raise RefusedError("windows and moves further than one column are not supported")
+            raise CheckFailedError("windows and moves further than one column are not supported")
 
     def feed(self, keys: list[Any], n: int, lines: range) -> list[Any]:
         """Return keys with the next digits of an operand, on lines so far from the pen's."""
@@ -431,7 +433,7 @@ class Closure:
         line = self.line[self.many_axis]
         operands, signs = (line + sight + 1 for sight in self.line_sight)
         if operands < 1:
-            raise RefusedError("an operand that comes into sight late is not supported")
+            raise CheckFailedError("an operand that comes into sight late is not supported")
         ways = []
         for count in range(1, signs + 1):
             fresh = [("first", -line)]
@@ -462,7 +464,7 @@ class Closure:
                 ways = after
         return ways
 
-    def with_line(self, papers: Automaton, kind: str, at: int) -> Automaton:
+    def with_line(self, papers: Language, kind: str, at: int) -> Language:
         """Return papers with any operand, or the sign of one, on a line so far from the pen's."""
         role = self.many["role"] + " between" * (kind == "sign")
         if (place := self.place.get(self.stands(role, self.many_axis, at))) is None:
@@ -493,33 +495,33 @@ class Closure:
                 else:
                     edges.append(((q, states), put(x, -1), (to, states)))
         ended = [states for states in waiting if (-1, False) in states]
-        return Automaton(
+        return Language(
             edges,
             [(q, frozenset()) for q in papers.first],
             [(q, states) for q in papers.last for states in ended],
         )
 
-    def admit(self, keys: list[Any], token: int, papers: Automaton) -> None:
-        """Raise RefusedError unless these papers are in the languages of all keys."""
+    def admit(self, keys: list[Any], token: int, papers: Language) -> None:
+        """Raise CheckFailedError unless these papers are in the languages of all keys."""
         live, languages = self.live[self.role(token)], set()
         roles = {role for role, _ in live}
         for pen, afar, fed, lines in keys:
             afar = tuple(sorted((c, t) for c, t in afar if c in live))
             if len(dict(afar)) < len(afar):
-                raise RefusedError("a role is written twice on one square")
-            parts = [part for part, _ in self.feeds]
+                raise CheckFailedError("a role is written twice on one square")
+            givens = [part for part, _ in self.feeds]
             fed = tuple(
-                s if p["role"] in roles else frozenset() for p, s in zip(parts, fed, strict=True)
+                s if p["role"] in roles else frozenset() for p, s in zip(givens, fed, strict=True)
             )
             languages.add(self.languages.get((pen, afar, fed, lines)))
         for language in languages:
-            if not (language or Automaton([], [], [])).contains(papers):
+            if not (language or Language([], [], [])).contains(papers):
                 t = self.tokens[token]
-                raise RefusedError(
+                raise CheckFailedError(
                     f"after {t['symbol']!r} ({t['role']}): papers that the proof lacks"
                 )
 
-    def moved(self, token: int, papers: Automaton) -> Automaton:
+    def moved(self, token: int, papers: Language) -> Language:
         """Return papers seen from where the pen is when it has moved with a token."""
         live, t = self.live[self.role(token)], self.tokens[token]
         home, by = t["home"][self.axis], t["offset"][self.axis]
@@ -534,7 +536,7 @@ class Closure:
         papers = papers.rewrite(letters)
         return papers if home else self.move_pen(papers, by)
 
-    def move_pen(self, papers: Automaton, by: int) -> Automaton:
+    def move_pen(self, papers: Language, by: int) -> Language:
         """Return papers with the pen, and the token that it holds, one column further, or none.
 
         States are copied: before the pen (-1), behind its new place (-2), and between, where it
@@ -553,7 +555,7 @@ class Closure:
                 mark, _, *cells = self.letters.things[y]
                 edges.append(((to, token), self.letters[mark, token, *cells], (further, -2)))
         first, last = [(q, -1) for q in papers.first], [(q, -2) for q in papers.last]
-        return Automaton(edges, first, last)
+        return Language(edges, first, last)
 
     def ends(self, token: int, delta: int) -> bool:
         """Return whether a token ends a sweep in this direction."""
@@ -562,7 +564,7 @@ class Closure:
         wide, stays = self.wide[t["role"]][self.axis], t["offset"][self.axis] in (0, delta)
         return t["home"][self.axis] or rows or wide or t["role"] == "end" or not stays
 
-    def sweep(self, key: Any, language: Automaton) -> Iterator[tuple[int, Automaton]]:
+    def sweep(self, key: Any, language: Language) -> Iterator[tuple[int, Language]]:
         """Yield the tokens that end a sweep over these papers, and what it leaves.
 
         A state is one of the language, what is seen of the column to come, the pen's token (-1
@@ -607,19 +609,19 @@ class Closure:
                 role = self.role(token)
                 if at := self.place.get(self.cell(role, [0] * len(self.axes))):
                     if here[at] not in (-1, token):
-                        raise RefusedError("a role is written twice on one square")
+                        raise CheckFailedError("a role is written twice on one square")
                     here[at] = token
                 row = [token, *(squares[which][place] for which, place in looks[role])]
                 row += [-1] * (self.table_width - len(row))
                 if (follows := self.table.get(tuple(row))) is None:
-                    raise RefusedError(f"a window that can occur is not listed: {row}")
+                    raise CheckFailedError(f"a window that can occur is not listed: {row}")
                 token = follows
                 if ends[token]:
                     here[1] = token
                     return -2 - token, nothing, self.letters[tuple(here)]
                 if self.tokens[token]["offset"][self.axis]:
                     return token, rear(here), self.letters[tuple(here)]
-            raise RefusedError("the pen does not leave a square")
+            raise CheckFailedError("the pen does not leave a square")
 
         memo = dict[Any, Any]()
         states = Numbers([(q, blank, -1, nothing) for q in words.first])
@@ -630,8 +632,8 @@ class Closure:
                 for coming in after.get(to, ()):
                     if (case := (pen, past, letter, coming)) not in memo:
                         memo[case] = column(*case)
-                    holds, rest, left = memo[case]
-                    edges.append((number, left, states[to, coming, holds, rest]))
+                    holds, remaining, left = memo[case]
+                    edges.append((number, left, states[to, coming, holds, remaining]))
             number += 1
         # papers on which the sweep has ended, those together that have the same next key
         events: dict[int, set[int]] = {}
@@ -641,7 +643,7 @@ class Closure:
                 together = token if self.tokens[token]["home"][self.axis] else self.alike(token)
                 events.setdefault(together, set()).add(n)
         for token, last in events.items():
-            papers = Automaton(edges, range(len(words.first)), last).trim()
+            papers = Language(edges, range(len(words.first)), last).trim()
             yield token, papers if delta > 0 else papers.reverse()
 
     def read_prompt(self) -> None:
@@ -649,7 +651,7 @@ class Closure:
 
         def need(*conditions: bool) -> None:
             if not all(conditions):
-                raise RefusedError("prompts of this format are not supported")
+                raise CheckFailedError("prompts of this format are not supported")
 
         parts, last = self.form["parts"], self.form["parts"][-1]
         for part in parts:
@@ -753,7 +755,7 @@ class Closure:
                     tag = (ends, head, sound) if part["filled"] else None
                     yield *(end(tokens) if ends else (tokens, (n, True))), tag
 
-    def prompts(self) -> Automaton:
+    def prompts(self) -> Language:
         """Return all prompts between blanks: signs before square 0, then chains side by side."""
         ended = (False, tuple((-1, False) for _ in self.chains))
         # two blanks or more at either end: what holds of lines with many blanks is enough
@@ -782,18 +784,18 @@ class Closure:
                 tags = [tag for *_, tag in options if tag]
                 heads = [sound for _, head, sound in tags if head]
                 if len({ends for ends, *_ in tags}) < 2 and (any(heads) or not heads):
-                    tokens = {c: t for found, *_ in options for c, t in found.items()}
+                    tokens = {c: t for cells, *_ in options for c, t in cells.items()}
                     to = (False, tuple(after for _, after, _ in options))
                     edges.append((0 if first else state, letter(0 if first else None, tokens), to))
                     waiting += [to] if to not in met else []
                     met.add(to)
         if not start:
             edges += [("blank", x, to) for q, x, to in edges if q == 0]
-        return Automaton(edges, ["begin"], ["end"])
+        return Language(edges, ["begin"], ["end"])
 
 
 def check(run: Path) -> list[str]:
-    """Return a sentence per member; raise RefusedError if the certificate does not hold."""
+    """Return a sentence per member; raise CheckFailedError if the certificate does not hold."""
     certificate = json.loads((run / "certificate.json").read_text())
     machine = json.loads((run / "machine.json").read_text())
     config = machine["model"] = tomllib.loads((run / "recipe.toml").read_text())["model"]
@@ -801,13 +803,13 @@ def check(run: Path) -> list[str]:
     arrays = read_arrays(max((run / "checkpoints").glob("*.safetensors")))
     for field, values in SUPPORTED.items():
         if config[field] not in values:
-            raise RefusedError(f"models with {field} = {config[field]!r} are not supported")
+            raise CheckFailedError(f"models with {field} = {config[field]!r} are not supported")
     rows = windows["rows"]
     counted = sum(role["windows"] for role in certificate["roles"])
     if not len(rows) == len(windows["targets"]) == certificate["windows"] == counted:
-        raise RefusedError(f"{len(rows):,} windows where certificate.json counts {counted:,}")
+        raise CheckFailedError(f"{len(rows):,} windows where certificate.json counts {counted:,}")
     if len(np.unique(rows, axis=0)) < len(rows):
-        raise RefusedError("a window is listed twice")
+        raise CheckFailedError("a window is listed twice")
 
     lines, every = [], np.arange(len(rows))
     for number, member in enumerate(certificate["members"]):
@@ -817,12 +819,12 @@ def check(run: Path) -> list[str]:
              for name, array in arrays.items() if name.startswith(prefix)}  # fmt: skip
         lead, proved = margins(windows, every, w, machine, SINGLE)
         if np.any(np.abs(windows["margin"][number] - lead) > windows["bound"][number]):
-            raise RefusedError(f"member {number}: the margins are not those of these weights")
+            raise CheckFailedError(f"member {number}: the margins are not those of these weights")
         unproved = np.flatnonzero(~(proved > 0))  # in single precision, so prove the exact margin
         exact = margins(windows, unproved, w, machine, DOUBLE)[1]
         if (wrong := int(np.sum(~(exact > 0)))) or member["wrong"]:
             stated = f"certificate.json counts {member['wrong']:,}"
-            raise RefusedError(f"member {number} is wrong on {wrong:,} windows, {stated}")
+            raise CheckFailedError(f"member {number} is wrong on {wrong:,} windows, {stated}")
         lines.append(
             f"member {number} (seed {member['seed']}): right on all {len(rows):,} windows, by"
             f" {lead.min():.3g} logits or more in exact arithmetic; proved for any"
@@ -835,7 +837,7 @@ def check(run: Path) -> list[str]:
     for operator in certificate["operators"]:
         names = ("letters", "edges", "ends", "keys")
         evidence = {name: windows[f"closure {operator} {name}"] for name in names}
-        sweeps += Closure(machine, machine["formats"][operator], table, evidence).check()
+        sweeps += ClosureProof(machine, machine["formats"][operator], table, evidence).check()
     count = "1 sweep" if sweeps == 1 else f"{sweeps:,} sweeps"
     return [*lines, f"the list of windows is closed: replayed, {count} from all prompts"]
 
@@ -843,5 +845,5 @@ def check(run: Path) -> list[str]:
 if __name__ == "__main__":
     try:
         print("\n".join(check(Path(sys.argv[1]))))
-    except RefusedError as reason:
+    except CheckFailedError as reason:
         sys.exit(f"refused: {reason}")

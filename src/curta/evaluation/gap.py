@@ -52,8 +52,10 @@ def known_problems(
     if layout.machine is not None:
         base = layout.base(task.operator)
         each = [
-            [Problem(task.operator, operands, base) for operands in own]
-            for own in (records.problems(recipe, layout, task, seed, count) for seed in seeds)
+            [Problem(task.operator, operands, base) for operands in operand_lists]
+            for operand_lists in (
+                records.problems(recipe, layout, task, seed, count) for seed in seeds
+            )
         ]
     else:
         each = [tasks.trained_problems(task, count)]
@@ -168,7 +170,7 @@ def _new(
         yield from (problem for problem in fresh if _key(task, problem.operands) not in met)
         return
     for seed in seeds:
-        met |= {_key(task, own) for own in records.problems(recipe, layout, task, seed)}
+        met |= {_key(task, operands) for operands in records.problems(recipe, layout, task, seed)}
     candidates = records.draw(layout, task, f"held out {recipe.evaluation.seed}")
     for operands in islice(candidates, TRIES * count):
         key = _key(task, operands)

@@ -237,14 +237,14 @@ class _RoleTable:
             return [(source, mine)]
         best: tuple[str, RowMask] | None = None
         for test in self.cell_tests:
-            part, rest = mine & test.holds, mine & ~test.holds
-            if part.any() and rest.any() and (source := self._written(part)) is not None:
-                if (other := self._written(rest)) is not None:
-                    return [(source, part), (other, rest)]
+            part, others = mine & test.holds, mine & ~test.holds
+            if part.any() and others.any() and (source := self._written(part)) is not None:
+                if (fallback := self._written(others)) is not None:
+                    return [(source, part), (fallback, others)]
                 if best is None or part.sum() > best[1].sum():
                     best = source, part
-        rest = mine if best is None else mine & ~best[1]
-        return [*([best] if best else []), (self._tabulated(rest), rest)]
+        others = mine if best is None else mine & ~best[1]
+        return [*([best] if best else []), (self._tabulated(others), others)]
 
     def _written(self, mine: RowMask) -> str | None:
         """Return the token on these rows, all of one kind, as a formula; None if none fits."""

@@ -436,8 +436,8 @@ def read_windows(folder: Path) -> CertifiedWindows | None:
 
     path, where = folder / WINDOWS, f"run {folder.name!r} is damaged: {WINDOWS}"
     try:
-        found = safetensors.numpy.load(files.read_bytes(path, 1 << 36))
-        return CertifiedWindows(*(found[name] for name in CertifiedWindows._fields))
+        arrays = safetensors.numpy.load(files.read_bytes(path, 1 << 36))
+        return CertifiedWindows(*(arrays[name] for name in CertifiedWindows._fields))
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -83,10 +83,10 @@ def begin(
     if evaluate:
         resolved = preflight.affordable(resolved, layout, len(chosen), overrides)
     preflight.check_evaluation(resolved, layout, evaluate)
-    wanted = life.after_training(resolved) if evaluate else ()
+    stages = life.after_training(resolved) if evaluate else ()
     path = None
     if processes.is_first():
-        path = folders.create(resolved, layout, recipe, chosen, name, wanted, names, tracking).path
+        path = folders.create(resolved, layout, recipe, chosen, name, stages, names, tracking).path
     folder = folders.Folder(Path(processes.from_first(path and str(path))))
     return Run(folder, recipe=resolved, layout=layout)
 
@@ -188,9 +188,9 @@ def examine(
     from curta.runs import ownership
 
     with ownership.owned(run.folder.path):
-        found = probes.examine(run, name, members, **options)
+        findings = probes.examine(run, name, members, **options)
         run.write_report()
-    return found
+    return findings
 
 
 def report(names: str | Sequence[str], out: str | Path | None = None, evaluation: str = "") -> Path:

@@ -112,14 +112,14 @@ def affordable(
     settings, sizes, out = recipe.evaluation, dict[str, Any](), list[str]()
     estimates = {part.name: part for part in expected.parts(recipe, layout, settings, members)}
     for task in recipe.tasks:
-        kept: list[int | str] = []
+        affordable_sizes: list[int | str] = []
         for size in settings.sizes(task.operator):
             part = estimates[size_name(task.operator, size)]
-            if kept and part.seconds > LONG:
+            if affordable_sizes and part.seconds > LONG:
                 out.append(f"{part.name} (about {expected.duration(part.seconds)})")
             else:
-                kept.append(size)
-        sizes[task.operator] = tuple(kept)
+                affordable_sizes.append(size)
+        sizes[task.operator] = tuple(affordable_sizes)
     if not out:
         return recipe
     notify(f"left out of the evaluation: {', '.join(out)}; evaluation.digits asks for them")

@@ -18,10 +18,10 @@ def through_the_point(
     """Draw fractions that add up to one, with nines above the point of either."""
     places = min(below, other_below)
     part = rng.randrange(1, 10**places)
-    one, other = (to_int(to_text(n).rjust(places, "0")[::-1]) for n in (part, 10**places - part))
+    first, second = (to_int(to_text(n).rjust(places, "0")[::-1]) for n in (part, 10**places - part))
     if rng.random() < 0.5:
-        return one, 10**above - 1, other, 0
-    return one, 0, other, 10**other_above - 1
+        return first, 10**above - 1, second, 0
+    return first, 0, second, 10**other_above - 1
 
 
 def common_factor(rng: Random, first: int, second: int) -> tuple[int, int]:

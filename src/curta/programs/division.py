@@ -54,9 +54,9 @@ def division(paper: Paper, dividend: list[int], divisor: list[int]) -> None:
 @division_of("modulo", "%", Answer("answer"))
 def modulo(paper: Paper, dividend: list[int], divisor: list[int]) -> None:
     """The remainder: long division, then what is left."""
-    rest = divide(paper, dividend, divisor)
+    remainder = divide(paper, dividend, divisor)
     paper.write("result", "=")
-    for digit in rest:
+    for digit in remainder:
         paper.move(place=+1).write("answer", digit)
     paper.end()
 
@@ -64,25 +64,25 @@ def modulo(paper: Paper, dividend: list[int], divisor: list[int]) -> None:
 def divide(paper: Paper, dividend: Sequence[int], divisor: list[int]) -> list[int]:
     """Writes all steps; the digits of the remainder."""
     divisor = [*divisor, 0]
-    rest = [0] * len(divisor)
+    remainder = [0] * len(divisor)
     for digit in reversed(dividend):
-        rest = [digit, *rest[:-1]]
+        remainder = [digit, *remainder[:-1]]
         paper.move(row=+1, step=+1)
-        for below in rest:
+        for below in remainder:
             paper.move(place=+1).write("partial", below)
         times = 0
-        while fits(paper, rest, divisor):
+        while fits(paper, remainder, divisor):
             times += 1
             paper.home("place").move(place=-1, row=+1).write("times", times)
-            rest = subtract(paper, "rest", rest, divisor)
+            remainder = subtract(paper, "rest", remainder, divisor)
         paper.home("place").move(place=-1).write("quotient", times)
-    return rest
+    return remainder
 
 
-def fits(paper: Paper, rest: list[int], divisor: list[int]) -> bool:
+def fits(paper: Paper, remainder: list[int], divisor: list[int]) -> bool:
     """Compares from the highest place on, with a sign where nothing is decided yet."""
     paper.move(place=+1).write("same", "=")
-    for x, y in zip(reversed(rest), reversed(divisor), strict=True):
+    for x, y in zip(reversed(remainder), reversed(divisor), strict=True):
         if x != y:
             return x > y
         paper.move(place=-1).write("same", "=")
@@ -91,9 +91,9 @@ def fits(paper: Paper, rest: list[int], divisor: list[int]) -> bool:
 
 def subtract(paper: Paper, role: str, larger: list[int], smaller: list[int]) -> list[int]:
     """The difference, place by place, with a small 1 beside each digit that borrows."""
-    borrow, rest = 0, []
+    borrow, remainder = 0, []
     for x, y in zip(larger, smaller, strict=True):
         borrow, digit = int(x < y + borrow), (x - y - borrow) % 10
         paper.move(place=+1).write(role, digit, carry=borrow)
-        rest.append(digit)
-    return rest
+        remainder.append(digit)
+    return remainder

@@ -90,9 +90,9 @@ def gcd(paper: Paper, x: list[int], y: list[int]) -> None:
 def compare(paper: Paper, x: list[int], y: list[int]) -> str:
     """Writes how the numbers compare up to each place; the last of it."""
     order, any_x, any_y, sign = "=", False, False, "0"
-    for one, other in zip(x, y, strict=True):
-        order = order if one == other else "<" if one < other else ">"
-        any_x, any_y = any_x or one > 0, any_y or other > 0
+    for digit_x, digit_y in zip(x, y, strict=True):
+        order = order if digit_x == digit_y else "<" if digit_x < digit_y else ">"
+        any_x, any_y = any_x or digit_x > 0, any_y or digit_y > 0
         sign = order if any_x and any_y else "x" if any_x else "y" if any_y else "0"
         paper.move(place=+1).write("so far", sign)
     return sign

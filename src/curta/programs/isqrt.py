@@ -43,30 +43,30 @@ from curta.programs.machine import Answer, Given, Paper, Sign, program
 )
 def isqrt(paper: Paper, number: list[int]) -> None:
     """The largest whole number whose square is no more than this."""
-    rest, odd = [0, 0], [1]
+    remainder, odd = [0, 0], [1]
     paper.move(place=+1).write("partial", 0)
-    root(paper, rest, odd)
+    root(paper, remainder, odd)
     for low, high in zip(number[-2::-2], number[::-2], strict=True):
-        rest, odd = [low, high, *rest[: len(odd)]], [1, odd[0] - 1, *odd[1:]]
+        remainder, odd = [low, high, *remainder[: len(odd)]], [1, odd[0] - 1, *odd[1:]]
         paper.move(row=+1, step=+1)
-        for digit in rest:
+        for digit in remainder:
             paper.move(place=+1).write("partial", digit)
-        rest, odd = root(paper, rest, odd)
+        remainder, odd = root(paper, remainder, odd)
     paper.end()
 
 
-def root(paper: Paper, rest: list[int], odd: list[int]) -> tuple[list[int], list[int]]:
+def root(paper: Paper, remainder: list[int], odd: list[int]) -> tuple[list[int], list[int]]:
     """Subtracts odd numbers while they fit; the root's next digit is how many that are."""
     times = 0
     write_odd(paper, "v", odd)
-    while fits(paper.move(place=+1), rest, [*odd, 0]):
+    while fits(paper.move(place=+1), remainder, [*odd, 0]):
         times += 1
         paper.home("place").move(place=-1, row=+1).write("times", times)
-        rest = subtract(paper, "rest", rest, [*odd, 0])
+        remainder = subtract(paper, "rest", remainder, [*odd, 0])
         odd = [(odd[0] + 2) % 10, odd[1] + odd[0] // 9, *odd[2:]]
         write_odd(paper, "+", odd)
     paper.home("place").move(place=-1, step=+1).write("root", times)
-    return rest, odd
+    return remainder, odd
 
 
 def write_odd(paper: Paper, sign: str, odd: list[int]) -> None:

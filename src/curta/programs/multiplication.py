@@ -38,12 +38,12 @@ def in_base(base: int) -> Program:
         for row, digit in enumerate(b):
             if row:
                 paper.write("answer", above[0])
-            kept = carry = 0
+            sum_carry = carry = 0
             sums = []
             for x, over in zip([*a, 0], [*above[1:], 0], strict=True):
-                paper.move(place=+1).write("kept", kept).write("carry", carry)
+                paper.move(place=+1).write("kept", sum_carry).write("carry", carry)
                 carry, part = divmod(x * digit + carry, base)
-                kept, total = divmod(part + over + kept, base)
+                sum_carry, total = divmod(part + over + sum_carry, base)
                 paper.write("part", part).write("sum", total)
                 sums.append(total)
             paper.move(place=+1).write("kept", 0)

@@ -18,15 +18,15 @@ from curta.programs.machine import Answer, Given, Paper, Sign, program
 def subtraction(paper: Paper, a: list[int], b: list[int]) -> None:
     """The difference, then its sign, then its size."""
     width = max(len(a), len(b))
-    rest, borrow = [], 0
+    difference, borrow = [], 0
     for x, y in zip(a + [0] * (width - len(a)), b + [0] * (width - len(b)), strict=True):
         borrow, digit = int(x < y + borrow), (x - y - borrow) % 10
         paper.move(place=+1).write("rest", digit, carry=borrow)
-        rest.append(digit)
+        difference.append(digit)
     below = borrow
     paper.home().move(place=-1).write("sign", "-" if below else "+")
     borrow = 0
-    for digit in rest:
+    for digit in difference:
         if below:
             borrow, digit = int(digit + borrow > 0), -(digit + borrow) % 10
         paper.move(place=+1).write("answer", digit, carry=borrow)

@@ -81,8 +81,10 @@ def environment() -> Environment:
     jinja.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
     functions: list[Any] = [digest, drawing.ruled, left_out, median]
     for module in (sections, summary, table):
-        own = (value for value in vars(module).values() if isfunction(value))
-        functions += [function for function in own if function.__module__.startswith("curta")]
+        functions_here = (value for value in vars(module).values() if isfunction(value))
+        functions += [
+            function for function in functions_here if function.__module__.startswith("curta")
+        ]
     jinja.filters |= {function.__name__: function for function in functions}
     jinja.globals |= {
         "BANDS": BANDS,

@@ -54,7 +54,7 @@ System = Literal["slurm", "local"]
 
 
 @dataclass(frozen=True)
-class Task:
+class ClusterTask:
     """Runs, by the names of their folders; `id` is Slurm's, such as `1234_5`, or a process."""
 
     runs: tuple[str, ...]
@@ -71,7 +71,7 @@ class Job:
     on: System
     cluster: Cluster
     runs: tuple[str, ...]
-    tasks: tuple[Task, ...]
+    tasks: tuple[ClusterTask, ...]
     command: tuple[str, ...]
     submitted: str
     host: str
@@ -342,15 +342,15 @@ def submit(path: Path, runs: Sequence[str], on: System, cluster: Cluster) -> Job
     return job
 
 
-def divide(runs: tuple[str, ...], on: System, cluster: Cluster) -> tuple[Task, ...]:
+def divide(runs: tuple[str, ...], on: System, cluster: Cluster) -> tuple[ClusterTask, ...]:
     """Divide the runs into tasks: each of Slurm's has some of them, each local one all."""
     if on == "slurm":
         starts = range(0, len(runs), cluster.runs)
-        return tuple(Task(runs[first : first + cluster.runs]) for first in starts)
+        return tuple(ClusterTask(runs[first : first + cluster.runs]) for first in starts)
     from curta.training import devices
 
     processes = cluster.parallel or max(1, devices.visible() // (cluster.cores or 1))
-    return (Task(runs),) * min(processes, len(runs))
+    return (ClusterTask(runs),) * min(processes, len(runs))
 
 
 def _submit_to_slurm(folder: JobFolder, job: Job) -> list[str]:

@@ -244,8 +244,10 @@ class Run:
             listed = None
             if self.recipe.covers and certifiable(self) and not step:
                 listed = self._list_windows().result()[:2]
-            shown = records.training_windows(self.recipe, program_layout(self), self.seeds, listed)
-            windows.save(self.folder.path, shown)
+            training_windows = records.training_windows(
+                self.recipe, program_layout(self), self.seeds, listed
+            )
+            windows.save(self.folder.path, training_windows)
         processes.from_first(None)  # now the windows are on disk for all
         return self._read_windows()
 

@@ -48,18 +48,18 @@ def verify(name: str) -> list[Part]:
     path = folders.locate(name)
     if not os.path.lexists(path / COMPARISON):
         return _parts(path, _run_files(Folder(path)))
-    parts = _parts(path, _comparison_files(path))
+    files = _parts(path, _comparison_files(path))
     runs = {entry.parent.name for entry in path.glob("*/run.json")}
     with suppress(OSError, ValueError):  # a damaged file has its line
         rows = folders.read_comparison(path).rows
         runs |= {Path(row.run).name for row in rows if row.status != "waiting"}
     for run in sorted(runs):
         if (path / run).is_dir():
-            parts += _parts(path, _run_files(Folder(path / run)))
+            files += _parts(path, _run_files(Folder(path / run)))
         else:
             about = f"its run is not here: `curta train --resume {path.name}`"
-            parts.append(Part(run, "missing", about))
-    return parts
+            files.append(Part(run, "missing", about))
+    return files
 
 
 def _parts(root: Path, checks: Iterable[Check]) -> list[Part]:
@@ -67,12 +67,12 @@ def _parts(root: Path, checks: Iterable[Check]) -> list[Part]:
 
     Any exception counts: there are more ways of being damaged than anybody has thought of.
     """
-    parts = []
+    files = []
     for path, read, remedy, is_needed in checks:
         name = path.relative_to(root).as_posix()
         if not os.path.lexists(path):
             if is_needed:
-                parts.append(Part(name, "missing", remedy))
+                files.append(Part(name, "missing", remedy))
             continue
         complaint = ""
         try:
@@ -84,8 +84,8 @@ def _parts(root: Path, checks: Iterable[Check]) -> list[Part]:
         except Exception as error:
             complaint = f"it cannot be read ({type(error).__name__}: {error})"
         about = f"{complaint}; {remedy}" if complaint else ""
-        parts.append(Part(name, "damaged" if complaint else "whole", about))
-    return parts
+        files.append(Part(name, "damaged" if complaint else "whole", about))
+    return files
 
 
 def _comparison_files(path: Path) -> Iterator[Check]:

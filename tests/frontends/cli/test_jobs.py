@@ -10,7 +10,7 @@ from curta.config.cluster import Cluster
 from curta.frontends.cli import main
 from curta.frontends.cli.arguments import Destination, destination
 from curta.runs import folders
-from curta.runs.cluster import Job, JobFolder, Task
+from curta.runs.cluster import ClusterTask, Job, JobFolder
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def job(runs_folder: Path) -> JobFolder:
     (path / folders.COMPARISON).write_text("{}")
     folder = JobFolder(path)
     runs = ("width-16", "width-32")
-    tasks = (Task(runs, "12"),) * 2
+    tasks = (ClusterTask(runs, "12"),) * 2
     folder.save(Job("local", Cluster(), runs, tasks, ("curta",), "now", socket.gethostname()))
     folder.update_tries("width-16", failures=2, failure="ValueError: no \x1b[2J")
     folder.of_run("width-16", "log").write_text("step 100/200\nValueError: no \x1b[2J\n")

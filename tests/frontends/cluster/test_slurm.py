@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from curta.runs.cluster import JobFolder, Task
+from curta.runs.cluster import ClusterTask, JobFolder
 from tests.frontends.cluster import slurm
 from tests.frontends.cluster.dozen import BROKEN, ENTRIES, LONG, SHAKY, Dozen, until
 
@@ -88,7 +88,7 @@ def test_what_slurm_refuses_is_one_line(dozen: Dozen) -> None:
     assert "partition" in line
 
 
-def task_of(tasks: tuple[Task, ...], run: str) -> str:
+def task_of(tasks: tuple[ClusterTask, ...], run: str) -> str:
     """The id of the task that has a run."""
     return next(task.id for task in tasks if run in task.runs)
 

@@ -136,10 +136,10 @@ def _published(tasks: tuple[Task, ...], layout: Any) -> dict[str, Any]:
             "answer": layout.answer_pattern(task.operator)._asdict(),
         }
         operand = {"kind": "given", "base": 10, "many": None, "follows": False}
-        parts = [operand] * operation.least
+        operands = [operand] * operation.least
         if min(operation.most or OPERANDS, layout.most or OPERANDS) > operation.least:
-            parts[-1] = operand | {"many": "operands"}
-        formats[task.operator] = {"parts": parts, "answer": {"base": 10}}
+            operands[-1] = operand | {"many": "operands"}
+        formats[task.operator] = {"parts": operands, "answer": {"base": 10}}
     characters = {"characters": list(layout.characters), "end": layout.end, "longest": longest}
     return {
         "layout": layout_table(layout)

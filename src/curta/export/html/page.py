@@ -73,9 +73,11 @@ class Carried(NamedTuple):
         of tokens that are sums of parts or lie on an arc, and the matrix of a tied head.
         """
         config, layout = self.recipe.model, self.layout
-        parts = layout.machine.parts if isinstance(layout, MachineLayout) else layout.composition()
+        composition = (
+            layout.machine.parts if isinstance(layout, MachineLayout) else layout.composition()
+        )
         tensors = reference.unshared(config, self.members[member])
-        characters = reference.character_vectors(config, tensors, parts)
+        characters = reference.character_vectors(config, tensors, composition)
         head = reference.head_matrix(config, tensors, characters)
         tensors |= {"characters": characters, "head": head}
         del tensors["tokens"]

@@ -175,8 +175,8 @@ def _unknown(error: click.NoSuchCommand | click.NoSuchOption) -> UserError:
     if fields and any(param.name == "words" for param in params):
         return UserError(f"settings are plain arguments: {fields[0]}=VALUE in place of {option}")
     options = [param for param in params if isinstance(param, click.Option)]
-    known = [name for option in options for name in (*option.opts, *option.secondary_opts)]
-    return unknown("option", option, known, lister)
+    names = [name for option in options for name in (*option.opts, *option.secondary_opts)]
+    return unknown("option", option, names, lister)
 
 
 @contextmanager
@@ -187,14 +187,14 @@ def _notices() -> Iterator[None]:
     """
     with warnings.catch_warnings():
         warnings.simplefilter("always", Notice)
-        show, said = warnings.showwarning, set[str]()
+        show, messages = warnings.showwarning, set[str]()
 
-        def shown(message: Any, category: type[Warning], *place: Any) -> None:
+        def showwarning(message: Any, category: type[Warning], *place: Any) -> None:
             if not issubclass(category, Notice):
                 show(message, category, *place)
-            elif (line := as_line(str(message))) not in said:
-                said.add(line)
+            elif (line := as_line(str(message))) not in messages:
+                messages.add(line)
                 print(f"curta: {line}", file=sys.stderr)
 
-        warnings.showwarning = shown  # type: ignore[assignment]
+        warnings.showwarning = showwarning  # type: ignore[assignment]
         yield

@@ -141,7 +141,9 @@ def newest_run(problem: str) -> str:
     if not trained:
         raise UserError("no run is trained yet: `curta train` trains one")
     refusal: UserError | None = None
-    known = dict.fromkeys(operator for _, _, operators in trained for operator in operators)
+    known_operators = dict.fromkeys(
+        operator for _, _, operators in trained for operator in operators
+    )
     for _, name, operators in sorted(trained, reverse=True):
         if not problem:
             return name
@@ -153,7 +155,9 @@ def newest_run(problem: str) -> str:
             refusal = refusal or error
     if refusal is not None:
         raise refusal
-    raise UserError(f"no run is trained on {quoted(problem)}: they know {' '.join(known)}")
+    raise UserError(
+        f"no run is trained on {quoted(problem)}: they know {' '.join(known_operators)}"
+    )
 
 
 def _warn(folder: "Folder", member: int) -> None:

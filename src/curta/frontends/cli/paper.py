@@ -100,9 +100,9 @@ def problem_view(layout: "Layout", problem: "Problem") -> Group:
 
     tokens, prompt = layout.tokens_of(problem)
     if isinstance(layout, ProgramLayout):
-        written, base = layout.answer(problem, tokens[prompt:]), problem.answer_base
-        answer = "no answer" if written is None else answer_text(written, base)
-        if written != problem.truth:
+        answered, base = layout.answer(problem, tokens[prompt:]), problem.answer_base
+        answer = "no answer" if answered is None else answer_text(answered, base)
+        if answered != problem.truth:
             answer += f", and the truth is {answer_text(problem.truth, base)}"
         about = f"{prompt:,} tokens are given, {len(tokens) - prompt:,} are written"
         return Group(f"{problem} = {answer}: {about}", paper_view(layout, tokens))

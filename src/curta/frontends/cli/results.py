@@ -169,8 +169,8 @@ def find_recipe(
         return folder.read_recipe() if checked else folder.state_recipe(), folder
     refuse_if(trust, f"--trust is for a run, and {name!r} is a recipe")
     if not (is_recipe or registry.known(name) or Path(name).suffix in (".py", ".toml")):
-        known = [*shipped_names(), *registry.names(), *folders.existing()]
-        raise unknown("recipe or run", name, known, "curta show")
+        names = [*shipped_names(), *registry.names(), *folders.existing()]
+        raise unknown("recipe or run", name, names, "curta show")
     where = f"recipe {name!r}"
     if checked:
         return recipes.resolve(name, changes, where), None
@@ -238,8 +238,8 @@ def check(
                     f"run {program!r} keeps its program: curta check {code.path / file}"
                 )
         else:
-            known = [*registry.names(), *shipped_names(), *folders.existing()]
-            raise unknown("program", program, known, "curta show")
+            names = [*registry.names(), *shipped_names(), *folders.existing()]
+            raise unknown("program", program, names, "curta show")
         if not names:
             raise UserError(f"{program!r} has no program to check: its layout is not a program's")
     verdicts = [verdict for name in names for verdict in registry.check(name)]

@@ -160,8 +160,8 @@ def show_run(name: str) -> int:
     from curta.runs import cluster
     from curta.runs.verify import verify
 
-    parts = verify(name)
-    damaged = [part for part in parts if part.state != "whole"]
+    files = verify(name)
+    damaged = [part for part in files if part.state != "whole"]
     try:
         job: JobFolder | None = find_job(name)[0]
     except UserError:
@@ -170,13 +170,13 @@ def show_run(name: str) -> int:
     code = int(bool(damaged) or _has_failed(rows))
     if arguments.form():
         job_rows = [asdict(row) for row in rows]
-        print(json.dumps({"files": [asdict(part) for part in parts], "job": job_rows}))
+        print(json.dumps({"files": [asdict(part) for part in files], "job": job_rows}))
         return code
     for part in damaged:
         about = f": {printable(part.about)}" if part.about else ""
         line = Text.assemble((f"{part.state:8}", STYLES[part.state]), printable(part.name), about)
         display.console().print(line, soft_wrap=True)
-    whole = len(parts) - len(damaged)
+    whole = len(files) - len(damaged)
     notice(f"{printable(name)}: {'all ' * (not damaged)}{whole} files are whole")
     if job is not None:
         notice(job_view(job, rows))

@@ -215,8 +215,8 @@ def complete(run: "Run", place: Destination | None = None, is_demo: bool = False
     if run.folder.read_info().status == "finished":
         for text, tokens in zip(SUMS, run.write(SUMS), strict=True) if is_demo else ():
             answer = run.layout.answer(problem := parse(text), tokens)
-            written = None if answer is None else answer_text(answer)
-            display.notice(display.answer_line(text, written, answer == problem.truth))
+            answered = None if answer is None else answer_text(answer)
+            display.notice(display.answer_line(text, answered, answer == problem.truth))
         example = shlex.quote(operation_named(run.recipe.tasks[0].operator).example)
         steps = [
             (f"ask {name} {example}", "let it calculate"),
@@ -496,7 +496,7 @@ def certify(
             raise UserError(f"run {run!r} has no certificate: `curta certify {run}` makes it")
         try:
             print("\n".join(check_certificate.check(folder.path)))
-        except check_certificate.RefusedError as reason:
+        except check_certificate.CheckFailedError as reason:
             print(f"refused: {reason}", file=sys.stderr)
             return 1
         return 0

@@ -48,8 +48,8 @@ def since(path: Path, cursor: str) -> dict[str, Any]:
         values += [row.validation_by_operator.get(name) for name in operators]
         # JSON has no infinity
         records.append([v if v is not None and math.isfinite(v) else None for v in values])
-    written = [file for file in (path / "run.json", folder.metrics) if file.exists()]
-    newest = max(file.stat().st_mtime for file in written)
+    files = [file for file in (path / "run.json", folder.metrics) if file.exists()]
+    newest = max(file.stat().st_mtime for file in files)
     return {
         "status": info.status,
         "steps": info.steps,

@@ -107,19 +107,19 @@ def form(name: str, settings: Mapping[str, str]) -> Form:
         of_other = names and leaf != "name" and table[section].get("name") not in names
         if of_other or isinstance(value, dict) or (section == "task" and len(recipe.tasks) > 1):
             continue
-        shown = settings.get(path, "" if value is None else format_value(value))
+        text = settings.get(path, "" if value is None else format_value(value))
         about = first_sentence(text).replace("`", "")
-        views[path] = FieldView(path, shown, about, choices.get(path, ()))
+        views[path] = FieldView(path, text, about, choices.get(path, ()))
     watched = [replace(views[path], text=text) for path, text in watching(recipe).items()]
-    rest: dict[str, list[FieldView]] = {}
+    by_section: dict[str, list[FieldView]] = {}
     for path, view in views.items():
         if path not in (*FIRST, *HIDDEN):
-            rest.setdefault(path.partition(".")[0], []).append(view)
+            by_section.setdefault(path.partition(".")[0], []).append(view)
     useless = {path for path, need in unread.NEEDS.items() if not need.met(recipe)}
     sizes = views.get("task.values")
     useless |= {"task.digits" if sizes and sizes.text else "task.values"}
     first = [views[path] for path in FIRST if path in views and path not in useless]
-    return Form(name, recipe.summary, first, watched, rest)
+    return Form(name, recipe.summary, first, watched, by_section)
 
 
 def _choices() -> dict[str, tuple[str, ...]]:
@@ -141,8 +141,10 @@ def watching(recipe: Recipe) -> dict[str, str]:
     """Return the settings by which a training of the recipe can be watched as it learns."""
     training = recipe.training
     every = max(10, training.steps // MOMENTS // 10 * 10)
-    own = recipe.evaluation.named
-    named = list(dict.fromkeys([*own, *problems(recipe)]))[: max(PROBLEMS, len(own))]
+    named_in_recipe = recipe.evaluation.named
+    named = list(dict.fromkeys([*named_in_recipe, *problems(recipe)]))[
+        : max(PROBLEMS, len(named_in_recipe))
+    ]
     return {
         "training.validate_every": str(training.validate_every or every),
         "training.checkpoint_every": str(min(training.checkpoint_every, every)),

@@ -96,8 +96,8 @@ def text(machine: Machine, tokens: Sequence[int], cut: Cut = WHOLE) -> Sheet:
     """Draw a text; of two tokens of one role on a square, the newer one shows."""
     placed: dict[tuple[Place, str], Mark] = {}
     for index, (token, at) in enumerate(zip(tokens, places(machine, tokens), strict=True)):
-        written = machine.tokens[token]
-        placed[at, written.role] = Mark(index, written.symbol, written.role)
+        token_at = machine.tokens[token]
+        placed[at, token_at.role] = Mark(index, token_at.symbol, token_at.role)
     return _sheet(machine, placed, cut)
 
 

@@ -118,18 +118,20 @@ class Machine:
         keys = self.formats[problem.operator].write(problem.operands)
         return [self.numbers[key] for key in keys]
 
-    def read_answer(self, problem: Problem, written: Sequence[int]) -> TrueAnswer | None:
+    def read_answer(self, problem: Problem, tokens_written: Sequence[int]) -> TrueAnswer | None:
         """Return the answer that was written after a prompt; None if it is malformed."""
-        if not written or written[-1] != self.end:
+        if not tokens_written or tokens_written[-1] != self.end:
             return None
         form = self.formats[problem.operator]
         roles = {form.answer.role, form.answer.sign, form.answer.fraction}
-        places = [place for place, token in enumerate(written) if self.tokens[token].role in roles]
-        tokens = [self.tokens[written[place]] for place in places]
+        places = [
+            place for place, token in enumerate(tokens_written) if self.tokens[token].role in roles
+        ]
+        tokens = [self.tokens[tokens_written[place]] for place in places]
         if form.answer.many is None:
             return form.read([(token, ()) for token in tokens])
         prompt = self.prompt_tokens(problem)
-        squares = self.positions(np.array([*prompt, *written]))[len(prompt) :]
+        squares = self.positions(np.array([*prompt, *tokens_written]))[len(prompt) :]
         return form.read(list(zip(tokens, squares[places].tolist(), strict=True)))
 
     def advance(

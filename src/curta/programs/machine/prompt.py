@@ -177,13 +177,13 @@ class Format:
             number += [0] * (size + -size % part.multiple - len(number))
         return digits
 
-    def read(self, written: Sequence[Written]) -> Any:
+    def read(self, completion: Sequence[Written]) -> Any:
         """Return the answer in tokens and their squares; None if there is none."""
         answer, order = self.answer, -1 if self.answer.high_first else 1
         axis = self.axes.index(answer.many) if answer.many else None
         lines: dict[int, list[int]] = {}
         below = list[int]()
-        for token, position in written:
+        for token, position in completion:
             if token.value is None:
                 continue
             if token.role == answer.role:
@@ -201,7 +201,7 @@ class Format:
             value = Fraction(value, answer.base ** len(below))
         elif answer.truth:
             return bool(value) if value in (0, 1) else None
-        minus = any(token.role == answer.sign and token.symbol == "-" for token, _ in written)
+        minus = any(token.role == answer.sign and token.symbol == "-" for token, _ in completion)
         return -value if minus else value
 
     def _sign(self, part: Sign) -> Key:

@@ -171,7 +171,7 @@ def recorded_windows(machine: Machine, recording: Recording, windows: Windows) -
 
     Raises ProgramError where two tokens of one role stand on one square.
     """
-    parts, texts = list[RecordedWindows](), 0
+    blocks, texts = list[RecordedWindows](), 0
     for part in recording.parts(SQUARES // (16 * len(machine.roles))):
         squares, query = Squares(machine, part), np.flatnonzero(part.is_query)
         rows = np.full((len(query), cells_of(windows)), len(machine.tokens), np.int32)
@@ -181,9 +181,9 @@ def recorded_windows(machine: Machine, recording: Recording, windows: Windows) -
             of_role = np.flatnonzero(query_role == role)
             for cell, (other, displacement) in enumerate(near, 1):
                 rows[of_role, cell] = squares.find(query[of_role], other, displacement)
-        parts.append(RecordedWindows(rows, part.tokens[query + 1], part.text[query] + texts))
+        blocks.append(RecordedWindows(rows, part.tokens[query + 1], part.text[query] + texts))
         texts += part.texts
-    return RecordedWindows(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    return RecordedWindows(*(np.concatenate(column) for column in zip(*blocks, strict=True)))
 
 
 # Distinct windows. They are told apart by a 64-bit hash, and every match is compared cell by cell,

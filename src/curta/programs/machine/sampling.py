@@ -33,8 +33,8 @@ def propose(program: Program, sizes: Sizes, rng: random.Random) -> tuple[int, ..
     lengths = _lengths(sizes, rng)
     if program.draw is not None:
         return program.draw(rng, *lengths)
-    parts = program.format.of_operands(len(lengths))
-    return tuple(number(rng, n, part.base) for n, part in zip(lengths, parts, strict=True))
+    givens = program.format.of_operands(len(lengths))
+    return tuple(number(rng, n, part.base) for n, part in zip(lengths, givens, strict=True))
 
 
 def _lengths(sizes: Sizes, rng: random.Random) -> list[int]:
@@ -54,8 +54,8 @@ def rare(program: Program, sizes: Sizes, rng: random.Random) -> tuple[int, ...]:
     if program.cases and rng.random() < 0.5:
         case = rng.choice(list(program.cases.values()))
         special = case(rng, *_lengths(sizes, rng))
-        parts = enumerate(program.format.of_operands(len(special)))
-        tops = [part.base ** sizes.digits(place)[1] for place, part in parts]
+        givens = enumerate(program.format.of_operands(len(special)))
+        tops = [part.base ** sizes.digits(place)[1] for place, part in givens]
         fits = all(value < top for value, top in zip(special, tops, strict=True))
         return special if fits and not refused(program, special) else drawn
     bases = [part.base for part in program.format.of_operands(len(drawn))]
@@ -71,8 +71,8 @@ def refused(program: Program, values: Sequence[int]) -> str | None:
     """Return why these operands have no answer; None if they have one."""
     if program.refuse is not None:
         return program.refuse(*values)
-    known = OPERATIONS.get(program.operator)
-    return None if known is None else known.refuse(tuple(values))
+    operation = OPERATIONS.get(program.operator)
+    return None if operation is None else operation.refuse(tuple(values))
 
 
 def number(rng: random.Random, digits: int, base: int = 10) -> int:

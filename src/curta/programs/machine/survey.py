@@ -156,8 +156,8 @@ def _join(names: Sequence[str], surveys: Sequence[Survey]) -> Survey:
             return role if role in ("end", "") else f"{name} {role}"
 
         def widen(move: Sequence[int], spare: int, machine: Machine = machine) -> tuple[int, ...]:
-            known = dict(zip(machine.axes, move, strict=True))
-            return tuple(known.get(axis, spare) for axis in axes)
+            moved = dict(zip(machine.axes, move, strict=True))
+            return tuple(moved.get(axis, spare) for axis in axes)
 
         for symbol, role, carry, move in machine.numbers:
             spare = HOME if all(step > HOME // 2 for step in move) else 0

@@ -532,11 +532,13 @@ class Proof:
         if machine.broadcast_mask[role, self.axis]:
             more.append((cell_at(machine, self.axis, role, [0] * len(machine.axes)), token))
         if (lines := self.prompts.lines) is not None:
-            known = [key.lines._replace(fresh=())]
+            line_states = [key.lines._replace(fresh=())]
             if {lines.link.cell[0], lines.sign[0]} & {other for other, _ in live}:
                 for behind in reversed(range(int(offset[token, lines.axis]))):
-                    known = [new for old in known for new in self._next_line(old, behind)]
-            keys = [new._replace(lines=seen) for new in keys for seen in known]
+                    line_states = [
+                        new for old in line_states for new in self._next_line(old, behind)
+                    ]
+            keys = [new._replace(lines=seen) for new in keys for seen in line_states]
         return moved, list(dict.fromkeys(self._seen(new, more, live) for new in keys))
 
     def _widened(self, papers: Words) -> Words:

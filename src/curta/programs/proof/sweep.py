@@ -211,26 +211,26 @@ class Sweep:
 
         The pen's token is MISSING where a window is not in the table, or where the text ends.
         """
-        ahead, written = self.views[view], self.letters.rows[letter].copy()
+        ahead, letters = self.views[view], self.letters.rows[letter].copy()
         target = token.copy()
         begins = (token == BEFORE) & (ahead[:, PEN] >= 0)
         target[begins] = ahead[begins, PEN]
         on_it = np.flatnonzero((token >= 0) & (token < self.tokens))
         if len(on_it):
-            leaves, written[on_it] = self._column(
-                token[on_it], behind[on_it], written[on_it], ahead[on_it],
+            leaves, letters[on_it] = self._column(
+                token[on_it], behind[on_it], letters[on_it], ahead[on_it],
                 tuple(way[on_it] for way in ways),
             )  # fmt: skip
             ends = on_it[(leaves >= 0) & (self.kind[np.clip(leaves, 0, None)] == ENDS)]
             target[on_it] = leaves
-            written[ends, PEN] = target[ends]
+            letters[ends, PEN] = target[ends]
             target[ends] += self.tokens
             # the end of a text needs no papers
             target[target == self.of.machine.end + self.tokens] = MISSING
         moves = (target >= 0) & (target < self.tokens)
         rear = np.zeros(len(target), np.int64)
-        rear[moves] = self.behind.number(np.where(self.shown[-1], written[moves], -1))
-        return target, self.letters.number(np.where(self.keep, written, -1)), rear
+        rear[moves] = self.behind.number(np.where(self.shown[-1], letters[moves], -1))
+        return target, self.letters.number(np.where(self.keep, letters, -1)), rear
 
     def _column(
         self, token: Column, behind: Column, here: Rows, ahead: Rows, ways: Ways
