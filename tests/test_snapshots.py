@@ -20,7 +20,7 @@ import pytest
 
 from curta.export.html.page import Carried, render_page
 from curta.frontends import api
-from curta.frontends.cli import main
+from curta.frontends.cli import display, main
 from curta.problems.operations import OPERATIONS
 from curta.programs import BUILT_IN
 from curta.programs.machine import check
@@ -118,7 +118,8 @@ def test_transcript(
     monkeypatch.chdir(place)
     monkeypatch.setenv("CURTA_RUNS", "runs")
     monkeypatch.setattr("sys.stdin", io.StringIO("1+2\n"))
-    # tokens end a check, and a proof ends by itself: no clock
+    # Tokens end a check, a proof ends by itself, and no line is due after some seconds: no clock.
+    monkeypatch.setattr(display, "SILENT", math.inf)
     monkeypatch.setattr(check, "SECONDS", math.inf)
     monkeypatch.setattr(closing, "SECONDS", math.inf)
     if name == "errors":

@@ -61,7 +61,9 @@ def test_a_window_is_calculated_once_however_often_it_is_looked_up(
     memo, every = Memo(stacked, MEMBERS, rows.shape[1]), calculated(monkeypatch)
     for count in (half, len(rows)):
         texts = np.zeros(count, np.int64)
-        memo.enter_true(RecordedWindows(rows[:count], targets[:count], texts), [Problem("+", ())])
+        memo.enter_true(
+            RecordedWindows(rows[:count], targets[:count], texts), [Problem("+", (1, 2))]
+        )
         memo.true_outputs()
     memo.tokens(rows, 1)
     assert len(every) == len(set(every)) == len(set(map(tuple, rows.tolist()))) < len(rows)

@@ -13,7 +13,7 @@ from curta.layouts.program import ProgramLayout
 from curta.probes.base import Finding
 from curta.probes.inside.windows import all_windows
 from curta.probes.neuron import Neuron
-from curta.runs.run import Run
+from curta.runs.run import Run, program_layout
 from tests import tiny
 
 from . import by_hand
@@ -92,10 +92,10 @@ def test_the_costliest_neuron_is_the_one_that_writes() -> None:
 
 
 def test_windows_are_those_of_the_certificate(windowed: Run) -> None:
-    listed = certificate.prepare(windowed.recipe, windowed.program)
+    listed = certificate.prepare(windowed.recipe, program_layout(windowed))
     finding = found(Neuron(count=50), windowed)
     assert {row["member"] for row in finding.rows} == {0, 1}
     assert np.array_equal(all_windows(windowed)[0], listed.rows)
-    most = np.bincount(windowed.program.machine.role[listed.rows[:, 0]]).max()
+    most = np.bincount(windowed.layout.machine.role[listed.rows[:, 0]]).max()
     assert f"in {most:,} windows of role sum" in finding.notes[0]
     assert finding.picture["panels"][0]["rows"][-1] == "∅"
