@@ -24,6 +24,7 @@ from curta.layouts.texts import layout_of
 from curta.model import model_cost, transformer
 from curta.problems import task_sizes
 from curta.training import devices, processes, records, trainer
+from docs import pieces
 from docs.shared import on_one_core
 from docs.sizes import RECIPE, design
 
@@ -175,7 +176,24 @@ def peak_bytes() -> int:
     return 1024 * int(line.split()[1])
 
 
-MEASURED: dict[str, Callable[..., dict[str, Any]]] = {"step": profiled, "machine": machine}
+def row_b(rounds: int, steps: int) -> dict[str, Any]:
+    """Seconds of the pieces of a step (see `docs.pieces`), measured in turns; their operations."""
+    calls, operations = pieces.pieces()
+    for call, inputs, _ in calls.values():
+        jax.block_until_ready(call(*inputs))
+    seconds: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(rounds):
+        for name, (call, inputs, times) in calls.items():
+            begun = time.perf_counter()
+            for _ in range(steps):
+                jax.block_until_ready(call(*inputs))
+            seconds[name].append(round((time.perf_counter() - begun) * times / steps, 5))
+    return {"operations": operations, "seconds": seconds}
+
+
+MEASURED: dict[str, Callable[..., dict[str, Any]]] = {
+    "step": profiled, "machine": machine, "row b": row_b,
+}  # fmt: skip
 
 if __name__ == "__main__":
     main(json.loads(sys.argv[1]))

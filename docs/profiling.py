@@ -6,6 +6,7 @@ measured on one core and on all, in processes of their own (`docs.profiled`) tha
 several times.
 
 machine    the product of two large matrices, and a triad of large arrays: the roofs
+row b      seconds of the pieces of a step of the benchmarks' row b, each compiled alone
 0.5M ...   seconds of tracing, compiling and a step; memory; operations and bytes of a step
 
 Seconds are of the clock: nothing else should run on the machine.
@@ -26,7 +27,7 @@ from docs.evidence import RESULTS, ROOT, Results, arguments
 from docs.shared import markdown, recipe_fields
 from docs.sizes import RECIPE, WIDTHS, design
 
-NAME, MACHINE = "profiling", "machine"
+NAME, MACHINE, ROW_B = "profiling", "machine", "row b"
 WAYS = ("written out", "loop")
 CORES = tuple(sorted({1, machine.cores()}))
 PASSES = 3
@@ -39,7 +40,7 @@ UNKEPT = {"JAX_ENABLE_COMPILATION_CACHE": "0"}
 
 
 def main() -> None:
-    options = arguments(__doc__, [MACHINE, *WIDTHS])
+    options = arguments(__doc__, [MACHINE, ROW_B, *WIDTHS])
     for name in options.names:
         RESULTS.keep(NAME, name, partial(measured, name), [0], settings(name), options)
 
@@ -47,6 +48,8 @@ def main() -> None:
 def settings(name: str) -> dict[str, Any]:
     if name == MACHINE:
         return {"cores": CORES, **LARGE}
+    if name == ROW_B:
+        return {"cores": CORES[-1], **TIMES}
     fields = recipe_fields(RECIPE, design(name))
     return {"recipe": fields, "cores": CORES, "passes": PASSES, **TIMES}
 
@@ -55,6 +58,8 @@ def measured(name: str) -> Any:
     """Return the roofs by cores, or the figures of each process of a size, which take turns."""
     if name == MACHINE:
         return {str(cores): child(what="machine", cores=cores, **LARGE) for cores in CORES}
+    if name == ROW_B:
+        return child(what=ROW_B, cores=CORES[-1], **TIMES)
     kinds = [(way, cores) for _ in range(PASSES) for cores in CORES for way in WAYS]
     return [profiled(name, *kind) for kind in kinds]
 
@@ -138,8 +143,33 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
     )
     return {
         f"{NAME}, machine": markdown(("cores", "GFLOP/s", "GB/s"), machines),
+        f"{NAME}, {ROW_B}": markdown(("piece", "ms", "of the step"), _pieces(results)),
         NAME: markdown(HEAD, (_row(*case) for case in product(profiles(results), roofs[-1:]))),
     }
+
+
+PIECES = {
+    "step": "the whole step",
+    "forward": "forward pass alone, with drawing and writing of problems",
+    "forward and backward": "forward and backward pass",
+    "products": "products of linear layers",
+    "attention": "attention, RoPE included",
+    "activation": "GELU",
+    "norms": "norms",
+    "sum over cores": "sum of gradients over cores",
+    "optimiser": "clipping and AdamW",
+    "joined": "tried: one product for queries, keys and values",
+    "flat": "tried: clipping and AdamW over one flat array",
+}
+"""What the pieces of row b are called in its table, in order."""
+
+
+def _pieces(results: Results) -> Iterable[list[str]]:
+    seconds = results.read(NAME)[ROW_B]["seconds"]
+    medians = {name: median(seconds[name]) for name in PIECES}
+    for name, words in PIECES.items():
+        share = medians[name] / medians["step"]
+        yield [words, f"{1e3 * medians[name]:,.0f}", f"{share:.0%}"]
 
 
 HEAD = ("parameters", "GFLOP/s", "of the roofline", "step, ms", "with a loop")
