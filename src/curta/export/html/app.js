@@ -25,12 +25,12 @@ const LARGEST = 1000; // digits that the tour asks for, if the page can
 const weights = [...document.querySelectorAll("script.weights")];
 const models = JSON.parse(at("designs").textContent).flatMap(({ run, first, design, names }) =>
   names.map((name, n) => ({ run, member: first + n, name, design })));
-const linked = "linked" in at("form").dataset; // a page of its own, whose address says what is asked
+const linked = "linked" in at("form").dataset; // a standalone page: its address holds the problem
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
-// Where the page stands: what is asked, as it was typed too, what is changed, and the text; `plain`
-// is that of the model as it was trained, `source` the problem of which values are put in, `chosen`
-// the token that is looked into, -1 while that is the newest.
+// The state of the page: the problem, also as typed, the changes, and the text. `plain` is the text
+// of the unchanged model, `source` the problem whose values are patched in, and `chosen` the token
+// under inspection, -1 for the newest.
 const now = {
   problem: null, typed: "", zeroed: new Set(), patch: null, source: null,
   writing: null, plain: null, drawn: 0, chosen: -1, forced: new Set(),
@@ -84,7 +84,7 @@ function attempted(act, refuse) {
   }
 }
 
-// A writing of which the prompt is there, with `{zeroed, patch, source}` changed; a Mistake if it is too long.
+// Start a text from its prompt, with the changes `{zeroed, patch, source}`; throws a Mistake if it is too long.
 function begun(problem, changes = { zeroed: new Set() }) {
   const tokens = promptOf(problem, design), { zeroed, patch } = changes;
   if (tokens.length >= design.tokens) {
@@ -96,7 +96,7 @@ function begun(problem, changes = { zeroed: new Set() }) {
   return writing;
 }
 
-// Where values come from: another problem, all of its prompt calculated, and the counterparts of tokens in it.
+// The source of a patch: another problem, every value of its prompt, and which of its tokens match ours.
 function sourceOf(text, tokens) {
   const problem = parse(text, design);
   begun(problem); // refuses what is too long
@@ -133,7 +133,7 @@ function calculate(event) {
   anew();
 }
 
-// Says why there is nothing to calculate, and leaves nothing of another problem below it.
+// Show why there is nothing to calculate, and clear the previous problem.
 function refuse(message) {
   at("work").hidden = Boolean(message);
   at("mistake").textContent = message;
@@ -222,7 +222,7 @@ function finish() {
   controls();
 }
 
-// What was written, and beside it what the model writes as it was trained.
+// Show the answer beside that of the unchanged model.
 function answers({ wrote }) {
   if (!now.zeroed.size && !now.patch?.positions.size && !now.forced.size) return [["it wrote", wrote]];
   while (!now.plain.over) now.plain.go();
@@ -258,7 +258,7 @@ function draw() {
   controls();
 }
 
-// The token that is looked into, and other tokens in its place.
+// The inspected token, and alternatives to it.
 
 // The number of a token in the text; -1 if it stands nowhere there.
 const numberOf = (token) => [...at("text").children].indexOf(token?.closest("li"));
@@ -273,7 +273,7 @@ function choose(number, focus = false) {
   if (focus && onPaper()) sheet.follow(item);
 }
 
-// Shows of a written token what else it might have been, and what was looked at for it.
+// Show the alternatives to a written token, and what attention looked at to write it.
 function look(number) {
   const { writing } = now, items = at("text").children, place = writing.asked(number);
   for (const token of at("text").querySelectorAll(".asked, .seen, [aria-current=true]")) {

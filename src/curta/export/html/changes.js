@@ -72,7 +72,7 @@ export function addressOf({ problem, zeroed, patch }) {
   return String(fields);
 }
 
-// What an address's fragment says of a model of this config; names that it has not are left out.
+// Read an address's fragment; names that a model of this config lacks are ignored.
 export function addressed(fragment, config) {
   const fields = new URLSearchParams(fragment.replace(/^#/, "")), parts = ablatable(config).flat();
   const [, site, places, source] = fields.get("patch")?.match(/^([^:]+):((?:position=\d+,?)+)=(.*)$/) ?? [];
@@ -98,7 +98,7 @@ export function spokenOf(name) {
   return kind === "mlp" ? `the MLP of layer ${layer}` : `head ${head} of layer ${layer}`;
 }
 
-// The changes in words; `symbols` are those of the prompt.
+// Describe the changes in words; `symbols` are the prompt's.
 export function changeWords({ zeroed, patch }, symbols) {
   const listed = (words) => new Intl.ListFormat("en-GB").format(words);
   const changes = zeroed.size ? [`without ${listed([...zeroed].map(spokenOf))}`] : [];

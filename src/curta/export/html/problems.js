@@ -60,7 +60,7 @@ function root(value) {
   return guess;
 }
 
-// The right answer; undefined for an operator of which this page knows nothing.
+// The right answer; undefined for an operator that this page does not know.
 export function truth({ operator, operands }, { operations, layout }) {
   const [sign, modulo] = operator.split(" mod "), modulus = BigInt(modulo ?? 0);
   if (!operations[operator].known || !Object.hasOwn(TRUTHS, sign)) return undefined;
@@ -214,7 +214,7 @@ function spelled(value, base) {
   return `${PREFIXES[base] ?? `${base}#`}${value.toString(base)}`;
 }
 
-// A number with a point, as text: `value` without it, of which so many digits stand after it.
+// Format a fixed-point number: `value` is its digits, `places` of them after the point.
 function decimal(value, places) {
   while (places > 1 && value % 10n === 0n) [value, places] = [value / 10n, places - 1];
   const digits = String(value < 0n ? -value : value).padStart(places + 1, "0");

@@ -62,8 +62,8 @@ export function verdictOf(writing, problem, design) {
   return { wrote, wanted, right, words };
 }
 
-// Whether a problem is longer or shorter than those of training, in words; else nothing. Modulo a
-// number no operand is long: it stands for its residue.
+// Say whether a problem is longer or shorter than those of training, or nothing. Modular operands
+// have no length, since each stands for its residue.
 function trainedOn(problem, { operations, layout }) {
   const { operator } = problem, [least, most] = operations[operator].trained;
   const lengths = operator.includes(" mod ") ? [] : lengthsOf(problem, layout);

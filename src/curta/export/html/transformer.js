@@ -20,7 +20,7 @@ export class Transformer {
     this.memo = new Map(); // what was calculated of each window
   }
 
-  // Of a text of which nothing is read yet: its tokens, and keys and values of every attention layer.
+  // The cache of an empty text: tokens, and keys and values of every attention layer.
   emptyCache() {
     const { num_recurrences: recurrences, num_attention_layers: layers } = this.config;
     return { tokens: [], slots: numbered(recurrences).map(() => numbered(layers).map(() => ({ keys: [], values: [] }))) };
