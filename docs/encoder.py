@@ -16,7 +16,7 @@ from docs.shared import markdown, of_each_seed, recipe_fields, spread
 
 NAME = "encoder"
 RECIPES = {
-    "digit-encoder": 1,
+    "digit-encoder": 3,
     "digit-encoder-post-norm": 3,
     "digit-encoder-multiplication": 3,
     "digit-encoder-sorting-small": 3,
