@@ -19,6 +19,7 @@ from curta.frontends import api
 from curta.frontends.cli import main
 from curta.problems.sizes import Sizes
 from curta.programs import PROGRAMS
+from curta.programs.division import division_in_base
 from curta.programs.machine import store
 from curta.programs.multiplication import in_base as multiplication_in_base
 from curta.programs.proof.closing import prove
@@ -114,6 +115,7 @@ CLOSED = {
     "binary": PROGRAMS["binary"],
     "multiplication": multiplication_in_base(3),
     "sums": sums_in_base(2),
+    "division": division_in_base(2),
     "greatest": machines.greatest,
 }
 Table = dict[tuple[int, ...], int]

@@ -318,6 +318,10 @@ class ClosureProof:
         following = lambda role: (self.role(t) for t in self.follow.get(role, ()))
         reached = reach([self.role(self.pen)], following)
         self.check_moves([t for role in reached for t in self.follow.get(role, ())])
+        self.later = {
+            role: {c[0] for then in reach([role], following) for c, _ in self.near.get(then, ())}
+            for role in reached
+        }  # roles that are seen now or later
 
         # Cells that are seen from some role on, then or later; ahead on other axes nothing stands
         # but the prompt.
@@ -449,7 +453,7 @@ class ClosureProof:
         not yet themselves, and whether there are no others.
         """
         ways = [((), *lines[1:])]
-        roles = {role for role, _ in self.live[self.role(token)]}
+        roles = self.later[self.role(token)]
         if self.many and roles & {self.many["role"], self.many["role"] + " between"}:
             for behind in reversed(range(self.tokens[token]["offset"][self.many_axis])):
                 operand, sign = (sight - behind for sight in self.line_sight)
@@ -504,7 +508,7 @@ class ClosureProof:
     def admit(self, keys: list[Any], token: int, papers: Language) -> None:
         """Raise CheckFailedError unless these papers are in the languages of all keys."""
         live, languages = self.live[self.role(token)], set()
-        roles = {role for role, _ in live}
+        roles = self.later[self.role(token)]
         for pen, afar, fed, lines in keys:
             afar = tuple(sorted((c, t) for c, t in afar if c in live))
             if len(dict(afar)) < len(afar):
@@ -745,7 +749,8 @@ class ClosureProof:
             token = self.numbers[digit, part["role"], 0, (home,) * size, step]
             for ends in (False, True):
                 head = not begun if part["high_first"] else ends
-                sound = not head or digit > 0 or (ends and not begun)
+                zero = ends and not begun and not part.get("positive")
+                sound = not head or digit > 0 or zero
                 tokens = {self.stands(part["role"]): token}
                 if part["gap"] and not begun:
                     gap = part["role"] + " gap"

@@ -47,3 +47,17 @@ def about_a_square(rng: Random, digits: int) -> tuple[int]:
     """Draw a square, or one less."""
     square = math.isqrt(number(rng, digits)) ** 2
     return (max(0, square - rng.randrange(2)),)
+
+
+def beside_a_multiple(rng: Random, first: int, second: int) -> tuple[int, int]:
+    """Draw a dividend that leaves almost nothing, or almost all of the divisor.
+
+    The quotient has one digit that is frequent, most often 9.
+    """
+    divisor, often = 1 + number(rng, rng.randint(1, second)), rng.choice((0, 1, 5, 8, 9, 9, 9))
+    share, quotient = rng.random(), 0
+    for _ in range(max(1, first - len(to_text(divisor)))):
+        quotient = 10 * quotient + (often if rng.random() < share else rng.randrange(10))
+    left = rng.randrange(min(divisor, 3))
+    left = rng.choice((left, divisor - 1 - left))
+    return quotient * divisor + left, divisor

@@ -10,78 +10,98 @@ A step brings down the next digit: the remainder so far, one place up, with that
 lowest. Then remainder and divisor are compared from the highest place on: after a first `=` comes
 another one for each place where they are equal, up to the one that decides. While the divisor fits
 it is subtracted: how often it was by now, then the row. When it no longer fits, that count is the
-quotient's digit.
+quotient's digit; after nine times it no longer fits, which is not compared.
 """
 
 from collections.abc import Callable, Sequence
 
+from curta.programs.cases import beside_a_multiple
 from curta.programs.machine import Answer, Given, Paper, Program, Sign, program
 
 AXES = ("place", "row", "step")
 
 
-def division_of(name: str, operator: str, answer: Answer) -> Callable[..., Program]:
+def division_of(
+    name: str, operator: str, answer: Answer, base: int, in_base: Callable[[int], Program]
+) -> Callable[..., Program]:
     """A program of that operator, with the prompt that both share."""
     return program(
         name,
         operator,
         axes=AXES,
         prompt=(
-            Given("dividend", "step", everywhere=("row",), high_first=True),
+            Given("dividend", "step", everywhere=("place", "row"), base=base, high_first=True),
             Sign(operator, everywhere=AXES),
-            Given("divisor", "place", everywhere=("row", "step")),
-            Sign("=", at={"row": -1, "step": -1}),
+            Given("divisor", "place", everywhere=("row", "step"), base=base, positive=True),
+            Sign("=", at={"row": -1}),
         ),
         answer=answer,
         family="division",
+        cases={"beside a multiple": beside_a_multiple},
+        in_base=in_base,
         broadcast={
             "partial": ("step",),
             "rest": ("step",),
             "times": ("place", "step"),
             "same": ("step",),
-            "quotient": ("place", "row"),
         },
     )
 
 
-@division_of("division", "//", Answer("quotient", high_first=True))
-def division(paper: Paper, dividend: list[int], divisor: list[int]) -> None:
-    """The quotient: how often the divisor goes into each part of the dividend."""
-    divide(paper, dividend, divisor)
-    paper.end()
+def division_in_base(base: int) -> Program:
+    """Division of numbers in another base."""
+
+    @division_of("division", "//", Answer("quotient", base, high_first=True), base,
+                 division_in_base)  # fmt: skip
+    def division(paper: Paper, dividend: list[int], divisor: list[int]) -> None:
+        """The quotient: how often the divisor goes into each part of the dividend."""
+        divide(paper, dividend, divisor, base)
+        paper.end()
+
+    return division
 
 
-@division_of("modulo", "%", Answer("answer"))
-def modulo(paper: Paper, dividend: list[int], divisor: list[int]) -> None:
-    """The remainder: long division, then what is left."""
-    remainder = divide(paper, dividend, divisor)
-    paper.write("result", "=")
-    for digit in remainder:
-        paper.move(place=+1).write("answer", digit)
-    paper.end()
+def modulo_in_base(base: int) -> Program:
+    """The remainder of numbers in another base."""
+
+    @division_of("modulo", "%", Answer("answer", base), base, modulo_in_base)
+    def modulo(paper: Paper, dividend: list[int], divisor: list[int]) -> None:
+        """The remainder: long division, then what is left."""
+        remainder = divide(paper, dividend, divisor, base)
+        paper.write("result", "=")
+        for digit in remainder:
+            paper.move(place=+1).write("answer", digit)
+        paper.end()
+
+    return modulo
 
 
-def divide(paper: Paper, dividend: Sequence[int], divisor: list[int]) -> list[int]:
+def divide(paper: Paper, dividend: Sequence[int], divisor: list[int], base: int) -> list[int]:
     """Writes all steps; the digits of the remainder."""
     divisor = [*divisor, 0]
     remainder = [0] * len(divisor)
     for digit in reversed(dividend):
         remainder = [digit, *remainder[:-1]]
-        paper.move(row=+1, step=+1)
+        paper.move(row=+1)
         for below in remainder:
             paper.move(place=+1).write("partial", below)
         times = 0
-        while fits(paper, remainder, divisor):
+        while fits(paper, remainder, divisor, last=times == base - 1):
             times += 1
             paper.home("place").move(place=-1, row=+1).write("times", times)
-            remainder = subtract(paper, "rest", remainder, divisor)
-        paper.home("place").move(place=-1).write("quotient", times)
+            remainder = subtract(paper, "rest", remainder, divisor, base)
+        paper.home("place").move(place=-1, step=+1).write("quotient", times)
     return remainder
 
 
-def fits(paper: Paper, remainder: list[int], divisor: list[int]) -> bool:
-    """Compares from the highest place on, with a sign where nothing is decided yet."""
+def fits(paper: Paper, remainder: list[int], divisor: list[int], last: bool = False) -> bool:
+    """Compares from the highest place on, with a sign where nothing is decided yet.
+
+    Of the `last` remainder it is known that it no longer fits.
+    """
     paper.move(place=+1).write("same", "=")
+    if last:
+        return False
     for x, y in zip(reversed(remainder), reversed(divisor), strict=True):
         if x != y:
             return x > y
@@ -89,11 +109,16 @@ def fits(paper: Paper, remainder: list[int], divisor: list[int]) -> bool:
     return True
 
 
-def subtract(paper: Paper, role: str, larger: list[int], smaller: list[int]) -> list[int]:
+def subtract(
+    paper: Paper, role: str, larger: list[int], smaller: list[int], base: int = 10
+) -> list[int]:
     """The difference, place by place, with a small 1 beside each digit that borrows."""
     borrow, remainder = 0, []
     for x, y in zip(larger, smaller, strict=True):
-        borrow, digit = int(x < y + borrow), (x - y - borrow) % 10
+        borrow, digit = int(x < y + borrow), (x - y - borrow) % base
         paper.move(place=+1).write(role, digit, carry=borrow)
         remainder.append(digit)
     return remainder
+
+
+division, modulo = division_in_base(10), modulo_in_base(10)

@@ -10,6 +10,7 @@ import pytest
 from curta.problems.sizes import Sizes
 from curta.programs import PROGRAMS
 from curta.programs.addition import in_base as addition_in_base
+from curta.programs.division import division_in_base, modulo_in_base
 from curta.programs.machine import Answer, Given, Paper, Program, Sign, program, survey
 from curta.programs.machine.recording import RecordedWindows
 from curta.programs.multiplication import in_base as multiplication_in_base
@@ -74,6 +75,8 @@ CASES = {
     "multiplication in base 3": (multiplication_in_base(3), PAIR),
     "sums in base 2": (sums_in_base(2), MANY),
     "sums in base 3": (sums_in_base(3), MANY),
+    "division in base 2": (division_in_base(2), PAIR),
+    "modulo in base 3": (modulo_in_base(3), PAIR),
     "greatest": (machines.greatest, MANY),
     "shuttle": (shuttle, ONE),
 }
@@ -210,7 +213,7 @@ def test_what_is_not_modelled_is_refused(of: Program, sizes: Sizes, reason: str)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "windows"),
-    [("multiplication", 3_617), ("binary", 417), ("decimal", 503),
+    [("multiplication", 3_617), ("division", 11_663), ("binary", 417), ("decimal", 503),
      ("addition", 36_399), ("fractions", 55_137), ("spaced", 4_420), ("subtraction", 2_997),
      ("carried", 605), ("comparison", 465), ("luhn", 240), ("reverse", 229), ("copy", 120)],
 )  # fmt: skip
@@ -224,8 +227,9 @@ def test_lists_of_recipes_are_closed(
     surveyed = survey.survey([of], {of.operator: sizes})
     lister = Lister(of, surveyed.machine, surveyed.windows)
     # the problems of missing windows are not found in time if there are many rows
-    list_windows(lister, sizes, budget=1_000_000 if name == "multiplication" else 60_000)
-    assert prove(lister, 60).closed
+    rows = name in ("multiplication", "division")
+    list_windows(lister, sizes, budget=1_000_000 if rows else 60_000)
+    assert prove(lister, 200).closed
     assert len(lister.table) == windows
 
 

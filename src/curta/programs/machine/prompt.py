@@ -26,7 +26,8 @@ class Given:
     before it and the sign between, it forms one number, such as 3.75.
 
     Zeros pad it: with `filled` to the longest of all filled operands, with `multiple` to a multiple
-    of that many digits. `gap` is a sign on the square of the digit written first, after it.
+    of that many digits. `gap` is a sign on the square of the digit written first, after it. One
+    that is `positive` is never 0: that is for the truth to refuse, and for proofs to know.
     """
 
     role: str
@@ -40,6 +41,7 @@ class Given:
     multiple: int = 1
     gap: str = ""
     follows: bool = False
+    positive: bool = False
 
     @property
     def name(self) -> str:

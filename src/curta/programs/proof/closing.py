@@ -45,20 +45,26 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from random import Random
 from typing import NamedTuple
 
 import numpy as np
 
+from curta.problems.numerals import to_digits
 from curta.problems.sizes import Sizes
-from curta.programs.machine.prompt import Format
+from curta.programs.machine.prompt import Format, Given
 from curta.programs.proof.listing import Lister, Operands, SearchSummary, list_windows
 from curta.programs.proof.prompts import Cell, ColumnPaper, PromptLanguage, State, cell_at
 from curta.programs.proof.sweep import ENDS, Sweep, Sweeper
-from curta.programs.proof.words import BLANK, MARK, PEN, UnprovableError, Words
+from curta.programs.proof.words import BLANK, MARK, PEN, Rows, UnprovableError, Words
 
 BATCH = 200
 """Problems that are recorded before looking which windows are still missing."""
+
+ROUNDS, PROBLEMS, LINES = 10, 400, 20
+"""How often problems are recorded to seek windows that were met on papers of no known problem; how
+many at a time; and digits of their operands along other axes."""
 
 FIRST = 60_000
 """Tokens of the list with which a proof begins."""
@@ -211,7 +217,10 @@ class Proof:
         self.rows = rows
         self.rng = Random(0)
         self.steps = _steps(lister)
-        self.open: set[Row] = set()
+        self.lacking: dict[Key, list[Row]] = {}
+        """Windows that were not in the list when a sweep met them."""
+        self.papers: dict[Row, list[int]] = {}
+        """A paper on which each of these was met."""
         self.met = np.zeros(0, bool)
         self.states = 0
         self.widens = False
@@ -243,9 +252,7 @@ class Proof:
         sweeper = Sweeper(self.paper, self.lister.windows, self.lister.table, self.until)
 
         waiting = list[Key]()
-        words = prompts.words(self.paper)
-        language = self._widened(words)
-        waiting += [key for key in self._begin() if self._arrive(None, key, words, language)]
+        waiting += self._arrive(None, self._begin(), prompts.words(self.paper))
         while waiting:
             key = waiting.pop(0)
             sweep = self._sweep(sweeper, key)
@@ -257,9 +264,11 @@ class Proof:
             for token, papers in sweep.events():
                 moved, keys = self._move(key, token, papers)
                 if not (moved := moved.trim()).empty:
-                    language = self._widened(moved)
-                    fresh = [to for to in keys if self._arrive(key, to, moved, language)]
-                    waiting += [to for to in fresh if to not in waiting]
+                    waiting += [to for to in self._arrive(key, keys, moved) if to not in waiting]
+            if not waiting:
+                # windows may be recorded by now that were missing in an earlier sweep
+                self._seek()
+                waiting += [key for key, rows in self.lacking.items() if self._listed(rows).any()]
 
     def _sweeps_along(self, form: Format) -> int:
         """Return the axis on which the pen goes back and forth, else that of the first operand."""
@@ -294,14 +303,17 @@ class Proof:
             operand, sign = self.line_sight
             standing += [lines.cell(operand), lines.sign_cell(sign)]
         highest = np.array([moved for _, moved in standing]).max(axis=0, initial=0)
+        # Roles that are seen now or later, wherever: operands that are still to come into sight.
+        self.later = {role: {other for other, _ in near[role]} for role in every}
         while True:
-            size = sum(map(len, live.values()))
+            size = sum(map(len, live.values())) + sum(map(len, self.later.values()))
             for role, token in self.steps:
+                self.later[role] |= self.later[int(machine.role[token])]
                 for other, moved in list(live[int(machine.role[token])]):
                     cell = self._shift((other, moved), token, -1)
                     if (np.array(cell[1]) <= highest).all():
                         live[role].add(cell)
-            if size == sum(map(len, live.values())):
+            if size == sum(map(len, live.values())) + sum(map(len, self.later.values())):
                 return live
 
     def _shift(self, cell: Cell, token: int, sign: int = 1) -> Cell:
@@ -347,7 +359,6 @@ class Proof:
     def _begin(self) -> list[Key]:
         """Return the keys of prompts: by what of other lines is in sight."""
         prompts, keys = self.prompts, [Key(self._alike(self.prompts.pen), (), (), LinesSeen())]
-        live = self.live[prompts.role]
         for number, (feed, sight) in enumerate(zip(prompts.feeds, self.sight, strict=True)):
             line = prompts.line[feed.axis]
             if line + sight < -1:
@@ -368,7 +379,7 @@ class Proof:
                 seen.append(LinesSeen(tuple(fresh), max(0, count - operands), count < signs))
             keys = [key._replace(lines=lines) for key in keys for lines in seen]
         everywhere = tuple(prompts.everywhere.items())
-        return list(dict.fromkeys(self._seen(key, everywhere, live) for key in keys))
+        return list(dict.fromkeys(self._seen(key, everywhere, prompts.role) for key in keys))
 
     def _next_line(self, lines: LinesSeen, behind: int) -> Iterator[LinesSeen]:
         """Yield what is known when another line has come into sight, so many lines ago."""
@@ -391,14 +402,14 @@ class Proof:
             for token, after in self.prompts.following(feed, key.feeds[number]).items()
         ]
 
-    def _seen(self, key: Key, more: Sequence[tuple[Cell, int]], live: set[Cell]) -> Key:
-        """Return a key with further tokens, without what is not seen from here on."""
+    def _seen(self, key: Key, more: Sequence[tuple[Cell, int]], role: int) -> Key:
+        """Return a key with further tokens, without what a role and its followers do not see."""
+        live = self.live[role]
         everywhere = sorted((cell, t) for cell, t in (*key.everywhere, *more) if cell in live)
         if len(dict(everywhere)) < len(everywhere):
             raise UnprovableError("a role is written twice on one square")
-        roles = {role for role, _ in live}
         feeds = (
-            states if feed.role in roles else frozenset[State]()
+            states if feed.role in self.later[role] else frozenset[State]()
             for feed, states in zip(self.prompts.feeds, key.feeds, strict=True)
         )
         return Key(key.token, tuple(everywhere), tuple(feeds), key.lines)
@@ -418,29 +429,63 @@ class Proof:
             everywhere = dict(key.everywhere)
             sweep = Sweep(sweeper, self.languages[key], delta, everywhere, roles, keep)
             sweep.run()
-            missing = [row for row in sweep.missing if row not in self.open]
+            self.lacking[key] = missing = list(sweep.missing)
             before = len(self.lister.table)
-            self._record(key, sweep, missing)
+            self._record(key, sweep, [row for row in missing if row not in self.papers])
             if len(self.lister.table) == before:
                 return sweep
 
+    @property
+    def open(self) -> set[Row]:
+        """Windows that were met and are not in the list."""
+        return set(chain.from_iterable(self.lacking.values()))
+
+    def _listed(self, rows: Sequence[Row]) -> np.ndarray:
+        """Return which windows are in the list."""
+        width = self.lister.table.rows.shape[1]
+        return self.lister.table.find(np.array(rows, np.int32).reshape(-1, width)) >= 0
+
     def _record(self, key: Key, sweep: Sweep, missing: Sequence[Row]) -> None:
         """Record problems for missing windows, until each was recorded or cannot be."""
-        table = self.lister.table
         for begin in range(0, len(missing), BATCH):
-            batch = np.array(missing[begin : begin + BATCH], np.int32)
-            batch = batch[table.find(batch) < 0]
+            batch = missing[begin : begin + BATCH]
             if time.thread_time() > self.until:
                 raise UnprovableError("it takes too long")
             problems = set[Operands]()
-            for row in map(tuple, batch.tolist()):
+            for row, listed in zip(batch, self._listed(batch), strict=True):
                 word, state = sweep.missing[row]
                 word = [*word, *sweep.words.shortest_end(state)]
-                problem = self._problem(key, word[::-1] if sweep.delta < 0 else word)
+                self.papers[row] = word[::-1] if sweep.delta < 0 else word
+                problem = None if listed else self._problem(key, self.papers[row])
                 problems |= set() if problem is None else {problem}
             if self.lister.program.draw is None:
                 self.lister.add(sorted(problems))
-            self.open.update(map(tuple, batch[table.find(batch) < 0].tolist()))
+
+    def _seek(self) -> None:
+        """Record problems that are like the papers of missing windows."""
+        missing = [row for row in self.open if not self._listed([row])[0]]
+        for _ in range(ROUNDS if self.prompts.feeds and self.lister.program.draw is None else 0):
+            missing = [row for row in sorted(missing) if not self._listed([row])[0]]
+            if time.thread_time() > self.until:
+                raise UnprovableError("it takes too long")
+            papers = [self.papers[row] for row in missing]
+            count = max(10, PROBLEMS // len(papers)) if papers else 0
+            self.lister.add([self._shown(paper) for paper in papers for _ in range(count)])
+
+    def _shown(self, word: list[int]) -> Operands:
+        """Return the operands that a paper shows, one digit changed, up to three more at the end.
+
+        Those along other axes are any of many lines.
+        """
+        feeds, rng = self.prompts.feeds, self.rng
+        shown = self.prompts.operands(self.paper, word, [[]] * len(feeds), [])
+        fed, operands = {feed.part.role for feed in feeds}, list[int]()
+        for part, number in zip(self.prompts.form.givens, shown, strict=True):
+            more, base = part.base ** (LINES if part.role in fed else rng.randrange(4)), part.base
+            place = base ** rng.randrange(len(to_digits(number, base)))
+            number += (rng.randrange(base) - number // place % base) * place
+            operands.append(number * more + rng.randrange(more))
+        return tuple(operands)
 
     def _problem(self, key: Key, word: list[int]) -> Operands | None:
         """The problem whose paper looks like this before a sweep."""
@@ -533,31 +578,61 @@ class Proof:
             more.append((cell_at(machine, self.axis, role, [0] * len(machine.axes)), token))
         if (lines := self.prompts.lines) is not None:
             line_states = [key.lines._replace(fresh=())]
-            if {lines.link.cell[0], lines.sign[0]} & {other for other, _ in live}:
+            if {lines.link.cell[0], lines.sign[0]} & self.later[role]:
                 for behind in reversed(range(int(offset[token, lines.axis]))):
                     line_states = [
                         new for old in line_states for new in self._next_line(old, behind)
                     ]
             keys = [new._replace(lines=seen) for new in keys for seen in line_states]
-        return moved, list(dict.fromkeys(self._seen(new, more, live) for new in keys))
+        return moved, list(dict.fromkeys(self._seen(new, more, role) for new in keys))
 
     def _widened(self, papers: Words) -> Words:
-        """Return a language of papers; where they have rows, of these and others like them."""
-        if self.widens:
-            papers = papers.widen(self.paper.letters, self.fine)
-        return papers.language()
+        """Return a language of papers; where they have rows, of these and others like them.
 
-    def _arrive(self, origin: Key | None, key: Key, papers: Words, language: Words) -> bool:
-        """Enter papers that a sweep begins with; return whether any were not known before."""
-        self.origins[key].append((origin, papers))
-        before = self.bare.get(key)
-        if before is not None:
-            if before.contains(language):
-                return False
-            language = self._widened(Words.union([before, language]))
-        self.bare[key] = language
-        self.languages[key] = self.prompts.with_lines(language, self.paper, key.lines.fresh)
-        return True
+        Of numbers beside an operand the others, too, are less than as many times the operand, and
+        not less than it where these are not.
+        """
+        if not self.widens:
+            return papers.language()
+        wide = papers.widen(self.paper.letters, self.fine)
+        for base, digits in self._numbers_beside_operands(papers):
+            if not papers.where(digits, base, base, less=False).empty:
+                continue
+            factors = range(1, 1 + base)
+            factor = next(f for f in factors if papers.where(digits, f, base, less=False).empty)
+            wide = wide.where(digits, factor, base, less=True)
+            if papers.where(digits, 1, base, less=True).empty:
+                wide = wide.where(digits, 1, base, less=False)
+        return wide.language()
+
+    def _numbers_beside_operands(self, papers: Words) -> Iterator[tuple[int, Rows]]:
+        """Yield the base of an operand, and for each letter a digit of a number and of that."""
+        value = np.array([token.value or 0 for token in self.machine.tokens] + [0])
+        values = value[self.paper.letters.rows]
+        for links in self.prompts.chains:
+            operand, part = self.paper.cell.get(links[0].cell), links[0].part
+            if operand is None or len(links) > 1 or not isinstance(part, Given) or part.high_first:
+                continue
+            for column in self.paper.cell.values():
+                if column != operand and values[papers.write, column].any():
+                    yield part.base, values[:, [column, operand]]
+
+    def _arrive(self, origin: Key | None, keys: Sequence[Key], papers: Words) -> list[Key]:
+        """Enter papers that sweeps begin with; return the keys to which these were not known."""
+        fresh, exact = list[Key](), papers.language()
+        widened: dict[int, Words | None] = {}  # of known languages: many keys share one
+        for key in keys:
+            self.origins[key].append((origin, papers))
+            known = self.bare.get(key)
+            if id(known) not in widened:
+                more = exact if known is None else Words.union([known, exact])
+                is_known = known is not None and known.contains(exact)
+                widened[id(known)] = None if is_known else self._widened(more)
+            if (language := widened[id(known)]) is not None:
+                self.bare[key] = language
+                self.languages[key] = self.prompts.with_lines(language, self.paper, key.lines.fresh)
+                fresh.append(key)
+        return fresh
 
     def evidence(self) -> dict[str, np.ndarray]:
         """Return all languages, which together show that no other window occurs.

@@ -19,7 +19,7 @@ from curta.programs.machine.machine import Machine, Windows, cells_of
 from curta.programs.machine.paper import FixedVocabulary, ProgramError, Vocabulary
 from curta.programs.machine.program import Program, Text
 from curta.programs.machine.recording import Recording, WindowTable, recorded_windows
-from curta.programs.machine.sampling import Digits, Drawer, refused
+from curta.programs.machine.sampling import Digits, Drawer, rare, refused
 from curta.programs.machine.survey import FACTORS
 
 BATCH = 16_000
@@ -99,6 +99,7 @@ def search(
     arms: list[Callable[[], Digits]] = [drawer.draw, short.draw]
     if program.draw is None:
         arms += [drawer.skewed, lambda: drawer.change(rng.choice(pool) if pool else drawer.draw())]
+        arms += [lambda: drawer.digits(rare(program, sizes, rng))] * bool(program.cases)
     yields = [1.0] * len(arms)
     for count in _batches(lister, budget):
         kinds = rng.choices(range(len(arms)), yields, k=count)

@@ -362,7 +362,7 @@ class PromptLanguage:
             return
         for digit, end in itertools.product(range(link.part.base), (False, True)):
             head = not begun if link.part.high_first else end
-            sound = not head or digit > 0 or (end and not begun)
+            sound = not head or digit > 0 or (end and not begun and not link.part.positive)
             if sound or link.part.filled:
                 tokens = {link.cell: (link.others if begun else link.first)[digit]}
                 tokens |= {} if begun else link.gap
@@ -397,7 +397,7 @@ class PromptLanguage:
         """Return the problem whose prompt this word is, with so many tokens of feeds and lines."""
         columns, operands = paper.letters.rows[list(word)], list[int]()
         tokens_of = {
-            feed.role: np.array(tokens) for feed, tokens in zip(self.feeds, feeds, strict=True)
+            feed.role: np.array(tokens, int) for feed, tokens in zip(self.feeds, feeds, strict=True)
         }
         for link in (link for chain in self.chains for link in chain):
             if link.cell in paper.cell:

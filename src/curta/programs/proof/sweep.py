@@ -26,6 +26,7 @@ import time
 from collections.abc import Collection, Iterator
 
 import numpy as np
+from jaxtyping import Bool
 
 from curta.programs.machine.machine import Windows, cells_of
 from curta.programs.machine.recording import WindowIndex, WindowTable, distinct
@@ -42,8 +43,8 @@ STAYS, GOES, ENDS = range(3)
 """What a token does: stay on its column, move on by one, or end the sweep."""
 
 
-Ways = tuple[Column, ...]
-"""How each column was reached: the state, the edge, and the arrival behind it."""
+Origins = tuple[Column, Column, Column | None]
+"""How each column was reached: the state, the edge, and the arrival behind it if that is known."""
 
 
 class Sweeper:
@@ -100,9 +101,11 @@ class Sweeper:
 class Sweep:
     """One sweep over words whose pens hold tokens that all move alike, and what came of it.
 
-    States are rows (arrival, pen's token, letter behind). An arrival is a state of the language
-    with the view of a letter that leaves it. The pen's token is BEFORE until the pen is reached;
-    the number of tokens more than the event's behind it.
+    States are rows (place, pen's token, its way on, column, column behind). The place is a state of
+    the language, or an *arrival*: a state with the view of the letter that leaves it. The token is
+    BEFORE until the pen is reached; the number of tokens more than the event's behind it. The way
+    on, of which every one is tried, says what windows will show of the column when the pen has left
+    it, and whether the column is marked as left. Of the columns there is what windows still show.
     """
 
     def __init__(
@@ -127,55 +130,85 @@ class Sweep:
         self.missing: dict[tuple[int, ...], tuple[list[int], int]] = {}
         """Windows that are not in the table: the beginning of a paper on which each is met, in the
         order in which the pen went, and the state of the words behind it."""
-        self.tokens = len(sweeper.machine.tokens)
+        machine, table = sweeper.machine, sweeper.table
+        self.tokens = len(machine.tokens)
         self.letters = sweeper.paper.letters
         self.kind, self.keep = sweeper.kind[delta], keep
         width = self.letters.rows.shape[1]
-        self.shown = {by: np.zeros(width, bool) for by in (-1, 0, 1)}
-        for cell, by in (near for role in roles for near in sweeper.near[role]):
-            if cell in sweeper.paper.cell:
-                self.shown[by * delta][sweeper.paper.cell[cell]] = True
-        self.shown[1][PEN] = True
+        shown = np.zeros((3, len(machine.roles), width), bool)  # by distance, -1 last
+        for role in roles:
+            for cell, by in sweeper.near[role]:
+                if cell in sweeper.paper.cell:
+                    shown[by * delta, role, sweeper.paper.cell[cell]] = True
+        self.ahead = shown[1].any(axis=0)
+        self.ahead[PEN] = True
+        self.here, self.rear = shown[0], shown[-1].copy()
+        """What windows of each role show of their own column, and of the one behind: also those of
+        roles that follow on the same column."""
+        steps = np.unique(np.stack([machine.role[table.rows[:, 0]], table.targets], axis=1), axis=0)
+        stays = steps[self.kind[steps[:, 1]] == STAYS]
+        for _ in machine.roles:
+            for role, token in stays:
+                self.rear[role] |= self.rear[machine.role[token]]
+        self.unfinished = np.zeros(len(machine.roles), bool)
+        """Roles on whose column more may be written, by what is ahead of it."""
+        self.unfinished[stays[:, 0]] = True
+        # A column is left in one of these ways, by what is then shown of it, and its mark.
+        self.ways: list[list[tuple[Mask, int]]] = [[] for _ in machine.roles]
+        self.way = np.zeros((len(machine.roles), self.tokens), np.int64)
+        for role, token in steps.tolist():
+            goes, home = self.kind[token] == GOES, machine.moves.home[token, sweeper.paper.axis]
+            mask = self.rear[machine.role[token]] & goes
+            pen = -1 if goes or home or token == machine.end else token
+            same = [pen == mark and (mask == other).all() for other, mark in self.ways[role]]
+            if not any(same):
+                self.ways[role].append((mask, pen))
+            self.way[role, token] = same.index(True) if any(same) else len(same)
+        pens = np.unique(self.letters.rows[words.write, PEN])
+        self.begin_rear = self.rear[machine.role[pens[pens >= 0]]].any(axis=0)
         views = WindowIndex(width)
         views.number(self.letters.rows[:1])
-        view = views.number(np.where(self.shown[1], self.letters.rows, -1))
+        view = views.number(np.where(self.ahead, self.letters.rows, -1))
         self.views = views.rows
-        # edges by their arrival: those of arrival a are edges[begin[a] : begin[a + 1]]
-        pairs = np.stack([words.source, view[words.write]], axis=1)
+        self.view_of = view[words.write]
+        # edges by their state, and by their arrival: of state s edges[begin[s] : begin[s + 1]]
+        states = len(words.first)
+        pairs = np.stack([words.source, self.view_of], axis=1)
         arrivals, arrival = np.unique(pairs, axis=0, return_inverse=True)
         self.at, self.view = arrivals.T
-        self.edge = np.argsort(arrival.ravel(), kind="stable")
-        self.begin = np.searchsorted(arrival.ravel()[self.edge], np.arange(len(arrivals) + 1))
+        self.at = np.concatenate([np.arange(states), self.at])
+        order = np.argsort(words.source, kind="stable")
+        begin = np.searchsorted(words.source[order], np.arange(states + 1))
+        more = np.argsort(arrival.ravel(), kind="stable")
+        self.edge = np.concatenate([order, more])
+        ends = np.searchsorted(arrival.ravel()[more], np.arange(1, len(arrivals) + 1))
+        self.begin = np.concatenate([begin, len(order) + ends])
         # arrivals by their state, in the same way
-        self.arrives = np.searchsorted(self.at, np.arange(len(words.first) + 1))
-        self.states = WindowIndex(3)
-        self.behind = WindowIndex(width)
+        self.arrives = np.searchsorted(arrivals[:, 0], np.arange(states + 1))
+        self.states = WindowIndex(5)
+        self.columns = WindowIndex(width)
+        self.columns.number(self.letters.rows[:1])
         self.parent, self.via = np.zeros(0, np.int64), np.zeros(0, np.int64)
         self.edges: list[tuple[Column, Column, Column, Column]] = []
 
     def run(self) -> None:
         """Follow all states, those that were reached last together."""
-        begins = np.flatnonzero((self.view == 0) & self.words.first[self.at])
-        rows = np.stack(
-            [begins, np.full_like(begins, BEFORE), np.zeros_like(begins)], axis=1
-        )  # fmt: skip
-        self.behind.number(self.letters.rows[:1])
-        front, _ = self._enter(rows, np.full(len(begins), -1), begins)
+        begins, none = np.flatnonzero(self.words.first), np.zeros(int(self.words.first.sum()), int)
+        rows = np.stack([begins, none + BEFORE, none, none, none], axis=1)
+        front, _ = self._enter(rows, none - 1, none)
         while len(front):
-            # each state of the front with each letter of its view, and each view behind that
+            # each state of the front with each letter that may follow
             state, nth = _spread(self.begin, self.states.rows[front, 0])
             state, edge = front[state], self.edge[nth]
-            fresh, total = [], sum(len(source) for source, *_ in self.edges)
-            ahead = self.words.target[edge]
-            counts = self.arrives[ahead + 1] - self.arrives[ahead]
-            cuts = np.flatnonzero(np.diff(np.cumsum(counts) // PIECE)) + 1
-            for piece in np.split(np.arange(len(state)), cuts):
-                if time.thread_time() > self.of.until:
-                    raise UnprovableError("it takes too long")
-                if total + counts.sum() > MOST:
-                    raise UnprovableError("there are too many different columns")
-                which, arrival = _spread(self.arrives, ahead[piece])
-                fresh.append(self._read(state[piece][which], edge[piece][which], arrival))
+            total = sum(len(source) for source, *_ in self.edges)
+            if total + len(state) > MOST:
+                raise UnprovableError("there are too many different columns")
+            pieces = np.arange(0, len(state), PIECE)[1:]
+            fresh = [
+                reached
+                for piece in np.split(np.arange(len(state)), pieces)
+                for reached in self._read(state[piece], edge[piece])
+            ]
             front = np.unique(np.concatenate(fresh))
 
     def _enter(self, rows: Rows, parent: Column, via: Column) -> tuple[Column, Column]:
@@ -188,59 +221,122 @@ class Sweep:
         self.via = np.append(self.via, via[first])
         return fresh[fresh >= before], number
 
-    def _read(self, state: Column, edge: Column, arrival: Column) -> Column:
-        """Read one letter more in each state, with the view behind it; the new states."""
-        _, token, behind = self.states.rows[state].T
-        cases = [token, behind, self.words.write[edge], self.view[arrival]]
-        # what is written on a column depends on few numbers, which are alike for many states
-        first, inverse = distinct(np.stack(cases, axis=1))
-        ways = tuple(column[first] for column in (state, edge, arrival))
-        token, behind, letter, view = (column[first] for column in cases)
-        columns = self._columns(token, behind, letter, view, ways)
-        target, letters, rear = (column[inverse] for column in columns)
+    def _read(self, state: Column, edge: Column) -> Iterator[Column]:
+        """Read one letter more in each state; yield the states that are new."""
+        if time.thread_time() > self.of.until:
+            raise UnprovableError("it takes too long")
+        place, token, way, column, behind = self.states.rows[state].T
+        letter, states, role = self.words.write[edge], len(self.words.first), self.of.machine.role
+        # the pen goes on from a finished column to this one, or ends
+        on_it = np.flatnonzero((place < states) & (token >= 0) & (token < self.tokens))
+        cases = np.stack([part[on_it] for part in (token, behind, column, self.view_of[edge])], 1)
+        first, inverse = distinct(cases)
+        origins = state[on_it[first]], edge[on_it[first]], None
+        held, rear, here, view = cases[first].T
+        left, _ = self._column(
+            held, rear, self.columns.rows[here].copy(), self.views[view], origins
+        )
+        left = left[inverse]
+        left[(left < 0) | (self.way[role[token[on_it]], left] != way[on_it])] = MISSING
+        left[left == self.of.machine.end] = MISSING  # the end needs no papers
+        left[(left >= 0) & (self.kind[left] == ENDS)] += self.tokens
+        token = token.copy()
+        token[on_it] = left
+        # or it is reached now
+        pen = self.letters.rows[letter, PEN]
+        token = np.where((token == BEFORE) & (pen >= 0), pen, token)
+        listed = token != MISSING
+        state, edge, letter, token = (part[listed] for part in (state, edge, letter, token))
+        behind = np.where(place < states, column, behind)[listed]
+        holds = np.flatnonzero((token >= 0) & (token < self.tokens))
+        behind[holds] = self._shown(behind[holds], self.rear[role[token[holds]]])
+        unfinished = np.zeros(len(token), bool)
+        unfinished[holds] = self.unfinished[role[token[holds]]]
+        done, open_ = np.flatnonzero(~unfinished), np.flatnonzero(unfinished)
+        yield from self._finished(*(part[done] for part in (state, edge, letter, token, behind)))
+        # each view behind the letter
+        ahead = self.words.target[edge[open_]]
+        counts = self.arrives[ahead + 1] - self.arrives[ahead]
+        for piece in np.split(
+            np.arange(len(open_)), np.flatnonzero(np.diff(np.cumsum(counts) // PIECE)) + 1
+        ):
+            which, arrival = _spread(self.arrives, ahead[piece])
+            parts = (part[open_[piece[which]]] for part in (state, edge, letter, token, behind))
+            yield self._unfinished(arrival, *parts)
+
+    def _shown(self, column: Column, shown: Bool[np.ndarray, "_ _"]) -> Column:
+        """Return what of each column is shown."""
+        first, inverse = distinct(np.column_stack([column, shown]))
+        rows = np.where(shown[first], self.columns.rows[column[first]], -1)
+        return self.columns.number(rows)[inverse]
+
+    def _finished(
+        self, state: Column, edge: Column, letter: Column, token: Column, behind: Column
+    ) -> Iterator[Column]:
+        """Write columns to which the pen has come, or on which it is not; yield the new states."""
+        role, holds = self.of.machine.role, (token >= 0) & (token < self.tokens)
+        kinds = np.where(holds, role[np.where(holds, token, 0)], -1)
+        for kind in np.unique(kinds).tolist():
+            mine = np.flatnonzero(kinds == kind)
+            cases = np.stack([token[mine], letter[mine]], axis=1)
+            first, inverse = distinct(cases)
+            held, rows = cases[first, 0], self.letters.rows[cases[first, 1]].copy()
+            if kind >= 0:
+                self._put(rows, np.arange(len(held)), held, self.of.cell[role[held]])
+            for number, (mask, pen) in enumerate(self.ways[kind] if kind >= 0 else [(None, -1)]):
+                rows[:, PEN] = pen
+                if kind >= 0:
+                    seen = np.where(self.here[kind] | mask, rows, -1)
+                else:
+                    seen = np.where((held < 0)[:, None] & self.begin_rear, rows, -1)
+                seen[:, PEN] = -1
+                column = self.columns.number(seen)[inverse]
+                written = self.letters.number(np.where(self.keep, rows, -1))[inverse]
+                rear = behind[mine] if kind >= 0 else np.zeros(len(mine), np.int64)
+                target = np.stack(
+                    [self.words.target[edge[mine]], token[mine],
+                     np.full(len(mine), number), column, rear], axis=1
+                )  # fmt: skip
+                fresh, reached = self._enter(target, state[mine], edge[mine])
+                self.edges.append((state[mine], letter[mine], written, reached))
+                yield fresh
+
+    def _unfinished(
+        self, arrival: Column, state: Column, edge: Column, letter: Column, token: Column,
+        behind: Column,
+    ) -> Column:  # fmt: skip
+        """Write columns on which the pen is, by the view behind each; the new states."""
+        cases = np.stack([token, behind, letter, self.view[arrival]], axis=1)
+        first, inverse = distinct(cases)
+        held, rear, here, view = cases[first].T
+        origins = state[first], edge[first], arrival[first]
+        rows = self.letters.rows[here].copy()
+        target, rows = self._column(held, rear, rows, self.views[view], origins)
+        target[target == self.of.machine.end] = MISSING  # the end needs no papers
+        goes = (target >= 0) & (self.kind[target] == GOES)
+        ends = np.flatnonzero((target >= 0) & ~goes)
+        seen = goes[:, None] & self.rear[self.of.machine.role[np.where(goes, target, 0)]]
+        rear = self.columns.number(np.where(seen, rows, -1))
+        rows[ends, PEN] = target[ends]
+        target[ends] += self.tokens
+        written = self.letters.number(np.where(self.keep, rows, -1))[inverse]
+        target, rear = target[inverse], rear[inverse]
+        none = np.zeros_like(rear)
+        rows = np.stack([len(self.words.first) + arrival, target, none, none, rear], axis=1)
         listed = target != MISSING
-        rows = np.stack([arrival, target, rear], axis=1)[listed]
-        fresh, number = self._enter(rows, state[listed], edge[listed])
-        self.edges.append((state[listed], cases[2][listed], letters[listed], number))
+        fresh, number = self._enter(rows[listed], state[listed], edge[listed])
+        self.edges.append((state[listed], letter[listed], written[listed], number))
         return fresh
 
-    def _columns(
-        self, token: Column, behind: Column, letter: Column, view: Column, ways: Ways
-    ) -> tuple[Column, Column, Column]:
-        """Read a letter in some states: what the pen holds then, the letter written, and the rear.
-
-        The pen's token is MISSING where a window is not in the table, or where the text ends.
-        """
-        ahead, letters = self.views[view], self.letters.rows[letter].copy()
-        target = token.copy()
-        begins = (token == BEFORE) & (ahead[:, PEN] >= 0)
-        target[begins] = ahead[begins, PEN]
-        on_it = np.flatnonzero((token >= 0) & (token < self.tokens))
-        if len(on_it):
-            leaves, letters[on_it] = self._column(
-                token[on_it], behind[on_it], letters[on_it], ahead[on_it],
-                tuple(way[on_it] for way in ways),
-            )  # fmt: skip
-            ends = on_it[(leaves >= 0) & (self.kind[np.clip(leaves, 0, None)] == ENDS)]
-            target[on_it] = leaves
-            letters[ends, PEN] = target[ends]
-            target[ends] += self.tokens
-            # the end of a text needs no papers
-            target[target == self.of.machine.end + self.tokens] = MISSING
-        moves = (target >= 0) & (target < self.tokens)
-        rear = np.zeros(len(target), np.int64)
-        rear[moves] = self.behind.number(np.where(self.shown[-1], letters[moves], -1))
-        return target, self.letters.number(np.where(self.keep, letters, -1)), rear
-
     def _column(
-        self, token: Column, behind: Column, here: Rows, ahead: Rows, ways: Ways
+        self, token: Column, behind: Column, here: Rows, ahead: Rows, origins: Origins
     ) -> tuple[Column, Rows]:
         """Write all that is written on a column: the token that leaves it, and the column then.
 
         The token is MISSING where a window is met that is not in the table.
         """
         machine, paper, table = self.of.machine, self.of.paper, self.of.table
-        around = {0: here, self.delta: ahead, -self.delta: self.behind.rows[behind]}
+        around = {0: here, self.delta: ahead, -self.delta: self.columns.rows[behind]}
         here[:, PEN], token, left = -1, token.copy(), np.full(len(token), MISSING)
         active = np.arange(len(token))
         for _ in range(len(machine.roles) + 1):
@@ -257,7 +353,7 @@ class Sweep:
                     rows[mine, place] = np.where(values < 0, self.tokens, values)
             number = table.find(rows)
             unknown = np.flatnonzero(number < 0)
-            self._miss(rows[unknown], *(way[active[unknown]] for way in ways))
+            self._miss(rows[unknown], origins, active[unknown])
             active, number = active[number >= 0], number[number >= 0]
             self.met[number] = True
             token[active] = table.targets[number]
@@ -276,31 +372,34 @@ class Sweep:
             raise UnprovableError("a role is written twice on one square")
         rows[which, cell] = token
 
-    def _miss(self, rows: Rows, state: Column, edge: Column, arrival: Column) -> None:
-        """Keep each window that is not in the table, with a way to it."""
+    def _miss(self, rows: Rows, origins: Origins, of: Column) -> None:
+        """Keep each window that is not in the table, with a way to it, of so many origins."""
         if not len(rows):
             return
-        first, _ = distinct(rows)
-        ways = (column[first].tolist() for column in (rows, state, edge, arrival))
-        for row, at, last, then in zip(*ways, strict=True):
-            if tuple(row) in self.missing:
+        state, edge, arrival = origins
+        for nth in distinct(rows)[0].tolist():
+            row, at, behind = tuple(rows[nth].tolist()), int(state[of[nth]]), int(edge[of[nth]])
+            if row in self.missing:
                 continue
-            after = int(self.edge[self.begin[then]])
-            way = [int(self.words.write[after]), int(self.words.write[last])]
+            way = [behind]
+            if arrival is not None:
+                behind = int(self.edge[self.begin[len(self.words.first) + arrival[of[nth]]]])
+                way.insert(0, behind)
             while self.parent[at] >= 0:
-                way.append(int(self.words.write[self.via[at]]))
+                way.append(int(self.via[at]))
                 at = int(self.parent[at])
-            self.missing[tuple(row)] = way[::-1], int(self.words.target[after])
+            self.missing[row] = self.words.write[way[::-1]].tolist(), int(self.words.target[behind])
 
     def events(self) -> Iterator[tuple[int, Words]]:
         """Yield each token that ends the sweep, and papers as they were and as it leaves them."""
-        rows = self.states.rows
+        rows, states = self.states.rows, len(self.words.first)
         source, read, write, target = map(np.concatenate, zip(*self.edges, strict=True))
+        blank = np.concatenate([np.ones(states, bool), self.view == 0])[rows[:, 0]]
+        last = blank & self.words.last[self.at[rows[:, 0]]]
         for event in np.unique(rows[:, 1] - self.tokens).tolist():
             if event >= 0:
-                ended = (rows[:, 1] == event + self.tokens) & (self.view[rows[:, 0]] == 0)
-                last = ended & self.words.last[self.at[rows[:, 0]]]
-                papers = Words(source, read, write, target, self.parent < 0, last).trim()
+                ended = last & (rows[:, 1] == event + self.tokens)
+                papers = Words(source, read, write, target, self.parent < 0, ended).trim()
                 yield event, papers.reverse() if self.delta < 0 else papers
 
 

@@ -172,17 +172,43 @@ class Words:
             steps[number] = letter[edge[begins]], to[inverse]
             # sets of states with one name are merged
             of_edge = np.repeat(inverse, np.diff([*begins, len(edge)]))
-            for which, state in enumerate(to.tolist()):
+            reached = np.zeros((len(to), len(ahead)), bool)
+            reached[of_edge, target[edge]] = True
+            for state, states in zip(to.tolist(), reached, strict=True):
                 if state == len(holds):
                     holds.append(np.zeros_like(self.first))
-                reached = target[edge[of_edge == which]]
-                if not holds[state][reached].all():
-                    holds[state][reached] = True
+                if (states & ~holds[state]).any():
+                    holds[state] |= states
                     waiting += [] if state in waiting else [state]
         source = np.concatenate([np.full(len(x), number) for number, (x, _) in steps.items()])
         letter, target = (np.concatenate([step[n] for step in steps.values()]) for n in (0, 1))
         last = np.array([bool(trait[0] & 128) for trait in numbers])
         return Words(source, letter, letter, target, np.arange(len(last)) == 0, last).trim()
+
+    def where(self, digits: Rows, factor: int, base: int, less: bool) -> "Words":
+        """Return the words with a number that is less than `factor` times another one, or not.
+
+        A letter has a row of `digits`, one of each number, the lowest first in a word. Beside each
+        state stands the carry of their difference so far, from -factor to 0: it is negative behind
+        a word whose number is less.
+
+        >>> digits = np.array([[0, 0], [1, 0], [0, 1]])  # blank, 1 over 0, 0 over 1
+        >>> edges = (np.array([0, 0]), np.array([1, 2]), np.array([1, 2]), np.array([1, 1]))
+        >>> one = Words(*edges, np.array([True, False]), np.array([False, True]))
+        >>> one.where(digits, 1, 10, less=True).write.tolist()
+        [2]
+        """
+        carries = -np.arange(1 + factor)
+        first, second = digits[self.write].T
+        after = (first - factor * second)[:, None] + carries
+        ends = ((of[:, None] * len(carries)) for of in (self.source, self.target))
+        source, target = next(ends) - carries, next(ends) - after // base
+        read, write = (np.repeat(letters, len(carries)) for letters in (self.read, self.write))
+        begin, end = carries == 0, (carries < 0) == less
+        return Words(
+            source.ravel(), read, write, target.ravel(),
+            np.outer(self.first, begin).ravel(), np.outer(self.last, end).ravel(),
+        ).trim()  # fmt: skip
 
     def move_pen(self, by: int, token: int, letters: WindowIndex) -> "Words":
         """Return words with the pen, which holds this token, so many columns further.
