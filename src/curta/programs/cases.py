@@ -54,10 +54,11 @@ def beside_a_multiple(rng: Random, first: int, second: int) -> tuple[int, int]:
 
     The quotient has one digit that is frequent, most often 9.
     """
-    divisor, often = 1 + number(rng, rng.randint(1, second)), rng.choice((0, 1, 5, 8, 9, 9, 9))
+    divisor = max(1, number(rng, rng.randint(1, second)))
+    often = rng.choice((0, 1, 5, 8, 9, 9, 9))
     share, quotient = rng.random(), 0
     for _ in range(max(1, first - len(to_text(divisor)))):
         quotient = 10 * quotient + (often if rng.random() < share else rng.randrange(10))
     left = rng.randrange(min(divisor, 3))
     left = rng.choice((left, divisor - 1 - left))
-    return quotient * divisor + left, divisor
+    return (quotient * divisor + left) % 10**first, divisor

@@ -438,7 +438,8 @@ class Proof:
     @property
     def open(self) -> set[Row]:
         """Windows that were met and are not in the list."""
-        return set(chain.from_iterable(self.lacking.values()))
+        rows = list(set(chain.from_iterable(self.lacking.values())))
+        return {row for row, listed in zip(rows, self._listed(rows), strict=True) if not listed}
 
     def _listed(self, rows: Sequence[Row]) -> np.ndarray:
         """Return which windows are in the list."""
@@ -463,9 +464,8 @@ class Proof:
 
     def _seek(self) -> None:
         """Record problems that are like the papers of missing windows."""
-        missing = [row for row in self.open if not self._listed([row])[0]]
         for _ in range(ROUNDS if self.prompts.feeds and self.lister.program.draw is None else 0):
-            missing = [row for row in sorted(missing) if not self._listed([row])[0]]
+            missing = sorted(self.open)
             if time.thread_time() > self.until:
                 raise UnprovableError("it takes too long")
             papers = [self.papers[row] for row in missing]
