@@ -121,13 +121,10 @@ def _right(models: Any, pairs: Iterable[tuple[int, ...]]) -> list[float]:
     return shares
 
 
-def right_of_patterns(rows: Iterable[dict[str, Any]]) -> list[float] | None:
-    """Return the share of the named problems that each seed answers, from the probe `patterns`.
-
-    None if the rows were kept without verdicts.
-    """
-    verdicts = [row["verdicts"] for row in rows if "verdicts" in row]
-    return [sum(column) / len(verdicts) for column in zip(*verdicts, strict=True)] or None
+def right_of_patterns(rows: Iterable[dict[str, Any]]) -> list[float]:
+    """Return the share of the named problems that each seed answers, from the probe `patterns`."""
+    verdicts = [row["verdicts"] for row in rows]
+    return [sum(column) / len(verdicts) for column in zip(*verdicts, strict=True)]
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
