@@ -1,5 +1,4 @@
 // What the forward pass is made of, and how tensors are packed. See `model/layers.py`.
-//
 // Vectors are Float32Arrays, as in Python; sums of products are added up in double precision.
 
 import { bytesOf } from "../../report/elements.js";
@@ -55,12 +54,6 @@ export function linear(x, weight, bias) {
 }
 
 export const added = (x, change) => x.map((value, i) => value + change[i]);
-
-export function product(first, second, from, size) {
-  let sum = 0;
-  for (let i = from; i < from + size; i++) sum += first[i] * second[i];
-  return sum;
-}
 
 // `x` with root mean square 1, and mean 0 unless the norm is "rms"; times the gain, and the bias.
 export function normed({ norm, norm_epsilon: epsilon }, x, gain, bias) {
