@@ -19,7 +19,6 @@ export function drawn(name, attributes = {}, content = []) {
 
 export const pressable = (content, attributes) => make("button", content, { type: "button", ...attributes });
 
-// A table row: what its head says, and what its cells say.
 export function row(head, cells, attributes) {
   return make("tr", [make("th", head, { scope: "row" }), ...cells.map((content) => make("td", content))], attributes);
 }

@@ -25,9 +25,8 @@ const models = JSON.parse(at("designs").textContent).flatMap(({ run, first, desi
 const linked = "linked" in at("form").dataset; // a standalone page: its address holds the problem
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
-// The state of the page: the problem, also as typed, the changes, and the text. `plain` is the text
-// of the unchanged model, `patch` has the values of another problem, and `chosen` is the token under
-// inspection, -1 for the newest; `looked` is its number in either case.
+// `plain` is the text of the unchanged model, `patch` has the values of another problem, and `chosen` is
+// the token under inspection, -1 for the newest; `looked` is its number in either case.
 const now = {
   problem: null, typed: "", zeroed: new Set(), patch: null,
   writing: null, plain: null, chosen: -1, looked: -1, forced: new Set(),
@@ -113,10 +112,10 @@ function asked(text, changes) {
 function calculate(event) {
   event?.preventDefault();
   stop();
-  const typed = at("problem").value, problem = attempted(() => parse(typed, design), refuse);
+  const typed = at("problem").value.trim(), problem = attempted(() => parse(typed, design), refuse);
   const plain = problem && attempted(() => begun(problem), refuse);
   if (!plain) return;
-  Object.assign(now, { problem, plain, typed: typed.trim() });
+  Object.assign(now, { problem, plain, typed });
   refuse("");
   readOther();
 }
@@ -207,7 +206,6 @@ function single() {
   say(`Wrote ${symbolOf(design.layout, tokens.at(-1).token)}.`);
 }
 
-// Writes what is left at once, or goes on writing a text that finds no end.
 function complete() {
   stop();
   proceed(ENDLESS);
@@ -275,22 +273,19 @@ function look(number = now.looked) {
   const all = at("more").ariaExpanded === "true", { length } = layout.characters;
   at("shares").replaceChildren(...alternatives(writing, number, all ? length : LIKELIEST));
   at("more").textContent = all ? `The likeliest ${LIKELIEST}` : `All ${length} tokens`;
-  at("more").hidden = length <= LIKELIEST;
-  at("inside").hidden = false;
+  reveal({ more: length > LIKELIEST, inside: true });
 }
 
 function change(number, token) {
   const before = now.writing.tokens.slice(now.writing.given, number);
   now.writing = begun(now.problem, now);
-  for (const each of before) now.writing.go(each.token);
-  now.writing.go(token);
+  for (const each of [...before, { token }]) now.writing.go(each.token);
   now.forced = new Set([...now.forced].filter((other) => other < number)).add(number);
   restart(number);
   draw();
   choose(number, true);
 }
 
-// The role of a program's token; undefined in a published layout.
 const roleOf = (token) => design.layout.tokens?.[token].role;
 
 // The token with that symbol, or that digit, in the role of token `number`; else the likeliest.
@@ -319,8 +314,7 @@ function typed(event) {
 
 // Takes a part away, or gives it back; the same for a place at which a value is put in.
 function press({ dataset: { zeroes, place } }) {
-  if (zeroes) toggle(now.zeroed, zeroes);
-  else toggle(now.patch.positions, Number(place));
+  toggle(zeroes ? now.zeroed : now.patch.positions, zeroes ?? Number(place));
   anew();
 }
 
@@ -509,7 +503,6 @@ globalThis.curta = {
   logits: (text, most, changes) => written(text, most, changes).writing.logits.map((all) => [...all]),
   ask: asked,
   truth: (text) => rightAnswer(parse(text, design), design),
-  // An answer as plain text, of an operator that the model need not have.
   truths: (operator, texts) => String(TRUTHS[operator](...texts.map(BigInt))),
   // The answer in tokens that follow a problem, as people write it; null if there is none.
   answer(text, tokens) {

@@ -33,12 +33,8 @@ export function tapOf({ zeroed, patch }, width) {
 // square, the sign of the same role; of several, the one of the same rank.
 export function counterparts(tokens, others, { roles }) {
   const keysOf = (text) => {
-    const ranks = {};
-    return text.map(({ role, coordinates }) => {
-      const key = [role, ...(roles[role].digit ? coordinates : [])].join();
-      ranks[key] = (ranks[key] ?? -1) + 1;
-      return `${key};${ranks[key]}`;
-    });
+    const keys = text.map(({ role, coordinates }) => [role, ...(roles[role].digit ? coordinates : [])].join());
+    return keys.map((key, n) => `${key};${keys.slice(0, n).filter((other) => other === key).length}`);
   };
   const known = keysOf(others);
   return new Map(keysOf(tokens).map((key, place) => [place, known.indexOf(key)]).filter(([, other]) => other >= 0));

@@ -13,9 +13,9 @@ export const symbolOf = ({ characters }, token) => (characters[token] === " " ? 
 // `sum, place 2, row 0`: the role of a token, and where it stands.
 function standing(layout, { role, index, coordinates }) {
   const { name, broadcast } = layout.roles[role];
-  const hidden = (axis) => broadcast[axis] || (layout.forms && coordinates[axis] < 0);
-  const where = layout.axes.map((axis, i) => (hidden(i) ? "" : `${axis} ${coordinates[i]}`));
-  return [name, ...where.filter(Boolean), `token ${index} of the text`].join(", ");
+  const where = layout.axes.map((axis, i) => `${axis} ${coordinates[i]}`)
+    .filter((_, axis) => !broadcast[axis] && !(layout.forms && coordinates[axis] < 0));
+  return [name, ...where, `token ${index} of the text`].join(", ");
 }
 
 // `place +1, row home`: how the pen moves to write a token.

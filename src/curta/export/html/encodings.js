@@ -68,10 +68,7 @@ class Randomised extends Encoding {
       : new Sinusoidal({ ...design, positions: { base: 10_000 } }, tensors); // the default in Python
   }
 
-  complaint({ index }) {
-    const { max_length: most } = this.settings;
-    return index < most ? null : `this model has random positions below ${most}`;
-  }
+  complaint({ index }) { return complain(index, this.settings.max_length, "random positions"); }
 
   embed(token) { return this.vectors.embed(token); }
 }

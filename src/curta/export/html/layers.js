@@ -14,8 +14,7 @@ const ACTIVATIONS = {
 // The error function to seven digits: Abramowitz and Stegun, 7.1.26.
 function erf(x) {
   const t = 1 / (1 + 0.3275911 * Math.abs(x));
-  const terms = [1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592];
-  const sum = terms.reduce((total, term) => (total + term) * t, 0);
+  const sum = [1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592].reduce((total, term) => (total + term) * t, 0);
   return Math.sign(x) * (1 - sum * Math.exp(-x * x));
 }
 
@@ -24,11 +23,8 @@ export function tensorsOf(base64) {
   const bytes = bytesOf(base64);
   const start = 8 + Number(new DataView(bytes.buffer).getBigUint64(0, true));
   const header = JSON.parse(new TextDecoder().decode(bytes.subarray(8, start)));
-  const tensors = {};
-  for (const [name, { shape, data_offsets: [from, to] }] of Object.entries(header)) {
-    tensors[name] = { shape, data: new Float32Array(bytes.slice(start + from, start + to).buffer) };
-  }
-  return tensors;
+  return Object.fromEntries(Object.entries(header).map(([name, { shape, data_offsets: [from, to] }]) =>
+    [name, { shape, data: new Float32Array(bytes.slice(start + from, start + to).buffer) }]));
 }
 
 export function rowOf({ shape, data }, number) {

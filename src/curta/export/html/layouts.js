@@ -62,7 +62,6 @@ export function verdictOf(writing, problem, design) {
 // The name of a layout without the number in which it may end: `residues` of `residues-97`.
 const familyOf = ({ name }) => name.replace(/-\d+$/, "");
 
-// The prompt that a `PromptFormat` says.
 function declared(texts, { prompt: { between, before, after, turned: ways, fill, ahead } }) {
   const width = fill ? Math.max(...texts.map(({ length }) => length)) + ahead : 0;
   const written = texts.map((text, n) => ordered(text.padStart(width, fill || "0"), ways[n ? 1 : 0]));
@@ -78,7 +77,6 @@ function numbersBy(text, { pattern, turned, drop }) {
   return match[2].split(",").map((number) => sign * BigInt(ordered(number, turned)));
 }
 
-// Prompts that are more than a format.
 const PROMPTS = {
   "filled-left": (texts, form) => declared(texts, form).padStart(PADDED, "#"),
   columns: (texts) => `${texts.map((text) => `0${ordered(text, true).padEnd(COLUMN, "0")}`).join("")}0`,

@@ -9,8 +9,7 @@ const BASES = { "0b": 2, "0o": 8, "0x": 16 };
 const DIGITS = 36; // signs for digits: bases beyond have none
 const SIGNS = /^[-+*/%<>^&|]+$/; // of operators that this model may not have
 
-// Signs as they stand in print, and as they are typed.
-const TYPED = { "×": "*", "·": "*", "÷": "/", "−": "-", "–": "-" };
+const TYPED = { "×": "*", "·": "*", "÷": "/", "−": "-", "–": "-" }; // by signs as they stand in print
 
 const ascending = (a, b) => Number(a - b);
 const sumOf = (values) => values.reduce((a, b) => a + b);
@@ -192,15 +191,14 @@ export function answerText(answer, operator, layout) {
   if (answer === null || answer === undefined) return null;
   if (Array.isArray(answer)) return answer.map((one) => answerText(one, operator, layout)).join(",");
   if (typeof answer !== "bigint") return String(answer);
-  const { base } = layout.formats[operator].answer;
-  return answer < 0 ? `-${spelled(-answer, base)}` : spelled(answer, base);
+  return spelled(answer, layout.formats[operator].answer.base);
 }
 
-// A whole number from 0 up: `255`, `0xff`, `3#100110`; in decimal where a base has no signs.
+// A whole number: `255`, `-0xff`, `3#100110`; in decimal where a base has no signs.
 function spelled(value, base) {
   if (base === 10 || base > DIGITS) return String(value);
-  const prefix = Object.keys(BASES).find((name) => BASES[name] === base) ?? `${base}#`;
-  return `${prefix}${value.toString(base)}`;
+  if (value < 0) return `-${spelled(-value, base)}`;
+  return `${Object.keys(BASES).find((prefix) => BASES[prefix] === base) ?? `${base}#`}${value.toString(base)}`;
 }
 
 // Format a fixed-point number: `value` is its digits, `places` of them after the point.
@@ -264,8 +262,7 @@ export function lengthsOf({ operator, operands }, { formats }) {
   return basesOf(operands, givensOf(formats[operator])).map((base, n) => digitsIn(operands[n], base).length);
 }
 
-// The digits of a number, least significant first.
-function digitsIn(value, base) {
+function digitsIn(value, base) { // least significant first
   if (base <= DIGITS) return [...value.toString(base)].reverse().map((sign) => Number.parseInt(sign, DIGITS));
   const digits = [];
   do digits.push(Number(value % BigInt(base))); while ((value /= BigInt(base)));

@@ -37,7 +37,11 @@ export function sheetOf(tokens, layout, alone) {
     line.open &&= !digit && !alone.has(role);
     cells.push({ block, track, line, column });
   }
-  const blocks = [...byAddress.values()].sort((a, b) => compared(a.at, b.at));
+  const blocks = [...byAddress.values()].sort(({ at: first }, { at: second }) => {
+    // by the last axis first; what is found from everywhere before all else
+    const axis = first.findLastIndex((at, n) => at !== second[n]), [a, b] = [first[axis], second[axis]];
+    return axis < 0 ? 0 : a === EVERYWHERE ? -1 : b === EVERYWHERE ? 1 : a - b;
+  });
   let top = 0;
   for (const block of blocks) {
     const named = block.at.map((at, i) => (at === EVERYWHERE ? "" : `${layout.axes[i + 1]} ${at}`));
@@ -55,12 +59,6 @@ export function sheetOf(tokens, layout, alone) {
 function squareOf(role, position, { roles }) {
   const [column, ...at] = position.map((square, axis) => (roles[role].broadcast[axis] ? EVERYWHERE : square));
   return { at, column, track: Number(column === EVERYWHERE) };
-}
-
-// By the last axis first; what is found from everywhere before all else.
-function compared(first, second) {
-  const axis = first.findLastIndex((at, n) => at !== second[n]), [a, b] = [first[axis], second[axis]];
-  return axis < 0 ? 0 : a === EVERYWHERE ? -1 : b === EVERYWHERE ? 1 : a - b;
 }
 
 // Draws a text on squared paper, and again whenever it has grown.

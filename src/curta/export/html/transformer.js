@@ -109,10 +109,8 @@ export class Transformer {
 
   // Keys or values for every head: of [k, l] those of four heads are [k, k, l, l].
   repeated(heads) {
-    const shared = this.config.width / heads.length, { size } = this;
-    if (shared === 1) return heads;
-    return Float32Array.from({ length: this.config.width }, (_, i) =>
-      heads[Math.floor(i / size / shared) * size + (i % size)]);
+    const { size, config: { width } } = this, shared = width / heads.length;
+    return Float32Array.from({ length: width }, (_, i) => heads[Math.floor(i / size / shared) * size + (i % size)]);
   }
 
   // What attention adds to the state: the mean of values by each head's weights, projected, and the bias.

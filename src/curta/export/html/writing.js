@@ -4,8 +4,6 @@
 import { bytesOf } from "../../report/elements.js";
 import { argmax } from "./layers.js";
 
-const NOTHING = -1;
-
 export class Follower {
   state = 0;
   tokens = [];
@@ -28,7 +26,7 @@ export class Follower {
     if (near) {
       this.squares.set(this.address(token.role, token.coordinates), index);
       token.cells = [index, ...near[token.role].map(([role, moved]) =>
-        this.squares.get(this.address(role, this.place.map((place, axis) => place + moved[axis]))) ?? NOTHING)];
+        this.squares.get(this.address(role, this.place.map((place, axis) => place + moved[axis]))) ?? -1)];
     }
     return token;
   }
@@ -36,7 +34,7 @@ export class Follower {
   // The tokens in the window of the one at an index; the number after the last stands for none.
   window(index) {
     const { tokens, layout: { characters } } = this;
-    return tokens[index].cells.map((at) => (at === NOTHING ? characters.length : tokens[at].token));
+    return tokens[index].cells.map((at) => (at < 0 ? characters.length : tokens[at].token));
   }
 
   // Role and square as one word, without the axes on which the role is found from everywhere.
@@ -106,22 +104,17 @@ export class Writing extends Follower {
 
   // Reads one token under a window, or takes over what the model said of the same window.
   look(token) {
-    const { memo, cache, weights, logits } = this, { index } = token;
-    const window = this.window(index).join(), met = memo.get(window), [[slot]] = cache.slots;
-    if (!met) {
+    const { memo, cache } = this, [[{ keys, values }]] = cache.slots, window = this.window(token.index).join();
+    const rows = [this.logits, (this.weights["layer.0.attention.weights"] ??= []), keys, values];
+    if (!memo.has(window)) {
       this.calculate([token]);
-      const [[site, shares]] = Object.entries(weights);
-      memo.set(window, { logits: logits[index], site, shares: shares[index], key: slot.keys[index], value: slot.values[index] });
+      memo.set(window, rows.map((row) => row[token.index]));
       return;
     }
     cache.tokens.push(token);
-    slot.keys[index] = met.key;
-    slot.values[index] = met.value;
-    (weights[met.site] ??= [])[index] = met.shares;
-    logits.push(met.logits);
+    memo.get(window).forEach((value, n) => (rows[n][token.index] = value));
   }
 
-  // The model's own next token, or another one, written.
   go(token = argmax(this.before(this.tokens.length))) {
     const next = this.step(token);
     if (this.causal && !this.ended) this.read([next]);

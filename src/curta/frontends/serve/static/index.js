@@ -38,20 +38,18 @@ function choices() {
   reveal({ together: chosen.size, overlay: several, report: several });
 }
 
-function soon() {
-  clearTimeout(pending);
-  pending = setTimeout(() => {
-    history.replaceState(null, "", address());
-    renew().catch(() => {});
-  }, PAUSE);
-}
-
 async function again() {
   if (!document.hidden) await renew().catch(() => {}); // the server may be back in a moment
   setTimeout(again, EVERY);
 }
 
-listen("input", { tools: soon });
+listen("input", { tools: () => {
+  clearTimeout(pending);
+  pending = setTimeout(() => {
+    history.replaceState(null, "", address());
+    renew().catch(() => {});
+  }, PAUSE);
+} });
 listen("submit", { tools: (event) => event.preventDefault() });
 document.querySelector("main").addEventListener("change", ({ target: { value } }) => {
   toggle(chosen, value);
