@@ -10,7 +10,8 @@ function begin(player) {
   // of each way its points, its trail, and the mark with the digit, which move
   const ways = [...player.querySelectorAll("g")].map((group) => {
     const line = group.querySelector("polyline"), name = make("text", [], { x: 20, y: -14 }, group.querySelector("text"));
-    const trail = drawn("polyline", { class: "trail" }), mark = drawn("g", { class: "mark" }, [drawn("circle", { r: 11 }), name]);
+    const trail = drawn("polyline", { class: "trail" });
+    const mark = drawn("g", { class: "mark" }, [drawn("circle", { r: 11 }), name]);
     group.append(trail, mark);
     return { points: line.getAttribute("points").split(" ").map((pair) => pair.split(",").map(Number)), trail, mark };
   });

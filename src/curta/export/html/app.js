@@ -156,7 +156,6 @@ function restart(from) {
   go();
 }
 
-
 function go(delay = 0) {
   stop();
   timer = setTimeout(() => {
@@ -199,11 +198,9 @@ function proceed(most, until) {
 
 function single() {
   stop();
+  now.chosen = -1; // the new token is looked at
   proceed(1);
-  const { over, tokens } = now.writing;
-  if (over) return;
-  choose(tokens.length - 1);
-  say(`Wrote ${symbolOf(design.layout, tokens.at(-1).token)}.`);
+  if (!now.writing.over) say(`Wrote ${symbolOf(design.layout, now.writing.tokens.at(-1).token)}.`);
 }
 
 function complete() {
@@ -235,7 +232,6 @@ function draw() {
   }
   controls();
 }
-
 
 function choose(number, focus = false) {
   const { given, tokens } = now.writing;
@@ -311,8 +307,6 @@ function typed(event) {
   event.preventDefault();
 }
 
-
-// Takes a part away, or gives it back; the same for a place at which a value is put in.
 function press({ dataset: { zeroes, place } }) {
   toggle(zeroes ? now.zeroed : now.patch.positions, zeroes ?? Number(place));
   anew();
@@ -336,7 +330,6 @@ function asTrained() {
   now.patch?.positions.clear();
   anew();
 }
-
 
 // Keeps the state in the address, for links and reloads: `#problem=57%2B68&zero=layer.0.mlp.output`.
 function remember() {

@@ -14,7 +14,8 @@ const ACTIVATIONS = {
 // The error function to seven digits: Abramowitz and Stegun, 7.1.26.
 function erf(x) {
   const t = 1 / (1 + 0.3275911 * Math.abs(x));
-  const sum = [1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592].reduce((total, term) => (total + term) * t, 0);
+  const terms = [1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592];
+  const sum = terms.reduce((total, term) => (total + term) * t, 0);
   return Math.sign(x) * (1 - sum * Math.exp(-x * x));
 }
 

@@ -15,7 +15,8 @@ function address() {
 // Cell by cell where the tables are the same, so that focus and selection stay where they are.
 async function renew() {
   const reply = await fetch(address());
-  const mains = [document, new DOMParser().parseFromString(await reply.text(), "text/html")].map((page) => page.querySelector("main"));
+  const fresh = new DOMParser().parseFromString(await reply.text(), "text/html");
+  const mains = [document, fresh].map((page) => page.querySelector("main"));
   const [before, after] = mains.map((main) => [...main.querySelectorAll("th, td, h2, p")]);
   const same = before.length === after.length && before.every((cell, i) => cell.tagName === after[i].tagName);
   const pairs = same ? before.map((cell, i) => [cell, after[i]]) : [mains];

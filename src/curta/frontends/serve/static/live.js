@@ -134,13 +134,14 @@ function validated() {
 
 // What every member answers to the named problems: a digit is right if it is the true one's at its place.
 function answers(run, each) {
-  at("answers").replaceChildren(...each.flatMap(({ member, answers }) => Object.entries(answers).map(([problem, { answer, correct }]) => {
+  const rowsOf = ({ member, answers }) => Object.entries(answers).map(([problem, { answer, correct }]) => {
     const truth = truths[problem] ?? (correct ? answer : "");
     const digits = matched(answer ?? "no answer", truth, (digit, same) =>
       make("b", digit, { class: correct || (answer !== null && same) ? "right" : "wrong" }));
     const title = `${correct ? "right" : "wrong"}, seed ${run.seeds[member]}`;
     return row(problem, [digits, truth], { class: correct ? "correct" : "", title });
-  })));
+  });
+  at("answers").replaceChildren(...each.flatMap(rowsOf));
 }
 
 // Every grid as far as it is evaluated, its first row below, and the time that is left of it.
