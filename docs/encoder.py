@@ -86,15 +86,19 @@ def _epochs(run: Any) -> list[dict[str, Any]]:
     ]
 
 
-COLUMNS = ("operator", "digits", "problem", "problems", "members", "verdicts")
+COLUMNS = ("operator", "digits", "problem", "problems", "members")
 """The columns of a probe's rows that results hold."""
 
 
 def _probe(run: Any, name: str) -> list[dict[str, Any]]:
     from curta.frontends import api
 
-    rows = api.probe(run, name)
-    return [{key: row[key] for key in COLUMNS if key in row} for row in rows]
+    kept = []
+    for row in api.probe(run, name):
+        kept.append({key: row[key] for key in COLUMNS if key in row})
+        if "truth" in row:
+            kept[-1]["verdicts"] = [float(answer == row["truth"]) for answer in row["answers"]]
+    return kept
 
 
 def sums_of_digits(models: Any, digits: Iterable[int]) -> list[float]:

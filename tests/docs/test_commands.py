@@ -101,7 +101,8 @@ def _show(params: dict[str, Any]) -> None:
 
 
 def _program(params: dict[str, Any]) -> None:
-    assert params["program"] in PROGRAMS or Path(params["program"]).exists()
+    program = params["program"]
+    assert params["new"] or program in PROGRAMS or Path(program).exists()
 
 
 EXIST: dict[str, Callable[[dict[str, Any]], None]] = {

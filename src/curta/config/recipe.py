@@ -286,8 +286,9 @@ def _validated(kind: type[Any], fields: Mapping[str, Any], where: str) -> Any:
         names = field_paths()
         if holder is not None:
             names = [f"{path[0]}.{field.name}" for field in dataclasses.fields(holder)]
-        elif len(path) == 1:
-            names = dict.fromkeys(name.partition(".")[0] for name in names)
+        elif len(path) == 1:  # a section, or a field without its section: steps
+            inner = [name for name in names if name.rpartition(".")[2] == field]
+            names = inner or dict.fromkeys(name.partition(".")[0] for name in names)
     raise field_error(first, where, field, names, "curta show RECIPE --fields")
 
 

@@ -44,9 +44,10 @@ class Declared(Operation):
         self.answer_base = None
         if form.answer.base != base and form.answer.base <= len(DIGITS):
             self.answer_base = form.answer.base
-        self.example = self.text(
-            tuple(format_number(12 + 22 * i, self.base or 10) for i in range(self.least))
-        )
+        operands = tuple(12 + 22 * i for i in range(self.least))  # 12, 34, 56
+        if self.refuse(operands):  # such as a difference that would be negative
+            operands = operands[::-1]
+        self.example = self.text(tuple(format_number(value, self.base or 10) for value in operands))
 
     @classmethod
     def of(cls, program: Program) -> "Declared":

@@ -2,10 +2,14 @@
 
 export const at = (id) => document.getElementById(id);
 
-// An element with its text or children, and attributes; without any HTML from outside.
+// An element with its text or children, and attributes; without any HTML from outside. Custom
+// properties are set one by one, since the page's policy forbids an attribute `style`.
 export function make(name, content = [], attributes = {}, element = document.createElement(name)) {
   element.append(...[content].flat());
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key.startsWith("--")) element.style.setProperty(key, value);
+    else element.setAttribute(key, value);
+  }
   return element;
 }
 
@@ -13,26 +17,23 @@ export function drawn(name, attributes = {}, content = []) {
   return make(name, content, attributes, document.createElementNS("http://www.w3.org/2000/svg", name));
 }
 
-// Gives an element custom properties, from which the stylesheet places and shades it.
-export function styled(element, properties) {
-  for (const [name, value] of Object.entries(properties)) element.style.setProperty(`--${name}`, value);
-  return element;
+export const pressable = (content, attributes) => make("button", content, { type: "button", ...attributes });
+
+export function row(head, cells, attributes) {
+  return make("tr", [make("th", head, { scope: "row" }), ...cells.map((content) => make("td", content))], attributes);
 }
 
-// Shows the elements of which it is so, by their ids, and hides the others.
 export function reveal(conditions) {
   for (const [id, so] of Object.entries(conditions)) at(id).hidden = !so;
 }
 
 export const options = (choices) => choices.map(([value, text]) => make("option", text, { value }));
 
-// Fills a select with choices `[value, text]`.
 export function offer(id, choices, chosen = choices[0][0]) {
   at(id).replaceChildren(...options(choices));
   at(id).value = chosen;
 }
 
-// What happens at which element, by its id.
 export function listen(kind, acts) {
   for (const [id, act] of Object.entries(acts)) at(id).addEventListener(kind, act);
 }
@@ -59,7 +60,6 @@ export const numbered = (count) => Array.from({ length: count }, (_, n) => n);
 export const counted = (number) => number.toLocaleString("en");
 export const bytesOf = (base64) => Uint8Array.from(atob(base64.trim()), (character) => character.charCodeAt(0));
 
-// The median, the least and the greatest.
 export function spread(values) {
   const sorted = [...values].sort((a, b) => a - b), middle = (sorted.length - 1) / 2;
   return [(sorted[Math.floor(middle)] + sorted[Math.ceil(middle)]) / 2, sorted[0], sorted.at(-1)];

@@ -6,12 +6,13 @@ function begin(map) {
   let chosen = -1;
 
   const values = (first, second) => correct.map((member) => member[first][second] / count);
-  const band = (share) => edges.findLastIndex((edge) => edge <= share);
 
-  function paint() {
+  function paint(member) {
+    chosen = member;
     cells.replaceChildren(...digits.flatMap((_, first) => digits.map((_, second) => {
       const shares = values(first, second), share = chosen < 0 ? spread(shares)[0] : shares[chosen];
-      return drawn("rect", { x: second, y: size - 1 - first, width: 1, height: 1, class: `band-${band(share)}` });
+      const name = `band-${edges.findLastIndex((edge) => edge <= share)}`;
+      return drawn("rect", { x: second, y: size - 1 - first, width: 1, height: 1, class: name });
     })), cursor);
   }
 
@@ -24,14 +25,10 @@ function begin(map) {
     return `${digits[first]} by ${digits[x]} digits: ${members.length > 1 ? several : `${percent(lowest)} of ${count} problems`}`;
   }
 
-  const choose = (member) => {
-    chosen = member;
-    paint();
-  };
   const whom = [[-1, "median of the members"], ...members.map((member) => [member, `member ${member}`])];
   const cursor = explored(map, cells, {
     wide: size, high: size, label: "Heat map of exact match", start: [size - 1, 0], tell, what: "its value",
-    choices: members.length > 1 ? [["Show", whom, choose]] : [],
+    choices: members.length > 1 ? [["Show", whom, paint]] : [],
   });
   cells.append(cursor);
 }

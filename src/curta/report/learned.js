@@ -2,32 +2,20 @@
 
 const MOST = 4;
 
-// Columns of whole numbers, of which all lowest bytes come first, then all second ones, ...
-async function unpacked(text, rows) {
-  const stream = new Blob([bytesOf(text)]).stream().pipeThrough(new DecompressionStream("deflate"));
-  const planes = new Uint8Array(await new Response(stream).arrayBuffer()), count = planes.length / 4;
-  const all = Int32Array.from({ length: count }, (_, i) =>
-    planes[i] | (planes[count + i] << 8) | (planes[2 * count + i] << 16) | (planes[3 * count + i] << 24));
-  return numbered(count / rows).map((column) => all.subarray(column * rows, (column + 1) * rows));
-}
-
 async function begin(map) {
   const held = JSON.parse(map.querySelector("script").textContent);
-  const columns = await unpacked(held.packed, held.rows), classes = columns.slice(0, held.cells.length);
+  // columns of whole numbers, of which all lowest bytes come first, then all second ones, ...
+  const stream = new Blob([bytesOf(held.packed)]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const planes = new Uint8Array(await new Response(stream).arrayBuffer()), size = planes.length / 4;
+  const all = Int32Array.from({ length: size }, (_, i) =>
+    planes[i] | (planes[size + i] << 8) | (planes[2 * size + i] << 16) | (planes[3 * size + i] << 24));
+  const columns = numbered(size / held.rows).map((column) => all.subarray(column * held.rows, (column + 1) * held.rows));
+  const classes = columns.slice(0, held.cells.length);
   const [next, count, heldOut, margin, wrong] = columns.slice(held.cells.length);
   const { down, across } = held, squares = map.querySelector(".squares");
   const wide = held.cells[across][1].length, high = down === null ? 1 : held.cells[down][1].length;
   const fixed = held.cells.map(() => -1);
   let places = [];
-
-  // The rows of each place of the map that have the symbols that were chosen.
-  function sort() {
-    places = numbered(wide * high).map(() => []);
-    for (let row = 0; row < held.rows; row++) {
-      if (fixed.some((symbol, cell) => symbol >= 0 && classes[cell][row] !== symbol)) continue;
-      places[(down === null ? 0 : classes[down][row]) * wide + classes[across][row]].push(row);
-    }
-  }
 
   // What follows in these rows, the most frequent first, as [token, windows].
   function following(rows) {
@@ -39,7 +27,11 @@ async function begin(map) {
   const sum = (rows, column) => rows.reduce((total, row) => total + column[row], 0);
 
   function paint() {
-    sort();
+    places = numbered(wide * high).map(() => []); // the rows of each, with the symbols that were chosen
+    for (let row = 0; row < held.rows; row++) {
+      if (fixed.some((symbol, cell) => symbol >= 0 && classes[cell][row] !== symbol)) continue;
+      places[(down === null ? 0 : classes[down][row]) * wide + classes[across][row]].push(row);
+    }
     const paths = {}, texts = [];
     places.forEach((rows, place) => {
       if (!rows.length) return;
@@ -58,27 +50,22 @@ async function begin(map) {
     squares.replaceChildren(...shown, ...texts, drawn("path", { class: "held-out", d: dots }), cursor);
   }
 
-  const seen = (row) => held.cells.map(([name, symbols], cell) => `${name} ${symbols[classes[cell][row]]}`).join(", ");
-
-  function wordsOf(rows) {
-    const windows = sum(rows, count), bad = sum(rows, wrong), fresh = sum(rows, heldOut);
+  function tell(x, y) {
+    const rows = places[y * wide + x], windows = sum(rows, count), bad = sum(rows, wrong), fresh = sum(rows, heldOut);
+    const named = (cell, symbol) => `${held.cells[cell][0]} ${held.cells[cell][1][symbol]}`;
+    const sides = [...(down === null ? [] : [named(down, y)]), named(across, x)].join(", ");
+    if (!rows.length) return `${sides}: this cannot occur.`;
+    const where = rows.length === 1 && windows === 1
+      ? `One window, ${classes.map((symbols, cell) => named(cell, symbols[rows[0]])).join(", ")}`
+      : `${sides}: ${counted(windows)} windows`;
     const least = (Math.min(...rows.map((row) => margin[row])) / 100).toFixed(2);
     const found = following(rows), more = found.length > MOST ? `, and ${found.length - MOST} more` : "";
     const written = found.slice(0, MOST).map(([token, n]) =>
       found.length > 1 ? `${held.next[token][1]} (${counted(n)})` : held.next[token][1]);
-    const parts = [`right is ${written.join(", ")}${more}`, `${windows > 1 ? "smallest margin" : "margin"} ${least}`];
-    if (fresh) parts.push(windows > 1 ? `${counted(fresh)} never shown in training` : "never shown in training");
-    if (bad) parts.push(`wrong ${held.members > 1 ? `${bad} times in ${held.members} members` : `in ${bad}`}`);
-    return parts.join("; ");
-  }
-
-  function tell(x, y) {
-    const rows = places[y * wide + x];
-    const sides = [[down, y], [across, x]].filter(([cell]) => cell !== null)
-      .map(([cell, symbol]) => `${held.cells[cell][0]} ${held.cells[cell][1][symbol]}`).join(", ");
-    const windows = sum(rows, count);
-    const where = rows.length === 1 && windows === 1 ? `One window, ${seen(rows[0])}` : `${sides}: ${counted(windows)} windows`;
-    return rows.length ? `${where}: ${wordsOf(rows)}.` : `${sides}: this cannot occur.`;
+    const facts = [`right is ${written.join(", ")}${more}`, `${windows > 1 ? "smallest margin" : "margin"} ${least}`];
+    if (fresh) facts.push(windows > 1 ? `${counted(fresh)} never shown in training` : "never shown in training");
+    if (bad) facts.push(`wrong ${held.members > 1 ? `${bad} times in ${held.members} members` : `in ${bad}`}`);
+    return `${where}: ${facts.join("; ")}.`;
   }
 
   const choices = [...held.cells.entries()].filter(([cell]) => cell !== down && cell !== across)

@@ -1,5 +1,3 @@
-// What the moving parts of a report share: maps whose cells can be pointed at, and choices.
-
 // Lets a map of `wide` times `high` cells be explored: `tell(x, y)` says what is in the cell under
 // the pointer, or in the one that arrow keys lead to, from `start` on; `what` that is. `choices`
 // are selects `[name, options, changed]` above the map. Returns the cursor, which stands on the cell.
@@ -24,13 +22,6 @@ function explored(map, cells, { wide, high, label, start, tell, what, choices })
     if (x >= 0 && x < wide && y >= 0 && y < high) go([x, y]);
   }
 
-  function pressed(event) {
-    const move = { ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowRight: [1, 0], ArrowLeft: [-1, 0] }[event.key];
-    if (!move || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
-    go([[at[0] + move[0], wide], [at[1] + move[1], high]].map(([place, count]) => Math.min(count - 1, Math.max(0, place))));
-  }
-
   const selects = choices.map(([name, values, changed]) => {
     const select = make("select", options(values));
     select.addEventListener("change", () => {
@@ -44,7 +35,12 @@ function explored(map, cells, { wide, high, label, start, tell, what, choices })
   if (selects.length) field.before(make("p", selects, { class: "row controls" }));
   map.append(words);
   for (const name of ["pointermove", "pointerdown"]) field.addEventListener(name, pointed);
-  field.addEventListener("keydown", pressed);
+  field.addEventListener("keydown", (event) => {
+    const move = { ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowRight: [1, 0], ArrowLeft: [-1, 0] }[event.key];
+    if (!move || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    go([[at[0] + move[0], wide], [at[1] + move[1], high]].map(([place, count]) => Math.min(count - 1, Math.max(0, place))));
+  });
   field.addEventListener("focus", () => field.matches(":focus-visible") && go(at));
   return cursor;
 }

@@ -5,31 +5,20 @@ const LEAPS = 10; // in how many steps it is gone through where motion is not wa
 
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
-// The points of a way, its trail, and the mark with the digit, which move.
-function way(group) {
-  const line = group.querySelector("polyline"), name = group.querySelector("text");
-  const points = line.getAttribute("points").split(" ").map((pair) => pair.split(",").map(Number));
-  const trail = drawn("polyline", { class: "trail" });
-  const mark = drawn("g", { class: "mark" }, [drawn("circle", { r: 11 }), name]);
-  name.setAttribute("x", 20);
-  name.setAttribute("y", -14);
-  group.append(trail, mark);
-  return { points, trail, mark };
-}
-
-function move({ points, trail, mark }, moment) {
-  const before = Math.floor(moment), after = Math.min(before + 1, points.length - 1);
-  const [x, y] = points[before].map((from, axis) => from + (points[after][axis] - from) * (moment - before));
-  mark.setAttribute("transform", `translate(${x.toFixed(1)} ${y.toFixed(1)})`);
-  trail.setAttribute("points", [...points.slice(0, before + 1), [x, y]].join(" "));
-}
-
 function begin(player) {
   const { steps, losses } = JSON.parse(player.querySelector("script").textContent);
-  const ways = [...player.querySelectorAll("g")].map(way), last = steps.length - 1;
+  // of each way its points, its trail, and the mark with the digit, which move
+  const ways = [...player.querySelectorAll("g")].map((group) => {
+    const line = group.querySelector("polyline"), name = make("text", [], { x: 20, y: -14 }, group.querySelector("text"));
+    const trail = drawn("polyline", { class: "trail" });
+    const mark = drawn("g", { class: "mark" }, [drawn("circle", { r: 11 }), name]);
+    group.append(trail, mark);
+    return { points: line.getAttribute("points").split(" ").map((pair) => pair.split(",").map(Number)), trail, mark };
+  });
+  const last = steps.length - 1;
   const figures = [...player.querySelectorAll("[data-plane]")];
   const planes = [...new Set(figures.map(({ dataset }) => dataset.plane))];
-  const button = make("button", [], { type: "button" });
+  const button = pressable("");
   const slider = make("input", [], { type: "range", min: 0, max: last, step: 1, "aria-label": "Moment of training" });
   const plane = make("select", options(planes.map((name) => [name, name])), { "aria-label": "Plane" });
   const told = make("output", [], { class: "told" }), controls = player.querySelector(".controls");
@@ -38,7 +27,12 @@ function begin(player) {
   function show(at) {
     moment = Math.min(at, last);
     const shown = Math.round(moment), loss = losses[shown];
-    for (const one of ways) move(one, moment);
+    const before = Math.floor(moment), after = Math.min(before + 1, last);
+    for (const { points, trail, mark } of ways) {
+      const [x, y] = points[before].map((from, axis) => from + (points[after][axis] - from) * (moment - before));
+      mark.setAttribute("transform", `translate(${x.toFixed(1)} ${y.toFixed(1)})`);
+      trail.setAttribute("points", [...points.slice(0, before + 1), [x, y]].join(" "));
+    }
     slider.value = shown;
     told.textContent = `step ${counted(steps[shown])}${loss === null ? "" : `, loss ${loss}`}`;
     slider.setAttribute("aria-valuetext", told.textContent);

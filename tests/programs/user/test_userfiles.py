@@ -21,6 +21,7 @@ from curta.model import recipes
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import parse
 from curta.programs import BUILT_IN
+from curta.programs.declared import Declared
 from curta.programs.machine import Answer, Given, Sign, check, survey, written
 from curta.programs.user import registry, userfiles
 from curta.runs import folders
@@ -67,6 +68,32 @@ def test_a_first_program_is_written_that_passes_its_check(
     for words in (["--new", "gcd"], ["--new", "A"], ["--new", "class"], ["--new", "x", "gcd"], []):
         assert main(["check", *words]) == 2
     assert [path.name for path in tmp_path.glob("*.py")] == ["double.py"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("2 * digit", "digit", "double 1: wrote 1, should be 2"),
+        ('"sum"', '"total"', "the answer is read from role 'sum', which the program never writes"),
+    ],
+)
+def test_a_wrong_program_is_told_with_what_it_wrote(
+    old: str, new: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["check", "--new", "double"])
+    head, body = (tmp_path / "double.py").read_text().split("def double")
+    (tmp_path / "double.py").write_text(f"{head}def double{body.replace(old, new)}")
+    assert main(["check", "double.py"]) == 1
+    assert says in capsys.readouterr().out
+
+
+def test_the_example_of_a_program_is_one_that_it_accepts() -> None:
+    less = written(
+        "less", axes=("place",), prompt=(Given("a", "place"), Given("b", "place"), Sign("=")),
+        answer=Answer("out"), truth=lambda a, b: a - b,
+        refuse=lambda a, b: "a must be at least b" if a < b else None,
+    )  # fmt: skip
+    assert Declared.of(less).example == "less 34,12"
 
 
 def forget() -> None:

@@ -1,20 +1,17 @@
 // The page: a problem comes in, an answer is written token by token. Tokens can be changed, parts
 // taken away and values of another problem put in; then it is written anew.
 
-import { at, counted, listen, make, numbered, offer, onButtons, reveal, toggle } from "../../report/elements.js";
-import { addressOf, addressed, changeWords, command, counterparts, patchable, sitesOf, spokenOf, tapOf } from "./changes.js";
+import { at, counted, listen, make, numbered, offer, onButtons, pressable, reveal, toggle } from "../../report/elements.js";
+import { ablatable, changeWords, command, counterparts, patchName, patchable, sitesOf, spokenOf, tapOf } from "./changes.js";
 import {
-  alternatives, answerRows, lookTable, meaningOf, partsTable, placeButtons, recordedButtons, rolesOf,
-  symbolOf, tokenOf,
+  alternatives, answerRows, lookTable, meaningOf, partsTable, placeButtons, recordedButtons, symbolOf, tokenOf,
 } from "./drawing.js";
 import { tensorsOf } from "./layers.js";
-import { answerOf, promptOf } from "./layouts.js";
-import { Follower } from "./machine.js";
+import { answerOf, promptOf, rightAnswer, verdictOf } from "./layouts.js";
 import { Mistake, TRUTHS, answerText, parse, problemText } from "./problems.js";
-import { Rights, rightAnswer, verdictOf } from "./rights.js";
-import { Sheet, sheetOf } from "./sheet.js";
+import { Sheet, coloured, sheetOf } from "./sheet.js";
 import { Transformer } from "./transformer.js";
-import { Writing } from "./writing.js";
+import { Follower, Rights, Writing } from "./writing.js";
 
 const LIKELIEST = 8; // tokens that are shown unless all are asked for
 const BRIEF = 12; // tokens that are written slowly as the page opens; more go steadily
@@ -28,14 +25,13 @@ const models = JSON.parse(at("designs").textContent).flatMap(({ run, first, desi
 const linked = "linked" in at("form").dataset; // a standalone page: its address holds the problem
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
-// The state of the page: the problem, also as typed, the changes, and the text. `plain` is the text
-// of the unchanged model, `source` the problem whose values are patched in, and `chosen` the token
-// under inspection, -1 for the newest.
+// `plain` is the text of the unchanged model, `patch` has the values of another problem, and `chosen` is
+// the token under inspection, -1 for the newest; `looked` is its number in either case.
 const now = {
-  problem: null, typed: "", zeroed: new Set(), patch: null, source: null,
-  writing: null, plain: null, drawn: 0, chosen: -1, forced: new Set(),
+  problem: null, typed: "", zeroed: new Set(), patch: null,
+  writing: null, plain: null, chosen: -1, looked: -1, forced: new Set(),
 };
-const sheet = new Sheet(at("board"), at("grid"), at("ruler"), at("labels"));
+const sheet = new Sheet();
 let entry, design, model; // what calculates, and what is known of it
 let timer = 0; // of the next token
 
@@ -48,24 +44,21 @@ function take(number) {
   entry.model ??= new Transformer(design, tensorsOf(weights[number].textContent));
   model = entry.model;
   at("recorded").replaceChildren(...recordedButtons(design, (text) => asked(text).answer));
-  at("recorded").parentNode.hidden = !design.recorded.length;
   if (design === before) return;
-  Object.assign(now, { zeroed: new Set(), patch: null, source: null });
+  Object.assign(now, { zeroed: new Set(), patch: null });
   const { operations, config, certified, uncarried } = design;
-  const examples = Object.values(operations).map(({ example }) => make("button", example, { type: "button" }));
-  at("examples").replaceChildren(...examples);
+  at("examples").replaceChildren(...Object.values(operations).map(({ example }) => pressable(example)));
   at("certified").textContent = uncarried
     ? `The certificate lists ${uncarried} windows, more than a page carries: what is right is known of the recorded problems alone.`
     : certified ? `A crossed-out token differs from the one that the run's certificate has after its window, one of ${certified.targets.size}.` : "";
   at("parts").replaceChildren(...partsTable(config));
   offer("site", patchable(config).map((site) => [site, `${spokenOf(site)} (${site})`]));
   offer("recurrence", numbered(config.num_recurrences).map((n) => [n, n]), config.num_recurrences - 1);
-  const heads = numbered(config.num_attention_layers).flatMap((layer) =>
-    numbered(config.heads).map((head) => `layer ${layer}, head ${head}`));
-  offer("head", ["any head", ...heads].map((name, n) => [n - 1, name]));
-  reveal({ recurrences: config.num_recurrences > 1, looking: heads.length, keys: config.causal });
-  at("head").parentNode.hidden = !heads.length;
-  at("squared").parentNode.hidden = !design.layout.tokens;
+  offer("head", ["any head", ...model.headNames].map((name, n) => [n - 1, name]));
+  const heads = model.headNames.length, recurrences = config.num_recurrences > 1;
+  reveal({
+    records: design.recorded.length, paper: design.layout.tokens, heads, looking: heads, recurrences, keys: config.causal,
+  });
   arrange();
 }
 
@@ -84,7 +77,7 @@ function attempted(act, refuse) {
   }
 }
 
-// Start a text from its prompt, with the changes `{zeroed, patch, source}`; throws a Mistake if it is too long.
+// Start a text from its prompt, with the changes `{zeroed, patch}`; throws a Mistake if it is too long.
 function begun(problem, changes = { zeroed: new Set() }) {
   const tokens = promptOf(problem, design), { zeroed, patch } = changes;
   if (tokens.length >= design.tokens) {
@@ -96,23 +89,18 @@ function begun(problem, changes = { zeroed: new Set() }) {
   return writing;
 }
 
-// The source of a patch: another problem, every value of its prompt, and which of its tokens match ours.
-function sourceOf(text, tokens) {
-  const problem = parse(text, design);
-  begun(problem); // refuses what is too long
-  const prompt = promptOf(problem, design), others = new Follower(design.layout, prompt).tokens;
-  return { problem, sites: sitesOf(model, prompt), places: counterparts(tokens, others, design.layout) };
+// Another problem, every value of its prompt, and which of its tokens match those of our prompt.
+function valuesOf(text, { prompt }) {
+  const problem = parse(text, design), { tokens } = begun(problem);
+  return { problem, sites: sitesOf(model, tokens), places: counterparts(prompt, tokens, design.layout) };
 }
 
 // A text that the model writes, at most so many tokens, with `{zeroed, patch}` changed.
 function written(text, most, { zeroed = [], patch } = {}) {
-  const problem = parse(text, design), { tokens } = begun(problem), changes = { zeroed: new Set(zeroed) };
-  if (patch) {
-    changes.patch = { ...patch, positions: new Set(patch.positions) };
-    changes.source = sourceOf(patch.source, tokens);
-  }
-  const writing = begun(problem, changes);
-  while (!writing.over && writing.written.length < most) writing.go();
+  const problem = parse(text, design), plain = begun(problem);
+  const values = patch && { ...patch, ...valuesOf(patch.source, plain), positions: new Set(patch.positions) };
+  const writing = begun(problem, { zeroed: new Set(zeroed), patch: values });
+  writing.goOn(most);
   return { writing, problem };
 }
 
@@ -124,16 +112,14 @@ function asked(text, changes) {
 function calculate(event) {
   event?.preventDefault();
   stop();
-  const typed = at("problem").value, problem = attempted(() => parse(typed, design), refuse);
+  const typed = at("problem").value.trim(), problem = attempted(() => parse(typed, design), refuse);
   const plain = problem && attempted(() => begun(problem), refuse);
   if (!plain) return;
-  Object.assign(now, { problem, plain, typed: typed.trim() });
+  Object.assign(now, { problem, plain, typed });
   refuse("");
   readOther();
-  anew();
 }
 
-// Show why there is nothing to calculate, and clear the previous problem.
 function refuse(message) {
   at("work").hidden = Boolean(message);
   at("mistake").textContent = message;
@@ -142,19 +128,27 @@ function refuse(message) {
 }
 
 function anew() {
-  stop();
-  now.writing = begun(now.problem, now);
+  const { plain: { prompt }, problem, zeroed, patch } = now, { layout } = design;
+  now.writing = begun(problem, now);
   now.forced.clear();
-  if (design.layout.tokens) sheet.begin(now.writing.tokens, design.layout, design.layout.formats[now.problem.operator]);
+  if (layout.tokens) sheet.begin(prompt, layout, layout.formats[problem.operator]);
   remember();
-  tell();
+  for (const button of document.querySelectorAll("[data-zeroes], [data-place]")) {
+    const { zeroes, place } = button.dataset;
+    button.ariaPressed = zeroed.has(zeroes) || Boolean(patch?.positions.has(Number(place)));
+  }
+  const words = changeWords(now, prompt.map(({ token }) => symbolOf(layout, token)));
+  at("changes").textContent = words ? `Changed: ${words}.` : "Nothing is changed: this is the model as it was trained.";
+  at("changes").classList.toggle("note", Boolean(words));
+  const put = patch && { ...patch, source: problemText(patch.problem, layout) };
+  at("command").textContent = words && command(entry, { problem: problemText(problem, layout), zeroed, patch: put });
+  reveal({ same: words, undo: words, where: patch, places: patch });
   restart(0);
 }
 
 function restart(from) {
-  now.drawn = from;
-  while (at("text").children.length > from) at("text").lastChild.remove();
   now.chosen = -1;
+  while (at("text").children.length > from) at("text").lastChild.remove();
   at("inside").hidden = true;
   at("work").dataset.right = "";
   at("answers").replaceChildren();
@@ -162,11 +156,14 @@ function restart(from) {
   go();
 }
 
-// Token by token, as quickly as the page is asked to.
-
 function go(delay = 0) {
   stop();
-  timer = setTimeout(tick, delay);
+  timer = setTimeout(() => {
+    const pace = Number(at("speed").value);
+    timer = 0;
+    proceed(pace ? 1 : Infinity, performance.now() + SLICE);
+    if (!now.writing.over) go(pace);
+  }, delay);
   controls();
 }
 
@@ -175,37 +172,41 @@ function stop() {
   timer = 0;
 }
 
-function tick() {
-  const delay = Number(at("speed").value);
-  timer = 0;
-  proceed(delay ? 0 : performance.now() + SLICE);
-  if (!now.writing.over) go(delay);
-}
-
-// Writes one token, or until some moment; at the end of the text, finishes.
-function proceed(until = 0) {
-  const { writing } = now;
-  do if (!writing.over) writing.go();
-  while (!writing.over && performance.now() < until);
+// Writes some tokens, and at the end of the text says what came of it.
+function proceed(most, until) {
+  const { writing, plain, problem } = now, { layout } = design;
+  writing.goOn(most, until);
   draw();
-  if (writing.over) finish();
+  if (!writing.over) return;
+  let { right, words, wrote, wanted } = verdictOf(writing, problem, design);
+  const wrong = writing.tokens.findIndex((_, number) => rightToken(writing, number) >= 0);
+  if (wrong >= 0) {
+    const [first, better] = [writing.tokens[wrong].token, rightToken(writing, wrong)].map((token) =>
+      `${symbolOf(layout, token)} ${meaningOf(layout, token)}`);
+    words += ` Token ${wrong - writing.given + 1} is the first that is wrong: ${first}; right is ${better}.`;
+  }
+  at("work").dataset.right = right ?? "";
+  say(words);
+  let answers = [["it wrote", wrote]];
+  if (now.zeroed.size || now.patch?.positions.size || now.forced.size) {
+    plain.goOn();
+    answers = [["as trained", verdictOf(plain, problem, design).wrote], ["changed", wrote]];
+  }
+  at("answers").replaceChildren(...answerRows(wanted, answers));
+  if (onPaper()) at("board").scrollLeft = at("board").scrollWidth; // the end on which numbers are lowest
 }
 
 function single() {
   stop();
-  proceed();
-  if (now.writing.over) return;
-  choose(now.writing.length - 1);
-  say(`Wrote ${symbolOf(design.layout, now.writing.tokens.at(-1).token)}.`);
+  now.chosen = -1; // the new token is looked at
+  proceed(1);
+  if (!now.writing.over) say(`Wrote ${symbolOf(design.layout, now.writing.tokens.at(-1).token)}.`);
 }
 
-// Writes what is left at once, or goes on writing a text that finds no end.
 function complete() {
-  for (let n = 0; n < ENDLESS && !now.writing.over; n++) now.writing.go();
-  draw();
-  if (!now.writing.over) return go();
   stop();
-  finish();
+  proceed(ENDLESS);
+  if (!now.writing.over) go();
 }
 
 function controls() {
@@ -213,43 +214,17 @@ function controls() {
   at("pause").textContent = timer ? "Pause" : "Go on";
 }
 
-function finish() {
-  const verdict = verdictOf(now.writing, now.problem, design);
-  at("work").dataset.right = verdict.right ?? "";
-  say(verdict.words + firstWrong());
-  at("answers").replaceChildren(...answerRows(verdict.wanted, answers(verdict)));
-  if (onPaper()) sheet.showLowDigits();
-  controls();
-}
-
-// Show the answer beside that of the unchanged model.
-function answers({ wrote }) {
-  if (!now.zeroed.size && !now.patch?.positions.size && !now.forced.size) return [["it wrote", wrote]];
-  while (!now.plain.over) now.plain.go();
-  return [["as trained", verdictOf(now.plain, now.problem, design).wrote], ["changed", wrote]];
-}
-
 // The token that the certificate has in place of a written one; -1 where they are the same.
-function rightToken({ follower, tokens, given }, number) {
-  const right = number < given ? undefined : design.certified?.at(follower, number);
-  return right === undefined || right === tokens[number].token ? -1 : right;
-}
-
-// The first written token that the certificate has otherwise, in words.
-function firstWrong() {
-  const { writing } = now, number = writing.tokens.findIndex((_, place) => rightToken(writing, place) >= 0);
-  if (number < 0) return "";
-  const [wrote, right] = [writing.tokens[number].token, rightToken(writing, number)].map((token) =>
-    `${symbolOf(design.layout, token)} ${meaningOf(design.layout, token)}`);
-  return ` Token ${number - writing.given + 1} is the first that is wrong: ${wrote}; right is ${right}.`;
+function rightToken(writing, number) {
+  const right = number < writing.given ? undefined : design.certified?.at(writing, number);
+  return right === undefined || right === writing.tokens[number].token ? -1 : right;
 }
 
 function draw() {
-  const { writing, forced } = now, { length } = writing, items = [];
-  for (; now.drawn < length; now.drawn++) {
-    items.push(tokenOf(writing, now.drawn, forced.has(now.drawn), rightToken(writing, now.drawn)));
+  const { writing, forced } = now, { length } = writing.tokens;
+  for (let number = at("text").children.length; number < length; number++) {
+    at("text").append(tokenOf(writing, number, forced.has(number), rightToken(writing, number)));
   }
-  at("text").append(...items);
   if (design.layout.tokens) sheet.draw(writing.tokens, at("text").children);
   if (now.chosen < 0 && length > writing.given) {
     look(length - 1);
@@ -258,15 +233,9 @@ function draw() {
   controls();
 }
 
-// The inspected token, and alternatives to it.
-
-// The number of a token in the text; -1 if it stands nowhere there.
-const numberOf = (token) => [...at("text").children].indexOf(token?.closest("li"));
-const lookedInto = () => numberOf(at("text").querySelector("[aria-current=true]"));
-
 function choose(number, focus = false) {
-  const { given, length } = now.writing;
-  now.chosen = Math.min(Math.max(number, given), length - 1);
+  const { given, tokens } = now.writing;
+  now.chosen = Math.min(Math.max(number, given), tokens.length - 1);
   look(now.chosen);
   const item = at("text").children[now.chosen];
   if (focus) item.firstChild.focus({ preventScroll: onPaper() });
@@ -274,60 +243,45 @@ function choose(number, focus = false) {
 }
 
 // Show the alternatives to a written token, and what attention looked at to write it.
-function look(number) {
-  const { writing } = now, items = at("text").children, place = writing.asked(number);
+function look(number = now.looked) {
+  const { writing } = now, { layout } = design, items = at("text").children, place = writing.asked(number);
+  now.looked = number;
   for (const token of at("text").querySelectorAll(".asked, .seen, [aria-current=true]")) {
     token.classList.remove("asked", "seen");
     token.style.removeProperty("--look");
     if (token.matches("button")) Object.assign(token, { tabIndex: -1, ariaCurrent: "false" });
   }
-  const heads = writing.heads(place, Number(at("recurrence").value)), chosen = heads[Number(at("head").value)];
-  const most = (_, cell) => Math.max(...heads.map(({ shares }) => shares[cell]));
-  const shares = chosen?.shares ?? heads[0]?.shares.map(most) ?? [];
-  writing.seen(place).forEach((key, cell) => {
-    if (!key || !shares.length) return;
-    const token = items[key.index].firstChild;
-    token.classList.add("seen");
-    token.style.setProperty("--look", String(shares[cell]));
+  const heads = writing.heads(place, Number(at("recurrence").value)), seen = writing.seen(place);
+  const most = (_, cell) => Math.max(...heads.map((shares) => shares[cell]));
+  const shares = heads[Number(at("head").value)] ?? heads[0]?.map(most) ?? [];
+  seen.forEach((key, cell) => {
+    if (key && shares.length) make("li", [], { "--look": shares[cell] }, items[key.index].firstChild).classList.add("seen");
   });
   items[place].firstChild.classList.add("asked");
   Object.assign(items[number].firstChild, { tabIndex: 0, ariaCurrent: "true" });
-  if (design.layout.tokens) sheet.mark(writing.tokens, place, model.windowed ? shares : []);
-  at("roles").replaceChildren(...rolesOf(writing.tokens, design.layout));
+  if (layout.tokens) sheet.mark(writing.tokens, place, model.windowed ? shares : []);
+  const roles = [...new Set(writing.tokens.map(({ role }) => role))].sort((a, b) => a - b);
+  at("roles").replaceChildren(...roles.map((role) => make("li", layout.roles[role].name, { class: coloured(role) })));
   at("which").textContent = `Token ${number - writing.given + 1} of what it wrote`;
   const [head, rows] = lookTable(writing, place, heads);
   at("seen").replaceChildren(head);
   at("looks").replaceChildren(...rows);
-  might(number);
-  at("inside").hidden = false;
-}
-
-function might(number) {
-  const all = at("more").getAttribute("aria-expanded") === "true", { length } = design.layout.characters;
-  at("shares").replaceChildren(...alternatives(now.writing, number, all ? length : LIKELIEST));
+  const all = at("more").ariaExpanded === "true", { length } = layout.characters;
+  at("shares").replaceChildren(...alternatives(writing, number, all ? length : LIKELIEST));
   at("more").textContent = all ? `The likeliest ${LIKELIEST}` : `All ${length} tokens`;
-  at("more").hidden = length <= LIKELIEST;
+  reveal({ more: length > LIKELIEST, inside: true });
 }
 
-function showMore() {
-  at("more").setAttribute("aria-expanded", String(at("more").getAttribute("aria-expanded") !== "true"));
-  might(lookedInto());
-}
-
-// Writes another token in place of one, and lets the model go on from there.
 function change(number, token) {
-  stop();
-  const { given, written: before } = now.writing;
+  const before = now.writing.tokens.slice(now.writing.given, number);
   now.writing = begun(now.problem, now);
-  for (const one of before.slice(0, number - given)) now.writing.go(one.token);
-  now.writing.go(token);
+  for (const each of [...before, { token }]) now.writing.go(each.token);
   now.forced = new Set([...now.forced].filter((other) => other < number)).add(number);
   restart(number);
   draw();
   choose(number, true);
 }
 
-// The role of a program's token; undefined in a published layout.
 const roleOf = (token) => design.layout.tokens?.[token].role;
 
 // The token with that symbol, or that digit, in the role of token `number`; else the likeliest.
@@ -336,44 +290,38 @@ function meant(character, number) {
   const role = roleOf(now.writing.tokens[number].token);
   const score = (token) => 2e6 * (characters[token] === character) + 1e6 * (roleOf(token) === role) + logits[token];
   const able = [...characters.keys()].filter((token) => characters[token][0] === character);
-  return able.reduce((best, token) => (best < 0 || score(token) > score(best) ? token : best), -1);
+  return able.sort((a, b) => score(b) - score(a))[0];
 }
+
+const numberOf = (token) => [...at("text").children].indexOf(token.closest("li"));
 
 function typed(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const number = numberOf(event.target), { given, causal } = now.writing;
   const moves = { ArrowRight: number + 1, ArrowLeft: number - 1, Home: 0, End: Infinity };
   const symbol = causal && number >= given && event.key.length === 1 && event.key !== " ";
-  const token = symbol ? meant(event.key, number) : -1;
+  const token = symbol ? meant(event.key, number) : undefined;
   if (event.key in moves) choose(moves[event.key], true);
-  else if (token >= 0) change(number, token);
+  else if (token !== undefined) change(number, token);
   else return;
   event.preventDefault();
 }
 
-// Parts taken away, and values of another problem.
-
-// Takes a part away, or gives it back; the same for a place at which a value is put in.
 function press({ dataset: { zeroes, place } }) {
-  if (zeroes) toggle(now.zeroed, zeroes);
-  else toggle(now.patch.positions, Number(place));
+  toggle(zeroes ? now.zeroed : now.patch.positions, zeroes ?? Number(place));
   anew();
 }
 
 // Reads the other problem, if there is one: which tokens of this one have a counterpart in it.
-function readOther() {
-  const text = at("other").value.trim(), tokens = now.plain.tokens.slice(0, now.plain.given);
-  const unread = (message) => void (at("unread").textContent = message);
-  unread("");
-  now.source = (text && attempted(() => sourceOf(text, tokens), unread)) || null;
-  const places = [...(now.patch?.positions ?? [])].filter((place) => now.source?.places.has(place));
-  now.patch = now.source && { site: at("site").value, positions: new Set(places), source: text };
-}
-
-function putIn(event) {
-  event.preventDefault();
+function readOther(event) {
+  event?.preventDefault();
   if (!now.plain) return;
-  readOther();
+  const source = at("other").value.trim(), unread = (message) => (at("unread").textContent = message);
+  unread("");
+  const values = source && attempted(() => valuesOf(source, now.plain), unread);
+  const places = [...(now.patch?.positions ?? [])].filter((place) => values?.places?.has(place));
+  now.patch = values ? { ...values, site: at("site").value, positions: new Set(places), source } : null;
+  at("places").replaceChildren(...placeButtons(now.plain.prompt, values?.places ?? new Map(), design.layout));
   anew();
 }
 
@@ -383,38 +331,28 @@ function asTrained() {
   anew();
 }
 
-function tell() {
-  const { plain, zeroed, patch, source } = now, tokens = plain.tokens.slice(0, plain.given);
-  const words = changeWords(now, tokens.map(({ token }) => symbolOf(design.layout, token))), changed = Boolean(words);
-  for (const button of at("parts").querySelectorAll("button")) button.ariaPressed = zeroed.has(button.dataset.zeroes);
-  const focused = document.activeElement?.dataset?.place;
-  at("places").replaceChildren(...placeButtons(tokens, source?.places ?? new Map(), patch?.positions ?? new Set(), design.layout));
-  if (focused) at("places").querySelector(`[data-place="${focused}"]`)?.focus();
-  at("changes").textContent = changed ? `Changed: ${words}.` : "Nothing is changed: this is the model as it was trained.";
-  at("changes").classList.toggle("note", changed);
-  const [problem, other] = [now.problem, source?.problem].map((one) => one && problemText(one, design.layout));
-  at("command").textContent = changed ? command(entry, { problem, zeroed, patch: patch && { ...patch, source: other } }) : "";
-  reveal({ same: changed, undo: changed, where: source, places: source });
-}
-
-// The address, from which a link or a reload shows the same, and how the page opens.
-
+// Keeps the state in the address, for links and reloads: `#problem=57%2B68&zero=layer.0.mlp.output`.
 function remember() {
-  const patch = now.patch?.positions.size ? now.patch : null, chosen = models.indexOf(entry);
-  const which = chosen ? `&model=${chosen}` : "";
-  history.replaceState(null, "", `#${addressOf({ problem: now.typed, zeroed: now.zeroed, patch })}${which}`);
+  const fields = new URLSearchParams({ problem: now.typed }), chosen = models.indexOf(entry);
+  for (const name of now.zeroed) fields.append("zero", name);
+  if (now.patch?.positions.size) fields.append("patch", patchName(now.patch));
+  if (chosen) fields.append("model", chosen);
+  history.replaceState(null, "", `#${fields}`);
 }
 
+// Takes the state of the address; names that the model lacks are ignored.
 function recall() {
-  const fields = new URLSearchParams(location.hash.slice(1));
+  const fields = new URLSearchParams(location.hash.slice(1)), problem = fields.get("problem") ?? "";
   if (!linked && !fields.has("problem")) return; // the address of another part of a report
   const chosen = fields.get("model") in models ? Number(fields.get("model")) : 0;
   if (models[chosen] !== entry) take((at("model").value = chosen));
-  const { problem, zeroed, patch } = addressed(location.hash, design.config);
-  Object.assign(now, { zeroed, patch });
+  const parts = ablatable(design.config).flat(), sites = patchable(design.config);
+  const [, site, places, source] = fields.get("patch")?.match(/^([^:]+):((?:position=\d+,?)+)=(.*)$/) ?? [];
+  now.zeroed = new Set(fields.getAll("zero").filter((name) => parts.includes(name)));
+  now.patch = sites.includes(site) ? { site, positions: new Set(places.match(/\d+/g).map(Number)), source } : null;
   at("problem").value = problem;
-  at("other").value = patch?.source ?? "";
-  if (patch) at("site").value = patch.site;
+  at("other").value = now.patch?.source ?? "";
+  if (now.patch) at("site").value = site;
   if (problem && !linked) at("form").scrollIntoView();
   if (problem) return calculate();
   stop();
@@ -451,59 +389,52 @@ function watched(button) {
 }
 
 // The tour: each step acts, and says what is to be seen at an element.
-
-const steps = () => [
-  ["board", () => {
-    ask(design.opening);
-    complete();
-    choose(now.writing.given);
-    return model.windowed
-      ? "Here it looks. The framed square is where the model stands, and the shaded ones are all that it sees: from them alone it writes the next token."
-      : "Here it looks. The darker a token, the more the model looked at it as it wrote the chosen one.";
-  }],
-  ["board", () => {
-    const { given, tokens } = now.writing;
-    const digit = tokens.findIndex(({ token }, n) => n >= given && design.layout.characters[token] === "2");
-    if (design.opening !== "57+68" || digit < 0) return "This is doubt. A token with an orange line below it was not sure; what else might stand there is listed below.";
-    choose(digit);
-    return "This is the carry. 7 + 8 is 15, so 1 goes to the tens: 5 + 6 + 1 is 12, and the model wrote this 2.";
-  }],
-  model.config.causal && ["board", () => {
-    const { given, tokens } = now.writing, logits = now.writing.before(given), { token } = tokens[given];
-    const others = [...logits.keys()].filter((one) => one !== token && roleOf(one) === roleOf(token));
-    change(given, others.sort((a, b) => logits[b] - logits[a])[0]);
-    complete();
-    return "Change a digit. The first token is another one now, in a dotted frame, and the model went on from there. Type over any token to try it.";
-  }],
-  ["parts", () => {
-    const buttons = [...at("parts").querySelectorAll("button")], heads = buttons.filter(({ dataset }) => dataset.zeroes.includes("head"));
-    const parts = heads.length ? heads : buttons;
-    parts.find((part, n) => { // the first without which the answer is wrong, else the last
-      press(part);
+function tour() {
+  const stops = [
+    ["board", () => {
+      ask(design.opening);
       complete();
-      return at("work").dataset.right !== "true" || n === parts.length - 1 || void press(part);
-    });
-    return `Remove a head. ${at("changes").textContent} ${at("status").textContent} Press it again and it is back.`;
-  }],
-  ["form", () => {
-    const { digits, problem } = enlarged();
-    asTrained();
-    at("speed").value = 0;
-    ask(problem);
-    return `Ask ${counted(digits)} digits. The model is whole again, and writes what it never met in training.`;
-  }],
-].filter(Boolean);
-
-// The example with LARGEST digits in each of its numbers, or as many as the page can write.
-function enlarged() {
-  const widened = (digits) => design.opening.replace(/\d+/g, (text) => text.repeat(digits).slice(0, digits));
-  const [short, long] = [2, 4].map((digits) => written(widened(digits), Infinity).writing.length);
-  const able = (digits) => digits <= design.digits && long * (digits / 4) ** Math.log2(long / short) < design.tokens;
-  const digits = [LARGEST, LARGEST / 2, 100, 30].find(able) ?? 4;
-  return { digits, problem: widened(digits) };
-}
-
-function tour(stops) {
+      choose(now.writing.given);
+      return model.windowed
+        ? "Here it looks. The framed square is where the model stands, and the shaded ones are all that it sees: from them alone it writes the next token."
+        : "Here it looks. The darker a token, the more the model looked at it as it wrote the chosen one.";
+    }],
+    ["board", () => {
+      const { given, tokens } = now.writing;
+      const digit = tokens.findIndex(({ token }, n) => n >= given && design.layout.characters[token] === "2");
+      if (design.opening !== "57+68" || digit < 0) return "This is doubt. A token with an orange line below it was not sure; what else might stand there is listed below.";
+      choose(digit);
+      return "This is the carry. 7 + 8 is 15, so 1 goes to the tens: 5 + 6 + 1 is 12, and the model wrote this 2.";
+    }],
+    model.config.causal && ["board", () => {
+      const { given, tokens } = now.writing, logits = now.writing.before(given), { token } = tokens[given];
+      const others = [...logits.keys()].filter((other) => other !== token && roleOf(other) === roleOf(token));
+      change(given, others.sort((a, b) => logits[b] - logits[a])[0]);
+      complete();
+      return "Change a digit. The first token is another one now, in a dotted frame, and the model went on from there. Type over any token to try it.";
+    }],
+    ["parts", () => {
+      const buttons = [...at("parts").querySelectorAll("button")], heads = buttons.filter(({ dataset }) => dataset.zeroes.includes("head"));
+      const parts = heads.length ? heads : buttons;
+      parts.find((part, n) => { // the first without which the answer is wrong, else the last
+        press(part);
+        complete();
+        return at("work").dataset.right !== "true" || n === parts.length - 1 || void press(part);
+      });
+      return `Remove a head. ${at("changes").textContent} ${at("status").textContent} Press it again and it is back.`;
+    }],
+    ["form", () => {
+      // the example with LARGEST digits in each of its numbers, or as many as the page can write
+      const widened = (digits) => design.opening.replace(/\d+/g, (text) => text.repeat(digits).slice(0, digits));
+      const [short, long] = [2, 4].map((digits) => written(widened(digits), Infinity).writing.tokens.length);
+      const able = (digits) => digits <= design.digits && long * (digits / 4) ** Math.log2(long / short) < design.tokens;
+      const digits = [LARGEST, LARGEST / 2, 100, 30].find(able) ?? 4;
+      asTrained();
+      at("speed").value = 0;
+      ask(widened(digits));
+      return `Ask ${counted(digits)} digits. The model is whole again, and writes what it never met in training.`;
+    }],
+  ].filter(Boolean);
   let current = -1;
 
   function walk(number) {
@@ -525,21 +456,25 @@ function tour(stops) {
   document.addEventListener("keydown", ({ key }) => key === "Escape" && walk(-1));
 }
 
-const again = () => look(lookedInto());
-const pause = () => (timer ? (stop(), controls()) : go());
-const another = () => {
-  take(Number(at("model").value));
+function another({ target }) {
+  take(Number(target.value));
   if (now.problem || at("mistake").textContent) at("form").requestSubmit();
-};
+}
 
-listen("click", { pause, single, undo: asTrained, more: showMore });
-listen("submit", { form: calculate, patch: putIn });
-listen("change", { model: another, squared: arrange, site: putIn, head: again, recurrence: again });
+function more({ target }) {
+  target.ariaExpanded = target.ariaExpanded !== "true";
+  look();
+}
+
+const pause = () => (timer ? (stop(), controls()) : go());
+listen("click", { pause, single, undo: asTrained, more });
+listen("submit", { form: calculate, patch: readOther });
+listen("change", { model: another, squared: arrange, site: readOther, head: () => look(), recurrence: () => look() });
 listen("keydown", { text: typed });
 onButtons("examples", (button) => ask(button.textContent));
 onButtons("recorded", (button) => ask(button.value));
 onButtons("text", (button) => choose(numberOf(button), true));
-onButtons("shares", (button) => change(lookedInto(), Number(button.dataset.token)));
+onButtons("shares", (button) => change(now.looked, Number(button.dataset.token)));
 for (const id of ["parts", "places"]) onButtons(id, press);
 offer("model", models.map(({ name }, number) => [number, name]));
 at("chooser").hidden = models.length < 2;
@@ -548,7 +483,7 @@ document.querySelectorAll("[data-problem]").forEach(watched);
 addEventListener("hashchange", recall);
 recall();
 if (linked) {
-  tour(steps());
+  tour();
   if (!location.hash) open();
 }
 
@@ -556,21 +491,20 @@ if (linked) {
 globalThis.curta = {
   get design() { return design; },
   get model() { return model; },
-  sheetOf: (tokens) => sheetOf(new Follower(design.layout, tokens).tokens, design.layout, new Set()),
   prompt: (text) => promptOf(parse(text, design), design),
-  write: (text, most = Infinity, changes = {}) => written(text, most, changes).writing.written.map(({ token }) => token),
-  logits: (text, most = Infinity, changes = {}) => written(text, most, changes).writing.logits.map((all) => [...all]),
+  write: (text, most, changes) => written(text, most, changes).writing.written.map(({ token }) => token),
+  logits: (text, most, changes) => written(text, most, changes).writing.logits.map((all) => [...all]),
   ask: asked,
   truth: (text) => rightAnswer(parse(text, design), design),
-  // An answer as plain text, of an operator that the model need not have.
   truths: (operator, texts) => String(TRUTHS[operator](...texts.map(BigInt))),
   // The answer in tokens that follow a problem, as people write it; null if there is none.
   answer(text, tokens) {
     const problem = parse(text, design), given = promptOf(problem, design);
-    const { tokens: all } = new Follower(design.layout, [...given, ...tokens]);
-    return answerText(answerOf(problem, all.slice(given.length), design), problem.operator, design.layout);
+    const answer = answerOf(problem, curta.follow([...given, ...tokens]).slice(given.length), design);
+    return answerText(answer, problem.operator, design.layout);
   },
   // Where tokens stand: `{token, index, role, coordinates}`, on a machine the `cells` of its window too.
   follow: (tokens) => new Follower(design.layout, tokens).tokens,
-  sites: (tokens) => sitesOf(model, tokens),
+  sheetOf: (tokens) => sheetOf(curta.follow(tokens), design.layout, new Set()),
+  sites: (tokens) => sitesOf(model, curta.follow(tokens)),
 };

@@ -2,11 +2,10 @@
 // what each is about. A token is `{token, index, role, coordinates, cells}`.
 
 import { numbered } from "../../report/elements.js";
-import { added, layerOf, linear, product, rowOf, softmax } from "./layers.js";
+import { added, layerOf, linear, rowOf, softmax } from "./layers.js";
 
 // A transformer without positions; each encoding overrides what it is about.
 class Encoding {
-  // `tensors` are all of the model; those of positions begin with `positions.`.
   constructor({ config, positions: settings, layout }, tensors) {
     const table = tensors["positions.table"];
     Object.assign(this, { config, settings, layout, tensors, table, size: config.width / config.heads });
@@ -34,7 +33,9 @@ class Encoding {
     seen.forEach((key, place) => {
       const bias = this.bias(layer, query, key, place), k = key && keys[key.index];
       scores.forEach((all, head) => {
-        all[place] = (k ? product(q, k, head * size, size) * scale : 0) + (bias ? bias[head] : 0);
+        let product = 0;
+        for (let i = head * size; k && i < (head + 1) * size; i++) product += q[i] * k[i];
+        all[place] = product * scale + (bias ? bias[head] : 0);
       });
     });
     return scores.map((all) => Float32Array.from(softmax(all)));
@@ -67,10 +68,7 @@ class Randomised extends Encoding {
       : new Sinusoidal({ ...design, positions: { base: 10_000 } }, tensors); // the default in Python
   }
 
-  complaint({ index }) {
-    const { max_length: most } = this.settings;
-    return index < most ? null : `this model has random positions below ${most}`;
-  }
+  complaint({ index }) { return complain(index, this.settings.max_length, "random positions"); }
 
   embed(token) { return this.vectors.embed(token); }
 }
@@ -152,7 +150,7 @@ class Coupled extends Encoding {
   embed({ coordinates }) {
     const { shape: [axes, rows], data } = this.tensors["positions.tables"], table = { shape: [axes * rows], data };
     // the first row is for -1; places below have the last ones, as in JAX
-    return coordinates.map((place, axis) => rowOf(table, axis * rows + ((place + 1 + rows) % rows))).reduce((sum, row) => added(sum, row));
+    return coordinates.map((place, axis) => rowOf(table, axis * rows + ((place + 1 + rows) % rows))).reduce(added);
   }
 }
 
@@ -161,7 +159,7 @@ class CoupledSinusoidal extends Encoding {
   embed({ coordinates }) {
     const { config: { width }, settings: { period } } = this, step = Math.fround((2 * Math.PI) / period);
     const vectors = coordinates.map((place) => waves(width, (i) => Math.fround(place * Math.fround((i + 1) * step))));
-    return vectors.reduce((sum, vector) => added(sum, vector));
+    return vectors.reduce(added);
   }
 }
 
@@ -177,7 +175,6 @@ class Window extends Encoding {
   }
 }
 
-// Sines and cosines of angles, in turn.
 function waves(width, angle) {
   return Float32Array.from({ length: width }, (_, i) => (i % 2 ? Math.cos : Math.sin)(angle(Math.floor(i / 2))));
 }

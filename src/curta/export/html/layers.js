@@ -1,5 +1,4 @@
 // What the forward pass is made of, and how tensors are packed. See `model/layers.py`.
-//
 // Vectors are Float32Arrays, as in Python; sums of products are added up in double precision.
 
 import { bytesOf } from "../../report/elements.js";
@@ -25,11 +24,8 @@ export function tensorsOf(base64) {
   const bytes = bytesOf(base64);
   const start = 8 + Number(new DataView(bytes.buffer).getBigUint64(0, true));
   const header = JSON.parse(new TextDecoder().decode(bytes.subarray(8, start)));
-  const tensors = {};
-  for (const [name, { shape, data_offsets: [from, to] }] of Object.entries(header)) {
-    tensors[name] = { shape, data: new Float32Array(bytes.slice(start + from, start + to).buffer) };
-  }
-  return tensors;
+  return Object.fromEntries(Object.entries(header).map(([name, { shape, data_offsets: [from, to] }]) =>
+    [name, { shape, data: new Float32Array(bytes.slice(start + from, start + to).buffer) }]));
 }
 
 export function rowOf({ shape, data }, number) {
@@ -55,12 +51,6 @@ export function linear(x, weight, bias) {
 }
 
 export const added = (x, change) => x.map((value, i) => value + change[i]);
-
-export function product(first, second, from, size) {
-  let sum = 0;
-  for (let i = from; i < from + size; i++) sum += first[i] * second[i];
-  return sum;
-}
 
 // `x` with root mean square 1, and mean 0 unless the norm is "rms"; times the gain, and the bias.
 export function normed({ norm, norm_epsilon: epsilon }, x, gain, bias) {

@@ -1,7 +1,7 @@
-// How problems are put and answers read: by a published layout, or by a program's machine. Most
-// layouts are data, as in `layouts/base.py`; those that need more have functions here.
+// How problems are put, and answers read and judged: by a published layout, or by a program's machine.
+// Most layouts are data, as in `layouts/base.py`; those that need more have functions here.
 
-import { Mistake, ordered, prompt, read } from "./problems.js";
+import { Mistake, answerText, lengthsOf, ordered, prompt, read, truth } from "./problems.js";
 
 const FIELD = 3, GROUPS = 6, COLUMN = 11, PADDED = 8, FRAME = 20;
 
@@ -9,7 +9,8 @@ export function promptOf(problem, { layout }) {
   const { operator, operands } = problem, form = layout.forms?.[operator];
   if (!form) return prompt(problem, layout);
   const text = (PROMPTS[familyOf(layout)] ?? declared)(operands.map(String), form, layout, operator);
-  return symbolsOf(text, layout).map((symbol) => layout.characters.indexOf(symbol));
+  const whole = layout.characters.some((one) => /^\d{2,}$/.test(one)); // numbers are tokens
+  return (whole ? text.match(/\d+|./gs) : [...text]).map((symbol) => layout.characters.indexOf(symbol));
 }
 
 // The answer in tokens that followed a prompt; null if they are none.
@@ -20,16 +21,47 @@ export function answerOf({ operator }, tokens, { layout }) {
   const end = layout.end < 0 ? written.length : written.indexOf(layout.characters[layout.end]);
   if (end < 0) return null;
   const numbers = (READS[familyOf(layout)] ?? numbersBy)(written.slice(0, end), form.answer, layout);
-  return numbers && valueOfNumbers(operator, numbers);
+  if (numbers === null || operator === "sort") return numbers;
+  if (operator === "order") return numbers.length && numbers.every((_, n) => numbers.includes(BigInt(n + 1))) ? numbers : null;
+  const [number, ...others] = numbers;
+  if (others.length || number === undefined) return null;
+  return operator !== "<" ? number : number < 2n ? number === 1n : null;
+}
+
+// The right answer as people write it: by the browser's own arithmetic, by recorded problems, or by the
+// certificate of a program that the page has not; null where it is not known.
+export function rightAnswer(problem, design) {
+  const { layout, certified, recorded } = design, { operator, operands } = problem;
+  const own = answerText(truth(problem, design), operator, layout);
+  if (own !== null) return own;
+  const kept = recorded.find((one) => one.operator === operator && one.operands.join() === operands.join());
+  if (kept || !certified) return kept?.truth ?? null;
+  const tokens = certified.follow(promptOf(problem, design), design.tokens);
+  return tokens ? answerText(answerOf(problem, tokens, design), operator, layout) : null;
+}
+
+// What a text comes to: `wrote` and `wanted` as people write them, whether it is `right`, and all of it in words.
+export function verdictOf(writing, problem, design) {
+  const { operator } = problem, { layout, operations } = design;
+  const answer = writing.ended ? answerOf(problem, writing.written, design) : null;
+  const wrote = answerText(answer, operator, layout), wanted = rightAnswer(problem, design);
+  const right = wanted === null ? null : wrote === wanted;
+  const truths = wanted === null ? "What is right is not known here." : `Right is ${wanted}.`;
+  // Modular operands have no length, since each stands for its residue.
+  const lengths = operator.includes(" mod ") ? [] : lengthsOf(problem, layout), [least, most] = operations[operator].trained;
+  const trained = lengths.every((length) => length >= least && length <= most) ? ""
+    : ` It was trained on numbers of ${least === most ? most : `${least} to ${most}`} ${most === 1 ? "digit" : "digits"}.`;
+  let words = `It wrote ${wrote}, which is ${right ? "right." : `wrong. ${truths}`}${trained}`;
+  if (writing.stopped || !writing.ended) {
+    words = `Stopped after ${writing.tokens.length} tokens${writing.stopped ? `: ${writing.stopped}` : " without an end"}. ${truths}`;
+  } else if (wrote === null) words = `What it wrote is no answer. ${truths}${trained}`;
+  else if (wanted === null) words = `It wrote ${wrote}. ${truths}`;
+  return { wrote, wanted, right, words };
 }
 
 // The name of a layout without the number in which it may end: `residues` of `residues-97`.
 const familyOf = ({ name }) => name.replace(/-\d+$/, "");
 
-// Characters, or whole numbers where these are tokens.
-const symbolsOf = (text, { characters }) => (characters.some((one) => /^\d{2,}$/.test(one)) ? text.match(/\d+|./gs) : [...text]);
-
-// The prompt that a `PromptFormat` says.
 function declared(texts, { prompt: { between, before, after, turned: ways, fill, ahead } }) {
   const width = fill ? Math.max(...texts.map(({ length }) => length)) + ahead : 0;
   const written = texts.map((text, n) => ordered(text.padStart(width, fill || "0"), ways[n ? 1 : 0]));
@@ -45,7 +77,6 @@ function numbersBy(text, { pattern, turned, drop }) {
   return match[2].split(",").map((number) => sign * BigInt(ordered(number, turned)));
 }
 
-// Prompts that are more than a format.
 const PROMPTS = {
   "filled-left": (texts, form) => declared(texts, form).padStart(PADDED, "#"),
   columns: (texts) => `${texts.map((text) => `0${ordered(text, true).padEnd(COLUMN, "0")}`).join("")}0`,
@@ -56,7 +87,14 @@ const PROMPTS = {
     const longest = Math.max(first.length, second.length);
     return `=${second}${mark}${first}`.padEnd(2 * Math.max(Math.ceil(longest / 10) * 10, FRAME) + 3, "_");
   },
-  hints: (texts, { mark }, layout) => `${hinted(texts, layout).join(mark)}=`,
+  hints: (texts, { mark }, { characters, end }) => { // of one width, one more than the longest has
+    const width = Math.max(...texts.map(({ length }) => length)) + 1, hints = characters.slice(end + 1);
+    if (width > hints.length) {
+      throw new Mistake(`Numbers have at most ${hints.length - 1} digits here: there is a hint for each.`);
+    }
+    const hinted = texts.map((text) => [...text.padStart(width, "0")].map((digit, n) => hints[n] + digit).join(""));
+    return `${hinted.join(mark)}=`;
+  },
   labelled: (texts) => ordered(texts.map((text, n) => `${letter(n)}:${text}`).join(","), true),
   residues: (texts, form, layout, operator) =>
     declared(texts.map((text) => String(BigInt(text) % BigInt(operator.split(" mod ")[1]))), form),
@@ -85,26 +123,5 @@ const READS = {
   residues: (text, form, { characters }) =>
     /^\d+$/.test(text) && characters.includes(text) ? [BigInt(text)] : null,
 };
-
-// Numbers of one width, one more than the longest has, a hint before each digit.
-function hinted(texts, { characters, end }) {
-  const width = Math.max(...texts.map(({ length }) => length)) + 1, hints = characters.slice(end + 1);
-  if (width > hints.length) {
-    throw new Mistake(`Numbers have at most ${hints.length - 1} digits here: there is a hint for each.`);
-  }
-  return texts.map((text) => [...text.padStart(width, "0")].map((digit, n) => hints[n] + digit).join(""));
-}
-
-// What the numbers of an answer are worth; null if they can be no answer.
-function valueOfNumbers(operator, numbers) {
-  if (operator === "sort") return numbers;
-  if (operator === "order") {
-    const places = [...numbers].sort((a, b) => Number(a - b));
-    return places.length && places.every((place, n) => place === BigInt(n + 1)) ? numbers : null;
-  }
-  if (numbers.length !== 1) return null;
-  if (operator === "<") return numbers[0] < 2n ? numbers[0] === 1n : null;
-  return numbers[0];
-}
 
 const letter = (number) => String.fromCharCode("a".charCodeAt(0) + number);

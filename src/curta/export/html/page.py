@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from curta.layouts import Layout
 
 MODULES = (
-    "layers", "machine", "changes", "encodings", "transformer", "problems", "layouts",
-    "writing", "rights", "sheet", "drawing", "app",
+    "layers", "changes", "encodings", "transformer", "writing", "problems", "layouts", "sheet",
+    "drawing", "app",
 )  # fmt: skip
 """Each after those that it imports; before them, the report's `elements`."""
 

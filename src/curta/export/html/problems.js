@@ -5,14 +5,13 @@
 export class Mistake extends Error {}
 
 const NUMBER = /0[xbo][0-9a-z]+|[0-9]+#[0-9a-z]+|[0-9]+/gi;
-const PREFIXES = { 2: "0b", 8: "0o", 16: "0x" };
+const BASES = { "0b": 2, "0o": 8, "0x": 16 };
 const DIGITS = 36; // signs for digits: bases beyond have none
 const SIGNS = /^[-+*/%<>^&|]+$/; // of operators that this model may not have
 
-// Signs as they stand in print, and as they are typed.
-const TYPED = { "×": "*", "·": "*", "÷": "/", "−": "-", "–": "-" };
+const TYPED = { "×": "*", "·": "*", "÷": "/", "−": "-", "–": "-" }; // by signs as they stand in print
 
-const ascending = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
+const ascending = (a, b) => Number(a - b);
 const sumOf = (values) => values.reduce((a, b) => a + b);
 
 export const ordered = (text, turned) => (turned ? [...text].reverse().join("") : text);
@@ -36,9 +35,13 @@ export const TRUTHS = {
     values.map((_, n) => n).sort((a, b) => ascending(values[a], values[b])).map((n) => BigInt(n + 1)),
   copy: (a) => a,
   reverse: (a, base = 10) => numberIn(digitsIn(a, base), base),
-  gcd: divisor,
-  lcm: (a, b) => (a && b ? (a * b) / divisor(a, b) : 0n),
-  isqrt: root,
+  gcd: (a, b) => (b ? TRUTHS.gcd(b, a % b) : a),
+  lcm: (a, b) => (a && b ? (a * b) / TRUTHS.gcd(a, b) : 0n),
+  isqrt: (value) => { // Newton's method, from above
+    let guess = value && 1n << BigInt(Math.ceil(value.toString(2).length / 2));
+    for (let next; guess && (next = (guess + value / guess) >> 1n) < guess; ) guess = next;
+    return guess;
+  },
   binary: (a) => a,
   decimal: (a) => a,
   luhn: (a) => {
@@ -47,18 +50,6 @@ export const TRUTHS = {
     return BigInt((10 - (sum % 10)) % 10);
   },
 };
-
-function divisor(a, b) {
-  return b ? divisor(b, a % b) : a;
-}
-
-// Newton's method, from above.
-function root(value) {
-  if (value < 2n) return value;
-  let guess = 1n << BigInt(Math.ceil(value.toString(2).length / 2));
-  for (let next; (next = (guess + value / guess) >> 1n) < guess; ) guess = next;
-  return guess;
-}
 
 // The right answer; undefined for an operator that this page does not know.
 export function truth({ operator, operands }, { operations, layout }) {
@@ -118,7 +109,8 @@ function compound(text, design) {
   for (const operator of operators) {
     const form = design.layout.formats[operator];
     if (!isCompound(form)) continue;
-    const numbers = numbersOf(form), patterns = numbers.map((pieces) => pieces.map(patternOf).join(""));
+    const numbers = numbersOf(form), patterns = numbers.map((pieces) => pieces.map(({ sign }) =>
+      (sign ? sign.replace(/[.*+?^${}()|[\]\\]/g, "\\$&") : "([0-9]+)")).join(""));
     const line = text.replace(/^(\p{L}+)\s*\((.*)\)$/u, "$1 $2");
     const match = line.match(new RegExp(`^${wordOf(operator)}${patterns.join("\\s*")}$`));
     if (match) {
@@ -132,7 +124,6 @@ function compound(text, design) {
 }
 
 const isCompound = ({ parts }) => parts.some(({ follows }) => follows);
-const patternOf = ({ sign }) => (sign ? sign.replace(/[.*+?^${}()|[\]\\]/g, "\\$&") : "([0-9]+)");
 
 // For each number, or sign between, its pieces as people write them: `{sign}`, `{place, turned}`.
 // On paper a number may lie the other way round, `57.3`: people write it so that its last operand
@@ -159,29 +150,25 @@ function check(operator, numbers, { operations, layout, digits, operands }) {
   const givens = givensOf(layout.formats[operator]), least = givens.length, [{ base }] = givens;
   const most = givens.at(-1).many ? operands : least, count = most === least ? least : `${least} to ${most}`;
   const refuse = (got) => {
-    const what = most === 1 ? "whole number" : "whole numbers";
     const based = givens.some((part) => part.base !== 10) ? ` in base ${base}` : "";
-    throw new Mistake(`${operator} takes ${count} ${what} from 0 up, of at most ${digits} digits${based} (${got});`
-      + ` write ${operations[operator].example}.`);
+    throw new Mistake(`${operator} takes ${count} whole number${most === 1 ? "" : "s"} from 0 up,`
+      + ` of at most ${digits} digits${based} (${got}); write ${operations[operator].example}.`);
   };
   if (numbers.length < least || numbers.length > most) refuse(`got ${numbers.length} number${numbers.length === 1 ? "" : "s"}`);
-  numbers.forEach((number, n) => {
-    const read = valueOf(number), own = partOf(givens, n).base;
-    const plainly = own === 10 || own > DIGITS; // else a number is written with its base
+  basesOf(numbers, givens).forEach((own, n) => {
+    const number = numbers[n], read = valueOf(number);
     if (!read) refuse(number ? `got ${shortened(number)}` : "one is missing");
-    if (read.base === 10 && !plainly) refuse(`got ${shortened(number)}`);
+    // a number is written with its base where this is not ten, and has signs
+    if (read.base === 10 && own !== 10 && own <= DIGITS) refuse(`got ${shortened(number)}`);
     if (digitsIn(read.value, own).length > digits) refuse(`got ${number.length < 25 ? number : "a longer one"}`);
   });
 }
 
 // `{value, base}` of a number as it was typed; null if it is none.
 function valueOf(text) {
-  const [, before = "", after] = text.toLowerCase().match(/^([0-9]+#|0[xbo])?(.*)$/);
-  const prefix = Object.keys(PREFIXES).find((base) => PREFIXES[base] === before);
-  const base = before ? Number(prefix ?? Number.parseInt(before, 10)) : 10;
-  const digits = [...after].map((sign) => Number.parseInt(sign, DIGITS));
-  if (!digits.length || base < 2 || base > DIGITS || digits.some(Number.isNaN)) return null;
-  const value = numberIn(digits, base);
+  const [, before, after] = text.toLowerCase().match(/^([0-9]+#|0[xbo])?(.*)$/);
+  const base = before ? BASES[before] ?? Number.parseInt(before, 10) : 10;
+  const value = base < 2 || base > DIGITS ? null : numberIn([...after].map((sign) => Number.parseInt(sign, DIGITS)), base);
   return value === null ? null : { value, base };
 }
 
@@ -204,14 +191,14 @@ export function answerText(answer, operator, layout) {
   if (answer === null || answer === undefined) return null;
   if (Array.isArray(answer)) return answer.map((one) => answerText(one, operator, layout)).join(",");
   if (typeof answer !== "bigint") return String(answer);
-  const { base } = layout.formats[operator].answer;
-  return answer < 0 ? `-${spelled(-answer, base)}` : spelled(answer, base);
+  return spelled(answer, layout.formats[operator].answer.base);
 }
 
-// A whole number from 0 up: `255`, `0xff`, `3#100110`; in decimal where a base has no signs.
+// A whole number: `255`, `-0xff`, `3#100110`; in decimal where a base has no signs.
 function spelled(value, base) {
   if (base === 10 || base > DIGITS) return String(value);
-  return `${PREFIXES[base] ?? `${base}#`}${value.toString(base)}`;
+  if (value < 0) return `-${spelled(-value, base)}`;
+  return `${Object.keys(BASES).find((prefix) => BASES[prefix] === base) ?? `${base}#`}${value.toString(base)}`;
 }
 
 // Format a fixed-point number: `value` is its digits, `places` of them after the point.
@@ -224,11 +211,17 @@ function decimal(value, places) {
 // The tokens of a problem. A sign has its own; an operand has those of `every` number of two equal
 // digits: what stands before it if it is a further one, the first digit, a gap, a further digit.
 export function prompt({ operator, operands }, { formats }) {
-  const { parts } = formats[operator], remaining = digitsOf(operands, givensOf(formats[operator]));
-  return parts.flatMap(({ kind, many, base, gap, high_first: high, tokens }) => {
+  const { parts } = formats[operator], givens = givensOf(formats[operator]);
+  const numbers = basesOf(operands, givens).map((base, n) => digitsIn(operands[n], base));
+  const longest = Math.max(...numbers.filter((_, n) => partOf(givens, n).filled).map((digits) => digits.length));
+  let place = 0;
+  return parts.flatMap(({ kind, many, base, gap, high_first: high, filled, multiple = 1, tokens }) => {
     if (kind === "sign") return tokens;
-    return remaining.splice(0, many ? remaining.length : 1).flatMap((digits, number) => {
-      const [first, ...others] = high ? [...digits].reverse() : digits;
+    const mine = numbers.slice(place, many ? undefined : (place += 1));
+    return mine.flatMap((digits, number) => {
+      const width = Math.ceil((filled ? longest : digits.length) / multiple) * multiple;
+      const padded = [...digits, ...new Array(width - digits.length).fill(0)];
+      const [first, ...others] = high ? padded.reverse() : padded;
       const least = gap ? 3 : 2, size = number ? least + 1 : least, from = number ? base * least : 0;
       const pair = (digit) => tokens.slice(from + digit * size, from + (digit + 1) * size);
       return [...pair(first).slice(0, -1), ...others.map((digit) => pair(digit).at(-1))];
@@ -263,38 +256,22 @@ const givensOf = ({ parts }) => parts.filter(({ kind }) => kind === "given");
 
 // The part of the prompt that operand `n` is: the last one is that of all further ones.
 const partOf = (givens, n) => givens[Math.min(n, givens.length - 1)];
+const basesOf = (operands, givens) => operands.map((_, n) => partOf(givens, n).base);
 
 export function lengthsOf({ operator, operands }, { formats }) {
-  const givens = givensOf(formats[operator]);
-  return operands.map((value, n) => digitsIn(value, partOf(givens, n).base).length);
+  return basesOf(operands, givensOf(formats[operator])).map((base, n) => digitsIn(operands[n], base).length);
 }
 
-// Digits of each operand, least significant first, with the zeros that its part asks for.
-function digitsOf(operands, givens) {
-  const parts = operands.map((_, n) => partOf(givens, n));
-  const numbers = operands.map((value, n) => digitsIn(value, parts[n].base));
-  const longest = Math.max(...numbers.filter((_, n) => parts[n].filled).map((digits) => digits.length));
-  return numbers.map((digits, n) => {
-    const { filled, multiple = 1 } = parts[n], width = filled ? longest : digits.length;
-    const zeros = Math.ceil(width / multiple) * multiple - digits.length;
-    return [...digits, ...new Array(zeros).fill(0)];
-  });
-}
-
-// The digits of a number, least significant first.
-function digitsIn(value, base) {
-  if (base === 10) return [...String(value)].reverse().map(Number);
+function digitsIn(value, base) { // least significant first
+  if (base <= DIGITS) return [...value.toString(base)].reverse().map((sign) => Number.parseInt(sign, DIGITS));
   const digits = [];
-  do {
-    digits.push(Number(value % BigInt(base)));
-    value /= BigInt(base);
-  } while (value);
+  do digits.push(Number(value % BigInt(base))); while ((value /= BigInt(base)));
   return digits;
 }
 
-// The number of these digits, most significant first; null if one is no digit of the base.
+// The number of these digits, most significant first; null if there is none, or one is no digit of the base.
 function numberIn(digits, base) {
-  if (digits.some((digit) => digit >= base)) return null;
+  if (!digits.length || !digits.every((digit) => digit < base)) return null;
   if (base === 10) return BigInt(digits.join(""));
   return digits.reduce((number, digit) => number * BigInt(base) + BigInt(digit), 0n);
 }

@@ -1,11 +1,10 @@
 // Squared paper as it is drawn: on which line, and in which column, every token stands.
-//
 // The first axis runs sideways, so that digits stand as numbers are written. Each square of the
 // other axes is a block of lines, one block below the other, with a line for each role in it. A
 // role that is found everywhere on the first axis stands in the margin; one that is found
 // everywhere on another axis has a block of its own, above those of that axis.
 
-import { make, numbered, styled } from "../../report/elements.js";
+import { at, make, numbered } from "../../report/elements.js";
 
 const EVERYWHERE = "*";
 const WIDE = 24; // columns from which on squares are small
@@ -38,7 +37,11 @@ export function sheetOf(tokens, layout, alone) {
     line.open &&= !digit && !alone.has(role);
     cells.push({ block, track, line, column });
   }
-  const blocks = [...byAddress.values()].sort((a, b) => compared(a.at, b.at));
+  const blocks = [...byAddress.values()].sort(({ at: first }, { at: second }) => {
+    // by the last axis first; what is found from everywhere before all else
+    const axis = first.findLastIndex((at, n) => at !== second[n]), [a, b] = [first[axis], second[axis]];
+    return axis < 0 ? 0 : a === EVERYWHERE ? -1 : b === EVERYWHERE ? 1 : a - b;
+  });
   let top = 0;
   for (const block of blocks) {
     const named = block.at.map((at, i) => (at === EVERYWHERE ? "" : `${layout.axes[i + 1]} ${at}`));
@@ -49,7 +52,7 @@ export function sheetOf(tokens, layout, alone) {
   const columns = cells.map(({ column }) => column).filter((column) => column !== EVERYWHERE);
   const low = columns.reduce((a, b) => Math.min(a, b), 0);
   const high = columns.reduce((a, b) => Math.max(a, b), low);
-  return { cells, blocks, low, high, margin: columns.length < cells.length };
+  return { cells, blocks, lines: top, low, high, margin: columns.length < cells.length };
 }
 
 // A square's block and column, EVERYWHERE on the axes on which the role is found from there; and its track.
@@ -58,34 +61,18 @@ function squareOf(role, position, { roles }) {
   return { at, column, track: Number(column === EVERYWHERE) };
 }
 
-// By the last axis first; what is found from everywhere before all else.
-function compared(first, second) {
-  const axis = first.findLastIndex((at, n) => at !== second[n]), [a, b] = [first[axis], second[axis]];
-  return axis < 0 ? 0 : a === EVERYWHERE ? -1 : b === EVERYWHERE ? 1 : a - b;
-}
-
-// Whether numbers on the first axis are written from their low end on, which then is on the
-// right; so it is unless an operand lies the other way. Of a number of several operands, the last
-// one says so.
-function leftwards({ parts }, [first]) {
-  const given = parts.filter(({ kind }) => kind === "given");
-  const last = given.filter((_, n) => !given[n + 1]?.follows);
-  return !last.find(({ along }) => along === first)?.high_first;
-}
-
 // Draws a text on squared paper, and again whenever it has grown.
 export class Sheet {
-  constructor(board, grid, ruler, labels) {
-    Object.assign(this, { board, grid, ruler, labels });
-  }
-
-  begin(tokens, layout, format) {
-    Object.assign(this, { layout, left: leftwards(format, layout.axes), alone: new Set(), placed: [], ruled: "" });
+  begin(tokens, layout, { parts }) {
+    // Numbers on the first axis are written from their low end on, which then is on the right, unless
+    // an operand lies the other way. Of a number of several operands, the last one says so.
+    const given = parts.filter(({ kind }) => kind === "given"), [first] = layout.axes;
+    const sideways = given.find(({ along }, n) => along === first && !given[n + 1]?.follows);
+    Object.assign(this, { layout, left: !sideways?.high_first, alone: new Set(), placed: [], ruled: "" });
     const { low, high } = sheetOf(tokens, layout, this.alone);
     this.columns = Math.max(LEAST, high - low + 1 + SPARE);
   }
 
-  // Puts the element of every token on its square.
   draw(tokens, items) {
     this.sheet = sheetOf(tokens, this.layout, this.alone);
     const { cells, low, high } = this.sheet;
@@ -95,7 +82,7 @@ export class Sheet {
       const x = this.x(column), y = block.top + line.number, at = `${x},${y}`;
       if (this.placed[number] === at) return;
       this.placed[number] = at;
-      styled(items[number], { x, y }).classList.toggle("margin", track === 1);
+      make("li", [], { "--x": x, "--y": y }, items[number]).classList.toggle("margin", track === 1);
     });
     this.placed.length = cells.length;
   }
@@ -109,68 +96,55 @@ export class Sheet {
 
   // Draws paper, ruler and labels anew if they are others than before.
   rule() {
-    const { blocks, low, margin } = this.sheet, [axis] = this.layout.axes;
-    const lines = blocks.map(({ name, tracks }) => [name, ...tracks.map((track) => track.map(({ roles }) => [...roles]))]);
-    const ruled = JSON.stringify([this.columns, low, margin, lines]);
+    const { blocks, lines, low, margin } = this.sheet, { layout: { axes: [axis], roles: all }, columns } = this;
+    const roles = blocks.map(({ name, tracks }) => [name, ...tracks.map((track) => track.map((line) => [...line.roles]))]);
+    const ruled = JSON.stringify([columns, low, margin, roles]);
     if (ruled === this.ruled) return;
     this.ruled = ruled;
-    styled(this.board, { columns: this.columns, lines: blocks.reduce((sum, block) => sum + block.lines, 0) });
-    this.board.classList.toggle("dense", this.columns > WIDE);
-    this.board.classList.toggle("margined", margin);
-    this.grid.replaceChildren(...blocks.map(({ top, lines: height, at }) =>
-      styled(make("div", make("div"), { class: at.includes(EVERYWHERE) ? "block wide" : "block" }), { from: top, height })));
-    const every = this.columns > WIDE ? RULED : 1;
-    const columns = numbered(this.columns).map((number) => number + low).filter((column) => column % every === 0);
-    this.ruler.replaceChildren(...columns.map((column) => styled(make("span", String(column)), { x: this.x(column), y: 0 })));
-    const head = make("p", this.left ? `← ${axis}` : `${axis} →`);
-    this.labels.replaceChildren(head, ...blocks.flatMap((block) => this.labelled(block)));
+    const { classList } = make("div", [], { "--columns": columns, "--lines": lines }, at("board"));
+    classList.toggle("dense", columns > WIDE);
+    classList.toggle("margined", margin);
+    at("grid").replaceChildren(...blocks.map(({ top, lines: height, at: square }) => {
+      const name = square.includes(EVERYWHERE) ? "block wide" : "block";
+      return make("div", make("div"), { class: name, "--from": top, "--height": height });
+    }));
+    const every = columns > WIDE ? RULED : 1;
+    const marks = numbered(columns).map((number) => number + low).filter((column) => column % every === 0);
+    at("ruler").replaceChildren(...marks.map((column) => make("span", String(column), { "--x": this.x(column), "--y": 0 })));
+    // beside each line of a block its roles, and beside the first the block's name
+    const labels = blocks.flatMap((block) => numbered(block.lines).map((line) => {
+      const here = block.tracks.flatMap((track) => [...(track[line]?.roles ?? [])]).map((role) => ({ role, ...all[role] }));
+      const digits = here.filter(({ digit }) => digit);
+      const named = (digits.length ? digits : here).map(({ role, name }) => make("span", name, { class: coloured(role) }));
+      return make("div", [make("b", line ? "" : block.name), ...named], { title: here.map(({ name }) => name).join(", ") });
+    }));
+    at("labels").replaceChildren(make("p", this.left ? `← ${axis}` : `${axis} →`), ...labels);
   }
 
-  // The roles on each line of a block, and the block's name.
-  labelled({ lines, name, tracks }) {
-    const all = this.layout.roles;
-    return numbered(lines).map((line) => {
-      const roles = tracks.flat().filter(({ number }) => number === line).flatMap((mine) => [...mine.roles]);
-      const digits = roles.filter((role) => all[role].digit);
-      const named = (digits.length ? digits : roles).map((role) => make("span", all[role].name, { class: coloured(role) }));
-      return make("div", [make("b", line ? "" : name), ...named], { title: roles.map((role) => all[role].name).join(", ") });
-    });
-  }
-
-  // Marks the square on which token `number` stands, and cells of its window that are empty.
+  // Marks the square on which token `number` stands, and cells of its window that are empty, where
+  // a line is drawn on which they would stand.
   mark(tokens, number, shares) {
-    this.grid.querySelectorAll(".pen, .empty").forEach((one) => one.remove());
-    const { block, track, column } = this.sheet.cells[number], { role, cells, coordinates } = tokens[number];
-    this.frame("pen", track, { x: this.x(column), y: block.top, height: block.lines });
-    if (shares.length !== cells.length) return;
-    this.layout.near[role].forEach((neighbour, cell) => {
-      if (cells[cell + 1] < 0) this.empty(neighbour, coordinates, shares[cell + 1]);
+    const { cells: squares, blocks, low } = this.sheet, { block, track, column } = squares[number];
+    const frame = (name, margin, attributes) => make("div", [], { class: margin ? `${name} margin` : name, ...attributes });
+    const frames = [frame("pen", track, { "--x": this.x(column), "--y": block.top, "--height": block.lines })];
+    const { role, cells, coordinates } = tokens[number], near = shares.length === cells.length ? this.layout.near[role] : [];
+    near.forEach(([neighbour, displacement], n) => {
+      if (cells[n + 1] >= 0) return;
+      const place = squareOf(neighbour, coordinates.map((square, axis) => square + displacement[axis]), this.layout);
+      const there = blocks.find((other) => other.at.join() === place.at.join());
+      const line = there?.tracks[place.track].find(({ roles }) => roles.has(neighbour));
+      if (!line || place.column < low || place.column - low >= this.columns) return;
+      const around = { "--x": this.x(place.column), "--y": there.top + line.number, "--look": shares[n + 1] };
+      frames.push(frame("empty", place.track, around));
     });
-  }
-
-  // A frame where a neighbour would stand; nothing if no line of it is drawn there.
-  empty([role, displacement], position, look) {
-    const wanted = position.map((square, axis) => square + displacement[axis]);
-    const { at, column, track } = squareOf(role, wanted, this.layout), { blocks, low } = this.sheet;
-    const block = blocks.find((one) => one.at.join() === at.join());
-    const line = block?.tracks[track].find(({ roles }) => roles.has(role));
-    if (!line || column < low || column - low >= this.columns) return;
-    this.frame("empty", track, { x: this.x(column), y: block.top + line.number, look });
-  }
-
-  frame(name, track, properties) {
-    this.grid.append(styled(make("div", [], { class: track ? `${name} margin` : name }), properties));
-  }
-
-  // Scrolls a paper that is wider than its board to the end on which numbers are lowest.
-  showLowDigits() {
-    this.board.scrollLeft = this.board.scrollWidth;
+    at("grid").querySelectorAll(".pen, .empty").forEach((old) => old.remove());
+    at("grid").append(...frames);
   }
 
   // Scrolls the paper, and nothing around it, so that an element of it is seen.
   follow(item) {
-    const { board } = this, outer = board.getBoundingClientRect(), inner = item.getBoundingClientRect();
-    const side = this.labels.offsetWidth + 2 * inner.width, edge = 2 * inner.height;
+    const board = at("board"), outer = board.getBoundingClientRect(), inner = item.getBoundingClientRect();
+    const side = at("labels").offsetWidth + 2 * inner.width, edge = 2 * inner.height;
     if (inner.left < outer.left + edge) board.scrollLeft -= outer.left + board.clientWidth / 3 - inner.left;
     if (inner.right > outer.right - side) board.scrollLeft += inner.right - outer.right + side;
     if (inner.top < outer.top + edge) board.scrollTop -= outer.top + edge - inner.top;

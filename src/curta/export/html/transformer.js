@@ -2,12 +2,11 @@
 // `model/blocks.py`; sites are named as in `model/inspection.py`.
 
 import { numbered } from "../../report/elements.js";
-import { below, untouched } from "./changes.js";
+import { below } from "./changes.js";
 import { ENCODINGS } from "./encodings.js";
 import { added, feedforward, layerOf, linear, normed, rowOf } from "./layers.js";
 
 export class Transformer {
-  // `design` is what `design.py` says, with its layout; `tensors` what `page.py` packs.
   constructor(design, tensors) {
     const { config } = design;
     Object.assign(this, { design, config, tensors, size: config.width / config.heads });
@@ -17,6 +16,8 @@ export class Transformer {
       attention: number < config.num_attention_layers ? layerOf(tensors, "attention", number) : null,
       mlp: layerOf(tensors, "mlp", number),
     }));
+    this.headNames = numbered(config.num_attention_layers).flatMap((layer) =>
+      numbered(config.heads).map((head) => `layer ${layer}, head ${head}`));
     this.memo = new Map(); // what was calculated of each window
   }
 
@@ -27,7 +28,7 @@ export class Transformer {
   }
 
   // Appends tokens to what the cache has; the logits for what follows each of them.
-  read(cache, tokens, tap = untouched) {
+  read(cache, tokens, tap) {
     const { config } = this;
     cache.tokens.push(...tokens);
     const entries = tokens.map((token) => tap("embedding", this.embed(token), token.index));
@@ -68,8 +69,8 @@ export class Transformer {
       x = x.map((state, i) => {
         const seen = this.positions.seen(tokens[i], cache.tokens);
         const shares = this.positions.weights(layer, tokens[i], seen, queries[i], slots.keys);
-        const heads = this.mix(taps[i]("attention.weights", shares), seen, slots.values);
-        const after = this.after(state, taps[i]("attention.output", this.out(attention, heads, taps[i])), attention);
+        const output = this.attended(attention, taps[i]("attention.weights", shares), seen, slots.values, taps[i]);
+        const after = this.after(state, taps[i]("attention.output", output), attention);
         return taps[i]("middle", injection === "sublayer" ? added(after, entries[i]) : after);
       });
     }
@@ -108,30 +109,21 @@ export class Transformer {
 
   // Keys or values for every head: of [k, l] those of four heads are [k, k, l, l].
   repeated(heads) {
-    const shared = this.config.width / heads.length, { size } = this;
-    if (shared === 1) return heads;
-    return Float32Array.from({ length: this.config.width }, (_, i) =>
-      heads[Math.floor(i / size / shared) * size + (i % size)]);
+    const { size, config: { width } } = this, shared = width / heads.length;
+    return Float32Array.from({ length: width }, (_, i) => heads[Math.floor(i / size / shared) * size + (i % size)]);
   }
 
-  // The mean of values by each head's weights, head beside head.
-  mix(weights, seen, values) {
-    const { size, config: { width } } = this, sums = new Float64Array(width);
-    weights.forEach((shares, head) => shares.forEach((share, place) => {
-      if (share === 0 || !seen[place]) return;
-      const value = values[seen[place].index];
-      for (let i = head * size; i < (head + 1) * size; i++) sums[i] += share * value[i];
-    }));
-    return new Float32Array(sums);
-  }
-
-  // What attention adds to the state: the sum of what each head adds, and the bias.
-  out({ out, out_bias: bias }, heads, tap) {
-    const { size, config: { heads: count, width } } = this, each = new Float32Array(count * width);
-    for (let head = 0; head < count; head++) {
-      const rows = out.subarray(head * size * width, (head + 1) * size * width);
-      each.set(linear(heads.subarray(head * size, (head + 1) * size), rows), head * width);
-    }
+  // What attention adds to the state: the mean of values by each head's weights, projected, and the bias.
+  attended({ out, out_bias: bias }, weights, seen, values, tap) {
+    const { size, config: { width } } = this, each = new Float32Array(weights.length * width);
+    weights.forEach((shares, head) => {
+      const mean = new Float64Array(size), from = head * size;
+      shares.forEach((share, place) => {
+        const value = share && seen[place] ? values[seen[place].index] : null;
+        for (let i = 0; value && i < size; i++) mean[i] += share * value[from + i];
+      });
+      each.set(linear(Float32Array.from(mean), out.subarray(from * width, (from + size) * width)), head * width);
+    });
     const sums = bias ? Float64Array.from(bias) : new Float64Array(width);
     tap("attention.heads", each).forEach((value, i) => (sums[i % width] += value));
     return new Float32Array(sums);

@@ -32,7 +32,7 @@ COMMANDS = {
     "export": ("results", "Write a trained model for other programs."),
     "data": ("results", "Write a recipe's problems as a data set."),
     "runs": ("runs", "List the runs, or say how one of them stands."),
-    "serve": ("results", "Show the runs in a browser, training as it goes on."),
+    "serve": ("results", "Show the runs in a browser, while they train, and begin new ones."),
 }
 """Every command, in the order in which a user meets them: its module, and what `--help` says."""
 

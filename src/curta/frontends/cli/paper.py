@@ -10,10 +10,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from curta.config.errors import QUOTED, shortened
 from curta.config.table import Cells, Column, counted
 from curta.config.table import Table as Data
 from curta.frontends.cli import display
-from curta.problems.numerals import plain_answer
+from curta.problems.problem import answer_text
 from curta.programs.machine import drawing
 from curta.programs.machine.drawing import GAP, Cut
 
@@ -262,9 +263,13 @@ def check_lines(check: "ProgramCheck", train: str) -> Iterator[Text]:
         yield Text(f"  answers: all {problems:,} are correct", style="green")
     for answer in check.wrong:
         text = program.problem_text(answer.operands)
-        wrote = "no answer can be read" if answer.written is None else "wrote "
-        wrote += "" if answer.written is None else plain_answer(answer.written)
-        yield Text(f"    {text}: {wrote}, should be {plain_answer(answer.truth)}")
+        wrote = "no answer can be read"
+        if answer.written is not None:
+            wrote = f"wrote {shortened(answer_text(answer.written), QUOTED)}"
+        yield Text(f"    {text}: {wrote}, should be {shortened(answer_text(answer.truth), QUOTED)}")
+    role, written = program.format.answer.role, [role.name for role in machine.roles]
+    if check.wrongs and role not in written:
+        yield Text(f"  the answer is read from role {role!r}, which the program never writes")
     yield from _window_lines(check)
     if check.unstable:
         text = program.problem_text(check.unstable)

@@ -161,7 +161,7 @@ def find_recipe(
 
     is_run, is_recipe = name in folders.existing(), name in shipped_names()
     if is_run and is_recipe:
-        click.echo(f"the recipe; of the run: curta show {folders.root() / name}", err=True)
+        click.echo(f"This is the recipe. For the run: curta show {folders.root() / name}", err=True)
     if (is_run and not is_recipe) or Path(name, "run.json").exists():
         if changes:
             raise UserError(f"run {name!r} is as it was trained: leave out {next(iter(changes))}")
@@ -322,7 +322,7 @@ def report(
     available = api.tables(name, evaluation or "")
     for table in tables:
         if table not in available and form is None:
-            raise unknown("run, or table of the first run", table, [*names, *available])
+            raise unknown("run or table", table, [*names, *available])
         if table not in available:
             raise unknown("table", table, list(available), f"curta report {name} --csv")
     if out is not None:
@@ -381,7 +381,7 @@ def serve(
         int, option("0 is any that is free.", "N", click.IntRange(0, 65_535), default=8642)
     ],
 ) -> int:
-    """Show the runs in a browser, training as it goes on."""
+    """Show the runs in a browser, while they train, and begin new ones."""
     from curta.config.registry import optional_module
 
     for library in ("starlette", "uvicorn"):

@@ -124,7 +124,7 @@ def complete(
     # Squares are reserved for roles that stand in some text: of a calculator's, those of one
     # operator. All others share one square each, which stays empty.
     position = machine.positions(flat)
-    written = np.isin(np.arange(len(near)), machine.role[flat])
+    present = np.isin(np.arange(len(near)), machine.role[flat])
     history = [WrittenTokens(np.repeat(np.arange(count), lengths), flat, position)]
     active = WrittenTokens(np.arange(count), flat[last], position[last])
     low, high = position.min(axis=0), position.max(axis=0)
@@ -134,14 +134,14 @@ def complete(
     for step in range(int(limits.max())):
         below, above = active.position.min(axis=0) < low, active.position.max(axis=0) > high
         new = machine.role[active.tokens]
-        new = new[~written[new]]
+        new = new[~present[new]]
         if table is None or below.any() or above.any() or len(new):
-            written[new] = True
+            present[new] = True
             # Twice as wide on each side that a pen has left, so tables are laid out seldom.
             more = high - low + SPARE
             low = np.where(below, np.minimum(active.position.min(axis=0), low - more), low)
             high = np.where(above, np.maximum(active.position.max(axis=0), high + more), high)
-            unused = ~(visible & written)[:, None]
+            unused = ~(visible & present)[:, None]
             span = np.broadcast_to(high - low + 2 * reach + 1, machine.broadcast_mask.shape)
             lowest = np.broadcast_to(low - reach, span.shape)
             table = SquareTable(machine.broadcast_mask | unused, lowest, span, count)

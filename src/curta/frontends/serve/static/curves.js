@@ -26,9 +26,12 @@ class Curves {
     this.members.set(record.member, own);
     this.last.set(record.member, record);
     for (const key of Object.keys(record).filter((name) => !ABOUT.includes(name))) {
-      own[key] ??= [];
-      if (record[key] !== null) own[key].push([record.step, record[key]]);
-      if (own[key].length > MOST) own[key] = thinned(own[key]);
+      const curve = (own[key] ??= []);
+      if (record[key] !== null) curve.push([record.step, record[key]]);
+      if (curve.length <= MOST) continue;
+      // of neighbours in pairs the later step and the mean value; the newest stays as it is
+      own[key] = curve.slice(0, -1).flatMap(([step, value], i) => (i % 2 ? [[step, (value + curve[i - 1][1]) / 2]] : []));
+      own[key].push(curve.at(-1));
     }
     if (record.seconds !== this.times.at(-1)?.[1]) this.times.push([record.step, record.seconds]);
     else this.times.at(-1)[0] = record.step;
@@ -57,16 +60,9 @@ class Curves {
     return [...new Set(names)].filter((name) => name.startsWith(begin));
   }
 
-  // Median, least and greatest over the members at every step where any has a value.
   spread(key) {
     const values = new Map();
     for (const [step, value] of this.of(key).flat()) values.set(step, [...(values.get(step) ?? []), value]);
     return [...values].sort(([a], [b]) => a - b).map(([step, all]) => [step, ...spread(all)]);
   }
-}
-
-// Neighbours in pairs: the later step, the mean value; the last as it is where it has no pair.
-function thinned(curve) {
-  const pairs = curve.flatMap(([step, value], i) => (i % 2 ? [[step, (value + curve[i - 1][1]) / 2]] : []));
-  return curve.length % 2 ? [...pairs, curve.at(-1)] : pairs;
 }

@@ -1,6 +1,6 @@
 // The list of runs, kept as it is: the page is asked for again, and what differs is replaced.
 
-import { at, listen, reveal } from "./elements.js";
+import { at, listen, reveal, toggle } from "./elements.js";
 
 const EVERY = 2000, PAUSE = 150;
 const chosen = new Set(); // addresses of the runs to be put beside each other
@@ -12,26 +12,22 @@ function address() {
   return query.size ? `/?${query}` : "/";
 }
 
+// Cell by cell where the tables are the same, so that focus and selection stay where they are.
 async function renew() {
   const reply = await fetch(address());
   const fresh = new DOMParser().parseFromString(await reply.text(), "text/html");
-  replace(document.querySelector("main"), fresh.querySelector("main"));
-  choices();
-}
-
-// Cell by cell where the tables are the same, so that focus and selection stay where they are.
-function replace(old, fresh) {
-  const [before, after] = [old, fresh].map((main) => [...main.querySelectorAll("th, td, h2, p")]);
+  const mains = [document, fresh].map((page) => page.querySelector("main"));
+  const [before, after] = mains.map((main) => [...main.querySelectorAll("th, td, h2, p")]);
   const same = before.length === after.length && before.every((cell, i) => cell.tagName === after[i].tagName);
-  const pairs = same ? before.map((cell, i) => [cell, after[i]]) : [[old, fresh]];
+  const pairs = same ? before.map((cell, i) => [cell, after[i]]) : [mains];
   for (const [was, is] of pairs.filter(([a, b]) => a.innerHTML !== b.innerHTML)) {
     const held = was.contains(document.activeElement) && document.activeElement.getAttribute("href");
     was.replaceChildren(...is.childNodes);
     if (held) [...was.querySelectorAll("a")].find((link) => link.getAttribute("href") === held)?.focus();
   }
+  choices();
 }
 
-// Ticks what is chosen, and offers to overlay it.
 function choices() {
   const boxes = [...document.querySelectorAll(".choose input")], there = new Set(boxes.map(({ value }) => value));
   for (const run of chosen) if (!there.has(run) && !at("find").value) chosen.delete(run);
@@ -43,27 +39,22 @@ function choices() {
   reveal({ together: chosen.size, overlay: several, report: several });
 }
 
-function soon() {
-  clearTimeout(pending);
-  pending = setTimeout(() => {
-    history.replaceState(null, "", address());
-    renew().catch(() => {});
-  }, PAUSE);
-}
-
 async function again() {
   if (!document.hidden) await renew().catch(() => {}); // the server may be back in a moment
   setTimeout(again, EVERY);
 }
 
-listen("input", { tools: soon });
+listen("input", { tools: () => {
+  clearTimeout(pending);
+  pending = setTimeout(() => {
+    history.replaceState(null, "", address());
+    renew().catch(() => {});
+  }, PAUSE);
+} });
 listen("submit", { tools: (event) => event.preventDefault() });
-document.querySelector("main").addEventListener("change", ({ target: { value, checked } }) => {
-  chosen[checked ? "add" : "delete"](value);
+document.querySelector("main").addEventListener("change", ({ target: { value } }) => {
+  toggle(chosen, value);
   choices();
 });
-at("none").addEventListener("click", () => {
-  chosen.clear();
-  choices();
-});
+listen("click", { none: () => (chosen.clear(), choices()) });
 setTimeout(again, EVERY);

@@ -2,19 +2,18 @@
 
 import { Chart } from "./chart.js";
 import { figure, read } from "./curves.js";
-import { at, counted, drawn, make, matched, percent, reveal, share } from "./elements.js";
-import { Maps } from "./maps.js";
+import { at, bytesOf, counted, drawn, make, matched, percent, reveal, row, share } from "./elements.js";
 import { send } from "./send.js";
 
 const EVERY = 500, LOST = 300, WATCHED = "evaluated ", VALIDATED = "validated ";
-const charts = new Map([ // by the column of their curve
-  ["loss", new Chart(at("charts"), "Loss", ["loss", "validation_loss"], figure, true)],
-  ["exact_match", new Chart(at("charts"), "Exact match on training problems",
-    ["exact_match", "validation_exact_match"], percent, false)],
+const charts = new Map([ // by the column of their curve; each with the column of the validation beside it
+  ["loss", [new Chart("Loss", figure, true), "validation_loss"]],
+  ["exact_match", [new Chart("Exact match on training problems", percent, false), "validation_exact_match"]],
 ]);
 const named = new Map(); // step: each member's answers to named problems then
 const truths = {}; // named problem: what is right, where that is known
-const maps = new Maps(at("maps"), at("window"));
+const bits = new Map(); // step: a bit for each window, set where it is right then
+let windows = null; // by the role of what is written after them, as they are drawn
 const filling = new Map(); // operator: rows of its grid when it was first seen, and that moment
 let curves = null, cursor = "", told = "", name = document.title, last = null;
 
@@ -22,14 +21,13 @@ async function renew() {
   const fresh = await read("", cursor, curves), { run } = fresh;
   if (!run.seeds) return wait(run);
   ({ curves, cursor } = fresh);
-  if (run.anew) named.clear(), maps.forget();
+  if (run.anew) named.clear(), bits.clear();
   for (const answers of run.named ?? []) named.set(answers.step, [...(named.get(answers.step) ?? []), answers]);
-  for (const { step, bits } of run.windows ?? []) maps.add(step, bits);
+  for (const { step, bits: text } of run.windows ?? []) bits.set(step, bytesOf(text));
   Object.assign(truths, run.truths);
   return run.more ? renew() : show(run);
 }
 
-// What is said aloud, when something has happened.
 function say(words) {
   if (words !== told) at("said").textContent = told = words;
 }
@@ -42,7 +40,6 @@ function wait({ job, ahead, error }) {
   at("stop").hidden = job === "ended";
 }
 
-// What there is to do: stop it, go on with it, or look at what it has learned.
 function choices({ job, status, evaluated, at_end: end }) {
   reveal({
     stop: job !== "ended" && status !== "finished",
@@ -58,15 +55,27 @@ function choices({ job, status, evaluated, at_end: end }) {
 }
 
 function show(run) {
-  const steps = run.ended ?? run.steps, done = `${steps ? Math.floor((100 * curves.step) / steps) : 0}%`;
-  Object.assign(at("progress"), { value: curves.step, max: steps, ariaValueText: done });
+  const steps = run.ended ?? run.steps, { step, rate } = curves, training = run.status === "training";
+  const done = `${steps ? Math.floor((100 * step) / steps) : 0}%`;
+  const words = [`step ${counted(step)} of ${counted(steps)} (${done})`];
+  if (rate) words.push(`${Number(rate.toPrecision(3))} steps a second`);
+  if (training) words.push(rate ? `${duration((steps - step) / rate)} left` : "compiling");
+  Object.assign(at("progress"), { value: step, max: steps, ariaValueText: done });
   at("status").textContent = run.status;
-  at("now").textContent = line(run, steps, done);
-  document.title = run.status === "training" ? `${done} ${name}` : name;
+  at("now").textContent = words.join(", ");
+  document.title = training ? `${done} ${name}` : name;
   say(status(run));
   watch();
-  for (const chart of charts.values()) chart.show(curves, shown(curves.step, steps), at("log").checked);
-  members(run);
+  // the axis has all steps, or a part of them while the run is young
+  const end = [0.1, 0.25, 0.5].map((part) => part * steps).find((part) => step <= part) ?? Math.max(step, steps, 1);
+  for (const [key, [chart, held]] of charts) { // each member thin, their median thick, the validation dashed
+    const members = curves.of(key), thin = members.length > 1 ? members.map((points) => ({ kind: "member", points })) : [];
+    const median = { kind: "median", points: curves.spread(key), label: "" };
+    const dashed = { kind: "validation", points: curves.spread(held), label: "held out" };
+    chart.show([...thin, median, dashed], end, at("log").checked);
+  }
+  at("members").replaceChildren(...[...curves.last.values()].map(({ member, step, loss, exact_match: exact }) =>
+    row(member, [run.seeds[member], counted(step), loss === null ? "—" : figure(loss), exact === null ? "—" : share(exact)])));
   look(run);
   grids(run);
   validated();
@@ -75,16 +84,43 @@ function show(run) {
 
 // The problems and the windows at the moment that is looked at: the newest, unless an earlier one is chosen.
 function look(run) {
-  const steps = [...new Set([...named.keys(), ...maps.steps])].sort((a, b) => a - b), slider = at("moment");
+  const steps = [...new Set([...named.keys(), ...bits.keys()])].sort((a, b) => a - b), slider = at("moment");
   const newest = slider.value === slider.max;
   slider.max = Math.max(0, steps.length - 1);
   if (newest) slider.value = slider.max;
   const step = steps[slider.value], before = (all) => [...all].filter((one) => one <= step).at(-1);
   at("step").textContent = step === undefined ? "" : counted(step);
-  reveal({ moments: steps.length > 1, windows: maps.steps.length, named: named.size });
+  reveal({ moments: steps.length > 1, windows: bits.size, named: named.size });
   answers(run, named.get(before(named.keys())) ?? []);
-  if (maps.steps.length) maps.draw(before(maps.steps));
+  drawWindows(bits.get(before(bits.keys())));
   last = run;
+}
+
+// A square for each window, lit once it is right; those never shown in training below.
+async function drawWindows(right) {
+  if (!right) return;
+  if (!windows) {
+    windows = []; // nothing is asked for twice
+    const groups = await (await fetch("windows.json")).json();
+    groups.sort((a, b) => b.numbers.length - a.numbers.length);
+    windows = groups.map(({ role, numbers, words, held_out: held }) => {
+      const squares = numbers.map((number, n) => [number, make("i", [], { "data-words": words[n] })]);
+      const parts = [false, true].map((fresh) =>
+        make("div", squares.map(([, square]) => square).filter((_, n) => held[n] === fresh), { class: fresh ? "new" : "" }));
+      const map = make("div", parts, { role: "img", "--columns": Math.ceil(Math.sqrt(6 * numbers.length)) });
+      return { role, squares, parts, map, caption: make("figcaption") };
+    });
+    at("maps").replaceChildren(...windows.map(({ map, caption }) => make("figure", [caption, map])));
+  }
+  for (const { role, squares, parts, map, caption } of windows) {
+    for (const [number, square] of squares) square.classList.toggle("right", right[number >> 3] & (128 >> (number & 7)));
+    const shares = ["right", "of those never shown"].map((name, n) => {
+      const lit = parts[n].querySelectorAll(".right").length, all = parts[n].children.length;
+      return all ? `, ${percent(lit / all)} ${name}` : "";
+    });
+    caption.textContent = `${role}: ${counted(squares.length)} windows${shares.join("")}`;
+    map.setAttribute("aria-label", caption.textContent);
+  }
 }
 
 // What a validation says besides curves: tokens, each operator, and the learning rate.
@@ -96,21 +132,16 @@ function validated() {
   at("validated").textContent = `Validation: ${parts.join(", ")}`;
 }
 
-// A table row; its first cell is the name.
-function row([first, ...others], attributes = {}) {
-  return make("tr", [make("th", String(first), { scope: "row" }), ...others.map((content) => make("td", content))], attributes);
-}
-
 // What every member answers to the named problems: a digit is right if it is the true one's at its place.
 function answers(run, each) {
-  const rows = each.flatMap(({ member, answers }) => Object.entries(answers).map(([problem, { answer, correct }]) => {
+  const rowsOf = ({ member, answers }) => Object.entries(answers).map(([problem, { answer, correct }]) => {
     const truth = truths[problem] ?? (correct ? answer : "");
     const digits = matched(answer ?? "no answer", truth, (digit, same) =>
       make("b", digit, { class: correct || (answer !== null && same) ? "right" : "wrong" }));
     const title = `${correct ? "right" : "wrong"}, seed ${run.seeds[member]}`;
-    return row([problem, digits, truth], { class: correct ? "correct" : "", title });
-  }));
-  at("answers").replaceChildren(...rows);
+    return row(problem, [digits, truth], { class: correct ? "correct" : "", title });
+  });
+  at("answers").replaceChildren(...each.flatMap(rowsOf));
 }
 
 // Every grid as far as it is evaluated, its first row below, and the time that is left of it.
@@ -137,49 +168,25 @@ function watch() {
     if (charts.has(column) || kind === "held out") continue;
     const both = kind === "trained", digits = kind === "1" ? "digit" : "digits";
     const title = both ? `${operator}: trained and held-out problems` : `${operator} at ${kind} ${digits}`;
-    const keys = [column, both ? `${WATCHED}${operator} held out` : ""];
-    charts.set(column, new Chart(at("charts"), `Exact match, ${title}`, keys, percent, false));
+    charts.set(column, [new Chart(`Exact match, ${title}`, percent, false), both ? `${WATCHED}${operator} held out` : ""]);
   }
 }
 
-// How many steps the axis has: all of them, or a part while the run is young.
-function shown(step, steps) {
-  return [0.1, 0.25, 0.5].map((part) => part * steps).find((end) => step <= end) ?? Math.max(step, steps, 1);
-}
-
-function line(run, steps, done) {
-  const step = `step ${counted(curves.step)} of ${counted(steps)} (${done})`;
-  if (!curves.rate) return run.status === "training" ? `${step}, compiling` : step;
-  const parts = [step, `${Number(curves.rate.toPrecision(3))} steps a second`];
-  if (run.status === "training") parts.push(`${duration((steps - curves.step) / curves.rate)} left`);
-  return parts.join(", ");
-}
-
 const PREPARING = "Getting ready: the problems are drawn and the model is compiled.";
-const STATUS = {
-  created: "It is not trained yet.",
-  evaluating: "Training is finished; it is being evaluated.",
-  certifying: "Training is finished; its certificate is being made.",
-  reporting: "Training is finished; its report is being written.",
-  interrupted: "Interrupted. What was learned is saved.",
-  failed: "It failed. What was learned until then is saved.",
-  stopped: "No member is left: the loss of each was no longer finite.",
-};
-
 function status({ status, job, idle, evaluated, seeds, stopped }) {
   const lost = idle > Math.max(LOST, 5 * curves.stretch), count = Object.keys(stopped).length;
-  let words = STATUS[status] ?? status;
-  if (status === "training") words = lost ? `Nothing new for ${duration(idle)}: it may have been interrupted.` : "";
-  if (status === "created" && job === "running") words = PREPARING;
-  if (status === "interrupted" && job === "waiting") words = "Waiting for its turn.";
-  if (status === "finished") words = evaluated ? "" : "Training is finished, and no evaluation was asked for.";
+  const words = {
+    created: job === "running" ? PREPARING : "It is not trained yet.",
+    training: lost ? `Nothing new for ${duration(idle)}: it may have been interrupted.` : "",
+    evaluating: "Training is finished; it is being evaluated.",
+    certifying: "Training is finished; its certificate is being made.",
+    reporting: "Training is finished; its report is being written.",
+    interrupted: job === "waiting" ? "Waiting for its turn." : "Interrupted. What was learned is saved.",
+    failed: "It failed. What was learned until then is saved.",
+    stopped: "No member is left: the loss of each was no longer finite.",
+    finished: evaluated ? "" : "Training is finished, and no evaluation was asked for.",
+  }[status] ?? status;
   return count && status !== "stopped" ? `${words} ${count} of ${seeds.length} members have stopped.` : words;
-}
-
-function members(run) {
-  const rows = [...curves.last.values()].map(({ member, step, loss, exact_match: exactMatch }) =>
-    row([member, run.seeds[member], counted(step), loss === null ? "—" : figure(loss), exactMatch === null ? "—" : share(exactMatch)]));
-  at("members").replaceChildren(...rows);
 }
 
 function duration(seconds) {
@@ -200,4 +207,9 @@ for (const action of ["stop", "resume"]) {
   });
 }
 at("moment").addEventListener("input", () => last && look(last));
+at("maps").addEventListener("pointerover", ({ target }) => {
+  if (!target.dataset.words) return;
+  const verdict = target.matches(".right") ? "right" : "wrong", fresh = target.matches(".new *");
+  at("window").textContent = `${target.dataset.words} (${verdict}, ${fresh ? "never shown" : "shown"} in training)`;
+});
 again();

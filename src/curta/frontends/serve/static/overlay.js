@@ -6,9 +6,9 @@ import { at, percent } from "./elements.js";
 
 const EVERY = 3000;
 const charts = [
-  ["loss", new Chart(at("charts"), "Loss", [], figure, true)],
-  ["exact_match", new Chart(at("charts"), "Exact match on training problems", [], percent, false)],
-  ["validation_exact_match", new Chart(at("charts"), "Exact match in validations", [], percent, false)],
+  ["loss", new Chart("Loss", figure, true)],
+  ["exact_match", new Chart("Exact match on training problems", percent, false)],
+  ["validation_exact_match", new Chart("Exact match in validations", percent, false)],
 ];
 const runs = [...document.querySelectorAll("[data-place]")].map(({ dataset: { place, name } }) => ({ place, name, curves: null, cursor: "" }));
 
@@ -24,7 +24,7 @@ async function again() {
   for (const [key, chart] of charts) {
     const lines = begun.map(({ name, curves }, n) => ({ kind: `line line-${n % 8}`, label: name, points: curves.spread(key) }));
     chart.svg.parentNode.hidden = !lines.some(({ points }) => points.length);
-    chart.showLines(lines, end, at("log").checked);
+    chart.show(lines, end, at("log").checked);
   }
   setTimeout(again, EVERY);
 }

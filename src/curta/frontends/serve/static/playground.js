@@ -11,7 +11,6 @@ let timer = 0, newest = 0;
 const original = (field) => field.defaultValue ?? [...field.options].find((option) => option.defaultSelected)?.value ?? "";
 const changed = (field) => field.value !== original(field) || asked.has(field.name) || field.closest(".watched");
 
-// What is sent: the fields that differ from the recipe, as texts.
 function content() {
   const settings = Object.fromEntries(fields.filter(changed).map((field) => [field.name, field.value.trim()]));
   return { recipe, settings, run: at("run").value.trim(), seeds: at("seeds").value.trim() };

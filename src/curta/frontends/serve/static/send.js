@@ -2,7 +2,6 @@
 
 const token = document.querySelector("meta[name=token]")?.content ?? "";
 
-// The answer to an action; an Error with the server's words if it is refused.
 export async function send(action, content) {
   const headers = { "Content-Type": "application/json", "X-Curta-Token": token };
   const reply = await fetch(`/trainings/${action}`, { method: "POST", headers, body: JSON.stringify(content) });
