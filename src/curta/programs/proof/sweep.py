@@ -31,7 +31,7 @@ from jaxtyping import Bool
 from curta.programs.machine.machine import Windows, cells_of
 from curta.programs.machine.recording import WindowIndex, WindowTable, distinct
 from curta.programs.proof.prompts import Cell, ColumnPaper, cell_at
-from curta.programs.proof.words import PEN, Column, Mask, Rows, UnprovableError, Words
+from curta.programs.proof.words import BLANK, PEN, Column, Mask, Rows, UnprovableError, Words
 
 BEFORE, MISSING = -1, -2
 """In place of the pen's token: the pen is farther on; no window of the table says what it is."""
@@ -396,9 +396,13 @@ class Sweep:
         source, read, write, target = map(np.concatenate, zip(*self.edges, strict=True))
         blank = np.concatenate([np.ones(states, bool), self.view == 0])[rows[:, 0]]
         last = blank & self.words.last[self.at[rows[:, 0]]]
+        still = (read == BLANK) & (write == BLANK)
         for event in np.unique(rows[:, 1] - self.tokens).tolist():
             if event >= 0:
                 ended = last & (rows[:, 1] == event + self.tokens)
+                # the token is known a column late, but papers may end before the blank one there
+                while not ended[source[still & ended[target]]].all():
+                    ended[source[still & ended[target]]] = True
                 papers = Words(source, read, write, target, self.parent < 0, ended).trim()
                 yield event, papers.reverse() if self.delta < 0 else papers
 
