@@ -69,7 +69,7 @@ many at a time; and digits of their operands along other axes."""
 FIRST = 60_000
 """Tokens of the list with which a proof begins."""
 
-SECONDS, ROWS = 30.0, 90.0
+SECONDS, ROWS = 30.0, 180.0
 """Of the thread, for a proof; and for one of a program that writes rows, with a long list."""
 
 CURES = {
