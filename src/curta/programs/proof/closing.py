@@ -28,11 +28,11 @@ So a list that closes holds all windows that occur, and no others, as each was r
 to the papers when its line comes into sight: any number, if the sign before it, such as `+`, was
 seen. So the papers of `12+39+50=` hold one operand at a time, beside the sum so far.
 
-**Numbers beside operands.** In long division a remainder is less than the divisor: else a quotient's
-digit would exceed nine. Widening would forget it, so a number that stands beside an operand, lowest
-digit first, is compared with it: if it was less than k times the operand on all papers so far, for
-some k up to the base, widened papers on which it is not are dropped (`Words.where`). If the relation
-fails later, it is dropped then. So division closes with 11,663 windows.
+**Numbers beside operands.** In long division a remainder is less than the divisor: else a digit
+of the quotient would exceed nine. Widening would forget it, so a number that stands beside an
+operand, lowest digit first, is compared with it. If it was less than k times the operand on all
+papers so far, for some k up to the base, widened papers on which it is not are dropped
+(`Words.where`); if the relation fails later, it is forgotten then. Division: 11,663 windows.
 
 **Multiplication.** Behind each `|` the paper is one of a few kinds of lines of pairs, a digit of
 `a` and one of the last sum: twenty sweeps, by the digit of `b` that is next, meet 3,617 windows.
