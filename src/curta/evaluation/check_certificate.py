@@ -17,7 +17,7 @@ import sys
 import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from itertools import product as combinations
 from pathlib import Path
 from typing import Any
@@ -571,8 +571,10 @@ class ClosureProof:
     def sweep(self, key: Any, language: Language) -> Iterator[tuple[int, Language]]:
         """Yield the tokens that end a sweep over these papers, and what it leaves.
 
-        A state is one of the language, what is seen of the column to come, the pen's token (-1
-        before it, -2 - t when t has ended the sweep), and what is seen of the column behind.
+        What is written on a column depends on what is seen of the next one. So a state is one of
+        the language and a table: for each such view the pen's token (-1 before it, -2 - t when t
+        has ended the sweep), and what is seen of the column behind. There is a state for each
+        letter that may have been written.
         """
         start, everywhere = self.tokens[key[0]], defaultdict(lambda: -1, key[1])
         delta = -1 if start["offset"][self.axis] < 0 and not start["home"][self.axis] else 1
@@ -583,66 +585,93 @@ class ClosureProof:
             lambda role: (self.role(t) for t in self.follow.get(role, ()) if not ends[t]),
         )
         # where each neighbour is read: in this column, the one ahead, the one behind, or everywhere
-        looks, places = dict[str, list[Any]](), [set[Any](), {1}, set[Any](), set[Any]()]
-        for role in roles:
-            looks[role] = [
+        looks = {
+            role: [
                 (3, c) if self.wide[c[0]][self.axis] else (by * delta % 3, self.place[c])
                 for c, by in self.near.get(role, ())
             ]
-            for which, place in looks[role]:
-                places[which].add(place)
-        views, rears = Numbers(), Numbers()
-        part = lambda x, of: tuple([token if n in of else -1 for n, token in enumerate(x)])
-        view, rear = lambda x: views[part(x, places[1])], lambda x: rears[part(x, places[2])]
-        blank, nothing = view(self.blank), rear(self.blank)
+            for role in roles
+        }
+        own = {role: self.place.get(self.cell(role, [0] * len(self.axes)), 0) for role in roles}
+        here = {*own.values()} | {n for look in looks.values() for which, n in look if which == 0}
+        ahead = {1} | {n for look in looks.values() for which, n in look if which == 1}
+        # behind a role, or one that writes after it on the same column
+        still = [not (end or self.tokens[t]["offset"][self.axis]) for t, end in enumerate(ends)]
+        same = lambda role: (self.role(t) for t in self.follow.get(role, ()) if still[t])
+        behind = {
+            role: {n for r in reach([role], same) for which, n in looks[r] if which == 2}
+            for role in roles
+        }
+        every = here.union(*behind.values()) - {0}
+        rows = Numbers()
+        part = lambda row, of: rows[tuple([t if n in of else -1 for n, t in enumerate(row)])]
+        blank = part(self.blank, ahead)
         after: dict[Any, dict[int, list[Any]]] = {}
         for q, x, to in words.edges:
-            seen = view(self.letters.things[x])
-            after.setdefault(q, {}).setdefault(seen, []).append((x, to))
+            row = self.letters.things[x]
+            seen = part(row, ahead)
+            after.setdefault(q, {}).setdefault(seen, []).append((x, part(row, every), to))
 
-        def column(token: int, back: int, letter: int, then: int) -> tuple[int, int, int]:
-            """Return the pen's token when a column is left, the rear, and the column then."""
-            x, past, coming = self.letters.things[letter], rears.things[back], views.things[then]
-            if token == -1:
-                return coming[1], rear(x) if coming[1] >= 0 else nothing, letter
-            if token < -1:
-                return token, nothing, letter
-            here = [x[0], -1, *x[2:]]
-            squares = here, coming, past, everywhere
+        @cache
+        def column(token: int, back: int, at: int, then: int) -> tuple[int, Any]:
+            """Return the pen's token when a column is left, and what was written, by place."""
+            coming = rows.things[then]
+            if token < 0:
+                return (coming[1] if token == -1 else token), ()
+            row, written = [*rows.things[at]], [(1, -1)]
+            squares = row, coming, rows.things[back], everywhere
             for _ in range(len(self.wide) + 1):
                 role = self.role(token)
-                if at := self.place.get(self.cell(role, [0] * len(self.axes))):
-                    if here[at] not in (-1, token):
+                if place := own[role]:
+                    if row[place] not in (-1, token):
                         raise CheckFailedError("a role is written twice on one square")
-                    here[at] = token
-                row = [token, *(squares[which][place] for which, place in looks[role])]
-                row += [-1] * (self.table_width - len(row))
-                if (follows := self.table.get(tuple(row))) is None:
-                    raise CheckFailedError(f"a window that can occur is not listed: {row}")
+                    row[place] = token
+                    written.append((place, token))
+                window = [token, *(squares[which][place] for which, place in looks[role])]
+                window += [-1] * (self.table_width - len(window))
+                if (follows := self.table.get(tuple(window))) is None:
+                    raise CheckFailedError(f"a window that can occur is not listed: {window}")
                 token = follows
                 if ends[token]:
-                    here[1] = token
-                    return -2 - token, nothing, self.letters[tuple(here)]
-                if self.tokens[token]["offset"][self.axis]:
-                    return token, rear(here), self.letters[tuple(here)]
+                    mark = -1 if self.tokens[token]["home"][self.axis] else token
+                    return -2 - token, (*written, (1, mark))
+                if not still[token]:
+                    return token, (*written,)
             raise CheckFailedError("the pen does not leave a square")
 
-        memo = dict[Any, Any]()
-        states = Numbers([(q, blank, -1, nothing) for q in words.first])
+        @cache
+        def put(row: Any, written: Any) -> Any:
+            return tuple((dict(enumerate(row)) | dict(written)).values())
+
+        @cache
+        def columns(token: int, back: int, at: int, views: frozenset[int]) -> list[Any]:
+            """Return all that may be written on a column, each with the table behind it."""
+            tables: dict[Any, list[Any]] = {}
+            core = part(rows.things[at], here)
+            for then in views:
+                holds, written = column(token, back, core, then)
+                rear = behind[self.role(holds)] if holds >= 0 else ()
+                table = tables.setdefault(written, [])
+                table.append((then, (holds, part(put(rows.things[at], written), rear))))
+            return [(written, frozenset(table)) for written, table in tables.items()]
+
+        coming = {to: frozenset(after.get(to, ())) for _, _, to in words.edges}
+        begin = frozenset([(blank, (-1, part(self.blank, ())))])
+        states = Numbers([(q, begin) for q in words.first])
         edges, number = list[tuple[int, int, int]](), 0
         while number < len(states):
-            q, seen, pen, past = states.things[number]
-            for letter, to in after.get(q, {}).get(seen, ()):
-                for coming in after.get(to, ()):
-                    if (case := (pen, past, letter, coming)) not in memo:
-                        memo[case] = column(*case)
-                    holds, remaining, left = memo[case]
-                    edges.append((number, left, states[to, coming, holds, remaining]))
+            q, table = states.things[number]
+            for seen, (pen, past) in table:
+                for x, at, to in after.get(q, {}).get(seen, ()):
+                    for written, then in columns(pen, past, at, coming[to]):
+                        letter = self.letters[put(self.letters.things[x], written)]
+                        edges.append((number, letter, states[to, then]))
             number += 1
         # papers on which the sweep has ended, those together that have the same next key
         events: dict[int, set[int]] = {}
-        for (q, seen, pen, _), n in states.items():
-            if pen < -1 and seen == blank and q in words.last and self.role(-2 - pen) != "end":
+        for (q, table), n in states.items():
+            pen, _ = dict(table).get(blank, (-1, 0))
+            if pen < -1 and q in words.last and self.role(-2 - pen) != "end":
                 token = -2 - pen
                 together = token if self.tokens[token]["home"][self.axis] else self.alike(token)
                 events.setdefault(together, set()).add(n)
