@@ -585,7 +585,7 @@ class ClosureProof:
             lambda role: (self.role(t) for t in self.follow.get(role, ()) if not ends[t]),
         )
         # where each neighbour is read: in this column, the one ahead, the one behind, or everywhere
-        looks = {
+        looks: dict[str, list[Any]] = {
             role: [
                 (3, c) if self.wide[c[0]][self.axis] else (by * delta % 3, self.place[c])
                 for c, by in self.near.get(role, ())
