@@ -618,7 +618,7 @@ class ClosureProof:
             coming = rows.things[then]
             if token < 0:
                 return (coming[1] if token == -1 else token), ()
-            row, written = [*rows.things[at]], [(1, -1)]
+            row, marks = [*rows.things[at]], [(1, -1)]
             squares = row, coming, rows.things[back], everywhere
             for _ in range(len(self.wide) + 1):
                 role = self.role(token)
@@ -626,7 +626,7 @@ class ClosureProof:
                     if row[place] not in (-1, token):
                         raise CheckFailedError("a role is written twice on one square")
                     row[place] = token
-                    written.append((place, token))
+                    marks.append((place, token))
                 window = [token, *(squares[which][place] for which, place in looks[role])]
                 window += [-1] * (self.table_width - len(window))
                 if (follows := self.table.get(tuple(window))) is None:
@@ -634,14 +634,14 @@ class ClosureProof:
                 token = follows
                 if ends[token]:
                     mark = -1 if self.tokens[token]["home"][self.axis] else token
-                    return -2 - token, (*written, (1, mark))
+                    return -2 - token, (*marks, (1, mark))
                 if not still[token]:
-                    return token, (*written,)
+                    return token, (*marks,)
             raise CheckFailedError("the pen does not leave a square")
 
         @cache
-        def put(row: Any, written: Any) -> Any:
-            return tuple((dict(enumerate(row)) | dict(written)).values())
+        def put(row: Any, marks: Any) -> Any:
+            return tuple((dict(enumerate(row)) | dict(marks)).values())
 
         @cache
         def columns(token: int, back: int, at: int, views: frozenset[int]) -> list[Any]:
@@ -649,11 +649,11 @@ class ClosureProof:
             tables: dict[Any, list[Any]] = {}
             core = part(rows.things[at], here)
             for then in views:
-                holds, written = column(token, back, core, then)
+                holds, marks = column(token, back, core, then)
                 rear = behind[self.role(holds)] if holds >= 0 else ()
-                table = tables.setdefault(written, [])
-                table.append((then, (holds, part(put(rows.things[at], written), rear))))
-            return [(written, frozenset(table)) for written, table in tables.items()]
+                table = tables.setdefault(marks, [])
+                table.append((then, (holds, part(put(rows.things[at], marks), rear))))
+            return [(marks, frozenset(table)) for marks, table in tables.items()]
 
         coming = {to: frozenset(after.get(to, ())) for _, _, to in words.edges}
         begin = frozenset([(blank, (-1, part(self.blank, ())))])
@@ -663,8 +663,8 @@ class ClosureProof:
             q, table = states.things[number]
             for seen, (pen, past) in table:
                 for x, at, to in after.get(q, {}).get(seen, ()):
-                    for written, then in columns(pen, past, at, coming[to]):
-                        letter = self.letters[put(self.letters.things[x], written)]
+                    for marks, then in columns(pen, past, at, coming[to]):
+                        letter = self.letters[put(self.letters.things[x], marks)]
                         edges.append((number, letter, states[to, then]))
             number += 1
         # papers on which the sweep has ended, those together that have the same next key

@@ -476,17 +476,17 @@ class Proof:
                 raise UnprovableError("it takes too long")
             papers = [self.papers[row] for row in missing]
             count = max(10, PROBLEMS // len(papers)) if papers else 0
-            self.lister.add([self._shown(paper) for paper in papers for _ in range(count)])
+            self.lister.add([self._like(paper) for paper in papers for _ in range(count)])
 
-    def _shown(self, word: list[int]) -> Operands:
+    def _like(self, word: list[int]) -> Operands:
         """Return the operands that a paper shows, one digit changed, up to three more at the end.
 
         Those along other axes are any of many lines.
         """
         feeds, rng = self.prompts.feeds, self.rng
-        shown = self.prompts.operands(self.paper, word, [[]] * len(feeds), [])
+        numbers = self.prompts.operands(self.paper, word, [[]] * len(feeds), [])
         fed, operands = {feed.part.role for feed in feeds}, list[int]()
-        for part, number in zip(self.prompts.form.givens, shown, strict=True):
+        for part, number in zip(self.prompts.form.givens, numbers, strict=True):
             more, base = part.base ** (LINES if part.role in fed else rng.randrange(4)), part.base
             place = base ** rng.randrange(len(to_digits(number, base)))
             number += (rng.randrange(base) - number // place % base) * place
@@ -629,12 +629,12 @@ class Proof:
         widened: dict[int, Words | None] = {}  # of known languages: many keys share one
         for key in keys:
             self.origins[key].append((origin, papers))
-            known = self.bare.get(key)
-            if id(known) not in widened:
-                more = exact if known is None else Words.union([known, exact])
-                is_known = known is not None and known.contains(exact)
-                widened[id(known)] = None if is_known else self._widened(more)
-            if (language := widened[id(known)]) is not None:
+            before = self.bare.get(key)
+            if id(before) not in widened:
+                more = exact if before is None else Words.union([before, exact])
+                is_old = before is not None and before.contains(exact)
+                widened[id(before)] = None if is_old else self._widened(more)
+            if (language := widened[id(before)]) is not None:
                 self.bare[key] = language
                 self.languages[key] = self.prompts.with_lines(language, self.paper, key.lines.fresh)
                 fresh.append(key)

@@ -135,14 +135,14 @@ class Sweep:
         self.letters = sweeper.paper.letters
         self.kind, self.keep = sweeper.kind[delta], keep
         width = self.letters.rows.shape[1]
-        shown = np.zeros((3, len(machine.roles), width), bool)  # by distance, -1 last
+        sight = np.zeros((3, len(machine.roles), width), bool)  # by distance, -1 last
         for role in roles:
             for cell, by in sweeper.near[role]:
                 if cell in sweeper.paper.cell:
-                    shown[by * delta, role, sweeper.paper.cell[cell]] = True
-        self.ahead = shown[1].any(axis=0)
+                    sight[by * delta, role, sweeper.paper.cell[cell]] = True
+        self.ahead = sight[1].any(axis=0)
         self.ahead[PEN] = True
-        self.here, self.rear = shown[0], shown[-1].copy()
+        self.here, self.rear = sight[0], sight[-1].copy()
         """What windows of each role show of their own column, and of the one behind: also those of
         roles that follow on the same column."""
         steps = np.unique(np.stack([machine.role[table.rows[:, 0]], table.targets], axis=1), axis=0)
@@ -249,7 +249,7 @@ class Sweep:
         state, edge, letter, token = (part[listed] for part in (state, edge, letter, token))
         behind = np.where(place < states, column, behind)[listed]
         holds = np.flatnonzero((token >= 0) & (token < self.tokens))
-        behind[holds] = self._shown(behind[holds], self.rear[role[token[holds]]])
+        behind[holds] = self._seen(behind[holds], self.rear[role[token[holds]]])
         unfinished = np.zeros(len(token), bool)
         unfinished[holds] = self.unfinished[role[token[holds]]]
         done, open_ = np.flatnonzero(~unfinished), np.flatnonzero(unfinished)
@@ -261,13 +261,15 @@ class Sweep:
             np.arange(len(open_)), np.flatnonzero(np.diff(np.cumsum(counts) // PIECE)) + 1
         ):
             which, arrival = _spread(self.arrives, ahead[piece])
-            parts = (part[open_[piece[which]]] for part in (state, edge, letter, token, behind))
-            yield self._unfinished(arrival, *parts)
+            columns = (
+                column[open_[piece[which]]] for column in (state, edge, letter, token, behind)
+            )
+            yield self._unfinished(arrival, *columns)
 
-    def _shown(self, column: Column, shown: Bool[np.ndarray, "_ _"]) -> Column:
+    def _seen(self, column: Column, cells: Bool[np.ndarray, "_ _"]) -> Column:
         """Return what of each column is shown."""
-        first, inverse = distinct(np.column_stack([column, shown]))
-        rows = np.where(shown[first], self.columns.rows[column[first]], -1)
+        first, inverse = distinct(np.column_stack([column, cells]))
+        rows = np.where(cells[first], self.columns.rows[column[first]], -1)
         return self.columns.number(rows)[inverse]
 
     def _finished(
@@ -291,14 +293,14 @@ class Sweep:
                     seen = np.where((held < 0)[:, None] & self.begin_rear, rows, -1)
                 seen[:, PEN] = -1
                 column = self.columns.number(seen)[inverse]
-                written = self.letters.number(np.where(self.keep, rows, -1))[inverse]
+                left = self.letters.number(np.where(self.keep, rows, -1))[inverse]
                 rear = behind[mine] if kind >= 0 else np.zeros(len(mine), np.int64)
                 target = np.stack(
                     [self.words.target[edge[mine]], token[mine],
                      np.full(len(mine), number), column, rear], axis=1
                 )  # fmt: skip
                 fresh, reached = self._enter(target, state[mine], edge[mine])
-                self.edges.append((state[mine], letter[mine], written, reached))
+                self.edges.append((state[mine], letter[mine], left, reached))
                 yield fresh
 
     def _unfinished(
@@ -319,13 +321,13 @@ class Sweep:
         rear = self.columns.number(np.where(seen, rows, -1))
         rows[ends, PEN] = target[ends]
         target[ends] += self.tokens
-        written = self.letters.number(np.where(self.keep, rows, -1))[inverse]
+        left = self.letters.number(np.where(self.keep, rows, -1))[inverse]
         target, rear = target[inverse], rear[inverse]
         none = np.zeros_like(rear)
         rows = np.stack([len(self.words.first) + arrival, target, none, none, rear], axis=1)
         listed = target != MISSING
         fresh, number = self._enter(rows[listed], state[listed], edge[listed])
-        self.edges.append((state[listed], letter[listed], written[listed], number))
+        self.edges.append((state[listed], letter[listed], left[listed], number))
         return fresh
 
     def _column(
