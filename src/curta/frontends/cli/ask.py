@@ -201,5 +201,6 @@ def _read_lines(name: str) -> list[str]:
         text = files.read_text(Path(name), repr(name))
     lines = text.rstrip().splitlines()
     if not lines:
-        raise UserError(f"{name!r} is empty: write one problem a line, such as 12+34")
+        where = "standard input" if name == "-" else repr(name)
+        raise UserError(f"{where} is empty: write one problem a line, such as 12+34")
     return lines
