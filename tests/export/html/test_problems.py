@@ -1,12 +1,13 @@
 """Problems and answers in the page: read, put to the model and answered as Python does."""
 
 import json
+import re
 from pathlib import Path
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from curta.export.html.design import DIGITS, TOKENS
 from curta.layouts import LAYOUTS
@@ -181,3 +182,15 @@ def test_other_operations_have_truths(tab: Page, tmp_path: Path) -> None:
         operands = json.dumps([str(value) for value in problem.operands])
         found = numbers(tab, f"curta.truths({problem.operator!r}, {operands})")
         assert found == answer_text(problem.truth), text
+
+
+def test_the_tour_ends_with_longer_numbers_in_the_base_of_the_program(
+    tab: Page, tmp_path: Path
+) -> None:
+    tab.goto(page(tmp_path, *shipped("own")).as_uri())
+    tab.get_by_role("button", name="Tour in five steps").click()
+    for _ in range(4):
+        tab.get_by_role("button", name="Next").click()
+    expect(tab.get_by_role("complementary", name="Tour")).to_contain_text("5 of 5")
+    problem = tab.get_by_role("textbox", name="Problem", exact=True)
+    expect(problem).to_have_value(re.compile(r"^0x[0-9a-f]{4,}-0x[0-9a-f]{4,}$"))

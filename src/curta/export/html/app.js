@@ -425,10 +425,12 @@ function tour() {
     }],
     ["form", () => {
       // the example with LARGEST digits in each of its numbers, or as many as the page can write
-      const widened = (digits) => design.opening.replace(/\d+/g, (text) => text.repeat(digits).slice(0, digits));
-      const [short, long] = [2, 4].map((digits) => written(widened(digits), Infinity).writing.tokens.length);
-      const able = (digits) => digits <= design.digits && long * (digits / 4) ** Math.log2(long / short) < design.tokens;
-      const digits = [LARGEST, LARGEST / 2, 100, 30].find(able) ?? 4;
+      const numbers = /(0[xbo]|\d+#)([\da-z]+)|(?<! mod )\b\d+/gi; // not those of words, nor a modulus
+      const widened = (length) => design.opening.replace(numbers, (text, prefix = "", digits = text) => prefix + digits.repeat(length).slice(0, length));
+      const few = Math.min(4, design.digits);
+      const [short, long] = [few / 2, few].map((length) => written(widened(Math.ceil(length)), Infinity).writing.tokens.length);
+      const able = (length) => length <= design.digits && long * (length / few) ** Math.log2(long / short) < design.tokens;
+      const digits = [LARGEST, LARGEST / 2, 100, 30].find(able) ?? few;
       asTrained();
       at("speed").value = 0;
       ask(widened(digits));
