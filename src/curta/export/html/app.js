@@ -17,7 +17,6 @@ const LIKELIEST = 8; // tokens that are shown unless all are asked for
 const BRIEF = 12; // tokens that are written slowly as the page opens; more go steadily
 const SLICE = 12; // milliseconds of writing between two drawings
 const ENDLESS = 300; // tokens after which a text is written on beside all else
-const LARGEST = 1000; // digits that the tour asks for, if the page can
 
 const weights = [...document.querySelectorAll("script.weights")];
 const models = JSON.parse(at("designs").textContent).flatMap(({ run, first, design, names }) =>
@@ -424,13 +423,13 @@ function tour() {
       return `Remove a head. ${at("changes").textContent} ${at("status").textContent} Press it again and it is back.`;
     }],
     ["form", () => {
-      // the example with LARGEST digits in each of its numbers, or as many as the page can write
+      // the example with a thousand digits in each of its numbers, or as many as the page can write
       const numbers = /(0[xbo]|\d+#)([\da-z]+)|(?<! mod )\b\d+/gi; // not those of words, nor a modulus
       const widened = (length) => design.opening.replace(numbers, (text, prefix = "", digits = text) => prefix + digits.repeat(length).slice(0, length));
       const few = Math.min(4, design.digits);
       const [short, long] = [few / 2, few].map((length) => written(widened(Math.ceil(length)), Infinity).writing.tokens.length);
       const able = (length) => length <= design.digits && long * (length / few) ** Math.log2(long / short) < design.tokens;
-      const digits = [LARGEST, LARGEST / 2, 100, 30].find(able) ?? few;
+      const digits = [1000, 500, 100, 30].find(able) ?? few;
       asTrained();
       at("speed").value = 0;
       ask(widened(digits));
