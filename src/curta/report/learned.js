@@ -4,7 +4,7 @@ const MOST = 4;
 
 async function begin(map) {
   const held = JSON.parse(map.querySelector("script").textContent);
-  // columns of whole numbers, of which all lowest bytes come first, then all second ones, ...
+  // columns of integers, packed by byte: first every lowest byte, then every second one, ...
   const stream = new Blob([bytesOf(held.packed)]).stream().pipeThrough(new DecompressionStream("deflate"));
   const planes = new Uint8Array(await new Response(stream).arrayBuffer()), size = planes.length / 4;
   const all = Int32Array.from({ length: size }, (_, i) =>

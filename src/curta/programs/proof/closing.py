@@ -595,8 +595,8 @@ class Proof:
     def _widened(self, papers: Words) -> Words:
         """Return a language of papers; where they have rows, of these and others like them.
 
-        Of numbers beside an operand the others, too, are less than as many times the operand, and
-        not less than it where these are not.
+        Widening keeps how numbers compare with an operand beside them: if all are less than k times
+        the operand, so are those of the wider language, and likewise if none is less than it.
         """
         if not self.widens:
             return papers.language()

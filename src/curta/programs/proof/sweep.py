@@ -4,17 +4,18 @@ The pen goes column by column in one direction until a token goes home, turns, s
 moves along another axis or is found from everywhere: that token is an *event* and ends the sweep.
 What is written on a column depends on the token with which the pen came, what stands on the column
 behind, on this one and on the one ahead. Of the column ahead only what windows show is needed, its
-*view*. So a state of the sweep is
+*view*. When the pen comes to a column, what is ahead is not read yet. So a state of the sweep is
 
-    (the language's state with the view of the column to come; the pen's token; the column behind)
+    (the language's state; the pen's token; what windows show of its column, and of the one behind)
 
-and with a letter of that view, and the view of the column behind it, everything that is written on
-the column is decided: window, token by the table, window, ... until the pen moves on. The table is
-a function, so every text of each paper is followed.
+and the next letter decides all that is written on the pen's column: window, token by the table,
+window, ... until the pen moves on. What the pen leaves there, a mark where the sweep ends, is
+guessed before and checked then. Where a token may write more on its column by what is ahead of it,
+the view itself is guessed. The table is a function, so every text of each paper is followed.
 
 **Addition.** In `21+43=` the pen stands on `=`, square -1, and the view is (a 2, b 4) or any other
 pair. With (2, 4), the window is `= 2 4` and the table says `6`, one square on. Now the pen holds
-`6`; this column is (2, 4), and the view behind it may be any of 121 pairs, with (1, 3) the window
+`6`, this column is (2, 4), and the next letter is any of 121 pairs: with (1, 3) the window is
 `6 2 4 1 3`, which says `4`. The end `$` is an event: 36,399 windows.
 
 **Multiplication.** Of what is ahead windows show one digit of the row above, so there are eleven
@@ -103,9 +104,9 @@ class Sweep:
 
     States are rows (place, pen's token, its way on, column, column behind). The place is a state of
     the language, or an *arrival*: a state with the view of the letter that leaves it. The token is
-    BEFORE until the pen is reached; the number of tokens more than the event's behind it. The way
-    on, of which every one is tried, says what windows will show of the column when the pen has left
-    it, and whether the column is marked as left. Of the columns there is what windows still show.
+    BEFORE until the pen is reached; past it, the event's plus the number of tokens. The way on is a
+    guess at what windows will show of the column once the pen has left it, and at the mark left
+    there; every guess is followed. Of a column only what windows still show is kept.
     """
 
     def __init__(

@@ -29,7 +29,7 @@ class Curves {
       const curve = (own[key] ??= []);
       if (record[key] !== null) curve.push([record.step, record[key]]);
       if (curve.length <= MOST) continue;
-      // of neighbours in pairs the later step and the mean value; the newest stays as it is
+      // merge neighbours in pairs: the later step, the mean value; keep the newest point
       own[key] = curve.slice(0, -1).flatMap(([step, value], i) => (i % 2 ? [[step, (value + curve[i - 1][1]) / 2]] : []));
       own[key].push(curve.at(-1));
     }
