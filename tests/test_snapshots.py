@@ -139,6 +139,8 @@ def without_numbers(text: str, folder: Path) -> str:
     text = re.sub(r"(?m)^invalid: .*", "#", text)  # a wrong answer may be no number
     # how many members are right
     text = re.sub(r"(Of the # windows (listed|that can occur), ).*", r"\1...", text)
+    # which windows a wrong text meets
+    text = re.sub(r" For # further windows? it is unknown whether they can occur\.", "", text)
     text = re.sub(r"(?m)^\+ is (learned|memorised|not learned).*", "+ is ...", text)
     return re.sub(r" *[─━┃│╇┡┩┏┓└┘┴┬┼═]+ *|  +", " ", text)
 
