@@ -37,7 +37,7 @@ MULTIPLE = 1024
 """Arrays of windows are padded to a multiple of this."""
 
 REPAIRED_EVERY = 4
-"""In a round of repair, every fourth window drawn was wrong when the round began."""
+"""In a round of repair, every fourth window drawn was wrong when this or an earlier one began."""
 
 HELD_OUT = 0x68656C64
 """Salt for the draw of held-out windows, beside the member's seed."""
@@ -226,7 +226,11 @@ def window_data(
         weights = np.ones(len(numbers))
         if windows.counts is not None:
             weights = windows.counts[member, numbers]
-        wrong = np.flatnonzero(windows.wrong[number - 1][member]) if number else numbers[:0]
+        wrong = numbers[:0]
+        if number:
+            # With those of earlier rounds: a quarter of all draws on one or two windows alone moves
+            # the weights so far that others become wrong, repaired ones among them.
+            wrong = np.flatnonzero(np.any([w[member] for w in windows.wrong[:number]], axis=0))
         if len(wrong):
             # Of 90 windows 3 are wrong: these are repeated 10 times more, in 30 of 120 places.
             again = np.tile(wrong, len(numbers) // (REPAIRED_EVERY - 1) // len(wrong))
