@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from curta.evaluation import certificate
 from curta.problems.problem import Problem
 from curta.training import records, trainer
 from curta.training.records import Data
@@ -57,6 +58,19 @@ def test_a_member_is_shown_the_windows_of_its_own_problems_each_once() -> None:
         assert len(set(found)) == len(found)
         assert set(found) == set(counted(seed))
     assert set(shown(uniform, 0)) != set(shown(uniform, 1))
+
+
+def test_a_closed_list_has_the_windows_of_all_problems() -> None:
+    """So they need not be recorded: what is shown is the same."""
+    fields = {"program": "comparison", "task__operator": "<", "training__held_out_windows": 0.3}
+    recipe = tiny.recipe(training__problems=200, **fields)
+    listed = certificate.prepare(recipe, paper.layout(recipe))
+    assert all(catalogue.closed for catalogue in listed.catalogues)
+    known = recipe, paper.layout(recipe), SEEDS, (listed.rows, listed.targets)
+    brief, whole = (records.training_windows(*known, closed=closed) for closed in (True, False))
+    for name in ("rows", "targets", "since", "examples"):
+        np.testing.assert_equal(getattr(brief, name), getattr(whole, name))
+    assert (brief.since[0] != brief.since[1]).any()
 
 
 def drawn(data: Data, member: int, count: int) -> np.ndarray:

@@ -241,11 +241,13 @@ class Run:
             return None
         if processes.is_first() and not windows.read(self.folder.path):
             # A training that is under way without a list of windows goes on without it.
-            listed = None
+            listed, closed = None, False
             if self.recipe.covers and certifiable(self) and not step:
-                listed = self._list_windows().result()[:2]
+                windows_listed = self._list_windows().result()
+                listed = windows_listed.rows, windows_listed.targets
+                closed = all(catalogue.closed for catalogue in windows_listed.catalogues)
             training_windows = records.training_windows(
-                self.recipe, program_layout(self), self.seeds, listed
+                self.recipe, program_layout(self), self.seeds, listed, closed
             )
             windows.save(self.folder.path, training_windows)
         processes.from_first(None)  # now the windows are on disk for all

@@ -60,30 +60,32 @@ def training_windows(
     layout: Layout,
     seeds: Sequence[int],
     listed: tuple[Int[np.ndarray, "windows cells"], Int[np.ndarray, " windows"]] | None = None,
+    closed: bool = False,
 ) -> TrainingWindows:
     """Return the windows that each member trains on: of its problems, and of the list.
 
     `listed` are rows and targets of a certificate's list, of which a share
-    `training.held_out_windows`, drawn by the member's seed, is held out.
+    `training.held_out_windows`, drawn by the member's seed, is held out. A `closed` list has all
+    windows of all problems, so these are recorded for the frequencies of windows only.
     """
-    tables = [windows_met(recipe, layout, seed) for seed in seeds]
+    counts = recipe.training.sampling == "frequency"
+    recorded = seeds if counts or not closed else ()
+    tables = [windows_met(recipe, layout, seed) for seed in recorded]
     sources = [*([listed] if listed else []), *((table.rows, table.targets) for table in tables)]
     # Sorted by content, so that a member draws the same whoever is trained beside it.
     all_rows = np.concatenate([rows for rows, _ in sources])
     rows, first = np.unique(all_rows, axis=0, return_index=True)
     targets = np.concatenate([targets for _, targets in sources])[first]
     windows = TrainingWindows(rows, targets, np.full((len(seeds), len(rows)), NEVER, np.int16))
-    if recipe.training.sampling == "frequency":
+    if counts:
         windows.counts = np.ones(windows.since.shape, np.int64)
     in_list = np.sort(windows.index.find(listed[0])) if listed else np.zeros(0, np.int64)
-    for member, (seed, table) in enumerate(zip(seeds, tables, strict=True)):
+    for member, (seed, table) in enumerate(zip(recorded, tables, strict=True)):
         number = windows.index.find(table.rows)
         windows.since[member, number] = 0
         if windows.counts is not None:
             windows.counts[member, number] = table.counts
-        if listed is None:
-            continue
-        new = np.flatnonzero(~np.isin(number, in_list))
+        new = np.flatnonzero(~np.isin(number, in_list)) if listed else number[:0]
         if len(new):
             texts = [
                 Problem(task.operator, operands, layout.base(task.operator))
@@ -91,6 +93,7 @@ def training_windows(
                 for operands in problems(recipe, layout, task, seed)
             ]
             windows.examples |= {int(number[n]): texts[table.example[n]] for n in new}
+    for member, seed in enumerate(seeds if listed else ()):
         windows.since[member, in_list] = 0
         rng = np.random.default_rng([seed & 0xFFFFFFFF, HELD_OUT])
         held_out = round(recipe.training.held_out_windows * len(in_list))
