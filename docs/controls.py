@@ -96,7 +96,7 @@ def scored(name: str, layout: ProgramLayout, models: Sequence[Right]) -> dict[st
 
 
 def dictionary(recipe: Recipe, layout: ProgramLayout, seed: int) -> Right:
-    table = records.windows_met(recipe, layout, seed)
+    table = records.windows_met(recipe, layout, recipe.tasks, seed)
     return lambda rows, targets: table.find(rows) >= 0
 
 
@@ -155,7 +155,7 @@ def widened(recipe: Recipe, layout: ProgramLayout) -> dict[str, Any]:
 
 def mlp(recipe: Recipe, layout: ProgramLayout, seed: int, wide: int = 128) -> Right:
     """Embeddings of all cells side by side, two hidden layers, AdamW as in the recipe."""
-    table = records.windows_met(recipe, layout, seed)
+    table = records.windows_met(recipe, layout, recipe.tasks, seed)
     rows, targets = jnp.asarray(table.rows), jnp.asarray(table.targets)
     tokens, cells, steps = len(layout.machine.tokens), rows.shape[1], recipe.training.steps
     keys = jax.random.split(jax.random.key(seed), 5)

@@ -241,11 +241,11 @@ class Run:
             return None
         if processes.is_first() and not windows.read(self.folder.path):
             # A training that is under way without a list of windows goes on without it.
-            listed, closed = None, False
+            listed, closed = None, list[str]()
             if self.recipe.covers and certifiable(self) and not step:
                 windows_listed = self._list_windows().result()
                 listed = windows_listed.rows, windows_listed.targets
-                closed = all(catalogue.closed for catalogue in windows_listed.catalogues)
+                closed = [c.operator for c in windows_listed.catalogues if c.closed]
             training_windows = records.training_windows(
                 self.recipe, program_layout(self), self.seeds, listed, closed
             )

@@ -6,7 +6,7 @@ these: uniformly, each as often as any other, or by frequency, which is training
 Encodings that see all earlier tokens train on whole texts.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
@@ -60,17 +60,17 @@ def training_windows(
     layout: Layout,
     seeds: Sequence[int],
     listed: tuple[Int[np.ndarray, "windows cells"], Int[np.ndarray, " windows"]] | None = None,
-    closed: bool = False,
+    closed: Collection[str] = (),
 ) -> TrainingWindows:
     """Return the windows that each member trains on: of its problems, and of the list.
 
     `listed` are rows and targets of a certificate's list, of which a share
-    `training.held_out_windows`, drawn by the member's seed, is held out. A `closed` list has all
-    windows of all problems, so these are recorded for the frequencies of windows only.
+    `training.held_out_windows`, drawn by the member's seed, is held out. It has all windows of the
+    `closed` operators, whose problems are recorded for the frequencies of windows only.
     """
     counts = recipe.training.sampling == "frequency"
-    recorded = seeds if counts or not closed else ()
-    tables = [windows_met(recipe, layout, seed) for seed in recorded]
+    recorded = [task for task in recipe.tasks if counts or task.operator not in closed]
+    tables = [windows_met(recipe, layout, recorded, seed) for seed in seeds]
     sources = [*([listed] if listed else []), *((table.rows, table.targets) for table in tables)]
     # Sorted by content, so that a member draws the same whoever is trained beside it.
     all_rows = np.concatenate([rows for rows, _ in sources])
@@ -80,20 +80,21 @@ def training_windows(
     if counts:
         windows.counts = np.ones(windows.since.shape, np.int64)
     in_list = np.sort(windows.index.find(listed[0])) if listed else np.zeros(0, np.int64)
-    for member, (seed, table) in enumerate(zip(recorded, tables, strict=True)):
+    for member, (seed, table) in enumerate(zip(seeds, tables, strict=True)):
         number = windows.index.find(table.rows)
         windows.since[member, number] = 0
         if windows.counts is not None:
             windows.counts[member, number] = table.counts
-        new = np.flatnonzero(~np.isin(number, in_list)) if listed else number[:0]
+        if listed is None:
+            continue
+        new = np.flatnonzero(~np.isin(number, in_list))
         if len(new):
             texts = [
                 Problem(task.operator, operands, layout.base(task.operator))
-                for task in recipe.tasks
+                for task in recorded
                 for operands in problems(recipe, layout, task, seed)
             ]
             windows.examples |= {int(number[n]): texts[table.example[n]] for n in new}
-    for member, seed in enumerate(seeds if listed else ()):
         windows.since[member, in_list] = 0
         rng = np.random.default_rng([seed & 0xFFFFFFFF, HELD_OUT])
         held_out = round(recipe.training.held_out_windows * len(in_list))
@@ -186,8 +187,8 @@ def trained_rows(
     return trained
 
 
-def windows_met(recipe: Recipe, layout: Layout, seed: int) -> WindowTable:
-    """Record a member's problems; return their distinct windows and how often each occurs."""
+def windows_met(recipe: Recipe, layout: Layout, of: Sequence[Task], seed: int) -> WindowTable:
+    """Record a member's problems of tasks; return their windows and how often each occurs."""
     assert layout.recorder is not None
     table = WindowTable(cells_of(layout.windows))
 
@@ -197,7 +198,7 @@ def windows_met(recipe: Recipe, layout: Layout, seed: int) -> WindowTable:
 
     # NumPy counts windows in the background while Python records further texts.
     counting = system.in_background(lambda: None)
-    for task in recipe.tasks:
+    for task in of:
         operands = problems(recipe, layout, task, seed)
         for start in range(0, len(operands), RECORDED_AT_ONCE):
             chunk = operands[start : start + RECORDED_AT_ONCE]
