@@ -44,7 +44,7 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
         [f"`{operator}`", f"{figures['problems']:,}", spread_of_counts(figures["right"])]
         for operator, figures in results.read(NAME).items()
     )
-    return {NAME: markdown(("operation", "problems", "right, every seed"), rows)}
+    return {NAME: markdown(("operation", "problems", "correct, every seed"), rows)}
 
 
 if __name__ == "__main__":

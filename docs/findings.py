@@ -127,7 +127,7 @@ CLAIMS: dict[str, Claim] = {
         "exact match, trained less held out", gap, most=0.01,
     ),
     "window-far": Claim(
-        "Sums twenty times longer than in training are right.",
+        "It solves sums twenty times longer than in training.",
         "exact match at 200 digits", partial(at_digits, 200), least=0.99,
     ),
     "window-digits": Claim(
@@ -164,11 +164,11 @@ CLAIMS: dict[str, Claim] = {
         partial(explained, "a place+1, b place+1, carry"), least=0.95,
     ),
     "coupled-within": Claim(
-        "It is right at its training lengths.",
+        "It solves its training lengths.",
         "exact match at 10 digits", partial(at_digits, 10), least=0.9,
     ),
     "coupled-beyond": Claim(
-        "Some sums twice as long are right.",
+        "It solves some sums twice as long.",
         "exact match at 20 digits", partial(at_digits, 20), least=0.01,
     ),
     "coupled-far": Claim(
@@ -184,7 +184,7 @@ CLAIMS: dict[str, Claim] = {
         "right digits without the costliest head", partial(costliest, part="head"), most=0.5,
     ),
     "coupled-low": Claim(
-        "The ten lowest of 30 digits are still right.",
+        "The ten lowest of 30 digits stay correct.",
         "right digits, places 0 to 9", partial(mean_of, "right", 0, 10), least=0.95,
     ),
     "coupled-high": Claim(
