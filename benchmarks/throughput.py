@@ -10,6 +10,7 @@ belongs to the time of an answer.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from docs.shared import scratch_runs, timed
@@ -38,14 +39,16 @@ def tables(quick: bool) -> Iterator[Table]:
 
     repeats = 1 if quick else 7
     with trained(600 if quick else 0) as run:
-        models, rows = run.load_models(), list[Row]()
+        rows = list[Row]()
         for digits, count in ((20, 4096), (100, 2048)):
             exam = _sums(digits, count // 64 if quick else count)
             name = f"sums of {digits} digits"
-            rows.append(_row(name, len(exam), lambda e=exam: exact_match(models, e), repeats))
+            call = partial(exact_match, run.load_models(), exam)
+            rows.append(_row(name, len(exam), call, repeats))
         size = 4 if quick else 40
         settings = replace(run.recipe.evaluation, grid=size, grid_count=20)
-        grid = lambda: [grid_row(models, "+", settings, first) for first in range(1, size + 1)]
+        row = partial(grid_row, run.load_models(), "+", settings)
+        grid = lambda: [row(first) for first in range(1, size + 1)]
         name = f"grid of {size} x {size} lengths, 20 sums each"
         rows.append(_row(name, size * size * 20, grid, min(repeats, 3)))
         yield Table("Examining", explained(__doc__), HEAD, rows)
@@ -63,7 +66,7 @@ def tables(quick: bool) -> Iterator[Table]:
         for digits in (20, 100) if quick else (100, 1000, 5000):
             exam = _sums(digits, 1)
             tokens = len(run.write(exam)[0])  # rates count the tokens that the model wrote
-            seconds = timed({"": lambda e=exam: run.write(e)}, repeats)[""]
+            seconds = timed({"": partial(run.write, exam)}, repeats)[""]
             rate, cost = [tokens / each for each in seconds], [each / tokens for each in seconds]
             cells = [Spread.of(rate), Spread.of(cost, 1e6)]
             rows.append([f"{digits:,} digits", f"{tokens:,}", *cells])

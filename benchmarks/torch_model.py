@@ -14,6 +14,7 @@ step against Curta's.
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -190,13 +191,14 @@ class Trainer:
     """The optimiser with Curta's hyper-parameters and schedule."""
 
     def __init__(self, model: nn.Module, recipe: Recipe) -> None:
-        self.model, self.settings, self.steps = model, recipe.optimizer, recipe.training.steps
+        self.model, self.steps = model, recipe.training.steps
+        self.settings = asdict(recipe.optimizer)
         self.parameters = list(model.parameters())
         self.optimizer = torch.optim.AdamW(
             self.parameters,
-            lr=self.settings.learning_rate,
-            betas=(self.settings.beta1, self.settings.beta2),
-            weight_decay=self.settings.weight_decay,
+            lr=self.settings["learning_rate"],
+            betas=(self.settings["beta1"], self.settings["beta2"]),
+            weight_decay=self.settings["weight_decay"],
             fused=True,
         )
         self.objective: Callable[[nn.Module, Batch], Tensor] = loss
@@ -208,12 +210,12 @@ class Trainer:
 
     def update(self, number: int) -> None:
         """Clips what `backward` left and applies it, at the rate of this step."""
-        nn.utils.clip_grad_norm_(self.parameters, self.settings.clip)
+        nn.utils.clip_grad_norm_(self.parameters, self.settings["clip"])
         # a linear warm-up, then a half cosine
-        warm = max(1.0, self.settings.warmup * self.steps)
+        warm = max(1.0, self.settings["warmup"] * self.steps)
         progress = min(1.0, max(0.0, (number - warm) / max(1.0, self.steps - warm)))
-        final = self.settings.final
+        final = self.settings["final"]
         course = final + (1.0 - final) * 0.5 * (1.0 + math.cos(math.pi * progress))
-        rate = self.settings.learning_rate * min(1.0, (number + 1) / warm) * course
+        rate = self.settings["learning_rate"] * min(1.0, (number + 1) / warm) * course
         self.optimizer.param_groups[0]["lr"] = rate
         self.optimizer.step()

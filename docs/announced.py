@@ -118,7 +118,7 @@ def out_of_range(run: Any) -> dict[str, Any]:
     }
 
 
-def by_range(run: Any, **settings: int) -> dict[str, list[float]]:
+def by_range(run: Any, **settings: Any) -> dict[str, list[float]]:
     """Return exact match of the operand-range probe by the range that operands lie in."""
     rows = api.probe(run, "operand-range", **settings)
     return {f"{row['range']}, {row['beyond']} beyond": row["members"] for row in rows}
@@ -173,12 +173,6 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
         if name in numbers
     ]
     return {NAME: markdown(["operands", *FIGURES], rows)}
-
-
-def ranges(numbers: dict[str, Any]) -> dict[str, Any]:
-    """Return the figures out of range by the operands of training."""
-    names = {LABELS[name]: title for title, name in RANGES.items()}
-    return {label: numbers[title] for label, title in names.items() if title in numbers}
 
 
 def best_beyond(shares: dict[str, list[float]]) -> str:

@@ -15,10 +15,9 @@ from collections.abc import Callable, Iterable
 from itertools import product
 from typing import Any
 
-from curta.frontends import api
 from curta.probes.behaviour import at_limit
 from docs.components import LIMIT
-from docs.encoder import both_orders, right_of_patterns
+from docs.encoder import both_orders, patterns, right_of_patterns
 from docs.evidence import Results, study
 from docs.shared import (
     finished,
@@ -59,7 +58,7 @@ def addition(run: Any) -> Shares:
     shares = {
         "single digits": shares_right(models, sums_of(product(range(10), repeat=2)), 5),
         "both orders": both_orders(models),
-        "patterns": right_of_patterns(api.probe(run, "patterns")),
+        "patterns": right_of_patterns(patterns(run)),
         "up to 20 digits": on_random(run, "+", product(range(1, 21), repeat=2)),
         "21 to 30 digits": on_random(run, "+", product(range(21, 31), repeat=2)),
     }

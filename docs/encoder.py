@@ -7,7 +7,6 @@ how many is counted. Runs are trained in the runs folder, or gone on with.
 """
 
 from collections.abc import Iterable
-from itertools import product
 from typing import Any
 
 from curta.evaluation.scoring import scores
@@ -47,8 +46,10 @@ def of_run(run: Any) -> dict[str, Any]:
     models, (task,), info = run.load_models(), run.recipe.tasks, run.folder.read_info()
     again = scores(models, tasks.trained_problems(task, AGAIN))
     split = tasks.set_split(task, tasks.validation(task, run.recipe.training.validation))
-    probed = ("single-digits", "patterns", "longer") if task.operator == "+" else ()
-    ones = sums_of(product(range(1, 10), repeat=2))
+    probes = dict[str, Any]()
+    if task.operator == "+":
+        digits = [{"members": row["members"]} for row in api.probe(run, "single-digits")]
+        probes = {"single-digits": digits, "patterns": patterns(run)}
     return {
         "parameters": info.parameters,
         "seconds of training": [info.training_seconds],
@@ -56,9 +57,7 @@ def of_run(run: Any) -> dict[str, Any]:
         "test problems in training": split.overlap,
         "epochs": _epochs(run),
         "training set again": again.token_accuracy.round(4).tolist(),
-        "probes": {name: _probe(run, name) for name in probed},
-        "sums of 1 to 9": shares_right(models, ones, 4) if probed else None,
-        "both orders": both_orders(models) if probed else None,
+        "probes": probes,
         "sizes": {
             f"{row.size}, {row.slice_name}": row.exact_match
             for row in run.evaluate(report=False, all_sizes=True).lengths
@@ -67,13 +66,11 @@ def of_run(run: Any) -> dict[str, Any]:
 
 
 def _epochs(run: Any) -> list[dict[str, Any]]:
-    """Return the figures of every member at each validation, and the loss of the steps before."""
+    """Return the figures of every member at each validation."""
     rows = [row for row in run.folder.read_metrics() if row.validation_loss is not None]
     return [
         {
             "step": step,
-            "training loss": [row.loss for row in rows if row.step == step],
-            "test loss": [row.validation_loss for row in rows if row.step == step],
             "token accuracy": [row.validation_token_accuracy for row in rows if row.step == step],
             "exact match": [row.validation_exact_match for row in rows if row.step == step],
         }
@@ -81,17 +78,15 @@ def _epochs(run: Any) -> list[dict[str, Any]]:
     ]
 
 
-COLUMNS = ("operator", "digits", "problem", "problems", "members")
-"""The columns of a probe's rows that results hold."""
-
-
-def _probe(run: Any, name: str) -> list[dict[str, Any]]:
-    kept = []
-    for row in api.probe(run, name):
-        kept.append({key: row[key] for key in COLUMNS if key in row})
-        if "truth" in row:
-            kept[-1]["verdicts"] = [float(answer == row["truth"]) for answer in row["answers"]]
-    return kept
+def patterns(run: Any) -> list[dict[str, Any]]:
+    """Return each named problem of the probe `patterns`, and whether each seed answers it."""
+    return [
+        {
+            "problem": row["problem"],
+            "verdicts": [float(answer == row["truth"]) for answer in row["answers"]],
+        }
+        for row in api.probe(run, "patterns")
+    ]
 
 
 def both_orders(models: Any) -> list[float]:
@@ -101,7 +96,7 @@ def both_orders(models: Any) -> list[float]:
 
 
 def right_of_patterns(rows: Iterable[dict[str, Any]]) -> list[float]:
-    """Return the share of the named problems that each seed answers, from the probe `patterns`."""
+    """Return the share of the named problems that each seed answers; rows are of `patterns`."""
     verdicts = [row["verdicts"] for row in rows]
     return [sum(column) / len(verdicts) for column in zip(*verdicts, strict=True)]
 

@@ -147,7 +147,7 @@ def profiled(cores: int, size: str, way: str, rounds: int, steps: int) -> dict[s
         jax.block_until_ready(member)
 
     seconds = timed({"step": several}, rounds)["step"]
-    analysis = program.cost_analysis()
+    analysis = program.cost_analysis() or {}
     rows, operations = counted(recipe, layout)
     return {
         "parameters": sum(row.parameters for row in rows),

@@ -57,7 +57,7 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
     timed, earlier = results.read("seconds"), results.superseded("certified")
     rows = list[list[str]]()
     for name in RECIPES:
-        figures = after.get(name, before[name])
+        figures = after[name] if name in after else before[name]
         if name in after:
             members = figures["members"]
             assert not any(member["wrong"] for member in members)
