@@ -9,16 +9,15 @@ files are not. Eight seeds trained at once are compared with eight such processe
 one after the other.
 """
 
-import json
-import os
 import resource
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from docs.shared import elsewhere
 
 from .spread import Row, Spread, Table, explained, main
 
@@ -33,34 +32,25 @@ class Trial(NamedTuple):
     exact_match: list[float]
 
 
-def train(seeds: Sequence[int], steps: int) -> None:
-    """Train and test in a measured process, and print the figures. Steps 0: the recipe's."""
+def train(seeds: Sequence[int], steps: int) -> tuple[float, list[float]]:
+    """Train and test in a measured process; return its memory and figures; 0 are its own steps."""
     import curta
-    from curta.evaluation.scoring import exact_match
-    from curta.problems.tasks import problems
+    from docs.shared import random_problems, shares_right
 
     settings: dict[str, Any] = {"training.steps": steps} if steps else {}
     run = curta.train("addition", seeds, **settings, evaluate=False)
-    exam = problems("+", "random", (DIGITS, DIGITS), PROBLEMS, seed=1)
-    shares = exact_match(run.load_models(), exam).mean(axis=1).tolist()
+    shares = shares_right(run.load_models(), random_problems("+", (DIGITS, DIGITS), PROBLEMS))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    memory = peak / (1e6 if sys.platform == "darwin" else 1e3)
-    print(json.dumps({"exact": shares, "memory": memory}))
+    return peak / (1e6 if sys.platform == "darwin" else 1e3), shares
 
 
 def trial(cache: str, seeds: Sequence[int], steps: int) -> Trial:
     """Run a new process with this cache of compiled programs and a new folder for its run."""
-    code = f"from benchmarks.accuracy import train; train({list(seeds)}, {steps})"
     with tempfile.TemporaryDirectory() as runs:
-        environment = os.environ | {"CURTA_CACHE": cache, "CURTA_RUNS": str(Path(runs) / "runs")}
-        command = [sys.executable, "-c", code]
+        environment = {"CURTA_CACHE": cache, "CURTA_RUNS": str(Path(runs) / "runs")}
         begun = time.perf_counter()
-        process = subprocess.run(
-            command, env=environment, check=True, capture_output=True, text=True
-        )  # fmt: skip
-        seconds = time.perf_counter() - begun
-    figures = json.loads(process.stdout.splitlines()[-1])
-    return Trial(seconds, figures["memory"], figures["exact"])
+        figures = elsewhere("benchmarks.accuracy:train", [*seeds], steps, **environment)
+        return Trial(time.perf_counter() - begun, *figures)
 
 
 def cold(steps: int) -> Trial:
@@ -71,6 +61,7 @@ def cold(steps: int) -> Trial:
 def tables(quick: bool) -> Iterator[Table]:
     """Yield one seed from a cold start and compiled before, and SEEDS at once and one by one."""
     rounds, steps, count = (1, 100, 2) if quick else (5, 0, SEEDS)
+    columns = ["seconds", "peak memory, MB", f"exact at {DIGITS} digits"]
     with tempfile.TemporaryDirectory() as cache:
         for seeds in ([0], range(count)):
             trial(cache, seeds, steps)  # fills the cache
@@ -79,7 +70,6 @@ def tables(quick: bool) -> Iterator[Table]:
             _row("from a cold start", [first for first, _ in pairs]),
             _row("compiled before", [second for _, second in pairs]),
         ]
-        columns = ["seconds", "peak memory, MB", f"exact at {DIGITS} digits"]
         head = ["default recipe, one seed", *columns]
         yield Table(f"To {DIGITS} digits", explained(__doc__), head, rows)
         together, apart = [], []
@@ -89,8 +79,10 @@ def tables(quick: bool) -> Iterator[Table]:
             shares = [share for each in alone for share in each.exact_match]
             apart.append(Trial(sum(t.seconds for t in alone), max(t.memory for t in alone), shares))
     ratio = [b.seconds / a.seconds for a, b in zip(together, apart, strict=True)]
-    rows = [[*_row("at once", together), Spread.of(ratio, bold=True)]]
-    rows.append([*_row("one process after the other", apart), ""])
+    rows = [
+        [*_row("at once", together), Spread.of(ratio, bold=True)],
+        [*_row("one process after the other", apart), ""],
+    ]
     head = [f"{count} seeds, compiled before", *columns, "apart / at once"]
     yield Table(f"{count} seeds at once", "", head, rows)
 

@@ -4,7 +4,6 @@ For each configuration: logits, loss, every gradient, and three updates of the
 optimiser fed with equal gradients.
 """
 
-import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +12,6 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import torch
-from torch import nn
 
 from curta.config.positions import Window
 from curta.config.recipe import Recipe
@@ -21,12 +19,10 @@ from curta.model.decoding import logits_of_windows
 from curta.model.transformer import Transformer
 from curta.training import trainer
 from curta.training.optimizers import HyperParams, transformation
-from curta.training.trainer import step_keys
 
 from . import export
 from .configurations import CONFIGURATIONS
-from .torch_model import IGNORED, Batch, Decoder, Trainer, WindowDecoder, Windows, from_arrays, loss
-from .torch_model import batch as torch_batch
+from .torch_model import IGNORED, Decoder, Trainer, loss
 
 TOLERANCE = 1e-4
 
@@ -41,87 +37,64 @@ def main() -> None:
 def differences(recipe: Recipe) -> dict[str, float]:
     """Largest absolute differences between the two sides."""
     model, (columns,) = export.member(recipe), export.draw_batches(recipe, 1)
-    ours = from_arrays(export.size(recipe, model), export.weights(model))
-    batch = torch_batch({name: torch.from_numpy(column) for name, column in columns.items()})
-    expected, gradients = jax.jit(jax.value_and_grad(_loss(recipe)))(model, columns)
-    value = loss(ours, batch)
-    value.backward()
-    torch_gradients = {n: p.grad.numpy() for n, p in ours.named_parameters() if p.grad is not None}
+    theirs = Decoder(recipe, export.arrays_of(recipe, model))
+    batch = {name: torch.from_numpy(column) for name, column in columns.items()}
+    logits_of, loss_of = sides(recipe, columns)
+    value, gradients = jax.jit(jax.value_and_grad(loss_of))(model)
+    # compared where a token is scored: elsewhere neither side promises anything
+    with torch.no_grad():
+        apart = np.abs(np.asarray(jax.jit(logits_of)(model)) - theirs(batch).numpy())
+    torch_value = loss(theirs, batch)
+    torch_value.backward()
+    torch_gradients = {
+        name: p.grad.numpy() for name, p in theirs.named_parameters() if p.grad is not None
+    }
+    arrays = export.weights(gradients)
     return {
-        "logits": _logits(recipe, model, columns, ours, batch),
-        "loss": abs(float(expected) - value.item()),
-        "gradients": _apart(export.weights(gradients), torch_gradients),
-        "updates": _updates(recipe, model, gradients, ours),
+        "logits": float(apart[columns["targets"] != IGNORED].max()),
+        "loss": abs(float(value) - torch_value.item()),
+        "gradients": _apart(arrays, torch_gradients),
+        "updates": _updates(recipe, model, gradients, theirs),
     }
 
 
-Given = Callable[[Transformer, export.Arrays], Any]
-
-
-def _logits_of(recipe: Recipe) -> Given:
-    """Curta's logits of a batch."""
+def sides(
+    recipe: Recipe, columns: export.Arrays
+) -> tuple[Callable[[Transformer], Any], Callable[[Transformer], Any]]:
+    """Curta's logits and loss of the one batch that `export.draw_batches` makes, of a model."""
     if isinstance(recipe.positions, Window):
-        return lambda model, columns: logits_of_windows(model, jnp.asarray(columns["rows"]))
-    (text,), bounds = export.texts(recipe, _keys()), export.bounds(recipe)
-    padded = export.batch(recipe, text)
-    return lambda model, columns: model(padded.tokens, padded.where, padded.queries, bounds)
-
-
-def _loss(recipe: Recipe) -> Given:
-    """Curta's own loss of a batch."""
-    if isinstance(recipe.positions, Window):
-        logits = _logits_of(recipe)
-
-        def mean(model: Transformer, columns: export.Arrays) -> Any:
-            losses = optax.softmax_cross_entropy_with_integer_labels(
-                logits(model, columns), columns["targets"]
-            )
-            return losses.mean()
-
-        return mean
-    (text,), keys = export.texts(recipe, _keys()), step_keys(0, 0)
-    padded, bounds = export.batch(recipe, text), export.bounds(recipe)
-    return lambda model, _: trainer.loss_and_exact_match(
-        model, padded, bounds, keys, recipe.training
+        rows, targets = jnp.asarray(columns["rows"]), columns["targets"]
+        crossed = optax.softmax_cross_entropy_with_integer_labels
+        of_windows = lambda model: logits_of_windows(model, rows)
+        return of_windows, lambda model: crossed(of_windows(model), targets).mean()
+    (text,), bounds, settings = (
+        export.text_batches(recipe, 1),
+        export.bounds(recipe),
+        recipe.training,
+    )
+    logits = lambda model: model(text.tokens, text.where, text.queries, bounds)
+    return logits, lambda model: trainer.loss_and_exact_match(
+        model, text, bounds, trainer.step_keys(0, 0), settings
     )[0]
 
 
-def _keys() -> jax.Array:
-    """Those of the one batch that `export.draw_batches` makes."""
-    return jax.random.split(jax.random.key(1), 1)
-
-
-def _logits(
-    recipe: Recipe,
-    model: Transformer,
-    columns: export.Arrays,
-    ours: Decoder | WindowDecoder,
-    batch: Batch | Windows,
-) -> float:
-    """Compared where a token is scored: elsewhere neither side promises anything."""
-    expected = jax.jit(_logits_of(recipe))(model, columns)
-    with torch.no_grad():
-        logits = ours(batch).numpy()
-    return float(np.abs(np.asarray(expected) - logits)[columns["targets"] != IGNORED].max())
-
-
-def _updates(recipe: Recipe, model: Transformer, gradients: Transformer, ours: nn.Module) -> float:
+def _updates(recipe: Recipe, model: Transformer, gradients: Transformer, theirs: Decoder) -> float:
     """Weights after three updates with equal gradients."""
-    trainer = Trainer(ours, dataclasses.asdict(recipe.optimizer), recipe.training.steps)
+    torch_trainer, arrays = Trainer(theirs, recipe), export.weights(gradients)
     hyperparams = HyperParams.of(recipe.optimizer)
     chain = transformation(recipe.optimizer, hyperparams, recipe.training.steps)
-    state, gradient_arrays = chain.init(model), export.weights(gradients)
+    state = chain.init(model)
     for number in range(3):
         updates, state = chain.update(gradients, state, model)
         model = optax.apply_updates(model, updates)
-        for name, parameter in ours.named_parameters():
-            parameter.grad = torch.from_numpy(np.array(gradient_arrays[name]))
-        trainer.update(number)
-    parameters = {name: p.detach().numpy() for name, p in ours.named_parameters()}
+        for name, parameter in theirs.named_parameters():
+            parameter.grad = torch.from_numpy(np.array(arrays[name]))
+        torch_trainer.update(number)
+    parameters = {name: p.detach().numpy() for name, p in theirs.named_parameters()}
     return _apart(export.weights(model), parameters)
 
 
-def _apart(expected: dict[str, np.ndarray], actual: dict[str, np.ndarray]) -> float:
+def _apart(expected: export.Arrays, actual: export.Arrays) -> float:
     assert set(expected) == set(actual), set(expected) ^ set(actual)
     return max(float(np.abs(expected[name] - actual[name]).max()) for name in expected)
 

@@ -14,12 +14,10 @@ were tried on it.
 
 import argparse
 import json
-import os
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import partial
 from math import ceil
 from pathlib import Path
@@ -28,9 +26,9 @@ from typing import Any
 
 from curta.config import files
 from curta.evaluation.expected import duration
+from curta.frontends import api
 from curta.runs import provenance
-
-ROOT = Path(__file__).parents[1]
+from docs.shared import elsewhere, prepared, timed
 
 Costs = dict[str, Any]
 """The constants of a recipe on a machine; seconds and bytes. `docs/results/scaling.json` has one:
@@ -112,39 +110,30 @@ def in_bytes(count: float) -> str:
 
 def measured(recipe: str) -> Costs:
     """Measure the constants of a recipe here, by real runs and by steps of several members."""
+    figures, starts = dict[str, Any](), list[float]()
     with tempfile.TemporaryDirectory() as place:
-        runs = {name: _child(place, "run", recipe, members) for name, members in RUNS.items()}
-        steps = _child(place, "steps", recipe, 0)
-    del steps["start"]
-    later = runs["later"]
+        folders = {"CURTA_RUNS": f"{place}/runs", "CURTA_CACHE": f"{place}/cache"}
+        for name, members in {**RUNS, "steps": 0}.items():
+            print(f"{name}, {members} members", file=sys.stderr)
+            begun = time.time()
+            figures[name] = elsewhere("benchmarks.cost:of_process", recipe, members, **folders)
+            starts.append(figures[name].pop("ready") - begun)
+    later = figures["later"]
     return {
         "recipe": recipe,
         "device": later["device"],
         "versions": provenance.versions(),
-        "start": round(median(run["start"] for run in runs.values()), 3),
-        **{name: runs[name]["stages"] for name in ("first", "later", "several")},
-        **steps,
+        "start": round(median(starts[: len(RUNS)]), 3),
+        **{name: figures[name]["stages"] for name in ("first", "later", "several")},
+        **figures["steps"],
         "saving": later["saving"],
-        "saving_several": runs["several"]["saving"],
+        "saving_several": figures["several"]["saving"],
         **later["files"],
     }
 
 
-def _child(place: str, kind: str, recipe: str, members: int) -> dict[str, Any]:
-    """Return the figures of another process, with the seconds it took to start."""
-    command = [sys.executable, "-m", "benchmarks.cost", "--child", kind, recipe, str(members)]
-    folders = {"CURTA_RUNS": f"{place}/runs", "CURTA_CACHE": f"{place}/cache"}
-    print(f"{kind}, {members} members", file=sys.stderr)
-    begun = time.time()
-    process = subprocess.run(
-        command, env=os.environ | folders, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True
-    )
-    figures: dict[str, Any] = json.loads(process.stdout.splitlines()[-1])
-    return figures | {"start": figures.pop("ready") - begun}
-
-
-def child(kind: str, recipe: str, members: str) -> int:
-    """Import everything, note when that was done, and print what the process measures."""
+def of_process(recipe: str, members: int) -> dict[str, Any]:
+    """Import everything, note when that was done, and measure a run, or steps for 0 members."""
     import jax
 
     import curta.runs.comparison  # noqa: F401
@@ -153,14 +142,11 @@ def child(kind: str, recipe: str, members: str) -> int:
     devices.configure()
     jax.devices()
     ready = time.time()
-    figures = _run(recipe, int(members)) if kind == "run" else _steps(recipe)
-    print(json.dumps({"ready": ready, **figures}))
-    return 0
+    return {"ready": ready, **(_run(recipe, members) if members else _steps(recipe))}
 
 
 def _run(recipe: str, members: int) -> dict[str, Any]:
     """Time a whole run stage by stage, and the writing of its newest checkpoint elsewhere."""
-    from curta.frontends import api
     from curta.runs import checkpoints
 
     begun, seconds = time.perf_counter(), dict[str, float]()
@@ -174,12 +160,12 @@ def _run(recipe: str, members: int) -> dict[str, Any]:
         "reporting": run.write_report,
     }
 
-    def timed(stage: Any) -> None:
+    def time_stage(stage: Any) -> None:
         begun = time.perf_counter()
         stage_methods[stage]()
         seconds[stage] = time.perf_counter() - begun
 
-    run.complete(run_stage=timed)
+    run.complete(run_stage=time_stage)
     info, settings = run.folder.read_info(), run.recipe.training
     seconds["compiling"] = info.compile_seconds or 0.0
     seconds["training"] -= seconds["compiling"]
@@ -187,11 +173,8 @@ def _run(recipe: str, members: int) -> dict[str, Any]:
     checkpoint = checkpoints.file_of(run.folder.checkpoints, run.step, "safetensors")
     owner = checkpoints.owner(run.recipe, run.seeds, run.step)
     state = checkpoints.arrays(run.folder.checkpoints, run.step, owner)
-    place, saving = Path(tempfile.mkdtemp(dir=run.folder.path)), []
-    for _ in range(REPEATS):
-        begun = time.perf_counter()
-        checkpoints.save(place, run.step, state, owner)
-        saving.append(time.perf_counter() - begun)
+    place = Path(tempfile.mkdtemp(dir=run.folder.path))
+    saving = timed({"": lambda: checkpoints.save(place, run.step, state, owner)}, REPEATS)[""]
     return {
         "device": info.device,
         "stages": {name: round(value, 4) for name, value in seconds.items()},
@@ -205,20 +188,18 @@ def _run(recipe: str, members: int) -> dict[str, Any]:
     }
 
 
-def _steps(recipe: str) -> dict[str, Any]:
+def _steps(name: str) -> dict[str, Any]:
     """Time steps of several members, as a run would take them on these devices."""
     import jax
 
-    from curta.frontends import api
     from curta.model import model_cost
 
-    resolved = api.resolve(recipe, {})
-    steps = resolved.training.steps
+    recipe = api.resolve(name, {})
     return {
         "platform": jax.devices()[0].platform,
-        "steps": steps,
-        "operations": model_cost.estimate(resolved, 1).operations / steps,
-        "members": [_step_of(resolved, count) for count in MEMBERS],
+        "steps": recipe.training.steps,
+        "operations": model_cost.estimate(recipe, 1).operations / recipe.training.steps,
+        "members": [_step_of(recipe, count) for count in MEMBERS],
     }
 
 
@@ -232,18 +213,20 @@ def _step_of(recipe: Any, count: int) -> dict[str, Any]:
 
     layout, seeds = layout_of(recipe), list(range(count))
     data, bounds = records.training_data(recipe, layout, seeds)
+    alone, first, steps = trainer.mesh_for(1, 1, jax.devices()[:1]), jnp.int32(0), jnp.int32(STEPS)
+    at_once: Any = trainer.compile_steps(recipe, bounds, alone, vectorised=True)
     state = trainer.init(recipe, layout, jnp.asarray(seeds))
-    compiled: Any = partial(trainer.compile_steps, recipe, bounds)
-    alone, mesh = trainer.mesh_for(1, 1, jax.devices()[:1]), trainer.training_mesh(recipe, count)
-    first, steps = jnp.int32(0), jnp.int32(STEPS)
-    together = compiled(alone, vectorised=True).lower(state, data, first, steps).compile()
-    call, data = compiled(mesh), trainer.place_data(data, mesh)
-    state, seconds = trainer.shard(state, mesh), []
-    for _ in range(1 + REPEATS):
-        begun = time.perf_counter()
+    together = at_once.lower(state, data, first, steps).compile()
+    call, state, data = prepared(recipe, layout, seeds)
+
+    def several() -> None:
+        nonlocal state
         state, _ = jax.block_until_ready(call(state, data, first, steps))
-        seconds.append((time.perf_counter() - begun) / STEPS)
-    return {"count": count, "step": round(median(seconds[1:]), 7), "memory": taken(together)}
+
+    seconds = timed({"steps": several}, REPEATS)["steps"]
+    return {
+        "count": count, "step": round(median(seconds) / STEPS, 7), "memory": taken(together)
+    }  # fmt: skip
 
 
 def taken(program: Any) -> int:
@@ -254,7 +237,7 @@ def taken(program: Any) -> int:
     return whole + memory.temp_size_in_bytes - shared
 
 
-def main() -> int:
+def main() -> None:
     """Measure or read the constants, and print what follows from them."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.cost", description=__doc__)
     parser.add_argument("recipe", nargs="?", default="addition")
@@ -270,19 +253,18 @@ def main() -> int:
         costs = measured(options.recipe)
     if options.out is not None:
         files.write(options.out, files.json_text(costs))
-    for title, rows in _printed(costs, options):
+    device, members = costs["device"], options.members
+    printed = {
+        f"seconds on {device}: first run, later run, {SEVERAL} members": stages(costs),
+        "step of so many members: ms, memory": steps(costs),
+        f"{options.runs:,} runs": of_runs(costs, options.runs, options.nodes),
+        f"{members:,} members on one device": of_population(costs, members),
+    }
+    for title, rows in printed.items():
         print(title)
         for label, *cells in rows:
             print(f"  {label:46} {'  '.join(cells)}")
-    return 0
-
-
-def _printed(costs: Costs, options: argparse.Namespace) -> Iterator[tuple[str, Rows]]:
-    yield f"seconds on {costs['device']}: first run, later run, {SEVERAL} members", stages(costs)
-    yield "step of so many members: ms, memory", steps(costs)
-    yield f"{options.runs:,} runs", of_runs(costs, options.runs, options.nodes)
-    yield f"{options.members:,} members on one device", of_population(costs, options.members)
 
 
 if __name__ == "__main__":
-    sys.exit(child(*sys.argv[2:]) if sys.argv[1:2] == ["--child"] else main())
+    main()

@@ -1,11 +1,9 @@
-"""What the PyTorch side of a comparison is given: Curta's sizes, weights and batches.
+"""What the PyTorch side of a comparison is given: Curta's weights and batches.
 
 Runs Curta's own writer, so that both sides train on the same texts; the PyTorch
 process itself then needs no JAX, whose thread pool would share its cores.
 """
 
-import dataclasses
-import json
 from pathlib import Path
 from typing import Any
 
@@ -27,51 +25,50 @@ from curta.problems import task_sizes, tasks
 from curta.training import records, trainer
 
 from .configurations import CONFIGURATIONS
-from .torch_model import IGNORED, Size
+from .torch_model import IGNORED
 
 Arrays = dict[str, np.ndarray]
 
 
-def save(name: str, folder: Path, count: int) -> None:
+def save(name: str, folder: str, count: int) -> None:
     """Writes what a PyTorch worker reads for `count` batches of a configuration."""
     recipe = CONFIGURATIONS[name].recipe()
-    model = member(recipe)
-    settings = {
-        "size": dataclasses.asdict(size(recipe, model)),
-        "optimizer": dataclasses.asdict(recipe.optimizer),
-        "steps": recipe.training.steps,
-    }
-    (folder / "settings.json").write_text(json.dumps(settings))
-    save_file(weights(model), folder / "weights.safetensors")
+    save_file(arrays_of(recipe, member(recipe)), Path(folder) / "weights.safetensors")
     every = draw_batches(recipe, count)
     stacked = {name: np.stack([each[name] for each in every]) for name in every[0]}
-    save_file(stacked, folder / "batches.safetensors")
+    save_file(stacked, Path(folder) / "batches.safetensors")
 
 
-def member(recipe: Recipe, seed: int = 0) -> Transformer:
+def member(recipe: Recipe) -> Transformer:
     """Curta's model before its first step."""
-    stacked = trainer.init(recipe, layout_of(recipe), jnp.array([seed]))
+    stacked = trainer.init(recipe, layout_of(recipe), jnp.array([0]))
     return jax.tree.map(lambda leaf: leaf[0], stacked.model)
 
 
 def draw_batches(recipe: Recipe, count: int) -> list[Arrays]:
     """The fields of so many PyTorch batches, as Curta draws them for training."""
-    keys = jax.random.split(jax.random.key(1), count)
-    if isinstance(recipe.positions, Window):
-        return windows(recipe, keys)
-    return [arrays(batch(recipe, text)) for text in texts(recipe, keys)]
-
-
-def windows(recipe: Recipe, keys: jax.Array) -> list[Arrays]:
-    """Batches of the windows that the first seed is shown."""
+    if not isinstance(recipe.positions, Window):
+        return [
+            {
+                "tokens": np.asarray(batch.tokens, np.int64),
+                "queries": np.asarray(batch.queries, np.int64),
+                "targets": np.where(batch.scored, batch.goals, IGNORED).astype(np.int64),
+            }
+            for batch in text_batches(recipe, count)
+        ]
+    # the windows that the first seed is shown
     data, _ = records.training_data(recipe, layout_of(recipe), [0])
-    by_member = jax.tree.map(lambda column: column[0], data.by_member)
-    size, batches = recipe.training.batch, []
-    for key in keys:
-        chosen = trainer.draw_windows(data._replace(by_member=by_member), key, size)
+    data = data._replace(by_member=jax.tree.map(lambda column: column[0], data.by_member))
+    batches = []
+    for key in keys(count):
+        chosen = trainer.draw_windows(data, key, recipe.training.batch)
         rows, targets = (np.asarray(column)[chosen].astype(np.int64) for column in data.shared)
         batches.append({"rows": rows, "targets": targets})
     return batches
+
+
+def keys(count: int) -> jax.Array:
+    return jax.random.split(jax.random.key(1), count)
 
 
 def bounds(recipe: Recipe) -> ShapeBounds:
@@ -79,85 +76,49 @@ def bounds(recipe: Recipe) -> ShapeBounds:
     return layout_of(recipe).bounds(task.operator, task_sizes.widest(task))
 
 
-def texts(recipe: Recipe, keys: jax.Array) -> list[Text]:
-    """Training batches as Curta draws and writes them."""
-    layout, (task,) = layout_of(recipe), recipe.tasks
+def text_batches(recipe: Recipe, count: int) -> list[Batch]:
+    """Training batches as Curta draws and writes them, padded for both sides."""
+    layout, (task,), shape = layout_of(recipe), recipe.tasks, bounds(recipe)
 
     @jax.jit
     def draw(key: jax.Array) -> Text:
-        drawn = tasks.draw(task, key, recipe.training.batch)
-        return layout.tokens(task.operator, drawn, bounds(recipe))
+        return layout.tokens(task.operator, tasks.draw(task, key, recipe.training.batch), shape)
 
-    return [draw(key) for key in keys]
-
-
-def batch(recipe: Recipe, text: Text) -> Batch:
-    """A text padded for both sides, so that both compute the same."""
-    return completion_batch(text, layout_of(recipe).where(text), bounds(recipe))
+    texts = [draw(key) for key in keys(count)]
+    return [completion_batch(text, layout.where(text), shape) for text in texts]
 
 
-def arrays(text_batch: Batch) -> Arrays:
-    """The fields of a PyTorch `Batch`."""
-    columns = {
-        "tokens": np.asarray(text_batch.tokens),
-        "queries": np.asarray(text_batch.queries),
-        "targets": np.where(text_batch.scored, text_batch.goals, IGNORED),
-    }
-    return {name: array.astype(np.int64) for name, array in columns.items()}
-
-
-def size(recipe: Recipe, model: Transformer) -> Size:
-    """Curta's sizes as those of the PyTorch model, which has only the default design."""
-    shared = {field.name for field in dataclasses.fields(Size)}
-    settings: dict[str, Any] = dataclasses.asdict(recipe.model)
-    fields = {name: value for name, value in settings.items() if name in shared}
-    layout = layout_of(recipe)
-    plain = Size(
-        **fields,
-        vocabulary=len(layout.characters),
-        positions=recipe.positions.name,
-        position_rows=getattr(recipe.positions, "length", 0),
-    )
-    if not isinstance(model.positions, WindowEncoding):
-        return plain
-    assert isinstance(layout, ProgramLayout)
-    assert recipe.model.compositional_embeddings
-    role, has_cell = layout.machine.role.tolist(), model.positions.has_cell().tolist()
-    return dataclasses.replace(
-        plain, composition=layout.composition().tolist(), role=role, has_cell=has_cell
-    )
+def arrays_of(recipe: Recipe, model: Transformer) -> Arrays:
+    """A model's weights, and under a window the tables of its tokens and windows."""
+    arrays, layout = weights(model), layout_of(recipe)
+    if isinstance(model.positions, WindowEncoding):
+        assert isinstance(layout, ProgramLayout)
+        assert recipe.model.compositional_embeddings
+        arrays["composition"] = np.asarray(layout.composition(), np.float32)
+        arrays["role"] = np.asarray(layout.machine.role, np.int64)
+        arrays["has_cell"] = np.asarray(model.positions.has_cell())
+    return arrays
 
 
 def weights(tree: Transformer) -> Arrays:
     """A model's weights, or their gradients, by the names that PyTorch gives them."""
-    named = {"tokens.weight": tree.tokens, "norm.weight": tree.gain}
-    if isinstance(tree.positions, LearnedEncoding):
-        named |= {"places.weight": tree.positions.table}
     assert tree.head is not None
-    named |= {"head.weight": tree.head.T}
+    named: dict[str, Any] = {
+        "tokens.weight": tree.tokens, "norm.weight": tree.gain, "head.weight": tree.head.T,
+    }  # fmt: skip
+    if isinstance(tree.positions, LearnedEncoding):
+        named["places.weight"] = tree.positions.table
     for number in range(tree.config.num_attention_layers):
-        attention = jax.tree.map(lambda leaf, n=number: leaf[n], tree.attention)
-        named |= _attention(attention, number)
+        layer = jax.tree.map(lambda leaf, n=number: leaf[n], tree.attention)
+        columns = [layer.query.T, layer.key.T, layer.value.T]
+        named[f"attention.{number}.qkv.weight"] = np.concatenate(columns)
+        named[f"attention.{number}.out.weight"] = layer.out.T
+        named[f"attention.{number}.norm.weight"] = layer.gain
         if isinstance(tree.positions, WindowEncoding):
-            named |= {f"attention.{number}.bias": tree.positions.layers[number]}
+            named[f"attention.{number}.bias"] = tree.positions.layers[number]
     for number in range(tree.config.num_layers):
-        named |= _feedforward(jax.tree.map(lambda leaf, n=number: leaf[n], tree.mlp), number)
+        layer = jax.tree.map(lambda leaf, n=number: leaf[n], tree.mlp)
+        named[f"feedforward.{number}.up.weight"] = layer.up.T
+        named[f"feedforward.{number}.down.weight"] = layer.down.T
+        named[f"feedforward.{number}.norm.weight"] = layer.gain
     return {name: np.ascontiguousarray(array) for name, array in named.items() if array is not None}
-
-
-def _attention(weight: Any, number: int) -> dict[str, Any]:
-    return {
-        f"attention.{number}.qkv.weight": np.concatenate(
-            [weight.query.T, weight.key.T, weight.value.T]
-        ),
-        f"attention.{number}.out.weight": weight.out.T,
-        f"attention.{number}.norm.weight": weight.gain,
-    }
-
-
-def _feedforward(weight: Any, number: int) -> dict[str, Any]:
-    return {
-        f"feedforward.{number}.up.weight": weight.up.T,
-        f"feedforward.{number}.down.weight": weight.down.T,
-        f"feedforward.{number}.norm.weight": weight.gain,
-    }

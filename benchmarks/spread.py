@@ -51,16 +51,8 @@ class Table:
     rows: list[Row]
 
     def __str__(self) -> str:
-        paragraphs = [
-            f"## {self.title}",
-            self.text.strip(),
-            "\n".join(markdown(self.head, self.cells)),
-        ]
-        return "\n\n".join(filter(None, paragraphs)) + "\n"
-
-    @property
-    def cells(self) -> list[list[str]]:
-        return [list(map(str, row)) for row in self.rows]
+        lines = "\n".join(markdown(self.head, (list(map(str, row)) for row in self.rows)))
+        return "\n\n".join(filter(None, [f"## {self.title}", self.text.strip(), lines])) + "\n"
 
 
 def explained(text: str | None) -> str:

@@ -13,16 +13,20 @@ one round.
 """
 
 import argparse
-import json
 import shutil
-import subprocess
-import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
 
+from docs.shared import elsewhere, prepared
+
 from .configurations import CONFIGURATIONS
+from .machine import cores
 from .spread import Row, Spread, Table, explained
 
 BATCHES = 8
@@ -30,103 +34,147 @@ BATCHES = 8
 QUICK = ("c",)
 """Configurations of a quick run, which leaves torch.compile out: it takes a minute for each."""
 
-
-class Worker:
-    """One side in its own process."""
-
-    def __init__(self, side: str, name: str, folder: Path, steps: int) -> None:
-        command = [sys.executable, "-m", "benchmarks.workers", side, name, str(folder), str(steps)]
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-
-    def wait(self) -> object:
-        """The next line of the worker."""
-        assert self.process.stdout
-        line = self.process.stdout.readline()
-        if not line:
-            raise RuntimeError("a worker of the benchmark ended: see its message above")
-        return json.loads(line)
-
-    def measure(self) -> float:
-        assert self.process.stdin
-        print("go", file=self.process.stdin, flush=True)
-        return float(str(self.wait()))
-
-    def close(self) -> None:
-        assert self.process.stdin
-        assert self.process.stdout
-        self.process.stdin.close()
-        self.process.wait()
-        self.process.stdout.close()
+Measure = Callable[[int], float]
+"""Runs that many steps; seconds for each."""
 
 
-def sides(quick: bool) -> list[str]:
-    """All that can be measured here: torch.compile needs a C++ compiler."""
-    compiler = not quick and any(map(shutil.which, ("c++", "g++", "clang++")))
-    return ["curta", "eager", *(["compiled"] if compiler else [])]
+# One side, in its own process
+
+
+def serve(pipe: Connection, side: str, name: str, folder: str, steps: int) -> None:
+    """Prepare and warm up, then answer each message with the seconds of one step.
+
+    A worker is started once, and sleeps while other sides are measured: thread pools never run at
+    the same time.
+    """
+    measure = SIDES[side](name, Path(folder))
+    measure(max(2, steps // 4))
+    pipe.send("ready")
+    while pipe.recv():
+        pipe.send(measure(steps))
+
+
+def curta(name: str, folder: Path) -> Measure:
+    """Curta's compiled chunk as a run calls it, drawing its problems or windows as it goes."""
+    from curta.training import devices
+
+    devices.configure()
+    import jax
+    import jax.numpy as jnp
+
+    from curta.layouts.texts import layout_of
+
+    recipe = CONFIGURATIONS[name].recipe()
+    call, state, data = prepared(recipe, layout_of(recipe), [0])
+
+    def measure(steps: int) -> float:
+        nonlocal state
+        begun = time.perf_counter()
+        state, metrics = call(state, data, jnp.int32(0), jnp.int32(steps))
+        jax.block_until_ready((state, metrics))
+        return (time.perf_counter() - begun) / steps
+
+    return measure
+
+
+def eager(name: str, folder: Path, compiles: bool = False) -> Measure:
+    """PyTorch on batches made beforehand, with the number of threads that is faster."""
+    import torch
+    from safetensors.numpy import load_file
+    from safetensors.torch import load_file as load_tensors
+
+    from .torch_model import Decoder, Trainer, loss
+
+    recipe = CONFIGURATIONS[name].recipe()
+    trainer = Trainer(Decoder(recipe, load_file(folder / "weights.safetensors")), recipe)
+    columns = load_tensors(folder / "batches.safetensors")
+    batches = [{key: columns[key][number] for key in columns} for number in range(BATCHES)]
+    if compiles:
+        trainer.objective = torch.compile(loss)
+
+    def measure(steps: int) -> float:
+        begun = time.perf_counter()
+        for number in range(steps):
+            trainer.step(batches[number % BATCHES], number)
+        return (time.perf_counter() - begun) / steps
+
+    # One thread may be faster than all where operations are small.
+    seconds = {}
+    for threads in sorted({1, cores()}):
+        torch.set_num_threads(threads)
+        measure(2)
+        seconds[threads] = min(measure(2) for _ in range(3))
+    torch.set_num_threads(min(seconds, key=lambda threads: seconds[threads]))
+    return measure
+
+
+SIDES: dict[str, Callable[[str, Path], Measure]] = {
+    "curta": curta,
+    "eager": eager,
+    "compiled": partial(eager, compiles=True),
+}
+
+
+# All sides in turn
+
+
+@contextmanager
+def worker(side: str, name: str, folder: str, steps: int) -> Iterator[Connection]:
+    """A side that is ready; the next is started only then."""
+    context = get_context("spawn")
+    pipe, end = context.Pipe()
+    process = context.Process(target=serve, args=(end, side, name, folder, steps))
+    process.start()
+    end.close()
+    try:
+        pipe.recv()
+        yield pipe
+        pipe.send(None)
+    except EOFError:
+        raise RuntimeError("a worker of the benchmark ended: see its message above") from None
+    finally:
+        pipe.close()
+        process.join()
 
 
 def measured(name: str, rounds: int, steps: int, sides: Sequence[str]) -> dict[str, list[float]]:
     """Seconds of a step for each side, one figure per round."""
+    seconds: dict[str, list[float]] = {side: [] for side in sides}
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        _export(name, folder)
-        workers = {
-            side: stack.enter_context(_worker(side, name, Path(folder), steps)) for side in sides
-        }
-        seconds: dict[str, list[float]] = {side: [] for side in workers}
+        # in a process of its own, so that this one stays without JAX's threads
+        elsewhere("benchmarks.export:save", name, folder, BATCHES)
+        pipes = {side: stack.enter_context(worker(side, name, folder, steps)) for side in sides}
         for number in range(rounds):
-            for side in _turned(list(workers), number):
-                seconds[side].append(workers[side].measure())
+            by = number % len(sides)
+            for side in [*sides[by:], *sides[:by]]:
+                pipes[side].send("go")
+                seconds[side].append(pipes[side].recv())
     return seconds
-
-
-def _export(name: str, folder: str) -> None:
-    """In a process of its own, so that this one stays without JAX's threads."""
-    code = "import sys, pathlib; from benchmarks.export import save; "
-    code += "save(sys.argv[1], pathlib.Path(sys.argv[2]), int(sys.argv[3]))"
-    subprocess.run([sys.executable, "-c", code, name, folder, str(BATCHES)], check=True)
-
-
-@contextmanager
-def _worker(side: str, name: str, folder: Path, steps: int) -> Iterator[Worker]:
-    """A worker that is ready; the next is started only then."""
-    worker = Worker(side, name, folder, steps)
-    try:
-        worker.wait()
-        yield worker
-    finally:
-        worker.close()
-
-
-def _turned(names: list[str], by: int) -> list[str]:
-    return names[by % len(names) :] + names[: by % len(names)]
 
 
 def tables(quick: bool, names: Sequence[str] = ()) -> Iterator[Table]:
     """One table: a row for each configuration."""
     rounds, chosen = 2 if quick else 9, names or (QUICK if quick else CONFIGURATIONS)
+    # torch.compile needs a C++ compiler.
+    compiler = not quick and any(map(shutil.which, ("c++", "g++", "clang++")))
     rows: list[Row] = []
-    for configuration in CONFIGURATIONS.values():
-        if configuration.name not in chosen:
+    for name, configuration in CONFIGURATIONS.items():
+        if name not in chosen:
             continue
-        steps = 2 if quick else configuration.steps
-        seconds = measured(configuration.name, rounds, steps, sides(quick))
-        rows.append([configuration.name, configuration.summary, *_cells(seconds)])
+        sides = ["curta", "eager", *(["compiled"] if compiler else [])]
+        seconds = measured(name, rounds, 2 if quick else configuration.steps, sides)
+        row: Row = [name, configuration.summary, Spread.of(seconds["curta"], 1000)]
+        for side in ("eager", "compiled"):
+            if side not in seconds:
+                row += ["not measured", ""]
+                continue
+            pairs = zip(seconds[side], seconds["curta"], strict=True)
+            ratios = [other / ours for other, ours in pairs]
+            row += [Spread.of(seconds[side], 1000), Spread.of(ratios, bold=True)]
+        rows.append(row)
     head = ["", "model and batch", "Curta, ms", "PyTorch eager, ms", "eager / Curta"]
     head += ["torch.compile, ms", "compiled / Curta"]
     yield Table("Training step", explained(__doc__), head, rows)
-
-
-def _cells(seconds: dict[str, list[float]]) -> Row:
-    cells: Row = [Spread.of(seconds["curta"], 1000)]
-    for side in ("eager", "compiled"):
-        if side not in seconds:
-            cells += ["not measured", ""]
-            continue
-        ratios = [other / ours for other, ours in zip(seconds[side], seconds["curta"], strict=True)]
-        cells += [Spread.of(seconds[side], 1000), Spread.of(ratios, bold=True)]
-    return cells
 
 
 if __name__ == "__main__":

@@ -13,109 +13,99 @@ step against Curta's.
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812 - its usual name
 from torch import Tensor, nn
 
+from curta.config.recipe import Recipe
+
 IGNORED = -100
 """Target of a position that is not scored."""
 
 HIDDEN = -1e9
 
+TABLES = ("composition", "role", "has_cell")
+"""Under a window: the share of each vector in each token, its role, and the cells of each role."""
 
-@dataclass(frozen=True)
-class Size:
-    """Size and design of the model; the fields are those of Curta's recipe."""
+Batch = Mapping[str, Tensor]
+"""Texts: `tokens`, without the last, `queries` (batch, scored) and their `targets`.
 
-    vocabulary: int
-    width: int
-    heads: int
-    num_layers: int
-    num_attention_layers: int
-    mlp_ratio: int
-    activation: str
-    positions: str
-    position_rows: int = 0
-    base: float = 10_000.0
-    composition: Sequence[Sequence[float]] = ()
-    """Under a window: the share of each vector in each token,"""
-    role: Sequence[int] = ()
-    """the role of each token,"""
-    has_cell: Sequence[Sequence[bool]] = ()
-    """and which cells each role's window has."""
-
-
-class Batch(NamedTuple):
-    """Written problems, without their last token, after which nothing is predicted."""
-
-    tokens: Tensor
-    queries: Tensor
-    targets: Tensor
-
-
-class Windows(NamedTuple):
-    """Windows: a query's token and its neighbours', one past the last for none."""
-
-    rows: Tensor
-    targets: Tensor
+Windows: `rows` of a query's token and its neighbours', one past the last for none, and `targets`.
+"""
 
 
 class Attention(nn.Module):
-    """Attention of `at`, the scored positions, over all tokens of `x`."""
+    """Attention over all tokens of `x`: of all, or in the last such layer of the scored ones."""
 
-    def __init__(self, size: Size) -> None:
+    angles: Tensor
+
+    def __init__(self, config: Any, rotates: bool, last: bool) -> None:
         super().__init__()
-        self.heads = size.heads
-        self.norm = nn.RMSNorm(size.width, eps=1e-6)
-        self.qkv = nn.Linear(size.width, 3 * size.width, bias=False)
-        self.out = nn.Linear(size.width, size.width, bias=False)
+        self.heads, self.rotates, self.last = config.heads, rotates, last
+        self.norm = nn.RMSNorm(config.width, eps=1e-6)
+        self.qkv = nn.Linear(config.width, 3 * config.width, bias=False)
+        self.out = nn.Linear(config.width, config.width, bias=False)
+        half = config.width // config.heads // 2
+        angles = torch.arange(512)[:, None] * 10_000.0 ** (-torch.arange(half) / half)
+        waves = torch.cat([angles.cos(), angles.sin()], dim=-1)
+        self.register_buffer("angles", waves, persistent=False)
 
-    def forward(self, x: Tensor, turn: Callable[..., Tensor], at: Tensor | None) -> Tensor:
+    def forward(self, x: Tensor, batch: Batch) -> Tensor:
         h = self.norm(x)
-        if at is None:
-            q, k, v = (self._split(part) for part in self.qkv(h).chunk(3, dim=-1))
-        else:
-            scored = pick(h, at)
+        if self.last:
+            at = batch["queries"]
             ours, theirs = self.qkv.weight.split([x.shape[-1], 2 * x.shape[-1]])
-            q = self._split(F.linear(scored, ours))
+            q = self._split(F.linear(pick(h, at), ours))
             k, v = (self._split(part) for part in F.linear(h, theirs).chunk(2, dim=-1))
+            mask = torch.arange(k.shape[2]) <= at[:, None, :, None]
+            q, k = self._turn(q, self.angles[at][:, None]), self._turn(k, self.angles)
+            seen = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
             x = pick(x, at)
-        seen = self._attend(turn(q, at), turn(k, None), v, at)
+        else:
+            q, k, v = (self._split(part) for part in self.qkv(h).chunk(3, dim=-1))
+            q, k = self._turn(q, self.angles), self._turn(k, self.angles)
+            seen = F.scaled_dot_product_attention(q, k, v, is_causal=True)
         return x + self.out(seen.transpose(1, 2).reshape(x.shape))
-
-    def _attend(self, q: Tensor, k: Tensor, v: Tensor, at: Tensor | None) -> Tensor:
-        if at is None:
-            return F.scaled_dot_product_attention(q, k, v, is_causal=True)
-        mask = torch.arange(k.shape[2]) <= at[:, None, :, None]
-        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
 
     def _split(self, x: Tensor) -> Tensor:
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
+    def _turn(self, heads: Tensor, angles: Tensor) -> Tensor:
+        """RoPE."""
+        if not self.rotates:
+            return heads
+        cos, sin = angles[..., : heads.shape[2], :].chunk(2, dim=-1)
+        left, right = heads.chunk(2, dim=-1)
+        return torch.cat([left * cos - right * sin, right * cos + left * sin], dim=-1)
 
-class WindowAttention(Attention):
+
+class WindowAttention(nn.Module):
     """Attention of queries over the cells of their windows; the vocabulary's keys are looked up."""
 
     role: Tensor
     has_cell: Tensor
 
-    def __init__(self, size: Size) -> None:
-        super().__init__(size)
-        self.register_buffer("role", torch.tensor(size.role), persistent=False)
-        self.register_buffer("has_cell", torch.tensor(size.has_cell), persistent=False)
-        self.bias = nn.Parameter(torch.empty(size.heads, self.has_cell.numel()))
+    def __init__(self, config: Any, role: Tensor, has_cell: Tensor) -> None:
+        super().__init__()
+        self.norm = nn.RMSNorm(config.width, eps=1e-6)
+        self.qkv = nn.Linear(config.width, 3 * config.width, bias=False)
+        self.out = nn.Linear(config.width, config.width, bias=False)
+        self.register_buffer("role", role, persistent=False)
+        self.register_buffer("has_cell", has_cell, persistent=False)
+        self.bias = nn.Parameter(torch.empty(config.heads, has_cell.numel()))
 
-    def forward(self, x: Tensor, rows: Tensor) -> Tensor:  # type: ignore[override]
+    def forward(self, x: Tensor, batch: Batch) -> Tensor:
         """From the vectors of the vocabulary to those of each window's query."""
+        rows, heads = batch["rows"], len(self.bias)
         queries = rows[:, 0]
         q, k, v = self.qkv(self.norm(x)).chunk(3, dim=-1)
         k, v = (F.embedding(rows, F.pad(part, (0, 0, 0, 1))) for part in (k, v))
-        q, k, v = (part.unflatten(-1, (self.heads, -1)) for part in (F.embedding(queries, q), k, v))
+        q, k, v = (part.unflatten(-1, (heads, -1)) for part in (F.embedding(queries, q), k, v))
         table = self.bias.unflatten(1, self.has_cell.shape).permute(1, 2, 0)
         table = table.masked_fill(~self.has_cell[..., None], HIDDEN)
         scores = (q[:, None] * k).sum(-1) * q.shape[-1] ** -0.5 + table[self.role[queries]]
@@ -130,93 +120,60 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 class Feedforward(nn.Module):
-    def __init__(self, size: Size) -> None:
+    def __init__(self, config: Any) -> None:
         super().__init__()
-        self.activation = ACTIVATIONS[size.activation]
-        self.norm = nn.RMSNorm(size.width, eps=1e-6)
-        self.up = nn.Linear(size.width, size.mlp_ratio * size.width, bias=False)
-        self.down = nn.Linear(size.mlp_ratio * size.width, size.width, bias=False)
+        self.activation = ACTIVATIONS[config.activation]
+        self.norm = nn.RMSNorm(config.width, eps=1e-6)
+        self.up = nn.Linear(config.width, config.mlp_ratio * config.width, bias=False)
+        self.down = nn.Linear(config.mlp_ratio * config.width, config.width, bias=False)
 
     def forward(self, x: Tensor) -> Tensor:
         return x + self.down(self.activation(self.up(self.norm(x))))
 
 
 class Decoder(nn.Module):
-    """Over texts: embeddings, blocks (the first `num_attention_layers` attend), head."""
+    """Embeddings, blocks (the first `num_attention_layers` attend), head.
 
-    angles: Tensor
-
-    def __init__(self, size: Size) -> None:
-        super().__init__()
-        self.size = size
-        self.tokens = nn.Embedding(size.vocabulary, size.width)
-        learned = size.positions == "learned"
-        self.places = nn.Embedding(size.position_rows, size.width) if learned else None
-        self.attention = nn.ModuleList(Attention(size) for _ in range(size.num_attention_layers))
-        self.feedforward = nn.ModuleList(Feedforward(size) for _ in range(size.num_layers))
-        self.norm = nn.RMSNorm(size.width, eps=1e-6)
-        self.head = nn.Linear(size.width, size.vocabulary, bias=False)
-        self.register_buffer("angles", _angles(size), persistent=False)
-
-    def forward(self, batch: Batch) -> Tensor:
-        """Logits for the token that follows each of the batch's queries."""
-        x = self.embed(batch)
-        for number, feedforward in enumerate(self.feedforward):
-            if number < self.size.num_attention_layers:
-                at = batch.queries if number == self.size.num_attention_layers - 1 else None
-                x = self.attention[number](x, self.turn, at)
-            x = feedforward(x)
-        return self.head(self.norm(x))
-
-    def embed(self, batch: Batch) -> Tensor:
-        x = self.tokens(batch.tokens)
-        return x if self.places is None else x + self.places.weight[: x.shape[1]]
-
-    def turn(self, heads: Tensor, at: Tensor | None) -> Tensor:
-        """RoPE, for the tokens in order or for those `at` positions."""
-        if self.size.positions != "rope":
-            return heads
-        angles = self.angles[: heads.shape[2]] if at is None else self.angles[at][:, None]
-        cos, sin = angles.chunk(2, dim=-1)
-        left, right = heads.chunk(2, dim=-1)
-        return torch.cat([left * cos - right * sin, right * cos + left * sin], dim=-1)
-
-
-class WindowDecoder(nn.Module):
-    """Over windows: vectors of the vocabulary, one attention, layers after it, head."""
+    Under a window the blocks start from the vectors of the vocabulary. `arrays` are weights by
+    their names, and under a window its tables, such as those of `export.arrays_of`.
+    """
 
     composition: Tensor
 
-    def __init__(self, size: Size) -> None:
+    def __init__(self, recipe: Recipe, arrays: Mapping[str, np.ndarray]) -> None:
         super().__init__()
-        self.register_buffer("composition", torch.tensor(size.composition), persistent=False)
-        self.tokens = nn.Embedding(self.composition.shape[1], size.width)
-        self.attention = nn.ModuleList([WindowAttention(size)])
-        self.feedforward = nn.ModuleList(Feedforward(size) for _ in range(size.num_layers))
-        self.norm = nn.RMSNorm(size.width, eps=1e-6)
-        self.head = nn.Linear(size.width, size.vocabulary, bias=False)
+        config, rotates = recipe.model, recipe.positions.name == "rope"
+        state = {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()}
+        tables = {name: state.pop(name) for name in TABLES if name in state}
+        self.tokens = nn.Embedding(*state["tokens.weight"].shape)
+        learned = state.get("places.weight")
+        self.places = None if learned is None else nn.Embedding(*learned.shape)
+        count, attention = config.num_attention_layers, list[nn.Module]()
+        for number in range(count):
+            if tables:
+                attention.append(WindowAttention(config, tables["role"], tables["has_cell"]))
+            else:
+                attention.append(Attention(config, rotates, last=number == count - 1))
+        self.attention = nn.ModuleList(attention)
+        self.feedforward = nn.ModuleList(Feedforward(config) for _ in range(config.num_layers))
+        self.norm = nn.RMSNorm(config.width, eps=1e-6)
+        self.head = nn.Linear(*reversed(state["head.weight"].shape), bias=False)
+        self.register_buffer("composition", tables.get("composition"), persistent=False)
+        self.load_state_dict(state)
 
-    def forward(self, batch: Windows) -> Tensor:
-        """Logits for the token that follows each window."""
-        x = self.attention[0](self.composition @ self.tokens.weight, batch.rows)
-        for feedforward in self.feedforward:
+    def forward(self, batch: Batch) -> Tensor:
+        """Logits for the token that follows each of the batch's queries or windows."""
+        if "rows" in batch:
+            x = self.composition @ self.tokens.weight
+        else:
+            x = self.tokens(batch["tokens"])
+        if self.places is not None:
+            x = x + self.places.weight[: x.shape[1]]
+        for number, feedforward in enumerate(self.feedforward):
+            if number < len(self.attention):
+                x = self.attention[number](x, batch)
             x = feedforward(x)
         return self.head(self.norm(x))
-
-
-def _angles(size: Size, length: int = 512) -> Tensor:
-    """Cosines and sines for each position."""
-    half = size.width // size.heads // 2
-    angles = torch.arange(length)[:, None] * size.base ** (-torch.arange(half) / half)
-    return torch.cat([angles.cos(), angles.sin()], dim=-1)
-
-
-def from_arrays(size: Size, weights: dict[str, np.ndarray]) -> Decoder | WindowDecoder:
-    """A model with weights by their names, such as those of `export.weights`."""
-    model = WindowDecoder(size) if size.composition else Decoder(size)
-    state = {name: torch.from_numpy(np.array(array)) for name, array in weights.items()}
-    model.load_state_dict(state)
-    return model
 
 
 def pick(x: Tensor, at: Tensor) -> Tensor:
@@ -224,23 +181,19 @@ def pick(x: Tensor, at: Tensor) -> Tensor:
     return x.gather(1, at[..., None].expand(-1, -1, x.shape[-1]))
 
 
-def loss(model: nn.Module, batch: Batch | Windows) -> Tensor:
+def loss(model: nn.Module, batch: Batch) -> Tensor:
     """Mean cross entropy over the scored tokens."""
-    logits = model(batch)
-    targets = batch.targets.flatten()
-    return F.cross_entropy(logits.flatten(0, -2), targets, ignore_index=IGNORED)
+    logits, targets = model(batch).flatten(0, -2), batch["targets"].flatten()
+    return F.cross_entropy(logits, targets, ignore_index=IGNORED)
 
 
-@dataclass
 class Trainer:
     """The optimiser with Curta's hyper-parameters and schedule."""
 
-    model: nn.Module
-    settings: dict[str, Any]
-    steps: int
-
-    def __post_init__(self) -> None:
-        self.parameters = list(self.model.parameters())
+    def __init__(self, model: nn.Module, recipe: Recipe) -> None:
+        self.model, self.steps = model, recipe.training.steps
+        self.settings = asdict(recipe.optimizer)
+        self.parameters = list(model.parameters())
         self.optimizer = torch.optim.AdamW(
             self.parameters,
             lr=self.settings["learning_rate"],
@@ -248,38 +201,21 @@ class Trainer:
             weight_decay=self.settings["weight_decay"],
             fused=True,
         )
-        self.objective: Callable[[nn.Module, Batch | Windows], Tensor] = loss
+        self.objective: Callable[[nn.Module, Batch], Tensor] = loss
 
-    def step(self, batch: Batch | Windows, number: int) -> Tensor:
-        """One training step; returns the loss, not waited for."""
-        value = self.objective(self.model, batch)
+    def step(self, batch: Batch, number: int) -> None:
         self.optimizer.zero_grad(set_to_none=True)
-        value.backward()
+        self.objective(self.model, batch).backward()
         self.update(number)
-        return value.detach()
 
     def update(self, number: int) -> None:
-        """Clips what `backward` left and applies it."""
+        """Clips what `backward` left and applies it, at the rate of this step."""
         nn.utils.clip_grad_norm_(self.parameters, self.settings["clip"])
-        self.optimizer.param_groups[0]["lr"] = self.settings["learning_rate"] * self._factor(number)
-        self.optimizer.step()
-
-    def _factor(self, number: int) -> float:
-        """Linear warm-up, then a half cosine."""
+        # a linear warm-up, then a half cosine
         warm = max(1.0, self.settings["warmup"] * self.steps)
         progress = min(1.0, max(0.0, (number - warm) / max(1.0, self.steps - warm)))
         final = self.settings["final"]
         course = final + (1.0 - final) * 0.5 * (1.0 + math.cos(math.pi * progress))
-        return min(1.0, (number + 1) / warm) * course
-
-
-def batches(arrays: dict[str, np.ndarray]) -> Iterable[Batch | Windows]:
-    """Batches from arrays with one batch per row."""
-    columns = {name: torch.from_numpy(array) for name, array in arrays.items()}
-    for number in range(len(columns["targets"])):
-        yield batch({name: column[number] for name, column in columns.items()})
-
-
-def batch(columns: dict[str, Tensor]) -> Batch | Windows:
-    """One batch, of what there is."""
-    return Windows(**columns) if "rows" in columns else Batch(**columns)
+        rate = self.settings["learning_rate"] * min(1.0, (number + 1) / warm) * course
+        self.optimizer.param_groups[0]["lr"] = rate
+        self.optimizer.step()

@@ -18,17 +18,10 @@ from curta.config import files
 from docs.shared import scratch_runs
 
 RECIPES = (
-    "addition",
-    "multiplication",
-    "addition-fire",
-    "addition-hints",
-    "addition-abacus",
-    "addition-position-coupling",
-    "addition-alibi",
-    "sources/digit-encoder",
-    "sources/ladder-1-sgd",
-    "sources/looped-abacus-small",
-)
+    "addition", "multiplication", "addition-fire", "addition-hints", "addition-abacus",
+    "addition-position-coupling", "addition-alibi", "sources/digit-encoder",
+    "sources/ladder-1-sgd", "sources/looped-abacus-small",
+)  # fmt: skip
 STEPS = 100
 FILE = Path(__file__).with_suffix(".json")
 

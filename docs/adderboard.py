@@ -6,14 +6,15 @@ pairs of numbers below ten to the tenth), and whether it is proved for all pairs
 of every proved seed is tested on the board's sums too.
 """
 
-import importlib.util
 import random
+import runpy
 from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
+from curta.frontends import api
 from docs.evidence import RESULTS, Results, arguments
-from docs.shared import markdown, recipe_fields, scratch_runs, spread
+from docs.shared import markdown, recipe_fields, scratch_runs, shares_right, spread, sums_of
 
 NAME = "adderboard"
 ALL = ["key-query", "value-key", "out-value"]
@@ -55,9 +56,9 @@ HEADS = (
 def main() -> None:
     options = arguments(__doc__, MODELS)
     for name in options.names:
-        (seeds, changes), measure = MODELS[name], partial(measured, name)
+        seeds, changes = MODELS[name]
         settings = {"recipe": recipe_fields(NAME, changes)}
-        RESULTS.keep(NAME, name, measure, seeds, settings, options)
+        RESULTS.keep(NAME, name, partial(measured, name), seeds, settings, options)
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
@@ -89,8 +90,6 @@ def grade(seed: dict[str, Any]) -> str:
 
 def measured(name: str) -> dict[str, Any]:
     """All seeds of a model, trained, tested and proved."""
-    from curta.frontends import api
-
     seeds, changes = MODELS[name]
     with scratch_runs():
         run = api.begin(NAME, list(seeds), None, changes)
@@ -106,21 +105,24 @@ def measured(name: str) -> dict[str, Any]:
 
 def _seed(run: Any, number: int) -> dict[str, Any]:
     """What one seed makes of the board's sums, and the proof."""
-    from curta.evaluation.scoring import exact_match
-    from curta.problems.problem import Problem
+    from curta.export import write
     from docs.adderboard_proof import every_sum
 
-    problems = [Problem("+", pair) for pair in board()]
     proof = every_sum(run.model(number))
+    (share,) = shares_right(run.load_models().only(number), sums_of(board()))
     figures = {
         "seed": run.seeds[number],
-        "exact_match": float(exact_match(run.load_models().only(number), problems).mean()),
+        "exact_match": share,
         "grade": proof.grade,
         "margin": proof.margin if proof.grade == "proved" else None,
         "cases": proof.cases,
     }
     if proof.grade == "proved":
-        figures["file"] = _file(run, number)
+        # the exported file is tested on the board's sums too
+        adder = runpy.run_path(str(write(run, NAME, None, number)))
+        model, about = adder["build_model"]()
+        right = sum(adder["add"](model, a, b) == a + b for a, b in board())
+        figures["file"] = {"right": right, "of": len(board()), "parameters": about["params"]}
     if proof.problem:
         figures |= {"problem": proof.problem, "written": run.ask(proof.problem, number)}
     print(run.name, figures, flush=True)
@@ -131,21 +133,6 @@ def board() -> list[tuple[int, int]]:
     """Edge cases, and random pairs, as the board's checker draws them with its seed 2025."""
     drawn = random.Random(2025)
     return EDGES + [(drawn.randint(0, LARGEST), drawn.randint(0, LARGEST)) for _ in range(10_000)]
-
-
-def _file(run: Any, number: int) -> dict[str, Any]:
-    """Return how many of the board's sums the exported file has right, and its parameters."""
-    from curta.export import write
-
-    path = write(run, NAME, None, number)
-    spec = importlib.util.spec_from_file_location("adder", path)
-    assert spec is not None
-    assert spec.loader is not None
-    adder = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(adder)
-    model, about = adder.build_model()
-    right = sum(adder.add(model, a, b) == a + b for a, b in board())
-    return {"right": right, "of": len(board()), "parameters": about["params"]}
 
 
 if __name__ == "__main__":

@@ -15,10 +15,14 @@ trained on; validation uses one part of the others, the figures another. Runs li
 folder; an interrupted one continues.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import partial
+from random import Random
 from typing import Any
 
+from curta.evaluation.scoring import scores
+from curta.frontends import api
+from curta.problems import tasks
 from docs.evidence import RESULTS, Results, arguments
 from docs.shared import (
     final_losses,
@@ -28,6 +32,7 @@ from docs.shared import (
     recipe_fields,
     spread,
     spread_of_losses,
+    sums_of,
 )
 
 NAME, RECIPE, SEEDS = "announced", "sources/announced", 3
@@ -85,79 +90,60 @@ def main() -> None:
         contender = RANGES.get(name, name)
         changes = COMMON | CONTENDERS[contender]
         settings: dict[str, Any] = {"recipe": recipe_fields(RECIPE, changes)}
-        settings |= {"each": EACH} if name in RANGES else {"again": MOST}
         if name in RANGES:
-            measure = partial(out_of_range, contender, changes)
+            settings["each"] = EACH
+            run, seeds = f"{NAME}-{contender}-seed", [0]
+            measure = partial(of_each_seed, run, RECIPE, seeds, changes, out_of_range)
         else:
+            settings["again"] = MOST
+            seeds = [*range(SEEDS)]
             measure = partial(measured, contender, changes)
-        seeds = range(1 if name in RANGES else SEEDS)
         RESULTS.keep(NAME, name, measure, seeds, settings, options)
 
 
 def measured(name: str, changes: dict[str, Any]) -> dict[str, Any]:
-    run = finished(f"{NAME}-{name}", RECIPE, SEEDS, changes)
-    return scored(run) | distances(run, problems_of(run))
+    return scored(finished(f"{NAME}-{name}", RECIPE, SEEDS, changes))
 
 
-def out_of_range(name: str, changes: dict[str, Any]) -> dict[str, Any]:
+def out_of_range(run: Any) -> dict[str, Any]:
     """Score sums whose operands are beyond training; `longer` ones have one digit more."""
-
-    def measure(run: Any) -> dict[str, Any]:
-        from curta.problems import tasks
-
-        (task,) = run.recipe.tasks
-        limit = task.values[1] + 1
-        return {
-            "parameters": run.folder.read_info().parameters,
-            "pairs in training": tasks.trained_count(task),
-            "range": by_range(run),
-            "longer": beyond(run, (limit, 10 * limit - 1)),
-            "seconds": run.folder.read_info().training_seconds,
-        }
-
-    figures: dict[str, Any] = of_each_seed(f"{NAME}-{name}-seed", RECIPE, [0], changes, measure)
-    return figures
+    (task,), info = run.recipe.tasks, run.folder.read_info()
+    limit = task.values[1] + 1
+    return {
+        "parameters": info.parameters,
+        "pairs in training": tasks.trained_count(task),
+        "range": by_range(run, count=EACH),
+        "longer": beyond(run, (limit, 10 * limit - 1)),
+        "seconds": info.training_seconds,
+    }
 
 
-def by_range(run: Any) -> dict[str, list[float]]:
+def by_range(run: Any, **settings: Any) -> dict[str, list[float]]:
     """Return exact match of the operand-range probe by the range that operands lie in."""
-    from curta.frontends import api
-
-    rows = api.probe(run, "operand-range", count=EACH)
+    rows = api.probe(run, "operand-range", **settings)
     return {f"{row['range']}, {row['beyond']} beyond": row["members"] for row in rows}
 
 
-def beyond(run: Any, span: tuple[int, int], count: int = 1000, seed: int = 1) -> dict[str, Any]:
+def beyond(run: Any, span: tuple[int, int], count: int = 1000) -> dict[str, Any]:
     """Score random sums whose two operands lie in a range."""
-    from random import Random
-
-    from curta.evaluation.scoring import scores
-    from curta.problems.problem import Problem
-
-    rng = Random(seed)
-    problems = [Problem("+", (rng.randint(*span), rng.randint(*span))) for _ in range(count)]
+    rng = Random(1)
+    problems = sums_of((rng.randint(*span), rng.randint(*span)) for _ in range(count))
     figures = scores(run.load_models(), problems, run.layout.bounds_of(problems))
     return {
         "exact match": figures.exact_match.mean(axis=1).round(5).tolist(),
         "token accuracy": figures.token_accuracy.round(5).tolist(),
-        "loss": figures.loss.round(4).tolist(),
     }
 
 
 def problems_of(run: Any) -> list[Any]:
     """Return the held-out problems of the figures: those after validation's."""
-    from curta.problems import tasks
-
     first = run.recipe.training.validation
     return tasks.held_out(run.recipe.tasks[0], range(first, first + run.recipe.evaluation.held_out))
 
 
 def scored(run: Any) -> dict[str, Any]:
     """Return what a finished run has learned of its only table, by member."""
-    from curta.evaluation.scoring import scores
-    from curta.problems import tasks
-
-    task, models, problems = run.recipe.tasks[0], run.load_models(), problems_of(run)
+    (task,), models, problems = run.recipe.tasks, run.load_models(), problems_of(run)
     trained = tasks.trained_problems(task, MOST)
     figures = scores(models, problems, run.layout.bounds_of(problems))
     again = scores(models, trained, run.layout.bounds_of(trained))
@@ -169,33 +155,14 @@ def scored(run: Any) -> dict[str, Any]:
     return {
         "parameters": info.parameters,
         "steps": run.step,
-        "pairs": tasks.table(task).rows,
         "pairs in training": tasks.trained_count(task),
-        "asked": len(problems),
         "training loss": final_losses(run),
         "held-out loss": [float(f"{loss:.3g}") for loss in figures.loss],
         "exact match": right.mean(axis=1).round(5).tolist(),
-        "without twin": sum(alone),
         "exact match without twin": shares,
-        "token accuracy": figures.token_accuracy.round(5).tolist(),
         "exact match in training": again.exact_match.mean(axis=1).round(5).tolist(),
         "seconds": info.training_seconds,
     }
-
-
-def distances(run: Any, problems: Sequence[Any]) -> dict[str, Any]:
-    """Return the mean absolute error of members' answers, and how many are no number.
-
-    Of answers 7, 9 and none where 7 is right, the mean absolute error is 1, and 1 is no number.
-    """
-    errors, malformed = [], []
-    for member in range(len(run.seeds)):
-        texts = run.write(problems, member)
-        answers = [run.layout.answer(p, text) for p, text in zip(problems, texts, strict=True)]
-        off = [abs(a - p.truth) for a, p in zip(answers, problems, strict=True) if a is not None]
-        errors.append(round(sum(off) / len(off), 5) if off else None)
-        malformed.append(len(problems) - len(off))
-    return {"absolute error": errors, "malformed": malformed}
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
@@ -206,12 +173,6 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
         if name in numbers
     ]
     return {NAME: markdown(["operands", *FIGURES], rows)}
-
-
-def ranges(numbers: dict[str, Any]) -> dict[str, Any]:
-    """Return the figures out of range by the operands of training."""
-    names = {LABELS[name]: title for title, name in RANGES.items()}
-    return {label: numbers[title] for label, title in names.items() if title in numbers}
 
 
 def best_beyond(shares: dict[str, list[float]]) -> str:

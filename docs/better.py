@@ -11,15 +11,25 @@ ladder             held-out sums up to 99 + 99
 range              the fourteen sums with 50, after training below 50
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable
 from itertools import product
 from typing import Any
 
+from curta.probes.behaviour import at_limit
 from docs.components import LIMIT
-from docs.encoder import both_orders, right_of_patterns
-from docs.evidence import RESULTS, Results, arguments
-from docs.shared import finished, grid_of, markdown, recipe_fields, spread
+from docs.encoder import both_orders, patterns, right_of_patterns
+from docs.evidence import Results, study
+from docs.shared import (
+    finished,
+    grid_of,
+    held_out,
+    markdown,
+    random_problems,
+    recipe_fields,
+    shares_right,
+    spread,
+    sums_of,
+)
 
 NAME, SEEDS = "better", 3
 GRID, COUNT = 100, 100
@@ -32,62 +42,62 @@ Shares = dict[str, list[float]]
 
 
 def main() -> None:
-    options = arguments(__doc__, MEASURED)
-    for name in options.names:
-        recipe, test = MEASURED[name]
-        settings: dict[str, Any] = {"recipe": recipe_fields(recipe, {})}
-        settings |= {"grid": GRID, "count": COUNT, "each": EACH}
-        measure = partial(measured, name, recipe, test)
-        RESULTS.keep(NAME, name, measure, range(SEEDS), settings, options)
+    sizes = {"grid": GRID, "count": COUNT, "each": EACH}
+    settings = lambda name: {"recipe": recipe_fields(MEASURED[name][0], {}), **sizes}
+    study(__doc__, NAME, MEASURED, range(SEEDS), settings, measured)
 
 
-def measured(name: str, recipe: str, test: Callable[[Any], Shares]) -> Shares:
+def measured(name: str) -> Shares:
+    recipe, test = MEASURED[name]
     return test(finished(f"{NAME}-{name}", recipe, SEEDS))
 
 
 def addition(run: Any) -> Shares:
     """Return the shares on the tests of the encoder, and the looped decoder's grid of lengths."""
-    from curta.frontends import api
-    from curta.problems.problem import Problem
-
     models = run.load_models()
-    singles = [Problem("+", pair) for pair in product(range(10), repeat=2)]
-    return {
-        "single digits": _shares(models, singles),
+    shares = {
+        "single digits": shares_right(models, sums_of(product(range(10), repeat=2)), 5),
         "both orders": both_orders(models),
-        "patterns": right_of_patterns(api.probe(run, "patterns")),
-        "up to 20 digits": _shares(models, _drawn("+", product(range(1, 21), repeat=2))),
-        "21 to 30 digits": _shares(models, _drawn("+", product(range(21, 31), repeat=2))),
-        **_grids(models, run.recipe),
+        "patterns": right_of_patterns(patterns(run)),
+        "up to 20 digits": on_random(run, "+", product(range(1, 21), repeat=2)),
+        "21 to 30 digits": on_random(run, "+", product(range(21, 31), repeat=2)),
     }
+    cells = grid_of(models, run.recipe, GRID, COUNT)
+    for size in (40, GRID):
+        grid = cells[:, :size, :size]
+        shares[f"grid of {size} x {size}"] = grid.mean(axis=(1, 2)).tolist()
+        shares[f"grid of {size} x {size}, lowest cell"] = grid.min(axis=(1, 2)).tolist()
+    return shares
 
 
 def multiplication(run: Any) -> Shares:
-    problems = _drawn("*", product(range(1, 21), repeat=2))
-    return {"products up to 20 digits": _shares(run.load_models(), problems)}
+    return {"products up to 20 digits": on_random(run, "*", product(range(1, 21), repeat=2))}
 
 
 def sorting(run: Any) -> Shares:
     sizes = ((digits,) * count for count in range(2, 21) for digits in range(1, 21))
-    problems = _drawn("sort", sizes)
-    return {"lists up to 20 numbers of 20 digits": _shares(run.load_models(), problems)}
+    return {"lists up to 20 numbers of 20 digits": on_random(run, "sort", sizes)}
+
+
+def on_random(run: Any, operator: str, sizes: Iterable[tuple[int, ...]]) -> list[float]:
+    """Return the shares on some random problems of every size."""
+    by_size = (random_problems(operator, digits, EACH) for digits in sizes)
+    return shares_right(run.load_models(), (p for problems in by_size for p in problems), 5)
 
 
 def spaced(run: Any) -> Shares:
     """Return the shares of both spacings, as the recipe's evaluation writes them."""
-    rows = _held_out(run)
-    return {"spaces as in training": rows[0].exact_match, "spaces elsewhere": rows[1].exact_match}
+    names = ("spaces as in training", "spaces elsewhere")
+    return {name: row.exact_match for name, row in zip(names, held_out(run), strict=True)}
 
 
 def ladder(run: Any) -> Shares:
-    return {"held-out sums up to 99 + 99": _held_out(run)[0].exact_match}
+    return {"held-out sums up to 99 + 99": held_out(run)[0].exact_match}
 
 
 def range_probe(run: Any) -> Shares:
-    from curta.probes.behaviour import at_limit
-
-    (task,) = run.recipe.tasks
-    return {"fourteen sums with 50": _shares(run.load_models(), at_limit(task, (LIMIT, LIMIT)))}
+    sums = at_limit(run.recipe.tasks[0], (LIMIT, LIMIT))
+    return {"fourteen sums with 50": shares_right(run.load_models(), sums, 5)}
 
 
 MEASURED: dict[str, tuple[str, Callable[[Any], Shares]]] = {
@@ -99,36 +109,6 @@ MEASURED: dict[str, tuple[str, Callable[[Any], Shares]]] = {
     "range": ("sources/range-window", range_probe),
 }
 """The recipe of each, and its tests."""
-
-
-def _shares(models: Any, problems: Sequence[Any]) -> list[float]:
-    from curta.evaluation.scoring import exact_match
-
-    shares: list[float] = exact_match(models, problems).mean(axis=1).round(5).tolist()
-    return shares
-
-
-def _drawn(operator: str, sizes: Iterable[tuple[int, ...]]) -> list[Any]:
-    """Return some random problems of every size."""
-    from curta.problems import tasks
-
-    drawn = (tasks.problems(operator, tasks.RANDOM, digits, EACH, 1) for digits in sizes)
-    return [problem for problems in drawn for problem in problems]
-
-
-def _grids(models: Any, recipe: Any) -> Shares:
-    """Return mean and lowest cell of all pairs of lengths, up to 40 digits and up to 100."""
-    cells = grid_of(models, recipe, GRID, COUNT)
-    grids = {f"grid of {size} x {size}": cells[:, :size, :size] for size in (40, GRID)}
-    means = {name: grid.mean(axis=(1, 2)).tolist() for name, grid in grids.items()}
-    return means | {
-        f"{name}, lowest cell": grid.min(axis=(1, 2)).tolist() for name, grid in grids.items()
-    }
-
-
-def _held_out(run: Any) -> list[Any]:
-    lengths = run.folder.read_evaluation().lengths
-    return [row for row in lengths if row.slice_name.startswith("held out")]
 
 
 REPORTED: dict[str, tuple[str, ...]] = {
@@ -150,20 +130,15 @@ REPORTED: dict[str, tuple[str, ...]] = {
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
     """Return a row for each test that a source reports: its figure, and Curta's."""
-    rows = [
-        [test, _reported(results.read("sources"), test), spread(shares)]
-        for tests in results.read(NAME).values()
-        for test, shares in tests.items()
-        if test in REPORTED
-    ]
+    rows, sources = list[list[str]](), results.read("sources")
+    for tests in results.read(NAME).values():
+        for test, shares in tests.items():
+            if test in REPORTED:
+                figure: Any = sources
+                for key in REPORTED[test]:
+                    figure = figure[key]
+                rows.append([test, f"{figure:g}", spread(shares)])
     return {NAME: markdown(("test", "reported", "exact match"), rows)}
-
-
-def _reported(sources: dict[str, Any], test: str) -> str:
-    figure: Any = sources
-    for key in REPORTED[test]:
-        figure = figure[key]
-    return f"{figure:g}"
 
 
 if __name__ == "__main__":

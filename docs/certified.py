@@ -7,11 +7,11 @@ under `certified-NAME`, so a study that was broken off goes on where it stopped.
 `docs/programs.py`.
 """
 
-from functools import partial
 from typing import Any
 
 from curta.config.typed import as_json
-from docs.evidence import RESULTS, arguments
+from curta.evaluation.scoring import exact_match, rounded
+from docs.evidence import study
 from docs.programs import RECIPES, lengths_of
 from docs.shared import finished, recipe_fields
 
@@ -21,10 +21,8 @@ CHANGES = {"evaluation.all_sizes": True}
 
 
 def main() -> None:
-    options = arguments(__doc__, RECIPES)
-    for name in options.names:
-        settings = {"recipe": recipe_fields(name, CHANGES)}
-        RESULTS.keep("certified", name, partial(measured, name), SEEDS, settings, options)
+    settings = lambda name: {"recipe": recipe_fields(name, CHANGES)}
+    study(__doc__, "certified", RECIPES, SEEDS, settings, measured)
 
 
 def measured(recipe: str) -> dict[str, Any]:
@@ -44,8 +42,6 @@ def measured(recipe: str) -> dict[str, Any]:
 
 def hard(run: Any) -> dict[str, list[float]]:
     """Exact match on divisors of 30 digits that are rare at random: of every member."""
-    from curta.evaluation.scoring import exact_match, rounded
-
     fibonacci = [0, 1]
     while len(str(fibonacci[-1])) < 31:
         fibonacci.append(fibonacci[-1] + fibonacci[-2])

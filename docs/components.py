@@ -1,10 +1,9 @@
 """One component after the other, as their source prints it: `make results-components`.
 
 The rungs are those of the comparison `ladder`, 300 epochs each; where there is RoPE, as the source
-writes it (over heads, nearly without effect) and as it is meant. Losses are of what a rung trains
-on: every position of the 12, padding included, or in the last rung the answers. Then the last rung
-is trained on operands up to 50, as the source does, or below 50, and evaluated on larger ones and
-the source's fourteen sums with 50; those that it was trained on are counted apart.
+writes it (over heads, nearly without effect) and as it is meant. Then the last rung is trained on
+operands up to 50, as the source does, or below 50, and evaluated on larger ones and the source's
+fourteen sums with 50; those that it was trained on are counted apart.
 `python -m docs.components SGD` measures one rung.
 
 Every rung and training is a result of its own in docs/results/components.json. Each seed has a run
@@ -13,22 +12,18 @@ of its own in the runs folder, where an interrupted training continues.
 
 import math
 from collections.abc import Iterable
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from docs.announced import best_beyond, cell, problems_of
-from docs.evidence import EARLIER, RESULTS, Results, arguments
-from docs.shared import (
-    evaluated,
-    final_losses,
-    markdown,
-    of_each_seed,
-    recipe_fields,
-    slug,
-    spread,
-)
+from curta.evaluation.scoring import scores
+from curta.probes.behaviour import at_limit
+from curta.problems import tasks
+from curta.runs import comparison_spec
+from docs.announced import best_beyond, by_range, cell, problems_of
+from docs.evidence import EARLIER, Results, study
+from docs.shared import held_out, markdown, of_each_seed, recipe_fields, slug, spread
 
 NAME, SEEDS, LAST = "components", 3, "sources/range"
 BELOW = {
@@ -45,15 +40,18 @@ LIMIT = 50
 
 
 def main() -> None:
-    options = arguments(__doc__, [*rungs(), *RANGES])
-    for name in options.names:
-        recipe, changes = (LAST, RANGES[name]) if name in RANGES else rungs()[name]
-        settings = {"recipe": recipe_fields(recipe, changes)}
-        measure = partial(measured, name, recipe, changes)
-        RESULTS.keep(NAME, name, measure, range(SEEDS), settings, options)
+    names = [*rungs(), *RANGES]
+    settings = lambda name: {"recipe": recipe_fields(*contender(name))}
+    study(__doc__, NAME, names, range(SEEDS), settings, measured)
 
 
-def measured(name: str, recipe: str, changes: dict[str, Any]) -> dict[str, Any]:
+def contender(name: str) -> tuple[str, dict[str, Any]]:
+    """Return recipe and changes of a rung of the comparison, or of the last one on a range."""
+    return (LAST, RANGES[name]) if name in RANGES else rungs()[name]
+
+
+def measured(name: str) -> dict[str, Any]:
+    recipe, changes = contender(name)
     measure = of_range if name in RANGES else of_rung
     figures: dict[str, Any] = of_each_seed(slug(NAME, name), recipe, range(SEEDS), changes, measure)
     return figures
@@ -62,17 +60,24 @@ def measured(name: str, recipe: str, changes: dict[str, Any]) -> dict[str, Any]:
 @cache
 def rungs() -> dict[str, tuple[str, dict[str, Any]]]:
     """Return recipe and changes of every entry of the comparison."""
-    from curta.runs import comparison_spec
-
     spec = comparison_spec.plan(["ladder"])
     return {row.name: (row.source, dict(row.changes)) for row in spec.rows}
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
     numbers, earlier = results.read(NAME), results.superseded(NAME)
-    labels = {name: f"{name}{EARLIER * (name in earlier)}" for name in numbers}
-    ladder = [_rung(labels[name], numbers[name]) for name in rungs() if name in numbers]
-    ranges = [_range(labels[name], numbers[name]) for name in RANGES if name in numbers]
+    ladder, ranges = list[list[str]](), list[list[str]]()
+    for name in (*rungs(), *RANGES):
+        if name not in numbers:
+            continue
+        label, figures = f"{name}{EARLIER * (name in earlier)}", numbers[name]
+        if name in RANGES:
+            fourteen = ("trained on", "right of these", "of the others")
+            cells = (cell(figures[figure], figure) for figure in fourteen)
+            ranges.append([label, *cells, best_beyond(figures["shares"])])
+        else:
+            loss = cell(figures["held-out loss of answers"], "loss")
+            ladder.append([label, loss, spread(figures["exact match"])])
     return {NAME: markdown(HEAD, ladder), "range": markdown(RANGE_HEAD, ranges)}
 
 
@@ -80,17 +85,6 @@ HEAD = ("rung", "loss on held-out answers", "exact match, held out")
 RANGE_HEAD = (
     "trained on", "of 14 sums trained on", "correct of these", "of the others", "best range beyond",
 )  # fmt: skip
-
-
-def _rung(label: str, figures: dict[str, Any]) -> list[str]:
-    loss = cell(figures["held-out loss of answers"], "loss")
-    return [label, loss, spread(figures["exact match"])]
-
-
-def _range(label: str, figures: dict[str, Any]) -> list[str]:
-    names = ("trained on", "right of these", "of the others")
-    fourteen = (cell(figures[name], name) for name in names)
-    return [label, *fourteen, best_beyond(figures["shares"])]
 
 
 def floor(high: int, trained: int) -> tuple[float, float, float, float]:
@@ -112,41 +106,25 @@ def floor(high: int, trained: int) -> tuple[float, float, float, float]:
 
 def of_rung(run: Any) -> dict[str, Any]:
     """Return losses at the end and exact match on held-out sums, by member."""
-    from curta.evaluation.scoring import scores
-
-    models, problems = run.load_models(), problems_of(run)
-    bounds = run.layout.bounds_of(problems)
-    texts = scores(models, problems, bounds, run.recipe.training.loss)
-    answers = scores(models, problems, bounds)
+    problems, info = problems_of(run), run.folder.read_info()
+    answers = scores(run.load_models(), problems, run.layout.bounds_of(problems))
     return {
-        "parameters": run.folder.read_info().parameters,
-        "training loss": final_losses(run),
-        "held-out loss": [float(f"{loss:.3g}") for loss in texts.loss],
+        "parameters": info.parameters,
         "held-out loss of answers": [float(f"{loss:.3g}") for loss in answers.loss],
-        "exact match": texts.exact_match.mean(axis=1).round(5).tolist(),
-        "problems": len(problems),
-        "seconds of training": [run.folder.read_info().training_seconds],
+        "exact match": answers.exact_match.mean(axis=1).round(5).tolist(),
+        "seconds of training": [info.training_seconds],
     }
 
 
 def of_range(run: Any) -> dict[str, Any]:
     """Return exact match held out, on the fourteen sums with 50, and beyond, by member."""
-    from curta.evaluation.scoring import scores
-    from curta.frontends import api
-    from curta.probes.behaviour import at_limit
-    from curta.problems import tasks
-
-    rows = api.probe(run, "operand-range", limit=LIMIT)
-    shares = {f"{row['range']}, {row['beyond']} beyond": row["members"] for row in rows}
-    (held_out,) = (
-        row.exact_match for row in evaluated(run).lengths if row.slice_name == "held out"
-    )
-    (task,), models = run.recipe.tasks, run.load_models()
+    shares, (row,) = by_range(run, limit=LIMIT), held_out(run)
+    (task,) = run.recipe.tasks
     sums = at_limit(task, (LIMIT, LIMIT))
     pairs = [p.operands for p in tasks.trained_problems(task, tasks.trained_count(task))]
     either = {*pairs, *(pair[::-1] for pair in pairs)}
     trained = np.array([problem.operands in either for problem in sums])
-    right = scores(models, sums, run.layout.bounds_of(sums)).exact_match
+    right = scores(run.load_models(), sums, run.layout.bounds_of(sums)).exact_match
 
     def share(chosen: np.ndarray) -> list[Any]:
         return right[:, chosen].mean(axis=1).tolist() if chosen.any() else [None] * len(right)
@@ -155,7 +133,7 @@ def of_range(run: Any) -> dict[str, Any]:
         "trained on": int(trained.sum()),
         "right of these": share(trained),
         "of the others": share(~trained),
-        "shares": {"held out": held_out, **shares},
+        "shares": {"held out": row.exact_match, **shares},
     }
 
 

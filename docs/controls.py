@@ -11,7 +11,7 @@ moves given    the recipe, asked for symbol and role alone; moves are the progra
 rope, nope, abacus   whole texts of sums instead of windows, two attention layers
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -29,7 +29,7 @@ from curta.problems.tasks import RANDOM, problems
 from curta.programs.machine.finding import displacements
 from curta.programs.machine.recording import Recording, Squares, recorded_windows
 from curta.training import devices, records, trainer
-from docs.evidence import RESULTS, Results, arguments
+from docs.evidence import Json, Results, study
 from docs.shared import markdown, prepared, recipe_fields, scratch_runs, spread
 
 SEEDS = (0, 1, 2)
@@ -53,31 +53,37 @@ Right = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 def main() -> None:
-    options = arguments(__doc__, SIZES)
     devices.configure()
-    for name in options.names:
-        settings: dict[str, Any] = {"recipe": recipe_fields(name, {}), "whole": WHOLE.get(name)}
-        settings |= {"sizes": SIZES[name], "count": COUNT}
-        RESULTS.keep("controls", name, partial(measured, name), SEEDS, settings, options)
+    study(__doc__, "controls", SIZES, SEEDS, settings, measured)
+
+
+def settings(name: str) -> Json:
+    sizes = {"whole": WHOLE.get(name), "sizes": SIZES[name], "count": COUNT}
+    return {"recipe": recipe_fields(name, {}), **sizes}
 
 
 def measured(name: str) -> dict[str, Any]:
-    return {"rows": dict(contenders(name))}
-
-
-def contenders(name: str) -> Iterator[tuple[str, dict[str, list[float]]]]:
     recipe = api.resolve(name, {})
     layout = layout_of(recipe)
     assert isinstance(layout, ProgramLayout)
-    yield "dictionary", scored(name, layout, [dictionary(recipe, layout, s) for s in SEEDS])
-    yield "mlp", scored(name, layout, [mlp(recipe, layout, s) for s in SEEDS])
-    yield "transformer", scored(name, layout, transformers(recipe, layout))
-    yield "moves given", scored(name, layout, transformers(recipe, layout, _still(layout)))
+    # Without moves, a token stands for the first one with its symbol and role.
+    first: dict[tuple[str, str], int] = {}
+    still = [
+        first.setdefault((token.symbol, token.role), number)
+        for number, token in enumerate(layout.machine.tokens)
+    ]
     wide = ProgramLayout(layout.machine, widened(recipe, layout), layout.recorder)
-    yield "wide", scored(name, wide, transformers(recipe, wide))
+    rows = {
+        "dictionary": scored(name, layout, [dictionary(recipe, layout, s) for s in SEEDS]),
+        "mlp": scored(name, layout, [mlp(recipe, layout, s) for s in SEEDS]),
+        "transformer": scored(name, layout, transformers(recipe, layout)),
+        "moves given": scored(name, layout, transformers(recipe, layout, np.array(still))),
+        "wide": scored(name, wide, transformers(recipe, wide)),
+    }
     for encoding, changes in DENSE.items():
         if name in WHOLE:
-            yield encoding, whole(name, WHOLE[name] | changes)
+            rows[encoding] = whole(name, WHOLE[name] | changes)
+    return {"rows": rows}
 
 
 def scored(name: str, layout: ProgramLayout, models: Sequence[Right]) -> dict[str, list[float]]:
@@ -118,15 +124,6 @@ def transformers(
         return like[token] == like[targets]
 
     return [partial(right, member) for member in range(len(SEEDS))]
-
-
-def _still(layout: ProgramLayout) -> np.ndarray:
-    """For each token the first one with its symbol and role, whatever its move."""
-    first: dict[tuple[str, str], int] = {}
-    return np.array([
-        first.setdefault((token.symbol, token.role), number)
-        for number, token in enumerate(layout.machine.tokens)
-    ])  # fmt: skip
 
 
 def widened(recipe: Recipe, layout: ProgramLayout) -> dict[str, Any]:

@@ -7,21 +7,20 @@ how many is counted. Runs are trained in the runs folder, or gone on with.
 """
 
 from collections.abc import Iterable
-from functools import partial
-from itertools import product
 from typing import Any
 
-from docs.evidence import EARLIER, RESULTS, Results, arguments
-from docs.shared import markdown, of_each_seed, recipe_fields, spread
+from curta.evaluation.scoring import scores
+from curta.frontends import api
+from curta.problems import tasks
+from docs.evidence import EARLIER, Results, study
+from docs.shared import markdown, of_each_seed, recipe_fields, shares_right, spread, sums_of
 
 NAME = "encoder"
-RECIPES = {
-    "digit-encoder": 3,
-    "digit-encoder-post-norm": 3,
-    "digit-encoder-multiplication": 3,
-    "digit-encoder-sorting-small": 3,
-}
-"""The recipes, and how many seeds of each are trained."""
+SEEDS = range(3)
+RECIPES = (
+    "digit-encoder", "digit-encoder-post-norm", "digit-encoder-multiplication",
+    "digit-encoder-sorting-small",
+)  # fmt: skip
 AGAIN = 20_000
 """Problems of the training set that are scored again."""
 SIZES = {
@@ -33,27 +32,24 @@ SIZES = {
 
 
 def main() -> None:
-    options = arguments(__doc__, RECIPES)
-    for name in options.names:
-        seeds = range(RECIPES[name])
-        settings = {"recipe": recipe_fields(f"sources/{name}", {}), "again": AGAIN}
-        RESULTS.keep(NAME, name, partial(measured, name, seeds), seeds, settings, options)
+    settings = lambda name: {"recipe": recipe_fields(f"sources/{name}", {}), "again": AGAIN}
+    study(__doc__, NAME, RECIPES, SEEDS, settings, measured)
 
 
-def measured(name: str, seeds: Iterable[int]) -> dict[str, Any]:
-    figures: dict[str, Any] = of_each_seed(f"{NAME}-{name}", f"sources/{name}", seeds, {}, of_run)
+def measured(name: str) -> dict[str, Any]:
+    figures: dict[str, Any] = of_each_seed(f"{NAME}-{name}", f"sources/{name}", SEEDS, {}, of_run)
     return figures
 
 
 def of_run(run: Any) -> dict[str, Any]:
     """What a trained run has learned, by member."""
-    from curta.evaluation.scoring import scores
-    from curta.problems import tasks
-
     models, (task,), info = run.load_models(), run.recipe.tasks, run.folder.read_info()
     again = scores(models, tasks.trained_problems(task, AGAIN))
     split = tasks.set_split(task, tasks.validation(task, run.recipe.training.validation))
-    probed = ("single-digits", "patterns", "longer") if task.operator == "+" else ()
+    probes = dict[str, Any]()
+    if task.operator == "+":
+        digits = [{"members": row["members"]} for row in api.probe(run, "single-digits")]
+        probes = {"single-digits": digits, "patterns": patterns(run)}
     return {
         "parameters": info.parameters,
         "seconds of training": [info.training_seconds],
@@ -61,9 +57,7 @@ def of_run(run: Any) -> dict[str, Any]:
         "test problems in training": split.overlap,
         "epochs": _epochs(run),
         "training set again": again.token_accuracy.round(4).tolist(),
-        "probes": {name: _probe(run, name) for name in probed},
-        "sums of 1 to 9": sums_of_digits(models, range(1, 10)) if probed else None,
-        "both orders": both_orders(models) if probed else None,
+        "probes": probes,
         "sizes": {
             f"{row.size}, {row.slice_name}": row.exact_match
             for row in run.evaluate(report=False, all_sizes=True).lengths
@@ -72,13 +66,11 @@ def of_run(run: Any) -> dict[str, Any]:
 
 
 def _epochs(run: Any) -> list[dict[str, Any]]:
-    """Return the figures of every member at each validation, and the loss of the steps before."""
+    """Return the figures of every member at each validation."""
     rows = [row for row in run.folder.read_metrics() if row.validation_loss is not None]
     return [
         {
             "step": step,
-            "training loss": [row.loss for row in rows if row.step == step],
-            "test loss": [row.validation_loss for row in rows if row.step == step],
             "token accuracy": [row.validation_token_accuracy for row in rows if row.step == step],
             "exact match": [row.validation_exact_match for row in rows if row.step == step],
         }
@@ -86,43 +78,25 @@ def _epochs(run: Any) -> list[dict[str, Any]]:
     ]
 
 
-COLUMNS = ("operator", "digits", "problem", "problems", "members")
-"""The columns of a probe's rows that results hold."""
-
-
-def _probe(run: Any, name: str) -> list[dict[str, Any]]:
-    from curta.frontends import api
-
-    kept = []
-    for row in api.probe(run, name):
-        kept.append({key: row[key] for key in COLUMNS if key in row})
-        if "truth" in row:
-            kept[-1]["verdicts"] = [float(answer == row["truth"]) for answer in row["answers"]]
-    return kept
-
-
-def sums_of_digits(models: Any, digits: Iterable[int]) -> list[float]:
-    """Return the share right of all sums of two of these digits."""
-    return _right(models, product(digits, repeat=2))
+def patterns(run: Any) -> list[dict[str, Any]]:
+    """Return each named problem of the probe `patterns`, and whether each seed answers it."""
+    return [
+        {
+            "problem": row["problem"],
+            "verdicts": [float(answer == row["truth"]) for answer in row["answers"]],
+        }
+        for row in api.probe(run, "patterns")
+    ]
 
 
 def both_orders(models: Any) -> list[float]:
     """Return the share right of the 110 sums of two single digits in both orders, doubles twice."""
     pairs = [(a, b) for a in range(10) for b in range(a, 10)]
-    return _right(models, [pair[::order] for pair in pairs for order in (1, -1)])
-
-
-def _right(models: Any, pairs: Iterable[tuple[int, ...]]) -> list[float]:
-    from curta.evaluation.scoring import exact_match
-    from curta.problems.problem import Problem
-
-    problems = [Problem("+", pair) for pair in pairs]
-    shares: list[float] = exact_match(models, problems).mean(axis=1).round(4).tolist()
-    return shares
+    return shares_right(models, sums_of(pair[::order] for pair in pairs for order in (1, -1)), 4)
 
 
 def right_of_patterns(rows: Iterable[dict[str, Any]]) -> list[float]:
-    """Return the share of the named problems that each seed answers, from the probe `patterns`."""
+    """Return the share of the named problems that each seed answers; rows are of `patterns`."""
     verdicts = [row["verdicts"] for row in rows]
     return [sum(column) / len(verdicts) for column in zip(*verdicts, strict=True)]
 
@@ -133,7 +107,10 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
     names = [name for name in RECIPES if name in numbers]
     head = ["", *(f"`{name}`{EARLIER * (name in earlier)}" for name in names)]
     columns = [_column(numbers[name]) for name in names]
-    rows = ([row, *(_cell(column[row]) for column in columns)] for row in columns[0])
+    rows = [
+        [row, *(spread(shares) if (shares := column[row]) else "" for column in columns)]
+        for row in columns[0]
+    ]
     return {NAME: markdown(head, rows)}
 
 
@@ -149,10 +126,6 @@ def _column(figures: dict[str, Any]) -> dict[str, list[float] | None]:
         **{row: sizes.get(name) for row, name in SIZES.items()},
         "best of 21, 25, 30 digits": [max(seed) for seed in zip(*far, strict=True)] or None,
     }
-
-
-def _cell(shares: list[float] | None) -> str:
-    return "" if shares is None else spread(shares)
 
 
 if __name__ == "__main__":

@@ -9,9 +9,9 @@ numbers    what was found
 
 A study keeps one result after the other, so one that was broken off goes on where it stopped:
 
-    options = arguments(__doc__, RECIPES)
-    for name in options.names:
-        RESULTS.keep("programs", name, partial(measured, name), SEEDS, settings(name), options)
+    study(__doc__, "programs", RECIPES, SEEDS, settings, measured)
+
+measures with `measured(name)` each of the named results that is not kept for `settings(name)`.
 
 A header's field `superseded` says how the recipe has changed since the result was measured. Tables
 mark such a result, and it is measured again when it is asked for.
@@ -28,7 +28,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -38,15 +38,9 @@ from curta.config import files
 ROOT = Path(__file__).parents[1]
 
 CODE = (
-    "src",
-    "docs",
-    "benchmarks",
-    "tests",
-    "constraints.txt",
-    ":!docs/results",
-    ":!*.md",
-    ":!*.png",
-)
+    "src", "docs", "benchmarks", "tests", "constraints.txt",
+    ":!docs/results", ":!*.md", ":!*.png",
+)  # fmt: skip
 """What a measurement depends on, as git names it: neither results nor pages."""
 
 Json = dict[str, Any]
@@ -123,6 +117,20 @@ def arguments(about: str | None, names: Iterable[str]) -> argparse.Namespace:
         parser.error(f"there is no {unknown[0]!r}: there are {', '.join(choices)}")
     options.names = options.names or choices
     return options
+
+
+def study(
+    about: str | None,
+    file: str,
+    names: Iterable[str],
+    seeds: Iterable[int],
+    settings: Callable[[str], Json],
+    measure: Callable[[str], Any],
+) -> None:
+    """Run a study's command: keep each result that is asked for, one after the other."""
+    options = arguments(about, names)
+    for name in options.names:
+        RESULTS.keep(file, name, partial(measure, name), seeds, settings(name), options)
 
 
 def begin() -> float:

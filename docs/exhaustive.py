@@ -5,10 +5,10 @@ trained as run `exhaustive-calculator` in the runs folder. Each operation is a r
 """
 
 from collections.abc import Iterable
-from functools import partial
 from typing import Any
 
-from docs.evidence import RESULTS, Results, arguments
+from curta.evaluation import suite
+from docs.evidence import Json, Results, study
 from docs.shared import markdown, recipe_fields, spread_of_counts, trained
 
 NAME, RECIPE = "exhaustive", "calculator"
@@ -18,25 +18,21 @@ SEEDS = range(3)
 
 
 def main() -> None:
-    options = arguments(__doc__, OPERATORS)
+    study(__doc__, NAME, OPERATORS, SEEDS, settings, counted)
+
+
+def settings(operator: str) -> Json:
     fields = recipe_fields(RECIPE, {})
     del fields["evaluation"]
-    settings = {"recipe": fields, "limit": LIMIT}
-    for operator in options.names:
-        RESULTS.keep(NAME, operator, partial(counted, operator), SEEDS, settings, options)
+    return {"recipe": fields, "limit": LIMIT}
 
 
 def counted(operator: str) -> dict[str, Any]:
     """Return how many problems there are, and how many each seed has right."""
-    from curta.evaluation import suite
-
     run, _ = trained(f"{NAME}-{RECIPE}", RECIPE, SEEDS, {})
-    table = suite.whole_table(run.load_models(), operator, LIMIT, _print_share)
+    show = lambda share: print(f"\r{share:.0%}", end="" if share < 1 else "\n", flush=True)
+    table = suite.whole_table(run.load_models(), operator, LIMIT, show)
     return {"problems": table.count, "right": list(table.correct)}
-
-
-def _print_share(share: float) -> None:
-    print(f"\r{share:.0%}", end="" if share < 1 else "\n", flush=True)
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:

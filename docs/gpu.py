@@ -19,17 +19,23 @@ XLA's own matrix products are left out (FLAGS), since trying them all takes minu
 
 import hashlib
 import os
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from statistics import median
 from typing import Any, NamedTuple
 
-from docs.evidence import RESULTS, ROOT, Results, arguments
-from docs.shared import ended, markdown, own_run, recipe_fields
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from curta.frontends import api
+from curta.layouts.texts import layout_of
+from curta.runs import folders
+from curta.training import devices
+from docs.evidence import RESULTS, Results, arguments
+from docs.operations import scored
+from docs.shared import elsewhere, ended, markdown, own_run, prepared, recipe_fields, timed
 
 NAME = "gpu"
 ADDITION, PLAIN, FULL = "addition", "addition-plain", "sources/five-operations"
@@ -95,9 +101,11 @@ def _studies() -> Iterator[tuple[str, Study]]:
     yield _of_steps("deterministic", ADDITION, free | held)
     for recipe in BITS:
         settings: dict[str, Any] = {"recipe": recipe_fields(recipe, {})}
-        for words, measure in (("", bits), *HELPED.items()):
-            of_bits = Study(settings | {"steps": CHUNK}, partial(measure, recipe))
-            yield f"bits, {recipe}{words}", of_bits
+        for words, measure in HELPED.items():
+            yield (
+                f"bits, {recipe}{words}",
+                Study(settings | {"steps": CHUNK}, partial(measure, recipe)),
+            )
         of_losses = Study(settings | {"steps": FIRST}, partial(losses, recipe))
         yield f"losses, {recipe}", of_losses
         yield f"losses on a CPU, {recipe}", of_losses._replace(platform="cpu")
@@ -118,10 +126,6 @@ def _of_steps(name: str, recipe: str, steps: dict[str, Steps]) -> tuple[str, Stu
 
 def _measured(measure: Callable[[], Any], platform: str) -> Any:
     """Measure on that platform; SystemExit where JAX has another."""
-    import jax
-
-    from curta.training import devices
-
     os.environ["XLA_FLAGS"] = FLAGS
     if platform == "cpu":
         jax.config.update("jax_platforms", "cpu")
@@ -134,60 +138,38 @@ def _measured(measure: Callable[[], Any], platform: str) -> Any:
 
 def compared(steps: Mapping[str, Steps]) -> dict[str, dict[str, float]]:
     """Return milliseconds of a step of each, taken in turn: median, least and most."""
-    calls = {label: call_of(case) for label, case in steps.items()}
-    times: dict[str, list[float]] = {label: [] for label in calls}
-    for _ in range(1 + ROUNDS):
-        for label, call in calls.items():
-            begun = time.perf_counter()
-            call(CHUNK)
-            times[label].append(1e3 * (time.perf_counter() - begun) / CHUNK)
+    seconds = timed({label: call_of(case) for label, case in steps.items()}, ROUNDS)
     figures = (("ms", median), ("least", min), ("most", max))
     return {
-        label: {name: round(of(each[1:]), 4) for name, of in figures}
-        for label, each in times.items()
+        label: {name: round(1e3 * of(each) / CHUNK, 4) for name, of in figures}
+        for label, each in seconds.items()
     }
 
 
-def call_of(steps: Steps) -> Callable[[int], None]:
-    """Return the compiled steps, ready to be run."""
-    import jax
-    import jax.numpy as jnp
-
+def call_of(steps: Steps) -> Callable[[], None]:
+    """Return a compiled chunk of steps, ready to be run."""
     with jax.default_matmul_precision(steps.products):
-        chunk, state, data = prepared(steps)
+        chunk, state, data = first_chunk(steps)
         lowered = chunk.lower(state, data, jnp.int32(0), jnp.int32(0))
     program = lowered.compile({DETERMINISTIC: True} if steps.deterministic else None)
 
-    def call(count: int) -> None:
+    def call() -> None:
         nonlocal state
-        state, _ = jax.block_until_ready(program(state, data, jnp.int32(0), jnp.int32(count)))
+        state, _ = jax.block_until_ready(program(state, data, jnp.int32(0), jnp.int32(CHUNK)))
 
     return call
 
 
-def prepared(steps: Steps) -> tuple[Any, Any, Any]:
+def first_chunk(steps: Steps) -> tuple[Any, Any, Any]:
     """The chunk of steps, the members before their first, and their data.
 
     All have the problems of the first: to record those of each takes longer than what is measured.
     """
-    import jax
-    import jax.numpy as jnp
-    import numpy as np
-
-    from curta.frontends import api
-    from curta.layouts.texts import layout_of
-    from curta.training import records, trainer
-
     recipe = api.resolve(steps.recipe, {"training.precision": steps.precision})
-    layout = layout_of(recipe)
-    data, bounds = records.training_data(recipe, layout, [0])
-    by_member = jax.tree.map(
-        lambda leaf: np.repeat(np.asarray(leaf), steps.members, axis=0), data.by_member
-    )
-    mesh = trainer.training_mesh(recipe, steps.members)
-    state = trainer.shard(trainer.init(recipe, layout, jnp.arange(steps.members)), mesh)
-    chunk = trainer.compile_steps(recipe, bounds, mesh, steps.vectorised)
-    return chunk, state, trainer.place_data(data._replace(by_member=by_member), mesh)
+    repeat = lambda leaf: np.repeat(np.asarray(leaf), steps.members, axis=0)
+    change = lambda data: data._replace(by_member=jax.tree.map(repeat, data.by_member))
+    members = [*range(steps.members)]
+    return prepared(recipe, layout_of(recipe), members, change, steps.vectorised, recorded=[0])
 
 
 PARTS = {"once": (CHUNK,), "again": (CHUNK,), "in two parts": (CHUNK // 2, CHUNK - CHUNK // 2)}
@@ -202,34 +184,24 @@ def bits(recipe: str, flags: str = FLAGS, one_cache: bool = False) -> dict[str, 
     weights = {}
     with tempfile.TemporaryDirectory() as folder:
         for way, step_counts in PARTS.items():
-            cache = folder if one_cache else f"{folder}/{way}"
-            settings = {"CURTA_CACHE": cache, "XLA_FLAGS": flags}
-            code = f"from docs import gpu; print(gpu.digest_after({recipe!r}, {step_counts}))"
-            process = subprocess.run(
-                [sys.executable, "-c", code], cwd=ROOT, env=os.environ | settings, check=True,
-                stdout=subprocess.PIPE, text=True,
-            )  # fmt: skip
-            weights[way] = process.stdout.split()[-1]
+            settings = {"CURTA_CACHE": folder if one_cache else f"{folder}/{way}"}
+            settings["XLA_FLAGS"] = flags
+            weights[way] = elsewhere("docs.gpu:digest_after", recipe, step_counts, **settings)
     return {"weights": weights, "same": len(set(weights.values())) == 1}
 
 
 HELPED: dict[str, Callable[[str], Any]] = {
+    "": bits,
     ", one cache": partial(bits, one_cache=True),
     ", deterministic": partial(bits, flags=f"{FLAGS} --{DETERMINISTIC}=true"),
 }
 """What may make weights the same, by what it adds to the name of a result."""
 
 
-def digest_after(recipe: str, step_counts: tuple[int, ...]) -> str:
+def digest_after(recipe: str, step_counts: list[int]) -> str:
     """SHA-256 of all weights after so many steps, taken in these parts."""
-    import jax
-    import jax.numpy as jnp
-    import numpy as np
-
-    from curta.training import devices
-
     devices.configure()
-    chunk, state, data = prepared(Steps(recipe))
+    chunk, state, data = first_chunk(Steps(recipe))
     first = 0
     for count in step_counts:
         state, _ = chunk(state, data, jnp.int32(first), jnp.int32(count))
@@ -239,9 +211,7 @@ def digest_after(recipe: str, step_counts: tuple[int, ...]) -> str:
 
 
 def losses(recipe: str) -> list[float]:
-    import jax.numpy as jnp
-
-    chunk, state, data = prepared(Steps(recipe))
+    chunk, state, data = first_chunk(Steps(recipe))
     _, metrics = chunk(state, data, jnp.int32(0), jnp.int32(FIRST))
     return [float(loss) for loss in metrics.loss[0, :FIRST]]
 
@@ -251,11 +221,6 @@ def whole(seed: int) -> dict[str, Any]:
 
     A run that was trained on one may be asked elsewhere.
     """
-    import jax
-
-    from curta.runs import folders
-    from docs.operations import scored
-
     name, there = f"{NAME}-five-operations-{seed}", jax.devices()[0].platform == "gpu"
     if not there and name not in folders.existing():
         raise SystemExit(f"gpu: {name} is to be trained on a GPU, and JAX has none here")
@@ -269,35 +234,39 @@ def whole(seed: int) -> dict[str, Any]:
     return {"device": info.device} | times | scored(run)
 
 
-def tables(results: Results) -> dict[str, Iterable[str]]:
-    numbers = results.read(NAME)
-    names = [*(f"steps, {recipe}" for recipe in MEMBERS), f"precision, {FULL}"]
-    names.append(f"deterministic, {ADDITION}")
-    return {
-        "gpu": markdown(("recipe", "", "step, ms"), _steps(numbers, names)),
-        "gpu, bits": markdown(BITS_HEAD, (_bits(numbers, recipe) for recipe in BITS)),
-    }
-
-
 BITS_HEAD = (
     "recipe", "largest difference of losses from a CPU's", "each compiles", "one cache",
     "deterministic",
 )  # fmt: skip
 
 
-def _steps(numbers: dict[str, Any], names: Iterable[str]) -> Iterator[list[str]]:
-    for name in names:
-        for label, times in numbers[name].items():
-            step = f"{times['ms']:.2f} ({times['least']:.2f}\N{EN DASH}{times['most']:.2f})"
-            yield [f"`{name.partition(', ')[2]}`", label, step]
-
-
-def _bits(numbers: dict[str, Any], recipe: str) -> list[str]:
-    """Return how far losses are from a CPU's, and whether weights of three processes agree."""
-    pairs = zip(numbers[f"losses, {recipe}"], numbers[f"losses on a CPU, {recipe}"], strict=True)
-    apart = max(abs(loss - other) / other for loss, other in pairs)
-    same = (numbers[f"bits, {recipe}{help_name}"]["same"] for help_name in ("", *HELPED))
-    return [f"`{recipe}`", f"{apart:.0e}", *("same" if equal else "differ" for equal in same)]
+def tables(results: Results) -> dict[str, Iterable[str]]:
+    """Return seconds of steps, and whether weights of three processes agree."""
+    numbers = results.read(NAME)
+    names = [*(f"steps, {recipe}" for recipe in MEMBERS), f"precision, {FULL}"]
+    names.append(f"deterministic, {ADDITION}")
+    steps = (
+        [
+            f"`{name.partition(', ')[2]}`",
+            label,
+            f"{times['ms']:.2f} ({times['least']:.2f}\N{EN DASH}{times['most']:.2f})",
+        ]
+        for name in names
+        for label, times in numbers[name].items()
+    )
+    same = list[list[str]]()
+    for recipe in BITS:
+        pairs = zip(
+            numbers[f"losses, {recipe}"], numbers[f"losses on a CPU, {recipe}"], strict=True
+        )
+        apart = max(abs(loss - other) / other for loss, other in pairs)
+        equal = (numbers[f"bits, {recipe}{words}"]["same"] for words in HELPED)
+        verdicts = ("same" if bits_equal else "differ" for bits_equal in equal)
+        same.append([f"`{recipe}`", f"{apart:.0e}", *verdicts])
+    return {
+        "gpu": markdown(("recipe", "", "step, ms"), steps),
+        "gpu, bits": markdown(BITS_HEAD, same),
+    }
 
 
 if __name__ == "__main__":

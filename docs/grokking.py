@@ -12,19 +12,19 @@ result of its own in docs/results/grokking.json. `python -m docs.grokking 97-50`
 configuration.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from curta.frontends import api
+from curta.probes.base import read_probes
+from curta.report import figures
 from docs.evidence import RESULTS, Results, arguments
-from docs.shared import finished, markdown, recipe_fields, spread
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from docs.shared import finished, held_out, markdown, recipe_fields, spread
 
 FILE = "grokking"
 SEEDS = range(2)
@@ -64,25 +64,20 @@ def main() -> None:
 
 def measured(name: str, seed: int) -> dict[str, Any]:
     """Return the curves of one seed, and the share of each frequency, from 1 on."""
-    from curta.frontends import api
-    from curta.probes.base import read_probes
-
     recipe, changes = CONFIGURATIONS[name]
     run = finished(f"grokking-{name}-seed-{seed}", recipe, [seed], changes)
     api.probe(run, "fourier")
     picture: Any = read_probes(run.folder)["fourier"].picture
     before, after, *_, neurons, logits = (panel["curves"][0] for panel in picture["panels"])
-    (held_out,) = (
-        row for row in run.folder.read_evaluation().lengths if row.slice_name == "held out"
-    )
+    (row,) = held_out(run)
     return {
         "curve": [
             [x.step, x.loss, x.exact_match, x.validation_loss, x.validation_exact_match]
             for x in run.folder.read_metrics()
             if x.validation_exact_match is not None
         ],
-        "held out": held_out.exact_match[0],
-        "problems": held_out.count,
+        "held out": row.exact_match[0],
+        "problems": row.count,
         "before": before,
         "after": after,
         "neurons": neurons,
@@ -92,28 +87,20 @@ def measured(name: str, seed: int) -> dict[str, Any]:
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
-    return {FILE: markdown(HEAD, (_row(*seeds) for seeds in of_seeds(results).items()))}
+    rows = list[list[str]]()
+    for name, seeds in of_seeds(results).items():
+        steps = [in_order([reached(x["curve"], column) for x in seeds]) for column in (2, 4)]
+        # The median of the last ten times that held-out problems were evaluated.
+        late = (median(point[4] for point in seed["curve"][-10:]) for seed in seeds)
+        shares = [spread((together_of(x[key]) for x in seeds), 2) for key in ("after", "logits")]
+        rows.append([words(name), *steps, spread(late), *shares])
+    return {FILE: markdown(HEAD, rows)}
 
 
 def of_seeds(results: Results) -> dict[str, list[dict[str, Any]]]:
     """Return the figures of each seed of every configuration."""
     numbers = results.read(FILE)
     return {name: [numbers[f"{name}: seed {seed}"] for seed in SEEDS] for name in CONFIGURATIONS}
-
-
-def _row(name: str, seeds: list[dict[str, Any]]) -> list[str]:
-    steps = [in_order([reached(seed["curve"], column) for seed in seeds]) for column in (2, 4)]
-    shares = [spread((together_of(x[key]) for x in seeds), 2) for key in ("after", "logits")]
-    return [words(name), *steps, spread(map(late, seeds)), *shares]
-
-
-def late(seed: Mapping[str, Any]) -> float:
-    """Exact match on problems held out: the median of the last ten times that it was asked.
-
-    >>> late({"curve": [[50, 0.1, 1.0, 0.2, 0.0], *[[n, 0.1, 1.0, 0.2, 1.0] for n in range(10)]]})
-    1.0
-    """
-    return median(point[4] for point in seed["curve"][-10:])
 
 
 def words(name: str) -> str:
@@ -126,9 +113,6 @@ def words(name: str) -> str:
     return ", ".join(
         [f"modulo {modulus}", f"{share} % of the table", *filter(None, [" ".join(more)])]
     )
-
-
-STATES = ("before", "after", "neurons", "logits")
 
 
 def together_of(shares: Sequence[float]) -> float:
@@ -161,10 +145,6 @@ def in_order(steps: Sequence[int | None]) -> str:
 
 def draw(results: Results) -> Figure:
     """Draw curves of every seed by configuration, and frequencies of the last one's embeddings."""
-    from matplotlib.figure import Figure
-
-    from curta.report import figures
-
     seeds = of_seeds(results)
     with figures.style():
         figure = Figure(figsize=(figures.WIDTH, 1.5 * (len(seeds) + 2)), layout="constrained")
@@ -172,7 +152,7 @@ def draw(results: Results) -> Figure:
         for axes, name in zip(panels, seeds, strict=False):
             _draw_curves(axes, name, seeds[name])
         last = list(seeds)[-1]
-        for axes, state in zip(panels[-2:], STATES, strict=False):
+        for axes, state in zip(panels[-2:], ("before", "after"), strict=True):
             title = f"{words(last)}: embedding {state} training"
             curves = [seed[state] for seed in seeds[last]]
             points = [str(1 + place) for place in range(len(curves[0]))]
@@ -188,8 +168,6 @@ def draw(results: Results) -> Figure:
 
 def _draw_curves(axes: Axes, name: str, seeds: list[dict[str, Any]]) -> None:
     """Draw exact match by step, each seed a thin line: in training, and held out."""
-    from curta.report import figures
-
     for column, label, colour in ((2, "training", figures.MUTED), (4, "held out", figures.ALERT)):
         for seed in seeds:
             steps, values = zip(*((p[0], p[column]) for p in seed["curve"]), strict=True)

@@ -12,11 +12,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from docs.evidence import RESULTS, ROOT, Results, arguments
+from docs.evidence import ROOT, Results, study
 from docs.shared import markdown
 
 NAME = "install"
 JAX = ("jax", "jaxlib")
+LIMITS = ROOT / "constraints.txt"
 
 COUNTED = """
 import importlib.metadata, json
@@ -30,28 +31,21 @@ print(json.dumps({
 
 
 def main() -> None:
-    options = arguments(__doc__, [NAME])
-    constraints = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
-    RESULTS.keep(NAME, NAME, measured, [], {"constraints": constraints}, options)
+    constraints = LIMITS.read_text("utf-8").splitlines()
+    study(__doc__, NAME, [NAME], [], lambda name: {"constraints": constraints}, measured)
 
 
-def measured() -> dict[str, Any]:
+def measured(name: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         venv.create(folder, with_pip=True)
-        python, limits = f"{folder}/bin/python", str(ROOT / "constraints.txt")
-        install = ("-m", "pip", "install", "--quiet", "--constraint", limits, str(ROOT))
+        python = f"{folder}/bin/python"
+        install = ("-m", "pip", "install", "--quiet", "--constraint", str(LIMITS), str(ROOT))
         subprocess.run([python, *install], check=True)
-        process = subprocess.run(
-            [python, "-c", COUNTED], check=True, capture_output=True, text=True
-        )
-        packages = json.loads(process.stdout)
-        return {"bytes": size(Path(folder)), "packages": dict(sorted(packages.items()))}
-
-
-def size(folder: Path) -> int:
-    """Bytes of all files below a folder; a link has none of its own."""
-    paths = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
-    return sum(path.stat().st_size for path in paths)
+        packages = json.loads(subprocess.check_output([python, "-c", COUNTED], text=True))
+        # A link has no bytes of its own.
+        paths = [p for p in Path(folder).rglob("*") if p.is_file() and not p.is_symlink()]
+        size = sum(path.stat().st_size for path in paths)
+        return {"bytes": size, "packages": dict(sorted(packages.items()))}
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:

@@ -17,10 +17,13 @@ lie in the runs folder, where an interrupted training continues.
 
 import argparse
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import partial
 from statistics import median
 from typing import Any
 
+from curta.config.errors import UserError
+from curta.problems import tasks
 from docs.evidence import RESULTS, Results, arguments
 from docs.shared import (
     best_rate,
@@ -28,6 +31,7 @@ from docs.shared import (
     on_one_core,
     recipe_fields,
     search_rates,
+    shares_right,
     slug,
     spread,
     trained,
@@ -122,17 +126,9 @@ def program() -> list[dict[str, Any]]:
     """Return exact match in training and on every size, for each seed."""
     run, _ = trained("encodings-program", "addition", SEEDS, VALIDATED)
     rows = run.folder.read_metrics()[-len(SEEDS) :]
-    sizes = by_size(run)
     return [
-        {
-            "training": rows[member].validation_exact_match,
-            "sizes": {
-                size: {name: shares[member] for name, shares in by_slice.items()}
-                for size, by_slice in sizes.items()
-                if by_slice is not None
-            },
-        }
-        for member in range(len(SEEDS))
+        {"training": row.validation_exact_match, "sizes": sizes}
+        for row, sizes in zip(rows, by_size(run), strict=True)
     ]
 
 
@@ -149,14 +145,6 @@ def changed(name: str, rate: float, steps: int) -> tuple[str, dict[str, Any]]:
     recipe, changes = ENTRIES[name]
     pace = {"optimizer.learning_rate": rate, "training.steps": steps}
     return f"addition-{recipe}", COMMON | pace | changes
-
-
-def trained_entry(name: str, stage: str, seed: int, rate: float, steps: int) -> tuple[Any, float]:
-    """Return a run trained to its end, and its seconds of one core."""
-    recipe, changes = changed(name, rate, steps)
-    if stage == "until":
-        changes["training.stop_at"] = ENOUGH
-    return trained(slug(FILE, name, stage, str(rate), str(seed)), recipe, [seed], changes)
 
 
 def one_seed(name: str, stage: str, seed: int, options: argparse.Namespace) -> None:
@@ -177,36 +165,34 @@ def measured(name: str, entry: dict[str, Any], stage: str, seed: int) -> dict[st
     if stage == "whole" and before and before["steps"] == entry["steps"]:
         return before
     rate = best_rate(entry["rates"])
-    run, seconds = trained_entry(name, stage, seed, rate, entry["steps"])
-    last = run.folder.read_metrics()[-1]
+    recipe, changes = changed(name, rate, entry["steps"])
+    if stage == "until":
+        changes["training.stop_at"] = ENOUGH
+    run, seconds = trained(slug(FILE, name, stage, str(rate), str(seed)), recipe, [seed], changes)
+    last, (sizes,) = run.folder.read_metrics()[-1], by_size(run)
     return {
         "steps": last.step,
         "training": last.validation_exact_match,
-        "sizes": {
-            size: by_slice and {name: shares[0] for name, shares in by_slice.items()}
-            for size, by_slice in by_size(run).items()
-        },
+        "sizes": sizes,
         "seconds": seconds,
         "rate": rate,
     }
 
 
-def by_size(run: Any) -> dict[str, dict[str, list[float]] | None]:
-    """Return exact match of every member by size and slice; None if a size has no positions."""
-    from curta.config.errors import UserError
-    from curta.evaluation import scoring
-    from curta.problems import tasks
-
-    models, sizes = run.load_models(), dict[str, dict[str, list[float]] | None]()
+def by_size(run: Any) -> list[dict[str, dict[str, float] | None]]:
+    """Return each member's exact match by size and slice; None if a size has no positions."""
+    models = run.load_models()
+    sizes: list[dict[str, dict[str, float] | None]] = [{} for _ in run.seeds]
     for size in SIZES:
-        problems = {n: tasks.problems("+", n, (size, size), COUNT, 1) for n in tasks.slices("+")}
-        try:
-            sizes[str(size)] = {
-                name: scoring.exact_match(models, sums).mean(axis=1).tolist()
-                for name, sums in problems.items()
+        for by_slice in sizes:
+            by_slice[str(size)] = None
+        with suppress(UserError):
+            shares = {
+                name: shares_right(models, tasks.problems("+", name, (size, size), COUNT, 1))
+                for name in tasks.slices("+")
             }
-        except UserError:
-            sizes[str(size)] = None
+            for member, by_slice in enumerate(sizes):
+                by_slice[str(size)] = {name: shares[name][member] for name in shares}
     return sizes
 
 
@@ -229,8 +215,6 @@ def complete(all_entries: dict[str, dict[str, Any]], stage: str) -> dict[str, li
     return {name: figures for name, figures in seeds.items() if len(figures) == len(SEEDS)}
 
 
-HEAD = ("encoding", "in training")
-
 TABLE_SIZES = {"until": (10, 15, 20, 30), "whole": (20, 30, 60, 100)}
 """Digits that the table of each stage has; the file has all sizes."""
 
@@ -239,20 +223,14 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
     """Return how far each entry reaches, a table for each stage."""
     all_entries, by_name = entries(results), dict[str, Iterable[str]]()
     for title, stage in (("encodings", "until"), ("encodings, whole", "whole")):
-        seeds = complete(all_entries, stage)
-        sizes = [str(size) for size in TABLE_SIZES[stage]]
-        head = [*HEAD, *(f"{size} digits" for size in sizes)]
-        rows = [_row(name, seeds[name], sizes) for name in seeds]
+        sizes, rows = TABLE_SIZES[stage], list[list[str]]()
+        for name, seeds in complete(all_entries, stage).items():
+            training = median(seed["training"] for seed in seeds)
+            shares = [[seed["sizes"][str(size)]["random"] for seed in seeds] for size in sizes]
+            rows.append([name, f"{training:.3f}", *(spread(of_size, 2) for of_size in shares)])
+        head = ["encoding", "in training", *(f"{size} digits" for size in sizes)]
         by_name[title] = markdown(head, rows)
     return by_name
-
-
-def _row(name: str, seeds: list[dict[str, Any]], sizes: list[str]) -> list[str]:
-    return [
-        name,
-        f"{median(seed['training'] for seed in seeds):.3f}",
-        *(spread((seed["sizes"][size]["random"] for seed in seeds), 2) for size in sizes),
-    ]
 
 
 if __name__ == "__main__":

@@ -10,10 +10,11 @@ with.
 
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
-from docs.evidence import RESULTS, Results, arguments
+import numpy as np
+
+from docs.evidence import Results, study
 from docs.shared import finished, grid_of, markdown, recipe_fields, spread
 
 NAME, RECIPE, SEEDS = "looped", "sources/looped-abacus-small", 3
@@ -25,11 +26,9 @@ SIZES, SHOWN, COUNT = (4, 8, 12, 16), (8,), 100
 
 
 def main() -> None:
-    options = arguments(__doc__, map(str, RECURRENCES))
-    settings: dict[str, Any] = {"recipe": recipe_fields(RECIPE, CHANGES)}
-    settings |= {"offsets": OFFSETS, "grid": max(SIZES), "count": COUNT}
-    for name in options.names:
-        RESULTS.keep(NAME, name, partial(measured, int(name)), range(SEEDS), settings, options)
+    grid = {"offsets": OFFSETS, "grid": max(SIZES), "count": COUNT}
+    settings = lambda name: {"recipe": recipe_fields(RECIPE, CHANGES), **grid}
+    study(__doc__, NAME, map(str, RECURRENCES), range(SEEDS), settings, measured)
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
@@ -41,13 +40,11 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
     return {NAME: markdown(head, rows)}
 
 
-def measured(recurrences: int) -> dict[str, Any]:
+def measured(recurrences: str) -> dict[str, Any]:
     """Exact match by member: the mean over the grid, and of two numbers of equal length."""
-    import numpy as np
-
     run = finished(f"{NAME}-small", RECIPE, SEEDS, CHANGES)
     models = run.load_models()
-    stacked = models.stacked.with_recurrences(recurrences)
+    stacked = models.stacked.with_recurrences(int(recurrences))
     grids = []
     for offset in OFFSETS:
         positions = replace(stacked.positions, evaluation_offset=offset)

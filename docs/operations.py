@@ -6,9 +6,8 @@ small, seed 2, on    the same run, trained on to 60,000 steps, and then to 100,0
 The table also has the full design trained to its end, which docs/gpu.py does on a GPU. (`full` in
 docs/results/operations.json is its first hour on one core, from an earlier commit.)
 
-Held-out problems are marked twice: the whole text to the letter, and the result's digits in what
-was written token by token, as the source marks them. Runs lie in the runs folder, where an
-interrupted training continues.
+Of held-out problems the result's digits count, in what was written token by token, as the source
+marks them. Runs lie in the runs folder, where an interrupted training continues.
 """
 
 from collections.abc import Iterable
@@ -16,9 +15,11 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
+from curta.frontends import api
+from curta.runs import folders
 from docs.evidence import RESULTS, Results, arguments
 from docs.shared import (
-    evaluated,
+    held_out,
     markdown,
     on_one_core,
     recipe_fields,
@@ -62,9 +63,6 @@ def measured(seed: int, end: int) -> dict[str, Any]:
 
     A run that was trained on is no run of 40,000 steps any more: remove it to measure that again.
     """
-    from curta.frontends import api
-    from curta.runs import folders
-
     name = f"{NAME}-small-{seed}"
     for step, later in pairwise(ENDS):
         exists = name in folders.existing()
@@ -77,53 +75,33 @@ def measured(seed: int, end: int) -> dict[str, Any]:
 
 def scored(run: Any) -> dict[str, Any]:
     """Return how a run of one member does on held-out problems, and what it was trained on."""
-    rows = {row.operator: row for row in evaluated(run).lengths if row.slice_name == "held out"}
+    rows = {row.operator: row for row in held_out(run)}
     return {
         "parameters": run.folder.read_info().parameters,
         "steps": run.step,
         "problems trained on": run.step * run.recipe.training.batch,
-        "whole text": {o: rows[o].exact_match[0] for o in OPERATORS},
         "result": {o: rows[o].generated.exact_match[0] for o in OPERATORS},
         "problems": {o: rows[o].count for o in OPERATORS},
-        "curve": [
-            [line.step * run.recipe.training.batch, line.loss, line.validation_exact_match]
-            for line in run.folder.read_metrics()
-            if line.validation_exact_match is not None
-        ],
     }
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
-    designs = {
-        name: [numbers[title] for title in map(form.format, SEEDS) if title in numbers]
-        for name, (file, form) in DESIGNS.items()
-        for numbers in [results.read(file)]
-    }
-    rows = [
-        *_counts(designs, "parameters", "problems trained on"),
-        ["seconds", *map(_seconds, designs.values())],
-    ]
-    shares = [_exact(designs, operator) for operator in (*OPERATORS, "mean")]
-    return {NAME: markdown(["", *designs], [*shares, *rows])}
-
-
-def _exact(designs: dict[str, list[dict[str, Any]]], operator: str) -> list[str]:
-    """Return exact match of an operation's results, or the mean of all."""
-
-    def share(shares: dict[str, float]) -> float:
-        return sum(shares.values()) / len(shares) if operator == "mean" else shares[operator]
-
-    cells = (spread((share(x["result"]) for x in seeds), 4) for seeds in designs.values())
-    return [operator, *cells]
-
-
-def _counts(designs: dict[str, list[dict[str, Any]]], *names: str) -> Iterable[list[str]]:
-    for name in names:
-        yield [name, *(spread_of_counts(x[name] for x in seeds) for seeds in designs.values())]
-
-
-def _seconds(seeds: list[dict[str, Any]]) -> str:
-    return spread_of_counts(x["seconds"] for x in seeds) + " (GPU)" * ("device" in seeds[0])
+    """Return a column for each design: exact match of results, the mean last, and costs."""
+    columns = dict[str, dict[str, str]]()
+    for name, (file, form) in DESIGNS.items():
+        numbers = results.read(file)
+        seeds = [numbers[title] for title in map(form.format, SEEDS) if title in numbers]
+        shares = [x["result"] for x in seeds]
+        column = {o: spread((share[o] for share in shares), 4) for o in OPERATORS}
+        means = (sum(share.values()) / len(share) for share in shares)
+        column["mean"] = spread(means, 4)
+        for cost in ("parameters", "problems trained on", "seconds"):
+            column[cost] = spread_of_counts(x[cost] for x in seeds)
+        column["seconds"] += " (GPU)" * ("device" in seeds[0])
+        columns[name] = column
+    first = next(iter(columns.values()))
+    rows = ([row, *(column[row] for column in columns.values())] for row in first)
+    return {NAME: markdown(["", *columns], rows)}
 
 
 if __name__ == "__main__":

@@ -6,55 +6,46 @@ member's exact match is kept in docs/results/phase-diagram.json, of which the ta
 (`docs/pictures.py`) are made.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from statistics import median
 from typing import Any
 
-from docs.evidence import RESULTS, Results, arguments
+from curta.frontends import api
+from curta.report.compared import read_comparison
+from curta.report.comparison_figures import phase_map
+from curta.runs import comparison_spec
+from docs.evidence import Results, study
 from docs.shared import markdown, recipe_fields
 
 NAME = "phase-diagram"
 
 
 def main() -> None:
-    from curta.runs import comparison_spec
-
-    options = arguments(__doc__, [NAME])
     spec = comparison_spec.plan([NAME])
     runs = {row.name: {"recipe": row.source, **row.changes} for row in spec.rows}
     recipes = {row.source: recipe_fields(row.source, {}) for row in spec.rows}
-    RESULTS.keep(NAME, NAME, measured, spec.seeds, {"recipes": recipes, "runs": runs}, options)
+    settings = lambda name: {"recipes": recipes, "runs": runs}
+    study(__doc__, NAME, [NAME], spec.seeds, settings, measured)
 
 
-def measured() -> dict[str, Any]:
+def measured(name: str) -> dict[str, Any]:
     """The cells of the comparison, trained as far as they are not."""
-    from curta.frontends import api
-    from curta.report.compared import read_comparison
-    from curta.report.comparison_figures import phase_map
-
     cells = phase_map(read_comparison(api.compare(NAME, run=NAME).path))
     assert cells is not None
     return cells._asdict()
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
-    return {"phases": markdown(_heads(), _rows(results.read(NAME)[NAME]))}
-
-
-def _heads() -> list[str]:
-    return ["structure", *(f"{share:.0%} from" for share in SHARES)]
+    """Return the fewest problems from which on the median member reaches each share."""
+    cells, rows = results.read(NAME)[NAME], list[list[str]]()
+    for line, row in zip(cells["lines"], cells["cells"], strict=True):
+        middles = [median(members) for members in row]
+        rows.append([line, *(_from(cells["columns"], middles, share) for share in SHARES)])
+    return {"phases": markdown(["structure", *(f"{share:.0%} from" for share in SHARES)], rows)}
 
 
 SHARES = (0.9, 1.0)
 """Exact match of the median member that a line of the table looks for."""
-
-
-def _rows(cells: dict[str, Any]) -> Iterator[list[str]]:
-    """Yield the fewest problems from which on the median member reaches each share."""
-    columns = cells["columns"]
-    for line, row in zip(cells["lines"], cells["cells"], strict=True):
-        middles = [median(members) for members in row]
-        yield [line, *(_from(columns, middles, share) for share in SHARES)]
 
 
 def _from(columns: list[str], middles: list[float], share: float) -> str:

@@ -26,7 +26,7 @@ from curta.probes.pictures import Heat
 from curta.report import figures
 from curta.report.comparison_figures import PhaseMap, draw_map
 from curta.report.figures import style
-from docs import announced, grokking, ladder, plots, price, profiling, sizes, spaced
+from docs import grokking, ladder, plots, price, profiling, sizes, spaced
 from docs.evidence import RESULTS, ROOT
 from docs.shared import finished
 
@@ -70,7 +70,7 @@ def attention() -> bytes:
     return drawn("probes/attention", run)
 
 
-def png(figure: Figure, dpi: int = 200) -> bytes:
+def png(figure: Figure, dpi: int) -> bytes:
     """Return a figure on white, sharp enough for a printed page."""
     buffer = io.BytesIO()
     with style():
@@ -78,7 +78,7 @@ def png(figure: Figure, dpi: int = 200) -> bytes:
     return buffer.getvalue()
 
 
-def encodings() -> bytes:
+def encodings() -> Figure:
     """Draw exact match of random problems by encoding and length, Curta's own row on top."""
     all_entries = ladder.entries(RESULTS)
     rows = {
@@ -103,7 +103,7 @@ def encodings() -> bytes:
     figure = figures.draw({"shows": "Exact match by encoding and length", "panels": [heat]})
     for text, value in zip(figure.axes[0].texts, itertools.chain(*lines), strict=True):
         text.set_color(figures.ON_DARK if value == 1 else figures.ON_LIGHT)
-    return png(figure)
+    return figure
 
 
 def middle(seeds: list[dict[str, Any]], size: str | None) -> float | None:
@@ -114,25 +114,27 @@ def middle(seeds: list[dict[str, Any]], size: str | None) -> float | None:
     return None if None in each else median(seed["random"] for seed in each)
 
 
-def phases() -> bytes:
+def phases() -> Figure:
     """Draw exact match by structure and problems."""
     cells = RESULTS.read("phase-diagram")["phase-diagram"]
-    return png(draw_map(PhaseMap(*(cells[name] for name in PhaseMap._fields))), dpi=110)
+    return draw_map(PhaseMap(*(cells[name] for name in PhaseMap._fields)))
 
 
-def ranges() -> bytes:
-    """Draw exact match beyond the operands of training."""
-    numbers = RESULTS.read("announced")
-    held_out = {x: numbers[name]["exact match"] for name, x in announced.LABELS.items()}
-    return png(plots.ranges(announced.ranges(numbers), held_out))
+@contextmanager
+def sum_on_page(width: int, scale: int, speed: str) -> Iterator[Any]:
+    """A tab in which the first member's page has begun to write a sum."""
+    with tempfile.TemporaryDirectory() as folder, tab(width, scale) as view:
+        view.goto(addition().write_page(0, Path(folder) / "page.html").as_uri())
+        if speed:
+            view.get_by_label("Speed").select_option(speed)
+        view.get_by_role("textbox", name="Problem", exact=True).fill("98765+43219")
+        view.keyboard.press("Enter")
+        yield view
 
 
 def page() -> bytes:
     """Show the page of the first member, with one token of a sum chosen."""
-    with tempfile.TemporaryDirectory() as folder, tab(900) as view:
-        view.goto(addition().write_page(0, Path(folder) / "page.html").as_uri())
-        view.get_by_role("textbox", name="Problem", exact=True).fill("98765+43219")
-        view.keyboard.press("Enter")
+    with sum_on_page(900, 1, "") as view:
         view.locator("#status").filter(has_text="It wrote").wait_for()
         view.locator("#text").get_by_role("button").nth(2).click()
         screenshot: bytes = view.screenshot()
@@ -141,11 +143,7 @@ def page() -> bytes:
 
 def calculating() -> bytes:
     """Show the page writing a sum, a frame for each token."""
-    with tempfile.TemporaryDirectory() as folder, tab(640, 2) as view:
-        view.goto(addition().write_page(0, Path(folder) / "page.html").as_uri())
-        view.get_by_label("Speed").select_option("slow")
-        view.get_by_role("textbox", name="Problem", exact=True).fill("98765+43219")
-        view.keyboard.press("Enter")
+    with sum_on_page(640, 2, "slow") as view:
         box: Any = view.locator("#board").bounding_box()
         clip: Any = {"x": box["x"] - 4, "y": box["y"] - 4, "width": 270, "height": 156}
         below = "for (const e of board.parentElement.children) if (e !== board) e.style.opacity = 0"
@@ -173,20 +171,20 @@ BROWSER: dict[str, Callable[[], bytes]] = {
 }
 """Pictures that Chromium draws of a run."""
 
-DRAWN: dict[str, tuple[str, Callable[[], bytes]]] = {
+DRAWN: dict[str, tuple[str, Callable[[], Figure]]] = {
     "encodings": ("encodings", encodings),
-    "looped": ("looped", lambda: png(plots.looped(RESULTS.read("looped")))),
+    "looped": ("looped", lambda: plots.looped(RESULTS.read("looped"))),
     "phases": ("phase-diagram", phases),
-    "price": ("price", lambda: png(plots.price(price.entries(RESULTS)))),
-    "spaced": ("spaced", lambda: png(plots.spaced(spaced.contenders(RESULTS.read("spaced"))))),
-    "sums": ("spaced", lambda: png(plots.sums(RESULTS.read("spaced")["data"]))),
-    "sizes": ("sizes", lambda: png(plots.sizes(sizes.figures(RESULTS)))),
-    "ranges": ("announced", ranges),
-    "roofline": ("profiling", lambda: png(
-        plots.roofline(profiling.profiles(RESULTS), profiling.roofs_of(RESULTS))
+    "price": ("price", lambda: plots.price(price.entries(RESULTS))),
+    "spaced": ("spaced", lambda: plots.spaced(spaced.contenders(RESULTS.read("spaced")))),
+    "sums": ("spaced", lambda: plots.sums(RESULTS.read("spaced")["data"])),
+    "sizes": ("sizes", lambda: plots.sizes(sizes.figures(RESULTS))),
+    "ranges": ("announced", lambda: plots.ranges(RESULTS.read("announced"))),
+    "roofline": ("profiling", lambda: plots.roofline(
+        profiling.profiles(RESULTS), profiling.roofs_of(RESULTS)
     )),
-    "grokking": ("grokking", lambda: png(grokking.draw(RESULTS))),
-    "findings": ("findings", lambda: png(plots.findings(RESULTS.read("findings")))),
+    "grokking": ("grokking", lambda: grokking.draw(RESULTS)),
+    "findings": ("findings", lambda: plots.findings(RESULTS.read("findings"))),
 }  # fmt: skip
 """The file of results that a picture is drawn of, and of nothing else: it carries its digest."""
 
@@ -216,7 +214,7 @@ def main(names: list[str]) -> None:
     for name in names or [*BROWSER, *DRAWN]:
         if name in DRAWN:
             file, draw = DRAWN[name]
-            image = small(draw(), digest(file))
+            image = small(png(draw(), dpi=110 if name == "phases" else 200), digest(file))
         elif CHROMIUM:
             image = small(BROWSER[name]())
         else:

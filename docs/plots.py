@@ -3,37 +3,22 @@
 Every seed is a dot, and every round of a timing. Colours, sizes and axes are those of a report.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
 
 from curta.problems.sizes import AnswerHistogram
-from curta.report.figures import (
-    ALERT,
-    BANDS,
-    END,
-    INK,
-    MEDIAN,
-    MUTED,
-    WIDTH,
-    answer_histogram,
-    band,
-    bar_chart,
-    column,
-    legend,
-    median_cells,
-    percent_axis,
-    style,
-)
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from matplotlib.image import AxesImage
-
-    from docs.profiling import Profile, Roof
+from curta.report import figures
+from curta.report.figures import ALERT, BANDS, END, INK, MEDIAN, MUTED
+from docs.announced import LABELS, RANGES
+from docs.price import BATCH, STEPS, order
+from docs.profiling import WAYS, Profile, Roof
+from docs.sizes import BEYOND
+from docs.spaced import MATCHES, WORDS
 
 COLOURS = (MEDIAN, END, ALERT)
 """Of contenders, measures, or counts of cores; there are never more of them."""
@@ -41,20 +26,16 @@ COLOURS = (MEDIAN, END, ALERT)
 
 def spaced(numbers: Mapping[str, Any]) -> Figure:
     """Both matches of both spacings, a bar for each contender of docs/spaced.py that is kept."""
-    from docs.spaced import MATCHES, WORDS
-
+    spaces = {"id": "as in training", "ood": "elsewhere"}
     runs = {
         contender: {
             f"{words},\n{match}": numbers[name][spacing][measure]
             for measure, match in MATCHES.items()
-            for spacing, words in SPACES.items()
+            for spacing, words in spaces.items()
         }
         for name, contender in WORDS.items()
     }
-    return bar_chart(runs, "Held-out sums, by the spaces in them")
-
-
-SPACES = {"id": "as in training", "ood": "elsewhere"}
+    return figures.bar_chart(runs, "Held-out sums, by the spaces in them")
 
 
 def sums(splits: Mapping[str, Any]) -> Figure:
@@ -64,97 +45,76 @@ def sums(splits: Mapping[str, Any]) -> Figure:
         AnswerHistogram(name, **{field: of[field] for field in fields if field != "part"})
         for name, of in splits.items()
     ]
-    return answer_histogram(histograms, "Sums")
+    return figures.answer_histogram(histograms, "Sums")
 
 
 def sizes(numbers: Mapping[str, Any]) -> Figure:
     """Draw loss on held-out answers, and what is right out of range, by parameters."""
-    from docs.sizes import BEYOND
-
     counts = [of["parameters"] for of in numbers.values()]
-    with style():
-        figure, (upper, lower) = column(2, height=4.8)
+    with figures.style():
+        figure, (upper, lower) = figures.column(2, height=4.8)
         losses = [of["held-out loss"] for of in numbers.values()]
-        _draw_sizes(upper, dict(zip(counts, losses, strict=True)), MUTED, "loss, equal time")
+        draw_seeds(upper, counts, losses, MUTED, "loss, equal time")
         upper.set_yscale("log", nonpositive="clip")
         upper.set_title("Loss on held-out answers")
         for colour, measure in zip(COLOURS, ("exact match", "token accuracy"), strict=False):
-            shares = {of["parameters"]: of["beyond"][measure] for of in numbers.values()}
-            _draw_sizes(lower, shares, colour, measure)
+            shares = [of["beyond"][measure] for of in numbers.values()]
+            draw_seeds(lower, counts, shares, colour, measure)
         lower.set_title("Both operands {} to {}, trained on 0 to 99, equal time".format(*BEYOND))
-        percent_axis(lower)
-        lower.set_xscale("log")
-        lower.set_xticks(counts, [f"{count / 1e6:.1f}M" for count in counts])
-        lower.set_xticks([], minor=True)
+        figures.percent_axis(lower)
+        log_axis(lower, counts, [f"{count / 1e6:.1f}M" for count in counts])
         lower.set(xlabel="parameters")
-        legend(figure, upper, lower, columns=2)
+        figures.legend(figure, upper, lower, columns=2)
     return figure
 
 
-def ranges(numbers: Mapping[str, Any], held_out: Mapping[str, Sequence[float]]) -> Figure:
-    """Draw what is right in and out of range by how many pairs were trained on."""
-    counts = [of["pairs in training"] for of in numbers.values()]
-    lines = {"held out, in range": [held_out[name] for name in numbers]}
-    for span, words in RANGES.items():
-        lines[words] = [of["range"][span] for of in numbers.values()]
-    for measure, words in LONGER.items():
-        lines[words] = [of["longer"][measure] for of in numbers.values()]
-    with style():
-        figure, (axes,) = column(1, height=3.2)
-        for colour, (words, shares) in zip((INK, MUTED, *COLOURS), lines.items(), strict=False):
-            _draw_sizes(axes, dict(zip(counts, shares, strict=True)), colour, words)
-        axes.set_xscale("log")
-        names = [f"{count:,}\n({name})" for count, name in zip(counts, numbers, strict=True)]
-        axes.set_xticks(counts, names)
-        axes.set_xticks([], minor=True)
+def ranges(numbers: Mapping[str, Any]) -> Figure:
+    """Draw what docs/announced.py has right in and out of range, by pairs trained on.
+
+    L is the first number that training did not have.
+    """
+    trained = {
+        LABELS[name]: (numbers[title], numbers[name])
+        for title, name in RANGES.items()
+        if title in numbers
+    }
+    beyond = [of for of, _ in trained.values()]
+    lines = {
+        "held out, in range": [of["exact match"] for _, of in trained.values()],
+        "one operand L to 2L": [of["range"]["L to 2L, one beyond"] for of in beyond],
+        "both L to 2L": [of["range"]["L to 2L, both beyond"] for of in beyond],
+        "both one digit longer": [of["longer"]["exact match"] for of in beyond],
+        "token accuracy there": [of["longer"]["token accuracy"] for of in beyond],
+    }
+    counts = [of["pairs in training"] for of in beyond]
+    with figures.style():
+        figure, (axes,) = figures.column(1, height=3.2)
+        for colour, (words, shares) in zip((INK, MUTED, *COLOURS), lines.items(), strict=True):
+            draw_seeds(axes, counts, shares, colour, words)
+        names = [f"{count:,}\n({name})" for count, name in zip(counts, trained, strict=True)]
+        log_axis(axes, counts, names)
         axes.set(xlabel="pairs trained on (their operands)")
         axes.set_title("Exact match in range and beyond")
-        percent_axis(axes)
-        legend(figure, axes, columns=2)
+        figures.percent_axis(axes)
+        figures.legend(figure, axes, columns=2)
     return figure
 
 
-RANGES = {"L to 2L, one beyond": "one operand L to 2L", "L to 2L, both beyond": "both L to 2L"}
-LONGER = {"exact match": "both one digit longer", "token accuracy": "token accuracy there"}
-"""What the picture of ranges shows, L being the first number that training did not have."""
-
-
-def _draw_sizes(
-    axes: Axes, series: Mapping[int, Sequence[float]], colour: str, words: str | None = None
+def draw_seeds(
+    axes: Axes, counts: Sequence[int], seeds: Sequence[Sequence[float]], colour: str, words: str
 ) -> None:
-    """A dot for each seed, and a line through the medians."""
-    middle = {count: median(values) for count, values in sorted(series.items())}
-    axes.plot(list(middle), list(middle.values()), "-", color=colour, linewidth=1.8, label=words)
-    dots = [(count, value) for count, values in series.items() for value in values]
-    axes.plot(
-        *zip(*dots, strict=True), "o", color=colour, markersize=4, alpha=0.6, clip_on=False
-    )  # fmt: skip
+    """A dot for each seed at each count, and a line through the medians."""
+    middle = sorted(zip(counts, map(median, seeds), strict=True))
+    axes.plot(*zip(*middle, strict=True), "-", color=colour, linewidth=1.8, label=words)
+    dots = [(n, value) for n, values in zip(counts, seeds, strict=True) for value in values]
+    look: Any = {"color": colour, "markersize": 4, "alpha": 0.6, "clip_on": False}
+    axes.plot(*zip(*dots, strict=True), "o", **look)
 
 
-def price(numbers: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure:
-    """Sums until right by what is given, the fewest above: a dot for each seed (docs/price.py)."""
-    from docs.price import BATCH, STEPS, order
-
-    names, most = order(numbers), STEPS * BATCH
-    with style():
-        figure, (axes,) = column(1, height=0.9 + 0.22 * len(names))
-        for line, name in enumerate(names):
-            axes.axhline(line, color=MUTED, linewidth=0.4, alpha=0.5)
-            for words, (colour, fill, matches) in KINDS.items():
-                places = [seed["sums"] or NEVER * most for seed in numbers[name] if matches(seed)]
-                lines = [line] * len(places)
-                axes.plot(
-                    places, lines, "o", color=colour, markerfacecolor=fill, alpha=0.7, label=words
-                )
-        axes.set_xscale("log")
-        axes.xaxis.set_major_formatter("{x:,.0f}")
-        axes.axvline(most, color=MUTED, linewidth=0.8, linestyle="--")
-        axes.set_yticks(range(len(names)), names)
-        axes.grid(visible=False, axis="y")
-        axes.invert_yaxis()
-        axes.set(xlabel="sums shown until right")
-        legend(figure, axes, columns=1)
-    return figure
+def log_axis(axes: Axes, counts: Sequence[int], names: Sequence[str]) -> None:
+    axes.set_xscale("log")
+    axes.set_xticks(counts, names)
+    axes.set_xticks([], minor=True)
 
 
 NEVER = 1.5
@@ -173,152 +133,142 @@ def longer(seed: Mapping[str, Any]) -> bool:
     return bool(seed["sums"]) and seed["lengths"]["100"] >= 0.99
 
 
-def looped(numbers: Mapping[str, Any]) -> Figure:
-    """Exact match by recurrences, and the grid of each number of them (docs/looped.py)."""
-    from matplotlib.figure import Figure
-
-    recurrences = sorted(numbers, key=int)
-    half = len(recurrences) // 2
-    rows: list[Any] = [[CURVES] * half, recurrences[:half], recurrences[half:]]
-    with style():
-        figure = Figure(figsize=(WIDTH, 6.6), layout="constrained")
-        panels = figure.subplot_mosaic(rows)
-        _draw_recurrences(panels[CURVES], {name: numbers[name]["equal"] for name in recurrences})
-        for name in recurrences:
-            image = _draw_grid(panels[name], numbers[name]["grid"])
-            panels[name].set_title(f"{name} recurrence{'s' * (name != '1')}")
-        grids = [panels[name] for name in recurrences]
-        label = "exact match, median of the seeds"
-        bar = figure.colorbar(image, ax=grids, shrink=0.8, label=label)
-        bar.set_ticks(range(len(BANDS)), labels=[name for _, name, _ in BANDS])
-        legend(figure, panels[CURVES], columns=2)
+def price(numbers: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure:
+    """Sums until right by what is given, the fewest above: a dot for each seed (docs/price.py)."""
+    names, most = order(numbers), STEPS * BATCH
+    with figures.style():
+        figure, (axes,) = figures.column(1, height=0.9 + 0.22 * len(names))
+        for line, name in enumerate(names):
+            axes.axhline(line, color=MUTED, linewidth=0.4, alpha=0.5)
+            for words, (colour, fill, matches) in KINDS.items():
+                places = [seed["sums"] or NEVER * most for seed in numbers[name] if matches(seed)]
+                look: Any = {"markerfacecolor": fill, "alpha": 0.7, "label": words}
+                axes.plot(places, [line] * len(places), "o", color=colour, **look)
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter("{x:,.0f}")
+        axes.axvline(most, color=MUTED, linewidth=0.8, linestyle="--")
+        name_lines(axes, names)
+        axes.set(xlabel="sums shown until right")
+        figures.legend(figure, axes, columns=1)
     return figure
 
 
-CURVES = "curves"
+def name_lines(axes: Axes, names: Sequence[str]) -> None:
+    """Give each line of dots its name, the first one on top."""
+    axes.set_yticks(range(len(names)), names)
+    axes.grid(visible=False, axis="y")
+    axes.invert_yaxis()
 
 
-def _draw_recurrences(axes: Axes, series: Mapping[str, Mapping[str, Sequence[float]]]) -> None:
-    """A line for each size through the medians, a dot for each seed."""
-    sizes = list(next(iter(series.values())))
-    for colour, size in zip((MUTED, *COLOURS), sizes, strict=False):
-        of = {int(name): equal[size] for name, equal in series.items()}
-        _draw_sizes(axes, of, colour, f"two numbers of {size} digits")
-    axes.set_xscale("log", base=2)
-    axes.set_xticks([int(name) for name in series], list(series))
-    axes.set(xlabel="recurrences asked")
-    percent_axis(axes)
+def looped(numbers: Mapping[str, Any]) -> Figure:
+    """Exact match by recurrences, and the grid of each number of them (docs/looped.py).
 
-
-def _draw_grid(axes: Axes, members: Sequence[Sequence[Sequence[float]]]) -> AxesImage:
-    """Median of the seeds by the digits of both numbers; 1 digit is the first row and column."""
-    from matplotlib.colors import ListedColormap
-
-    lines = median_cells(members)
-    axes.grid(visible=False)
-    image = axes.imshow(
-        [[band(share) for share in line] for line in lines],
-        cmap=ListedColormap([colour for *_, colour in BANDS]),
-        vmin=-0.5, vmax=len(BANDS) - 0.5, origin="lower", interpolation="none",
-    )  # fmt: skip
-    ticks = range(3, len(lines), 4)
-    axes.set_xticks(ticks, [str(tick + 1) for tick in ticks])
-    axes.set_yticks(ticks, [str(tick + 1) for tick in ticks])
-    return image
+    In a grid each cell is the median of the seeds; 1 digit is the first row and column.
+    """
+    names = sorted(numbers, key=int)
+    half, counts = len(names) // 2, [int(name) for name in names]
+    rows: list[Any] = [["curves"] * half, names[:half], names[half:]]
+    with figures.style():
+        figure = Figure(figsize=(figures.WIDTH, 6.6), layout="constrained")
+        panels = figure.subplot_mosaic(rows)
+        axes = panels["curves"]
+        sizes = numbers[names[0]]["equal"]
+        for colour, size in zip((MUTED, *COLOURS), sizes, strict=False):
+            shares = [numbers[name]["equal"][size] for name in names]
+            draw_seeds(axes, counts, shares, colour, f"two numbers of {size} digits")
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(counts, names)
+        axes.set(xlabel="recurrences asked")
+        figures.percent_axis(axes)
+        colours = ListedColormap([colour for *_, colour in BANDS])
+        for name in names:
+            lines, grid = figures.median_cells(numbers[name]["grid"]), panels[name]
+            grid.grid(visible=False)
+            image = grid.imshow(
+                [[figures.band(share) for share in line] for line in lines],
+                cmap=colours, vmin=-0.5, vmax=len(BANDS) - 0.5, origin="lower",
+                interpolation="none",
+            )  # fmt: skip
+            ticks = range(3, len(lines), 4)
+            grid.set_xticks(ticks, [str(tick + 1) for tick in ticks])
+            grid.set_yticks(ticks, [str(tick + 1) for tick in ticks])
+            grid.set_title(f"{name} recurrence{'s' * (name != '1')}")
+        grids, label = [panels[name] for name in names], "exact match, median of the seeds"
+        bar = figure.colorbar(image, ax=grids, shrink=0.8, label=label)
+        bar.set_ticks(range(len(BANDS)), labels=[name for _, name, _ in BANDS])
+        figures.legend(figure, axes, columns=2)
+    return figure
 
 
 def findings(numbers: Mapping[str, Any]) -> Figure:
     """What one instrument says of each model of docs/findings.py, every seed of it."""
-    from matplotlib.figure import Figure
-
-    draws: dict[str, Callable[[Axes, Any], None]] = {
-        "window": _draw_parts, "coupled": _draw_places, "memoriser": _draw_training,
-    }  # fmt: skip
-    with style():
-        figure = Figure(figsize=(WIDTH, 7.4), layout="constrained")
-        panels = list(figure.subplots(3, height_ratios=(1.5, 1, 1)))
-        for axes, (model, draw) in zip(panels, draws.items(), strict=True):
-            draw(axes, numbers[f"{model}: curves"])
-        legend(figure, *panels, columns=2)
+    with figures.style():
+        figure = Figure(figsize=(figures.WIDTH, 7.4), layout="constrained")
+        parts, places, training = figure.subplots(3, height_ratios=(1.5, 1, 1))
+        # right digits without each part, a dot for each seed
+        without = numbers["window: curves"]
+        for line, values in enumerate(without.values()):
+            parts.plot(values, [line] * len(values), "o", color=INK, alpha=0.6, clip_on=False)
+        name_lines(parts, list(without))
+        parts.set(xlim=(0, 1), xlabel="right digits of sums of 10 digits, without that part")
+        parts.set_title("Window model")
+        # by place of the answer, each seed a line
+        words = {
+            "right": "the digit is right",
+            "looked": "attention of the best head on its digits",
+        }
+        for colour, (name, label) in zip(COLOURS, words.items(), strict=False):
+            for values in numbers["coupled: curves"][name]:
+                places.plot(range(len(values)), values, color=colour, alpha=0.7, label=label)
+        xlabel = "place of a digit in sums of 30 digits, trained on 10"
+        places.set(xlabel=xlabel, ylim=(0.5, 1.02))
+        places.set_title("Model with Position Coupling")
+        # exact match over training, each seed a line
+        watched = numbers["memoriser: curves"]
+        for colour, name in zip((MUTED, ALERT), ("trained", "held out"), strict=True):
+            look: Any = {"color": colour, "alpha": 0.8, "label": f"{name} problems"}
+            for values in watched[name]:
+                training.plot(watched["steps"], values, **look)
+        figures.percent_axis(training)
+        training.set(xlabel="step")
+        training.set_title("Memoriser")
+        figures.legend(figure, parts, places, training, columns=2)
     return figure
 
 
-def _draw_parts(axes: Axes, series: Mapping[str, Sequence[float]]) -> None:
-    """Right digits without each part, a dot for each seed."""
-    for line, values in enumerate(series.values()):
-        axes.plot(values, [line] * len(values), "o", color=INK, alpha=0.6, clip_on=False)
-    axes.set_yticks(range(len(series)), list(series))
-    axes.grid(visible=False, axis="y")
-    axes.invert_yaxis()
-    axes.set(xlim=(0, 1), xlabel="right digits of sums of 10 digits, without that part")
-    axes.set_title("Window model")
-
-
-def _draw_places(axes: Axes, series: Mapping[str, Sequence[Sequence[float]]]) -> None:
-    """By place of the answer, each seed a line."""
-    words = {"right": "the digit is right", "looked": "attention of the best head on its digits"}
-    for colour, (part, label) in zip(COLOURS, words.items(), strict=False):
-        for values in series[part]:
-            axes.plot(range(len(values)), values, color=colour, alpha=0.7, label=label)
-    axes.set(xlabel="place of a digit in sums of 30 digits, trained on 10", ylim=(0.5, 1.02))
-    axes.set_title("Model with Position Coupling")
-
-
-def _draw_training(axes: Axes, series: Mapping[str, Any]) -> None:
-    """Exact match over training, each seed a line."""
-    for colour, name in zip((MUTED, ALERT), ("trained", "held out"), strict=True):
-        for values in series[name]:
-            axes.plot(series["steps"], values, color=colour, alpha=0.8, label=f"{name} problems")
-    percent_axis(axes)
-    axes.set(xlabel="step")
-    axes.set_title("Memoriser")
-
-
 def roofline(profiles: Sequence[Profile], roofs: Sequence[Roof]) -> Figure:
-    """Operations a second against operations a byte of each size, below what the cores can do."""
-    with style():
-        figure, (axes,) = column(1, height=4.2)
+    """Operations a second against operations a byte of each size, below what the cores can do.
+
+    A roof rises with the memory's speed and stays at the cores'. A dot is a round, filled where
+    layers are written out and hollow where in a loop.
+    """
+    with figures.style():
+        figure, (axes,) = figures.column(1, height=4.2)
         for colour, roof in zip(COLOURS, roofs, strict=False):
-            _draw_roof(axes, roof, [of.intensity(roof.cores) for of in profiles], colour)
-            for of in profiles:
-                _draw_steps(axes, of, roof.cores, colour)
-        for of in profiles:
-            _name(axes, of, roofs[0].cores)
-        for way, filled in FILLED.items():
-            fill = MUTED if filled else "none"
-            axes.plot([], [], "o", color=MUTED, markerfacecolor=fill, label=WAYS[way])
+            intensities = [profile.intensity(roof.cores) for profile in profiles]
+            least, most = min(*intensities, roof.ridge), max(*intensities, roof.ridge)
+            ends = (least / 2, roof.ridge, most * 2)
+            words = f"most of {roof.cores} core{'s' * (roof.cores > 1)}"
+            axes.plot(ends, [roof.at(end) / 1e9 for end in ends], color=colour, label=words)
+            for profile, intensity in zip(profiles, intensities, strict=True):
+                for way, fill in zip(WAYS, (colour, "none"), strict=True):
+                    seconds = profile.steps(way, roof.cores)
+                    paces = [profile.operations / second / 1e9 for second in seconds]
+                    look: Any = {"color": colour, "markerfacecolor": fill, "markersize": 4}
+                    axes.plot([intensity] * len(paces), paces, "o", **look)
+        # each size's name below its slowest step on the fewest cores
+        cores = roofs[0].cores
+        for profile in profiles:
+            slowest = max(second for way in WAYS for second in profile.steps(way, cores))
+            point = (profile.intensity(cores), profile.operations / slowest / 1e9)
+            look = {"textcoords": "offset points", "ha": "center", "color": MUTED}
+            axes.annotate(profile.name, point, (0, -15), **look)
+        labels = ("a step, layers written out", "a step, layers in a loop")
+        for label, fill in zip(labels, (MUTED, "none"), strict=True):
+            axes.plot([], [], "o", color=MUTED, markerfacecolor=fill, label=label)
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.margins(y=0.15)
         axes.set(xlabel="operations for each byte that is moved", ylabel="GFLOP/s")
-        legend(figure, axes, columns=2)
+        figures.legend(figure, axes, columns=2)
     return figure
-
-
-FILLED = {"written out": True, "loop": False}
-WAYS = {"written out": "a step, layers written out", "loop": "a step, layers in a loop"}
-"""How the two ways through the layers are drawn, and what the legend calls them."""
-
-
-def _draw_roof(axes: Axes, roof: Roof, intensities: Sequence[float], colour: str) -> None:
-    """The line that rises with the memory's speed and stays at the cores'."""
-    ends = (min(*intensities, roof.ridge) / 2, roof.ridge, max(*intensities, roof.ridge) * 2)
-    words = f"most of {roof.cores} core{'s' * (roof.cores > 1)}"
-    axes.plot(ends, [roof.at(end) / 1e9 for end in ends], color=colour, label=words)
-
-
-def _draw_steps(axes: Axes, of: Profile, cores: int, colour: str) -> None:
-    """A dot for each round, filled where layers are written out and hollow where in a loop."""
-    for way, filled in FILLED.items():
-        paces = [of.operations / seconds / 1e9 for seconds in of.steps(way, cores)]
-        places, fill = [of.intensity(cores)] * len(paces), colour if filled else "none"
-        axes.plot(places, paces, "o", color=colour, markerfacecolor=fill, markersize=4)
-
-
-def _name(axes: Axes, of: Profile, cores: int) -> None:
-    """The size's name below its slowest step on so many cores."""
-    slowest = max(second for way in FILLED for second in of.steps(way, cores))
-    axes.annotate(
-        of.name, (of.intensity(cores), of.operations / slowest / 1e9), (0, -15),
-        textcoords="offset points", ha="center", color=MUTED,
-    )  # fmt: skip

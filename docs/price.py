@@ -22,8 +22,7 @@ that is not reported. Then eight seeds. The search and each seed are results of 
 docs/results/price.json.
 """
 
-import argparse
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from statistics import median
@@ -33,8 +32,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from curta.evaluation.scoring import Models
+from curta.frontends import api
+from curta.layouts.texts import layout_of
+from curta.problems import tasks
+from curta.training import records, trainer
 from docs.evidence import RESULTS, Results, arguments
-from docs.shared import markdown, recipe_fields, spread_of
+from docs.shared import markdown, random_problems, recipe_fields, shares_right, spread_of
 
 FILE = "price"
 SEEDS = range(8)
@@ -106,21 +110,19 @@ PROGRAMS = ("spaced", "carried", "addition")
 def main() -> None:
     options = arguments(__doc__, GIVEN)
     for name in options.names:
-        keep(f"{name}: rates", name, partial(searched, name), SEARCHED, options)
+        settings: dict[str, Any] = {"recipe": recipe_fields(*changed(name, RATES[0]))}
+        settings |= {"rates": RATES, "tried": TRIED, "asked": ASKED, "enough": ENOUGH}
+        search = lambda name=name: {
+            str(rate): measured(name, rate, SEARCHED, TRIED) for rate in RATES
+        }
+        RESULTS.keep(FILE, f"{name}: rates", search, [SEARCHED], settings, options)
         rate = best_rate(RESULTS.read(FILE)[f"{name}: rates"])
         for seed in SEEDS:
-            keep(f"{name}: seed {seed}", name, partial(measured, name, rate, seed), seed, options)
+            measure = partial(measured, name, rate, seed)
+            RESULTS.keep(FILE, f"{name}: seed {seed}", measure, [seed], settings, options)
         # Compiled programs of all combinations together would fill the memory.
-        shape.cache_clear()
+        compiled.cache_clear()
         jax.clear_caches()
-
-
-def keep(
-    title: str, name: str, measure: Callable[[], Any], seed: int, options: argparse.Namespace
-) -> None:
-    settings: dict[str, Any] = {"recipe": recipe_fields(*changed(name, RATES[0]))}
-    settings |= {"rates": RATES, "tried": TRIED, "asked": ASKED, "enough": ENOUGH}
-    RESULTS.keep(FILE, title, measure, [seed], settings, options)
 
 
 def changed(name: str, rate: float) -> tuple[str, dict[str, Any]]:
@@ -129,11 +131,6 @@ def changed(name: str, rate: float) -> tuple[str, dict[str, Any]]:
     source = layout if layout in PROGRAMS else "addition-plain"
     by = {"training.problems": RECORDED} if layout in PROGRAMS else {"layout": layout}
     return source, COMMON | by | {"optimizer.learning_rate": rate} | changes
-
-
-def searched(name: str) -> dict[str, Any]:
-    """Of each rate, what its training came to."""
-    return {str(rate): measured(name, rate, SEARCHED, TRIED) for rate in RATES}
 
 
 def best_rate(searches: dict[str, Any]) -> float:
@@ -151,30 +148,53 @@ def measured(name: str, rate: float, seed: int, steps: int = STEPS) -> dict[str,
 
     It is right at the first of two checks in a row that find so many right.
     """
-    from curta.frontends import api
-    from curta.training import trainer
+    shape, layout, mesh, call = compiled(name)
+    recipe = api.resolve(*changed(name, rate))
+    state = trainer.shard(trainer.init(recipe, layout, jnp.asarray([seed])), mesh)
+    data = trainer.place_data(records.training_data(shape, layout, [seed])[0], mesh)
+    held_out = partial(tasks.held_out, recipe.tasks[0])
 
-    model, recipe = shape(name), api.resolve(*changed(name, rate))
-    state = trainer.init(recipe, model.layout, jnp.asarray([seed]))
-    state, data, step = trainer.shard(state, model.mesh), model.data(seed), 0
+    def right(problems: list[Any]) -> float:
+        return shares_right(Models(state.model, layout, 1), problems)[0]
+
+    step = 0
     before = reached = None
     for check in checks(steps):
         while step < check:
             count = min(trainer.CHUNK, check - step)
-            state, _ = model.call(state, data, jnp.int32(step), jnp.int32(count))
+            state, _ = call(state, data, jnp.int32(step), jnp.int32(count))
             step += count
-        solved = model.right(state.model, model.held_out(0)) >= ENOUGH
+        solved = right(held_out(range(ASKED))) >= ENOUGH
         if solved and before is not None:
             reached = before
             break
         before = check if solved else None
+    lengths = {size: random_problems("+", (size, size), COUNT) for size in LENGTHS}
     return {
         "sums": None if reached is None else reached * BATCH,
         "shown": step * BATCH,
-        "exact match": model.right(state.model, model.held_out(ASKED)),
-        "lengths": {str(size): model.right(state.model, of_length(size)) for size in LENGTHS},
+        "exact match": right(held_out(range(ASKED, 2 * ASKED))),
+        "lengths": {str(size): right(problems) for size, problems in lengths.items()},
         "parameters": sum(leaf.size for leaf in jax.tree.leaves(state.model)),
     }
+
+
+@cache
+def compiled(name: str) -> tuple[Any, Any, Any, Any]:
+    """Return recipe, layout, mesh and a chunk of steps for one member, compiled once for all."""
+    recipe = api.resolve(*changed(name, RATES[0]))
+    layout: Any = layout_of(recipe)
+    if name.startswith("window"):
+        # as many windows a step as the other models' sums have tokens, in the mean of a thousand
+        (task,) = recipe.tasks
+        drawn = records.problems(recipe, layout, task, SEARCHED)[:1000]
+        texts = [layout.recorder.record(task.operator, operands) for operands in drawn]
+        each = sum(len(tokens) - prompt for tokens, prompt in texts) / len(texts)
+        batch = round(BATCH * each)
+        recipe = replace(recipe, training=replace(recipe.training, batch=batch))
+    mesh = trainer.training_mesh(recipe, 1)
+    _, bounds = records.training_data(recipe, layout, [SEARCHED])
+    return recipe, layout, mesh, trainer.compile_steps(recipe, bounds, mesh)
 
 
 def checks(steps: int) -> Iterator[int]:
@@ -184,81 +204,6 @@ def checks(steps: int) -> Iterator[int]:
         yield step
         step += max(10, step // 100 * 10)
     yield steps
-
-
-def of_length(size: int) -> list[Any]:
-    from curta.problems import tasks
-
-    return tasks.problems("+", tasks.RANDOM, (size, size), COUNT, 1)
-
-
-@cache
-def shape(name: str) -> "Shape":
-    return Shape(name)
-
-
-class Shape:
-    """What is given, compiled once: recipe, layout and a chunk of steps for one member."""
-
-    def __init__(self, name: str) -> None:
-        from curta.frontends import api
-        from curta.layouts.texts import layout_of
-        from curta.training import records, trainer
-
-        recipe = api.resolve(*changed(name, RATES[0]))
-        self.layout = layout_of(recipe)
-        self.windows = name.startswith("window")
-        if self.windows:
-            batch = round(BATCH * windows_of_a_sum(recipe, self.layout))
-            recipe = replace(recipe, training=replace(recipe.training, batch=batch))
-        self.recipe, self.mesh = recipe, trainer.training_mesh(recipe, 1)
-        _, bounds = records.training_data(recipe, self.layout, [SEARCHED])
-        self.call = trainer.compile_steps(recipe, bounds, self.mesh)
-
-    def data(self, seed: int) -> Any:
-        """Return the training data of a member."""
-        from curta.training import records, trainer
-
-        data, _ = records.training_data(self.recipe, self.layout, [seed])
-        return trainer.place_data(data, self.mesh)
-
-    def held_out(self, first: int) -> list[Any]:
-        """Return sums of the table that no training shows, from that place on."""
-        from curta.problems import tasks
-
-        return tasks.held_out(self.recipe.tasks[0], range(first, first + ASKED))
-
-    def right(self, stacked: Any, problems: list[Any]) -> float:
-        """Return the share of problems with every token right after the true ones before it."""
-        from curta.evaluation import memo
-        from curta.evaluation.scoring import Models, exact_match
-        from curta.programs.machine.recording import Recording, recorded_windows
-
-        layout: Any = self.layout
-        if not self.windows:
-            return float(exact_match(Models(stacked, layout, 1), problems).mean())
-        texts = Recording.of([layout.tokens_of(problem) for problem in problems])
-        windows = recorded_windows(layout.machine, texts, layout.windows)
-        wrong = memo.calculate(stacked, windows.rows, windows.targets).token[0] != windows.targets
-        count = np.bincount(windows.text, weights=wrong, minlength=len(problems))
-        return float((count == 0).mean())
-
-
-def windows_of_a_sum(recipe: Any, layout: Any) -> float:
-    """How many tokens the program writes for a sum, in the mean of a thousand."""
-    from curta.training import records
-
-    (task,) = recipe.tasks
-    sums = records.problems(recipe, layout, task, SEARCHED)[:1000]
-    texts = [layout.recorder.record(task.operator, operands) for operands in sums]
-    return sum(len(tokens) - prompt for tokens, prompt in texts) / len(texts)
-
-
-def tables(results: Results) -> dict[str, Iterable[str]]:
-    """Return a row for each combination of hints, those with the fewest sums first."""
-    by_hints = entries(results)
-    head = ("hints", "seeds of 8", "sums until solved")
-    return {"price": markdown(head, (_row(name, by_hints[name]) for name in order(by_hints)))}
 
 
 def order(by_hints: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
@@ -286,12 +231,14 @@ def sums(seeds: Sequence[Mapping[str, Any]]) -> list[float]:
     return [seed["sums"] or np.inf for seed in seeds]
 
 
-def _row(name: str, seeds: list[dict[str, Any]]) -> list[str]:
-    return [
-        name,
-        str(sum(seed["sums"] is not None for seed in seeds)),
-        spread_of(sums(seeds), lambda value: f"{value:,.0f}" if np.isfinite(value) else "never"),
-    ]
+def tables(results: Results) -> dict[str, Iterable[str]]:
+    """Return a row for each combination of hints, those with the fewest sums first."""
+    by_hints, rows = entries(results), list[list[str]]()
+    form = lambda value: f"{value:,.0f}" if np.isfinite(value) else "never"
+    for name in order(by_hints):
+        solved = sum(seed["sums"] is not None for seed in by_hints[name])
+        rows.append([name, str(solved), spread_of(sums(by_hints[name]), form)])
+    return {"price": markdown(("hints", "seeds of 8", "sums until solved"), rows)}
 
 
 if __name__ == "__main__":

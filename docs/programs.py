@@ -17,6 +17,7 @@ from typing import Any
 from curta.config.table import decimal
 from curta.config.typed import as_json
 from curta.evaluation.results import Evaluation
+from curta.frontends import api
 from docs.evidence import EARLIER, RESULTS, Results, arguments
 from docs.shared import markdown, recipe_fields, scratch_runs
 
@@ -48,36 +49,59 @@ def main() -> None:
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
-    """Return a row for each recipe: of `certified`, or as it was before repair if not there."""
+    """Return a row for each recipe: of `certified`, or as it was before repair if not there.
+
+    It has windows, grade, the most wrong windows before repair and in how many seeds, and rounds.
+    """
     before, after = results.read("programs"), results.read("certified")
     timed, earlier = results.read("seconds"), results.superseded("certified")
-    rows = (
-        [
+    rows = list[list[str]]()
+    for name in RECIPES:
+        figures = after[name] if name in after else before[name]
+        if name in after:
+            members = figures["members"]
+            assert not any(member["wrong"] for member in members)
+            wrong = [member.get("rounds", [0])[0] for member in members]
+            rounds = str(max(len(member.get("rounds", ())) for member in members))
+            verdict, bound = figures, figures["bound"]
+        else:
+            verdict, rounds = figures["certificate"], ""
+            wrong = [member["wrong"] for member in verdict["members"]]
+            bound = verdict["listing"]["bound"]
+        rows.append([
             f"`{name}`{EARLIER * (name in earlier or name not in after)}",
             str(before[name]["training"][1]),
-            *(_repaired(after[name]) if name in after else _unrepaired(before[name])),
+            f"{verdict['windows']:,}",
+            "closed" if verdict["grade"] == "closed" else f"{bound:.2g}",
+            f"{max(wrong)} in {sum(map(bool, wrong))}" if any(wrong) else "0",
+            rounds,
+            reached(figures["lengths"]),
             f"{median(timed[name]):.1f}",
-        ]
-        for name in RECIPES
-    )
+        ])  # fmt: skip
     return {"programs": markdown(HEADS, rows)}
 
 
 def measured(recipe: str) -> dict[str, Any]:
-    """All seeds, trained, certified and evaluated."""
-    from curta.frontends import api
-
+    """All seeds, trained, certified and evaluated, also at sizes far beyond the recipe's own."""
     with scratch_runs():
         changes: dict[str, Any] = {"evaluation.all_sizes": True}
         run = api.train(recipe, list(SEEDS), **changes)
         info, evaluation = run.folder.read_info(), run.folder.read_evaluation()
         assert evaluation is not None
+        lengths = lengths_of(evaluation)
+        if sizes := FAR.get(recipe):
+            far = run.evaluate(digits=sizes, count=5, generated=1, grid=0, all_sizes=True)
+            lengths += lengths_of(far)
+        certificate = as_json(run.folder.read_certificate())
+        certificate["listing"]["growth"] = certificate["listing"]["growth"][-1:]
+        certificate["wrong"] = certificate["wrong"][:3]
+        certificate.pop("format")
         return {
             "parameters": info.parameters,
             "tokens": len(run.layout.characters),
             "training": info.trained_digits,
-            "certificate": _certificate(run),
-            "lengths": [*lengths_of(evaluation), *_far(run, recipe)],
+            "certificate": certificate,
+            "lengths": lengths,
         }
 
 
@@ -86,8 +110,6 @@ def seconds(recipe: str) -> list[float]:
 
     On all cores, without the seconds of compiling; twice, after a first time.
     """
-    from curta.frontends import api
-
     times = []
     with scratch_runs():
         for _ in range(3):
@@ -100,77 +122,24 @@ def seconds(recipe: str) -> list[float]:
     return times[1:]
 
 
-def _certificate(run: Any) -> dict[str, Any]:
-    content = as_json(run.folder.read_certificate())
-    content["listing"]["growth"] = content["listing"]["growth"][-1:]
-    content["wrong"] = content["wrong"][:3]
-    content.pop("format")
-    return content
-
-
-def _far(run: Any, recipe: str) -> list[dict[str, Any]]:
-    """The same at sizes far beyond those of the recipe's evaluation."""
-    if recipe not in FAR:
-        return []
-    return lengths_of(
-        run.evaluate(digits=FAR[recipe], count=5, generated=1, grid=0, all_sizes=True)
-    )
-
-
 def lengths_of(evaluation: Evaluation) -> list[dict[str, Any]]:
     columns = ("operator", "size", "slice", "count", "exact_match", "token_accuracy")
     rows = as_json(evaluation)["lengths"]
     return [{key: row[key] for key in columns} for row in rows]
 
 
-def _repaired(figures: dict[str, Any]) -> list[str]:
-    """Return windows, grade, the most wrong windows before repair and in how many seeds, rounds."""
-    members = figures["members"]
-    wrong = [member.get("rounds", [0])[0] for member in members]
-    assert not any(member["wrong"] for member in members)
-    return [
-        f"{figures['windows']:,}",
-        _grade(figures["grade"], figures["bound"]),
-        f"{max(wrong)} in {sum(map(bool, wrong))}" if any(wrong) else "0",
-        str(max(len(member.get("rounds", ())) for member in members)),
-        reached(figures["lengths"]),
-    ]
-
-
-def _unrepaired(figures: dict[str, Any]) -> list[str]:
-    """Return the same for a recipe that was measured before there was repair."""
-    certificate = figures["certificate"]
-    wrong = [member["wrong"] for member in certificate["members"] if member["wrong"]]
-    return [
-        f"{certificate['windows']:,}",
-        _grade(certificate["grade"], certificate["listing"]["bound"]),
-        f"{max(wrong)} in {len(wrong)}" if wrong else "0",
-        "",
-        reached(figures["lengths"]),
-    ]
-
-
-def _grade(grade: str, bound: float) -> str:
-    return grade if grade == "closed" else f"{bound:.2g}"
-
-
 def reached(lengths: list[dict[str, Any]]) -> str:
-    """Return the largest size of each operator, with the worst share there unless it is 1."""
-    cells = (
-        f"{operator} {size}{'' if least == 1 else f': {decimal(least)}'}"
-        for operator, (size, least) in at_largest(lengths).items()
-    )
-    return ", ".join(cells)
+    """Return the largest size of each operator, with the worst share there unless it is 1.
 
-
-def at_largest(lengths: list[dict[str, Any]]) -> dict[str, tuple[str, float]]:
-    """Return the largest size of each operator, and the worst seed in its hardest slice there."""
-    worst = {}
+    The worst is that of the worst seed in the hardest slice.
+    """
+    cells = []
     for operator in dict.fromkeys(row["operator"] for row in lengths):
         rows = [row for row in lengths if row["operator"] == operator]
         size = rows[-1]["size"]
-        worst[operator] = size, min(min(x["exact_match"]) for x in rows if x["size"] == size)
-    return worst
+        least = min(min(row["exact_match"]) for row in rows if row["size"] == size)
+        cells.append(f"{operator} {size}{'' if least == 1 else f': {decimal(least)}'}")
+    return ", ".join(cells)
 
 
 if __name__ == "__main__":

@@ -9,11 +9,10 @@ random hardly ever meet them.
 
 import time
 from collections.abc import Iterable
-from functools import partial
 from typing import Any
 
 from curta.config.typed import as_json
-from docs.evidence import RESULTS, ROOT, Results, arguments
+from docs.evidence import ROOT, Results, study
 from docs.programs import lengths_of
 from docs.shared import finished, markdown
 
@@ -30,10 +29,8 @@ HEADS = ("program", "windows", "certificate", "wrong before repair", "seconds")
 
 
 def main() -> None:
-    options = arguments(__doc__, PROGRAMS)
-    for name in options.names:
-        settings = {"program": (FOLDER / f"{name}.py").read_text("utf-8")}
-        RESULTS.keep("rare", name, partial(measured, name), SEEDS, settings, options)
+    settings = lambda name: {"program": (FOLDER / f"{name}.py").read_text("utf-8")}
+    study(__doc__, "rare", PROGRAMS, SEEDS, settings, measured)
 
 
 def measured(program: str) -> dict[str, Any]:

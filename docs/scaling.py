@@ -4,10 +4,9 @@
 """
 
 from collections.abc import Iterable
-from functools import partial
 
 from benchmarks import cost
-from docs.evidence import RESULTS, Results, arguments
+from docs.evidence import Results, study
 from docs.shared import markdown, recipe_fields
 
 NAME, RECIPE = "scaling", "addition"
@@ -15,9 +14,8 @@ RUNS, NODES, MEMBERS = 1000, 100, 4096
 
 
 def main() -> None:
-    options = arguments(__doc__, [RECIPE])
-    settings = {"recipe": recipe_fields(RECIPE, {})}
-    RESULTS.keep(NAME, RECIPE, partial(cost.measured, RECIPE), [0], settings, options)
+    settings = lambda name: {"recipe": recipe_fields(name, {})}
+    study(__doc__, NAME, [RECIPE], [0], settings, cost.measured)
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:

@@ -1,8 +1,10 @@
-"""What studies and benchmarks share: runs, searches of a learning rate, tables, chunks of steps."""
+"""What studies and benchmarks share: runs, figures, learning rates, tables, processes, times."""
 
 import json
 import os
 import re
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,7 +14,13 @@ from statistics import median
 from typing import Any
 
 from curta.config import files
+from curta.config.errors import UserError
 from curta.config.table import decimal
+from curta.frontends import api
+from curta.runs import folders
+from docs.evidence import ROOT
+
+# Runs
 
 
 @contextmanager
@@ -32,10 +40,6 @@ def own_run(
     evaluate: bool = False,
 ) -> Any:
     """Return the run of that name, begun if there is none; UserError if its settings differ."""
-    from curta.config.errors import UserError
-    from curta.frontends import api
-    from curta.runs import folders
-
     exists = name in folders.existing()
     run = api.load(name) if exists else api.begin(recipe, seeds, name, changes, evaluate=evaluate)
     expected = replace(api.resolve(recipe, changes), summary="")
@@ -118,10 +122,48 @@ def side_by_side(figures: Sequence[Any]) -> Any:
     return [value for figure in figures for value in figure]
 
 
+# Figures of a run's members
+
+
 def evaluated(run: Any) -> Any:
     """Return the evaluation in a run's folder, or a new one if there is none."""
     exists = "evaluating" in run.folder.read_info().done
     return run.folder.read_evaluation() if exists else run.evaluate(report=False)
+
+
+def held_out(run: Any) -> list[Any]:
+    """Return the rows of an evaluation that are of held-out problems."""
+    return [row for row in evaluated(run).lengths if row.slice_name.startswith("held out")]
+
+
+def shares_right(models: Any, problems: Any, digits: int | None = None) -> list[float]:
+    """Return the share of problems that each member has right, rounded to so many digits."""
+    from curta.evaluation.scoring import exact_match
+
+    shares = exact_match(models, list(problems)).mean(axis=1)
+    rounded: list[float] = (shares if digits is None else shares.round(digits)).tolist()
+    return rounded
+
+
+def sums_of(pairs: Iterable[tuple[int, ...]]) -> list[Any]:
+    """Return the sums of these operands."""
+    from curta.problems.problem import Problem
+
+    return [Problem("+", pair) for pair in pairs]
+
+
+def random_problems(operator: str, digits: tuple[int, ...], count: int) -> list[Any]:
+    """Return random problems of that many digits, always the same."""
+    from curta.problems import tasks
+
+    return tasks.problems(operator, tasks.RANDOM, digits, count, 1)
+
+
+def by_member(run: Any, field: str) -> list[list[Any]]:
+    """Return what a field of the run's metrics was at each step that has it, by member."""
+    rows = [row for row in run.folder.read_metrics() if getattr(row, field)]
+    members = range(len(run.seeds))
+    return [[getattr(row, field) for row in rows if row.member == member] for member in members]
 
 
 def final_losses(run: Any) -> list[float | None]:
@@ -130,6 +172,20 @@ def final_losses(run: Any) -> list[float | None]:
     members = range(len(run.seeds))
     losses = [[row.loss for row in rows if row.member == member] for member in members]
     return [None if not x or None in x else round(sum(x) / len(x), 6) for x in losses]
+
+
+def grid_of(models: Any, recipe: Any, size: int, count: int) -> Any:
+    """Return exact match of sums: members, digits of the first operand, and of the second."""
+    import numpy as np
+
+    from curta.evaluation import suite
+
+    settings = replace(recipe.evaluation, grid=size, grid_count=count)
+    rows = [suite.grid_row(models, "+", settings, first) for first in range(1, size + 1)]
+    return np.stack([np.array(row) for row in rows], axis=1)
+
+
+# Learning rates
 
 
 def search_rates(
@@ -153,17 +209,6 @@ def search_rates(
     return {"steps": steps, "rates": losses, "parameters": parameters, "layers": layers}
 
 
-def grid_of(models: Any, recipe: Any, size: int, count: int) -> Any:
-    """Return exact match of sums: members, digits of the first operand, and of the second."""
-    import numpy as np
-
-    from curta.evaluation import suite
-
-    settings = replace(recipe.evaluation, grid=size, grid_count=count)
-    rows = [suite.grid_row(models, "+", settings, first) for first in range(1, size + 1)]
-    return np.stack([np.array(row) for row in rows], axis=1)
-
-
 def best_rate(losses: Mapping[str, float | None]) -> float:
     """Return the learning rate with the least training loss, of those that did not diverge."""
     return float(min((loss, rate) for rate, loss in losses.items() if loss is not None)[1])
@@ -172,6 +217,31 @@ def best_rate(losses: Mapping[str, float | None]) -> float:
 def slug(*words: str) -> str:
     """Return a run's name: `slug("ladder", "RoPE, as meant")` is `ladder-rope-as-meant`."""
     return "-".join(re.findall("[a-z0-9]+", " ".join(words).lower()))
+
+
+def recipe_fields(name: str, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a recipe says beyond the defaults of its fields, without its summary.
+
+    So a field that recipes get later, at its default, does not outdate a result.
+    """
+    content: dict[str, Any] = _beyond_defaults(api.resolve(name, changes))
+    return {field: value for field, value in content.items() if field != "summary"}
+
+
+def _beyond_defaults(section: Any) -> Any:
+    if isinstance(section, tuple):
+        return [_beyond_defaults(entry) for entry in section]
+    if not is_dataclass(section):
+        return section
+    return {
+        field.name: _beyond_defaults(value)
+        for field in fields(section)
+        for value in [getattr(section, field.name)]
+        if field.name == "name" or value != field.default
+    }
+
+
+# Tables
 
 
 def spread(values: Iterable[float], digits: int = 3) -> str:
@@ -196,30 +266,6 @@ def spread_of(values: Iterable[float], form: Callable[[float], str]) -> str:
     return middle if low == high else f"{middle} ({low}\N{EN DASH}{high})"
 
 
-def recipe_fields(name: str, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a recipe says beyond the defaults of its fields, without its summary.
-
-    So a field that recipes get later, at its default, does not outdate a result.
-    """
-    from curta.frontends import api
-
-    content: dict[str, Any] = _beyond_defaults(api.resolve(name, changes))
-    return {field: value for field, value in content.items() if field != "summary"}
-
-
-def _beyond_defaults(section: Any) -> Any:
-    if isinstance(section, tuple):
-        return [_beyond_defaults(entry) for entry in section]
-    if not is_dataclass(section):
-        return section
-    return {
-        field.name: _beyond_defaults(value)
-        for field in fields(section)
-        for value in [getattr(section, field.name)]
-        if field.name == "name" or value != field.default
-    }
-
-
 def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
     """Yield the lines of a table."""
     yield f"| {' | '.join(head)} |"
@@ -228,18 +274,53 @@ def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str
         yield f"| {' | '.join(row)} |"
 
 
+# Processes and times
+
+
+def elsewhere(function: str, *arguments: Any, **environment: str) -> Any:
+    """Call `module:name` in a process of its own, with JSON arguments; return its JSON result."""
+    module, _, name = function.partition(":")
+    code = f"import json, sys; from {module} import {name}; "
+    code += f"print('\\n' + json.dumps({name}(*json.loads(sys.argv[1]))))"
+    command = [sys.executable, "-c", code, json.dumps(arguments)]
+    done = subprocess.run(
+        command, env=os.environ | environment, cwd=ROOT, stdout=subprocess.PIPE, text=True,
+        check=True,
+    )  # fmt: skip
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def timed(calls: Mapping[str, Callable[[], Any]], rounds: int) -> dict[str, list[float]]:
+    """Return the seconds of each call, taken in turn, after a first round that does not count."""
+    seconds: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(1 + rounds):
+        for name, call in calls.items():
+            begun = time.perf_counter()
+            call()
+            seconds[name].append(time.perf_counter() - begun)
+    return {name: each[1:] for name, each in seconds.items()}
+
+
 def prepared(
-    recipe: Any, layout: Any, seeds: Sequence[int], change: Callable[[Any], Any] = lambda data: data
+    recipe: Any,
+    layout: Any,
+    seeds: Sequence[int],
+    change: Callable[[Any], Any] = lambda data: data,
+    vectorised: bool | None = None,
+    recorded: Sequence[int] | None = None,
 ) -> tuple[Any, Any, Any]:
-    """Return a recipe's compiled chunk of steps, its first state and its (changed) data."""
+    """Return a recipe's compiled chunk of steps, its first state and its (changed) data.
+
+    The data are those of the seeds, or of the `recorded` ones.
+    """
     import jax.numpy as jnp
 
     from curta.training import records, trainer
 
-    data, bounds = records.training_data(recipe, layout, seeds)
+    data, bounds = records.training_data(recipe, layout, recorded or seeds)
     mesh = trainer.training_mesh(recipe, len(seeds))
     state = trainer.shard(trainer.init(recipe, layout, jnp.asarray(seeds)), mesh)
-    call = trainer.compile_steps(recipe, bounds, mesh)
+    call = trainer.compile_steps(recipe, bounds, mesh, vectorised)
     return call, state, trainer.place_data(change(data), mesh)
 
 
@@ -256,7 +337,6 @@ def affordable(name: str, changes: Mapping[str, Any], budget: float, chunk: int 
     """Return how many steps, in chunks, fit so many seconds, at the fastest pace of five."""
     import jax.numpy as jnp
 
-    from curta.frontends import api
     from curta.layouts.texts import layout_of
 
     recipe = api.resolve(name, changes)

@@ -10,7 +10,6 @@ a tenth of the steps each, and the one with the least training loss is taken. Se
 are results of their own; runs lie in the runs folder, and an interrupted one continues.
 """
 
-import argparse
 from collections.abc import Iterable
 from functools import partial
 from typing import Any
@@ -45,18 +44,22 @@ def main() -> None:
     options = arguments(__doc__, WIDTHS)
     on_one_core()
     for name in options.names:
-        search(name, options)
-        search_result = RESULTS.read(NAME)[f"{name}: rates"]
-        changes = changed(name, best_rate(search_result["rates"]), search_result["steps"])
-        settings: dict[str, Any] = {"recipe": recipe_fields(RECIPE, changes)}
+        # The size's steps, and the training loss of every learning rate in a tenth of them.
+        settings: dict[str, Any] = {"recipe": recipe_fields(*changed(name, RATES[0], 1))}
+        settings |= {"rates": RATES, "budget": BUDGET}
+        search = partial(search_rates, NAME, name, partial(changed, name), RATES, BUDGET, chunk=10)
+        RESULTS.keep(NAME, f"{name}: rates", search, [0], settings, options)
+        rates = RESULTS.read(NAME)[f"{name}: rates"]
+        _, changes = changed(name, best_rate(rates["rates"]), rates["steps"])
+        settings = {"recipe": recipe_fields(RECIPE, changes)}
         settings |= {"beyond": BEYOND, "count": COUNT, "each": EACH}
         measure = partial(measured, name, changes)
         RESULTS.keep(NAME, name, measure, range(SEEDS), settings, options)
 
 
-def changed(name: str, rate: float, steps: int) -> dict[str, Any]:
-    """Return what a size changes in the recipe."""
-    return design(name) | {
+def changed(name: str, rate: float, steps: int) -> tuple[str, dict[str, Any]]:
+    """Return the recipe, and what a size changes in it."""
+    return RECIPE, design(name) | {
         "optimizer.learning_rate": rate,
         "training.steps": steps,
         "training.batch": BATCH,
@@ -72,22 +75,13 @@ def design(name: str) -> dict[str, Any]:
     return {"model.width": WIDTHS[name], "model.heads": WIDTHS[name] // 8}
 
 
-def search(name: str, options: argparse.Namespace) -> None:
-    """Keep the size's steps, and the training loss of every learning rate in a tenth of them."""
-    settings: dict[str, Any] = {"recipe": recipe_fields(RECIPE, changed(name, RATES[0], 1))}
-    settings |= {"rates": RATES, "budget": BUDGET}
-    recipe = lambda rate, steps: (RECIPE, changed(name, rate, steps))
-    measure = partial(search_rates, NAME, name, recipe, RATES, BUDGET, chunk=10)
-    RESULTS.keep(NAME, f"{name}: rates", measure, [0], settings, options)
-
-
 def measured(name: str, changes: dict[str, Any]) -> dict[str, Any]:
     run = finished(slug(NAME, name), RECIPE, SEEDS, changes)
     return scored(run) | {
         "width": WIDTHS[name],
         "rate": run.recipe.optimizer.learning_rate,
         "beyond": beyond(run, BEYOND, COUNT),
-        "range": by_range(run),
+        "range": by_range(run, count=EACH),
     }
 
 
@@ -98,18 +92,18 @@ def figures(results: Results) -> dict[str, Any]:
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
-    return {NAME: markdown(HEAD, (_row(name, of) for name, of in figures(results).items()))}
-
-
-def _row(name: str, of: dict[str, Any]) -> list[str]:
-    return [
-        name,
-        f"{of['parameters']:,}",
-        f"{of['steps']:,}",
-        cell(of["held-out loss"], "loss"),
-        spread(of["exact match"]),
-        spread(of["beyond"]["exact match"]),
-    ]
+    rows = (
+        [
+            name,
+            f"{of['parameters']:,}",
+            f"{of['steps']:,}",
+            cell(of["held-out loss"], "loss"),
+            spread(of["exact match"]),
+            spread(of["beyond"]["exact match"]),
+        ]
+        for name, of in figures(results).items()
+    )
+    return {NAME: markdown(HEAD, rows)}
 
 
 if __name__ == "__main__":

@@ -35,15 +35,14 @@ from curta.model.transformer import Transformer
 from curta.problems import tasks
 from curta.training import devices
 from docs.evidence import RESULTS, Results, arguments
-from docs.shared import finished, markdown, recipe_fields, spread
+from docs.shared import finished, held_out, markdown, recipe_fields, side_by_side, spread
 
 NAME, RECIPE = "spaced", "sources/spaced-addition"
-EPOCHS, BATCH, EVERY = 20, 64, 156
+EPOCHS, BATCH = 20, 64
 LAST = {"training.keep": "last", "training.validation": 1000}
 """What is changed in the recipe for the weights of the last step."""
 SPACINGS = {"id": "spaces as in training", "ood": "spaces elsewhere"}
 MATCHES = {"exact": "to the letter", "spaces left out": "without spaces"}
-MEASURES = ("exact", "token accuracy")
 WORDS = {"curta": "Curta", "trl": "TRL"}
 """The contenders, as pages call them."""
 TRL = {"trl": 0, "trl, seed 1": 1, "trl, seed 2": 2}
@@ -66,32 +65,22 @@ def main() -> None:
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
-    numbers = results.read(NAME)
-    columns_by_tool = contenders(numbers)
+    by_tool = contenders(results.read(NAME))
     rows = [
-        [
-            words,
-            *(spread(of[spacing]["exact"], 4) for of in columns_by_tool.values()),
-        ]
+        [words, *(spread(of[spacing]["exact"], 4) for of in by_tool.values())]
         for spacing, words in SPACINGS.items()
     ]
-    seconds = ["seconds of a seed", *(f"{of['seconds']:,.0f}" for of in columns_by_tool.values())]
-    return {NAME: markdown(["", *(WORDS[name] for name in columns_by_tool)], [*rows, seconds])}
+    seconds = ["seconds of a seed", *(f"{of['seconds']:,.0f}" for of in by_tool.values())]
+    return {NAME: markdown(["", *WORDS.values()], [*rows, seconds])}
 
 
 def contenders(numbers: dict[str, Any]) -> dict[str, Any]:
     """Return the figures of Curta and of TRL, seed by seed; seconds are those of one seed."""
     curta, trl = numbers["curta"], [numbers[name] for name in TRL]
-    shares = {
-        spacing: {
-            name: [share for seed in trl for share in seed[spacing][name]]
-            for name in (*MEASURES, *MATCHES)
-        }
-        for spacing in SPACINGS
-    }
+    spacings = side_by_side([{name: seed[name] for name in SPACINGS} for seed in trl])
     return {
         "curta": curta | {"seconds": curta["seconds"] / len(TRL)},
-        "trl": shares | {"seconds": median(seed["seconds"] for seed in trl)},
+        "trl": spacings | {"seconds": median(seed["seconds"] for seed in trl)},
     }
 
 
@@ -119,24 +108,21 @@ def data() -> dict[str, Any]:
 
 def of_curta() -> dict[str, Any]:
     run = finished(f"{NAME}-curta", RECIPE, 3, LAST)
-    rows = run.folder.read_evaluation().lengths
-    held_out = [row for row in rows if row.slice_name.startswith("held out")]
     info = run.folder.read_info()
-    return _by_spacing(held_out) | {
-        "seconds": info.training_seconds, "parameters": info.parameters
-    }  # fmt: skip
+    cost = {"seconds": info.training_seconds, "parameters": info.parameters}
+    return _by_spacing(held_out(run)) | cost
 
 
 def of_trl(seed: int) -> dict[str, Any]:
     settings = recipe()
     (task,) = settings.tasks
     with tempfile.TemporaryDirectory() as folder:
-        path, losses, seconds = trained_by_trl(Path(folder), seed)
+        path, seconds = trained_by_trl(Path(folder), seed)
         model = HuggingFace().read(path).model
     stacked = jax.tree.map(lambda leaf: np.asarray(leaf)[None], model)
     models = Models(stacked, layout_of(settings), 1)
     rows = suite.evaluate_held_out(models, task, settings.training.validation, settings.evaluation)
-    return _by_spacing(rows) | {"seconds": round(seconds), "losses": losses}
+    return _by_spacing(rows) | {"seconds": round(seconds)}
 
 
 def recipe() -> Recipe:
@@ -150,14 +136,13 @@ def _by_spacing(rows: Iterable[SliceResult]) -> dict[str, Any]:
             "problems": row.count,
             "exact": row.exact_match,
             "spaces left out": row.generated.exact_match,
-            "token accuracy": row.token_accuracy,
         }
         for name, row in zip(SPACINGS, rows, strict=True)
     }
 
 
-def trained_by_trl(folder: Path, seed: int) -> tuple[Path, list[tuple[int, float]], float]:
-    """Return where TRL saved its model, its losses by step, and seconds of training."""
+def trained_by_trl(folder: Path, seed: int) -> tuple[Path, float]:
+    """Return where TRL saved its model, and seconds of training."""
     from datasets import load_dataset
     from transformers import AutoTokenizer, GPT2LMHeadModel, set_seed
     from trl import SFTConfig, SFTTrainer
@@ -176,7 +161,7 @@ def trained_by_trl(folder: Path, seed: int) -> tuple[Path, list[tuple[int, float
             per_device_train_batch_size=BATCH, learning_rate=5e-4, lr_scheduler_type="linear",
             warmup_steps=0, weight_decay=0.0, max_grad_norm=1.0, completion_only_loss=True,
             bf16=False, use_cpu=True, gradient_checkpointing=False, dataloader_pin_memory=False,
-            logging_steps=EVERY, report_to=[], save_strategy="no",
+            report_to=[], save_strategy="no",
         ),
         train_dataset=rows.select_columns(["prompt", "completion"]),
         processing_class=AutoTokenizer.from_pretrained(blank, trust_remote_code=True),
@@ -185,8 +170,7 @@ def trained_by_trl(folder: Path, seed: int) -> tuple[Path, list[tuple[int, float
     trainer.train()
     seconds = time.perf_counter() - begun
     trainer.save_model(str(folder / "saved"))
-    log = [(row["step"], row["loss"]) for row in trainer.state.log_history if "loss" in row]
-    return folder / "saved", log, seconds
+    return folder / "saved", seconds
 
 
 if __name__ == "__main__":

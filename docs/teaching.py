@@ -11,11 +11,16 @@ The runs lie in the runs folder under `teaching-PROGRAM-KIND-COUNT`.
 
 from collections.abc import Iterable, Sequence
 from functools import partial
+from itertools import product
 from statistics import median
 from typing import Any
 
 import numpy as np
 
+from curta.evaluation import certificate
+from curta.programs.machine.recording import Recording, recorded_windows
+from curta.training import records
+from curta.training import windows as window_files
 from docs.evidence import RESULTS, Results, arguments
 from docs.shared import markdown, own_run, recipe_fields
 
@@ -29,18 +34,14 @@ CHANGES = {"training.problems": CANDIDATES, "training.held_out_windows": 0.0}
 
 def main() -> None:
     options = arguments(__doc__, RECIPES)
-    for recipe in options.names:
-        for kind in KINDS:
-            for count in COUNTS:
-                name, measure = f"{recipe}, {count} {kind}", partial(measured, recipe, kind, count)
-                settings = {"recipe": recipe_fields(recipe, CHANGES), "count": count}
-                RESULTS.keep("teaching", name, measure, SEEDS, settings, options)
+    for recipe, kind, count in product(options.names, KINDS, COUNTS):
+        name, measure = f"{recipe}, {count} {kind}", partial(measured, recipe, kind, count)
+        settings = {"recipe": recipe_fields(recipe, CHANGES), "count": count}
+        RESULTS.keep("teaching", name, measure, SEEDS, settings, options)
 
 
 def measured(recipe: str, kind: str, count: int) -> dict[str, Any]:
     """Train on the windows of so many problems; count wrong windows before and after repair."""
-    from curta.training import windows as window_files
-
     run = own_run(f"teaching-{recipe}-{kind}-{count}", recipe, list(SEEDS), CHANGES)
     if window_files.read(run.folder.path) is None:
         window_files.save(run.folder.path, teaching_windows(run, kind, count))
@@ -65,30 +66,23 @@ def measured(recipe: str, kind: str, count: int) -> dict[str, Any]:
 
 def teaching_windows(run: Any, kind: str, count: int) -> Any:
     """Return the list of a run's windows, of which members are shown those of a few problems."""
-    from curta.evaluation import certificate
-    from curta.training import records
-    from curta.training.windows import NEVER
-
     recipe, layout = run.recipe, run.layout
     listed = certificate.prepare(recipe, layout)[:2]
     windows = records.training_windows(recipe, layout, run.seeds, listed)
-    windows.since[:] = NEVER
+    windows.since[:] = window_files.NEVER
     if kind == "chosen":
         of_problem = windows_of_problems(recipe, layout, 0)
         rows = np.concatenate([of_problem[problem] for problem in greedy(of_problem, count)])
         windows.since[:, windows.index.find(rows)] = 0
-    else:
-        for member, seed in enumerate(run.seeds):
-            rows = np.concatenate(windows_of_problems(recipe, layout, seed)[:count])
-            windows.since[member, windows.index.find(rows)] = 0
+        return windows
+    for member, seed in enumerate(run.seeds):
+        rows = np.concatenate(windows_of_problems(recipe, layout, seed)[:count])
+        windows.since[member, windows.index.find(rows)] = 0
     return windows
 
 
 def windows_of_problems(recipe: Any, layout: Any, seed: int) -> Sequence[np.ndarray]:
     """Return the windows of each candidate, drawn with this seed."""
-    from curta.programs.machine.recording import Recording, recorded_windows
-    from curta.training import records
-
     by_task = [
         [
             layout.recorder.record(task.operator, operands)
@@ -124,19 +118,15 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
     heads = ["recipe", "problems"]
     for kind in KINDS:
         heads += [f"{kind}: windows shown", "seeds certified"]
-    rows = (
-        [f"`{recipe}`", f"{count:,}", *_cells(numbers, recipe, count)]
-        for recipe in RECIPES
-        for count in COUNTS[1:-1]
-    )
+    rows = list[list[str]]()
+    for recipe, count in product(RECIPES, COUNTS[1:-1]):
+        row = [f"`{recipe}`", f"{count:,}"]
+        for kind in KINDS:
+            figures = numbers[f"{recipe}, {count} {kind}"]
+            row.append(f"{median(figures['shown']) / figures['windows']:.1%}")
+            row.append(str(figures["wrong after training"].count(0)))
+        rows.append(row)
     return {"teaching": markdown(heads, rows)}
-
-
-def _cells(numbers: dict[str, Any], recipe: str, count: int) -> Iterable[str]:
-    for kind in KINDS:
-        figures = numbers[f"{recipe}, {count} {kind}"]
-        yield f"{median(figures['shown']) / figures['windows']:.1%}"
-        yield str(figures["wrong after training"].count(0))
 
 
 if __name__ == "__main__":
