@@ -32,41 +32,37 @@ class ModuleSource(NamedTuple):
 def bundled(module: str, *roots: str, constants: Mapping[str, str] = MappingProxyType({})) -> str:
     """Return the source of these functions of a module, and of all that they need of Curta.
 
-    Methods that are never named are left out. `constants` are the values of some names, as source.
+    `constants` are the values of some names, as source.
     """
     needed: dict[tuple[str, str], Definition] = {}
     external = {"import sys", "import types"}
-    attributes, before = set[str](), {""}
-    while attributes != before:  # a method that is kept may name further ones
-        before = set(attributes)
-        queue = [(module, root) for root in roots]
-        for place, name in queue:
-            source = _source(place)
-            if name in source.definitions:
-                node = needed[place, name] = source.definitions[name]
-                identifiers = set()
-                for each in _nodes(node, before):
-                    if isinstance(each, ast.Name) and each.id not in constants:
-                        identifiers.add((place, each.id))
-                    elif isinstance(each, ast.Attribute):
-                        attributes.add(each.attr)
-                queue += sorted(identifiers - {*queue})
-            elif name in source.imports:
-                origin, original = source.imports[name]
-                if origin.startswith("curta.") and original:
-                    queue += [(origin, original)]
-                elif original:
-                    external.add(f"from {origin} import {original}")
-                else:
-                    external.add(f"import {origin}" + f" as {name}" * (name != origin))
+    queue = [(module, root) for root in roots]
+    for place, name in queue:
+        source = _source(place)
+        if name in source.definitions:
+            node = needed[place, name] = source.definitions[name]
+            names = {each.id for each in _nodes(node) if isinstance(each, ast.Name)}
+            queue += sorted({(place, name) for name in names - constants.keys()} - {*queue})
+        elif name in source.imports:
+            origin, original = source.imports[name]
+            if origin.startswith("curta.") and original:
+                queue += [(origin, original)]
+            elif original:
+                external.add(f"from {origin} import {original}")
+            else:
+                external.add(f"import {origin}" + f" as {name}" * (name != origin))
     assert len({name for _, name in needed}) == len(needed), "two definitions of one name"
     docstring = ast.get_docstring(ast.parse(_source(module).text), clean=False)
     blocks = [f'"""{docstring}"""', "from __future__ import annotations"]
     blocks += ["\n".join(sorted(external, key=lambda line: (line.startswith("from"), line)))]
     blocks += [REGISTERED, "\n".join(f"{name} = {value}" for name, value in constants.items())]
     for place in reversed(dict.fromkeys(place for place, _ in needed)):
-        nodes = {node.lineno: node for (at, _), node in needed.items() if at == place}
-        blocks += [_text(_source(place).text, nodes[line], attributes) for line in sorted(nodes)]
+        lines, of_place = _source(place).text.splitlines(), set[tuple[int, int]]()
+        for (at, _), node in needed.items():
+            decorators = [each.lineno for each in getattr(node, "decorator_list", ())]
+            if at == place:
+                of_place.add((min([node.lineno, *decorators]), node.end_lineno or 0))
+        blocks += ["\n".join(lines[first - 1 : last]) for first, last in sorted(of_place)]
     text = "\n\n\n".join(filter(None, blocks)) + "\n"
     assert not re.search(r"^ *(from|import) curta\b", text, re.MULTILINE), "a late import"
     return text
@@ -92,30 +88,10 @@ def _source(module: str) -> ModuleSource:
     return source
 
 
-def _nodes(node: ast.AST, attributes: set[str]) -> Iterator[ast.AST]:
-    """Yield a node and all in it, except annotations and methods that are not named."""
+def _nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield a node and all in it, except annotations."""
     yield node
-    unnamed = _unnamed(node, attributes)
     for field, value in ast.iter_fields(node):
         for child in value if isinstance(value, list) else [value]:
             if isinstance(child, ast.AST) and field not in ("annotation", "returns"):
-                yield from _nodes(child, attributes) if child not in unnamed else ()
-
-
-def _unnamed(node: ast.AST, attributes: set[str]) -> list[ast.FunctionDef]:
-    """Return the methods of a class that are neither special nor named anywhere."""
-    body = node.body if isinstance(node, ast.ClassDef) else []
-    methods = [method for method in body if isinstance(method, ast.FunctionDef)]
-    return [m for m in methods if m.name[:2] != "__" and m.name not in attributes]
-
-
-def _text(text: str, node: Definition, attributes: set[str]) -> str:
-    """Return the lines of a definition, without methods that are not named."""
-
-    def lines(node: Definition) -> range:
-        decorators = [each.lineno for each in getattr(node, "decorator_list", ())]
-        return range(min([node.lineno, *decorators]), (node.end_lineno or 0) + 1)
-
-    dropped = {line for m in _unnamed(node, attributes) for line in (lines(m)[0] - 1, *lines(m))}
-    every = text.splitlines()
-    return "\n".join(every[line - 1] for line in lines(node) if line not in dropped)
+                yield from _nodes(child)

@@ -5,6 +5,7 @@ at any length, so its export stops at `DIGITS` digits, or where texts become too
 """
 
 from bisect import bisect_left
+from collections.abc import Callable
 from functools import partial
 from itertools import islice
 from typing import NamedTuple
@@ -13,7 +14,7 @@ from curta.config.errors import UserError
 from curta.config.recipe import Recipe
 from curta.config.task import Task
 from curta.evaluation.evaluation_set import refusal
-from curta.layouts import Layout
+from curta.layouts import Layout, ShapeBounds
 from curta.layouts.program import ProgramLayout
 from curta.model.transformer import Transformer
 from curta.problems import task_sizes
@@ -34,6 +35,9 @@ TOKENS = 20_000
 
 SPARE = 2
 """How much longer a program's completion may be than the longest recorded by `longest`."""
+
+MOST = 1 << 24
+"""Positions beyond which a limit counts as none."""
 
 DRAWN, LEAST = 256, 4
 """Digits of the problems that `longest` records, and the fewest problems."""
@@ -104,6 +108,29 @@ def longest(recorder: Recorder, operator: str, size: tuple[int, ...]) -> int:
     few = islice(problems, max(LEAST, DRAWN // size[0]))
     texts = [recorder.record(operator, operands) for operands in few]
     return max(len(tokens) - prompt for tokens, prompt in texts)
+
+
+def limits(model: Transformer) -> dict[str, int]:
+    """Return the most tokens of a text and the highest coordinate, as far as they are limited."""
+    axes = len(model.layout.axes)
+    bounds: dict[str, Callable[[int], ShapeBounds]] = {
+        "longest_text": lambda size: ShapeBounds(size, 0, ((0, 0),) * axes),
+        "highest_coordinate": lambda size: ShapeBounds(1, 0, ((0, size),) * axes),
+    }
+
+    def too_large(of_size: Callable[[int], ShapeBounds], size: int) -> bool:
+        try:
+            model.positions.check(of_size(size))
+        except UserError:
+            return True
+        return False
+
+    sizes = range(1, MOST + 1)
+    most = {
+        name: bisect_left(sizes, True, key=partial(too_large, of_size))
+        for name, of_size in bounds.items()
+    }
+    return {name: size for name, size in most.items() if size < MOST}
 
 
 def prompt_rules(layout: Layout, rooms: dict[str, Room]) -> dict[str, str]:

@@ -56,14 +56,6 @@ class Waves(NamedTuple):
     sin: FrequencyShares | None = None
 
 
-class Spectrum(NamedTuple):
-    """The waves of each member in one part of the model, at a step."""
-
-    of: str
-    step: int
-    members: list[Waves]
-
-
 @dataclass(frozen=True)
 class Fourier(Probe):
     name: ClassVar[str] = "fourier"
@@ -80,17 +72,17 @@ class Fourier(Probe):
     def examine(self, subject: Subject) -> Finding:
         steps, tables = subject.vectors(subject.layout.digits)
         over_training = [[of_vectors(vectors) for vectors in table] for table in tables]
-        spectra = [Spectrum("embedding", steps[n], over_training[n]) for n in (0, -1)]
+        spectra = [("embedding", steps[n], over_training[n]) for n in (0, -1)]
         for task in subject.tasks:
-            spectra += of_problems(subject, task)
+            of_task = of_problems(subject, task)
+            spectra += [(part, subject.run.step, waves) for part, waves in of_task.items()]
         rows, panels = list[Row](), list[Panel]()
-        for spectrum in spectra:
-            count = len(spectrum.members[0].share)
-            for member, waves in zip(subject.members, spectrum.members, strict=True):
+        for part, step, by_member in spectra:
+            for member, waves in zip(subject.members, by_member, strict=True):
                 order = np.argsort(-waves.share, kind="stable")[: self.top]
                 totals = np.cumsum(waves.share[order])
                 for rank, (place, total) in enumerate(zip(order, totals, strict=True), 1):
-                    row: Row = {"member": member, "of": spectrum.of, "step": spectrum.step}
+                    row: Row = {"member": member, "of": part, "step": step}
                     row |= {"rank": rank, "frequency": int(place) + 1}
                     for name in ("cos", "sin", "share"):
                         norms = getattr(waves, name)
@@ -98,11 +90,11 @@ class Fourier(Probe):
                     rows.append(row | {"together": round(float(total), 6)})
             panels.append({
                 "form": "stems",
-                "title": f"{spectrum.of} at step {spectrum.step:,}",
+                "title": f"{part} at step {step:,}",
                 "across": "frequency",
-                "points": [str(frequency) for frequency in range(1, count + 1)],
+                "points": [str(place + 1) for place in range(len(by_member[0].share))],
                 "names": [f"member {member}" for member in subject.members],
-                "curves": [waves.share.round(6).tolist() for waves in spectrum.members],
+                "curves": [waves.share.round(6).tolist() for waves in by_member],
             })  # fmt: skip
         if len(steps) > 2:
             panels.insert(2, {
@@ -184,8 +176,8 @@ def power(
     return squares[1:], spectrum.sum(axis=(0, 1))
 
 
-def of_problems(subject: Subject, task: Task) -> list[Spectrum]:
-    """Return neurons and logits where the answer of every problem is predicted."""
+def of_problems(subject: Subject, task: Task) -> dict[str, list[Waves]]:
+    """Return the members' neurons and logits where the answer of every problem is predicted."""
     count = task_sizes.operation(task).modulus or 0
     every = [Problem(task.operator, (a, b)) for a in range(count) for b in range(count)]
     question = subject.question(every)
@@ -193,10 +185,10 @@ def of_problems(subject: Subject, task: Task) -> list[Spectrum]:
     values = question.digit_values([*inner, "logits"])  # the only digit of each answer
 
     values["logits"] = values["logits"][..., subject.layout.digits]
-    spectra = list[Spectrum]()
+    by_part = dict[str, list[Waves]]()
     for site, by_member in values.items():
         shares = of_logits if site == "logits" else of_neurons
         tables = [m.astype(np.float64).reshape(count, count, -1) for m in by_member]
         name = f"logits of {task.operator}" if site == "logits" else question.part_name(site)
-        spectra.append(Spectrum(name, subject.run.step, [Waves(shares(t)) for t in tables]))
-    return spectra
+        by_part[name] = [Waves(shares(table)) for table in tables]
+    return by_part

@@ -10,7 +10,7 @@ import pytest
 
 from curta.config.recipe import Recipe
 from curta.export import dataset
-from curta.export.dataset import SPLITS, splits
+from curta.export.dataset import SPLITS
 from curta.frontends.cli import main
 from curta.layouts.texts import layout_of
 from curta.problems.problem import Problem
@@ -41,7 +41,7 @@ def problem(row: dict[str, Any]) -> Problem:
 
 @pytest.fixture(autouse=True)
 def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(splits, "TOKENS", 1 << 14)
+    monkeypatch.setattr(dataset, "TOKENS", 1 << 14)
 
 
 @pytest.mark.parametrize(("form", "digits"), [({}, [25]), (LAYOUT, [6])], ids=["program", "layout"])

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from curta.config.errors import UserError
 from curta.config.task import Task
-from curta.export.dataset import splits
-from curta.export.dataset.splits import HELD, SPLITS, TRAIN, Source, beyond, sources
+from curta.export import dataset
+from curta.export.dataset import HELD, SPLITS, TRAIN, Source, beyond, sources
 from curta.layouts import Layout, layout_named
 from curta.layouts.texts import layout_of
 from curta.problems.problem import Problem
@@ -23,7 +23,7 @@ HELD_BACK = {"training__validation": 30, "evaluation__held_out": 40}
 
 @pytest.fixture(autouse=True)
 def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(splits, "TOKENS", 1 << 14)
+    monkeypatch.setattr(dataset, "TOKENS", 1 << 14)
 
 
 def values(source: Source, batches: int = 1) -> list[tuple[int, ...]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from curta.export.html import design
+from curta.export.html.page import RECORDED
 from curta.frontends.api import train
 from curta.runs.run import Run
 from tests import tiny
@@ -88,7 +88,7 @@ def test_a_wrong_token_is_marked_and_the_right_one_named(opened: Page) -> None:
 
 def test_recorded_problems_are_offered_and_marked_right_or_wrong(run: Run, opened: Page) -> None:
     buttons = opened.get_by_role("group", name="Recorded problems").get_by_role("button")
-    assert 0 < buttons.count() <= design.RECORDED
+    assert 0 < buttons.count() <= RECORDED
     for number in range(buttons.count()):
         button = buttons.nth(number)
         problem, label = button.get_attribute("value") or "", button.text_content() or ""

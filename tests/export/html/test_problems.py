@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from curta.export.html.design import DIGITS, TOKENS
+from curta.export.html.page import DIGITS, TOKENS
 from curta.layouts import LAYOUTS
 from curta.problems.numerals import format_number
 from curta.problems.operations import OPERATIONS

@@ -9,8 +9,8 @@ from typing import Any
 from curta.config.errors import UserError
 from curta.config.task import Task
 from curta.export.base import Exported
-from curta.export.dataset.splits import larger_than_trained
-from curta.export.huggingface.model_class import ModelClass
+from curta.export.dataset import larger_than_trained
+from curta.export.huggingface.classes import ModelClass
 from curta.export.huggingface.tokenizer import texts
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout

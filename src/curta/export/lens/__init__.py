@@ -14,7 +14,7 @@ from curta.config.errors import UserError
 from curta.config.registry import optional_module
 from curta.export.base import Exported
 from curta.export.huggingface import HuggingFace, write_as
-from curta.export.huggingface.curta_class import CurtaClass
+from curta.export.huggingface.classes import CurtaClass
 
 
 def opened(folder: str | Path) -> Any:

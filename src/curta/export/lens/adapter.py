@@ -30,7 +30,7 @@ from transformer_lens.model_bridge.generalized_components import (
 )
 from transformer_lens.model_bridge.generalized_components.base import GeneralizedComponent
 
-from curta.export.huggingface.curta_class import CurtaClass
+from curta.export.huggingface.classes import CurtaClass
 from curta.export.huggingface.modeling_curta import INTO_STATE, CurtaForCausalLM, Spelling
 from curta.export.huggingface.positions_curta import (
     AbacusPositions,
