@@ -14,7 +14,7 @@ from curta.problems.tasks import RANDOM, problems
 from curta.runs.run import Run
 from tests import tiny
 
-from .helpers import found, only
+from .helpers import examined, only
 
 
 def without(model: Transformer, part: str) -> Transformer:
@@ -32,7 +32,7 @@ def right_digits(model: Transformer, run: Run, count: int) -> dict[int, float]:
     """The share of each digit of the answers that follows true texts, digit by digit."""
     (task,), layout = run.recipe.tasks, run.layout
     sample = problems(task.operator, RANDOM, task_sizes.widest(task), count, 1)
-    bounds, known = layout.bounds_of(sample), dict[int, list[bool]]()
+    bounds, by_digit = layout.bounds_of(sample), dict[int, list[bool]]()
     text = tiny.text(layout, sample, bounds.total)
     where, every = layout.where(text), tiny.every_index(text)
     logits = jax.jit(lambda model: model(text.tokens, where, every, bounds))(model)
@@ -41,8 +41,8 @@ def right_digits(model: Transformer, run: Run, count: int) -> dict[int, float]:
         tokens, prompt = layout.tokens_of(problem)
         digits = [slot for slot in range(prompt, len(tokens)) if tokens[slot] != layout.end]
         for number, slot in enumerate(digits):
-            known.setdefault(number, []).append(bool(best[row, slot - 1] == tokens[slot]))
-    return {number: float(np.mean(right)) for number, right in known.items()}
+            by_digit.setdefault(number, []).append(bool(best[row, slot - 1] == tokens[slot]))
+    return {number: float(np.mean(right)) for number, right in by_digit.items()}
 
 
 @pytest.mark.parametrize("name", ["windowed", "dense"])
@@ -50,12 +50,12 @@ def test_a_part_that_is_zero_is_one_without_weights(
     name: str, request: pytest.FixtureRequest
 ) -> None:
     run: Run = request.getfixturevalue(name)
-    finding = found(Ablation(count=20), run)
-    parts = dict.fromkeys(row["without"] for row in finding.rows)
-    assert len(parts) > 5
+    finding = examined(Ablation(count=20), run)
+    removals = dict.fromkeys(row["without"] for row in finding.rows)
+    assert len(removals) > 5
     for member in (0, 1):
         model = jax.tree.map(jnp.asarray, run.load_models().member(member))
-        for part in (part for part in parts if not part.startswith("neighbour")):
+        for part in (part for part in removals if not part.startswith("neighbour")):
             lacking = model if part == NOTHING else without(model, part)
             expected = right_digits(lacking, run, 20)
             rows = only(finding, without=part)

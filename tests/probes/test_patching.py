@@ -10,7 +10,7 @@ from curta.problems.problem import parse
 from curta.runs.run import Run
 from tests import adder, tiny
 
-from .helpers import ModelSubject, alone, found, only, subject
+from .helpers import ModelSubject, alone, examined, only, subject
 
 
 def effects(models: Models, target: str, source: str) -> dict[str, list[float]]:
@@ -42,7 +42,7 @@ def test_in_a_solved_adder_the_digit_goes_from_its_token_to_the_query() -> None:
 
 
 def test_parts_in_which_nothing_differs_have_no_effect(windowed: Run) -> None:
-    finding = found(Patching(problem="57+68", other="57+69"), windowed)
+    finding = examined(Patching(problem="57+68", other="57+69"), windowed)
     text = "75+86=521$"
     assert "'5' or '6'" in finding.notes[0]
     for row in finding.rows:

@@ -61,7 +61,7 @@ def test_policy_allows_only_what_is_in_the_page(page: Page) -> None:
     assert f"style-src 'sha256-{digest}'" in str(policy["content"])
     scripts = re.findall(r'<script type="module">(.*?)</script>', page.source, re.DOTALL)
     hashes = [hashlib.sha256(script.encode()).digest() for script in scripts]
-    allowed = " ".join(f"'sha256-{base64.b64encode(one).decode()}'" for one in hashes)
+    allowed = " ".join(f"'sha256-{base64.b64encode(each).decode()}'" for each in hashes)
     assert f"script-src {allowed};" in str(policy["content"])
     assert "default-src 'none'" in str(policy["content"])
     assert "unsafe" not in str(policy["content"])
@@ -86,19 +86,12 @@ def test_figures_and_tables_can_be_understood_unseen(page: Page) -> None:
     assert len(page.all("h1")) == len(page.all("main")) == 1
 
 
-def test_results_show_every_member_and_their_summary(page: Page) -> None:
-    row = next(row for row in page.rows if row[:2] == ["10", "random"])
-    assert row[2:] == [
-        "200", "100.0", "98.0", "100.0", "100.0", "1.000",
-        "100.0", "8", "yes", "123,456",
-        "100.0", "100.0", "98.0",
-    ]  # fmt: skip
-    heads = next(row for row in page.rows if row[:2] == ["Digits", "Slice"])
-    assert heads[-3:] == ["0", "1†", "2"]
-
-
 def test_every_slice_of_every_operation_is_described(page: Page) -> None:
-    names = {name for one in [*OPERATIONS.values(), *ARITHMETIC.values()] for name in one.cases}
+    names = {
+        name
+        for operation in [*OPERATIONS.values(), *ARITHMETIC.values()]
+        for name in operation.cases
+    }
     slices = environment().get_template("slices.html").module.SLICES
     assert set(slices) == {"random", "special", "held out", *names}
     assert "carry: carries that run far" in visible(page)

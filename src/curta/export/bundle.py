@@ -11,22 +11,15 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
 
 Definition = ast.FunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign
+
+Imports = dict[str, tuple[str, str | None]]
+"""The module that each imported name is from, and its name there; None for a module."""
 
 REGISTERED = (
     "sys.modules.setdefault(__name__, types.ModuleType(__name__))  # dataclasses ask for it"
 )
-
-
-class ModuleSource(NamedTuple):
-    """The text of a module, and what its names stand for."""
-
-    text: str
-    definitions: dict[str, Definition]
-    imports: dict[str, tuple[str, str | None]]
-    """The module that each imported name is from, and its name there; None for a module."""
 
 
 def bundled(module: str, *roots: str, constants: Mapping[str, str] = MappingProxyType({})) -> str:
@@ -38,13 +31,13 @@ def bundled(module: str, *roots: str, constants: Mapping[str, str] = MappingProx
     external = {"import sys", "import types"}
     queue = [(module, root) for root in roots]
     for place, name in queue:
-        source = _source(place)
-        if name in source.definitions:
-            node = needed[place, name] = source.definitions[name]
+        _, definitions, imports = _source(place)
+        if name in definitions:
+            node = needed[place, name] = definitions[name]
             names = {each.id for each in _nodes(node) if isinstance(each, ast.Name)}
             queue += sorted({(place, name) for name in names - constants.keys()} - {*queue})
-        elif name in source.imports:
-            origin, original = source.imports[name]
+        elif name in imports:
+            origin, original = imports[name]
             if origin.startswith("curta.") and original:
                 queue += [(origin, original)]
             elif original:
@@ -52,12 +45,12 @@ def bundled(module: str, *roots: str, constants: Mapping[str, str] = MappingProx
             else:
                 external.add(f"import {origin}" + f" as {name}" * (name != origin))
     assert len({name for _, name in needed}) == len(needed), "two definitions of one name"
-    docstring = ast.get_docstring(ast.parse(_source(module).text), clean=False)
+    docstring = ast.get_docstring(ast.parse(_source(module)[0]), clean=False)
     blocks = [f'"""{docstring}"""', "from __future__ import annotations"]
     blocks += ["\n".join(sorted(external, key=lambda line: (line.startswith("from"), line)))]
     blocks += [REGISTERED, "\n".join(f"{name} = {value}" for name, value in constants.items())]
     for place in reversed(dict.fromkeys(place for place, _ in needed)):
-        lines, of_place = _source(place).text.splitlines(), set[tuple[int, int]]()
+        lines, of_place = _source(place)[0].splitlines(), set[tuple[int, int]]()
         for (at, _), node in needed.items():
             decorators = [each.lineno for each in getattr(node, "decorator_list", ())]
             if at == place:
@@ -69,23 +62,25 @@ def bundled(module: str, *roots: str, constants: Mapping[str, str] = MappingProx
 
 
 @cache
-def _source(module: str) -> ModuleSource:
+def _source(module: str) -> tuple[str, dict[str, Definition], Imports]:
+    """Return the text of a module, and what its names stand for."""
     spec = importlib.util.find_spec(module)
     assert spec
     assert spec.origin
-    source = ModuleSource(Path(spec.origin).read_text("utf-8"), {}, {})
-    for node in ast.parse(source.text).body:
+    text = Path(spec.origin).read_text("utf-8")
+    definitions, imports = dict[str, Definition](), Imports()
+    for node in ast.parse(text).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            source.definitions[node.name] = node
+            definitions[node.name] = node
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             names = [n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)]
-            source.definitions.update(dict.fromkeys(names, node))
+            definitions.update(dict.fromkeys(names, node))
         elif isinstance(node, ast.ImportFrom) and node.module:
-            source.imports.update({a.asname or a.name: (node.module, a.name) for a in node.names})
+            imports.update({a.asname or a.name: (node.module, a.name) for a in node.names})
         elif isinstance(node, ast.Import):
-            source.imports.update({a.asname or a.name: (a.name, None) for a in node.names})
-    return source
+            imports.update({a.asname or a.name: (a.name, None) for a in node.names})
+    return text, definitions, imports
 
 
 def _nodes(node: ast.AST) -> Iterator[ast.AST]:

@@ -78,6 +78,7 @@ MEANING = {
 """The card's description of each split."""
 
 ShowShare = Callable[[str, float], None]
+"""Is called with the name of a split, and the share of it that is there."""
 
 WrittenProblems = list[tuple[Problem, Layout]]
 """Problems, each with the layout in which it is written."""
@@ -249,22 +250,20 @@ class Source:
     places: range | None = None
     """Their places in the order of the task's table, if it has one."""
 
-    @property
-    def size(self) -> int:
-        """Problems of one batch: a power of two, no larger than needed.
-
-        The drawn problems depend on it, so it never changes.
-        """
-        bounds = self.layout.bounds(self.task.operator, task_sizes.widest(self.task))
-        needed = self.rows if self.split == TRAIN else self.rows * BUCKETS
-        return 1 << max(5, min(14, (TOKENS // bounds.total).bit_length() - 1, needed.bit_length()))
-
     def batches(self) -> Iterator[list[Problem]]:
         """Yield the split's problems, batch by batch; without end where they are drawn.
 
         Raises UserError if the split has hardly any problems.
         """
-        task, size = self.task, self.size
+        # A batch is a power of two, no larger than needed. The drawn problems depend on it, so it
+        # never changes.
+        task, bounds = (
+            self.task,
+            self.layout.bounds(self.task.operator, task_sizes.widest(self.task)),
+        )
+        needed = self.rows if self.split == TRAIN else self.rows * BUCKETS
+        most = (TOKENS // bounds.total).bit_length() - 1
+        size = 1 << max(5, min(14, most, needed.bit_length()))
         if self.places is not None:
             table = tasks.table(task)
             for start in range(0, len(self.places), size):

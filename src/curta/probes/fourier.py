@@ -21,7 +21,7 @@ waves of twice that frequency; here, these belong to no frequency.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from jaxtyping import Float
@@ -45,15 +45,11 @@ TINY = 1e-12
 FrequencyShares = Float[np.ndarray, " frequencies"]
 
 
-class Waves(NamedTuple):
-    """For each frequency from 1 on: its share, and the norms of its cosine and sine.
+Waves = dict[str, FrequencyShares]
+"""For each frequency from 1 on its `share`, and the norms of its cosine and sine, `cos` and `sin`.
 
-    Logits, which depend on two operands, and neurons have only the share.
-    """
-
-    share: FrequencyShares
-    cos: FrequencyShares | None = None
-    sin: FrequencyShares | None = None
+Logits, which depend on two operands, and neurons have only the share.
+"""
 
 
 @dataclass(frozen=True)
@@ -79,22 +75,21 @@ class Fourier(Probe):
         rows, panels = list[Row](), list[Panel]()
         for part, step, by_member in spectra:
             for member, waves in zip(subject.members, by_member, strict=True):
-                order = np.argsort(-waves.share, kind="stable")[: self.top]
-                totals = np.cumsum(waves.share[order])
+                order = np.argsort(-waves["share"], kind="stable")[: self.top]
+                totals = np.cumsum(waves["share"][order])
                 for rank, (place, total) in enumerate(zip(order, totals, strict=True), 1):
                     row: Row = {"member": member, "of": part, "step": step}
                     row |= {"rank": rank, "frequency": int(place) + 1}
                     for name in ("cos", "sin", "share"):
-                        norms = getattr(waves, name)
-                        row[name] = None if norms is None else round(float(norms[place]), 6)
+                        row[name] = round(float(waves[name][place]), 6) if name in waves else None
                     rows.append(row | {"together": round(float(total), 6)})
             panels.append({
                 "form": "stems",
                 "title": f"{part} at step {step:,}",
                 "across": "frequency",
-                "points": [str(place + 1) for place in range(len(by_member[0].share))],
+                "points": [str(place + 1) for place in range(len(by_member[0]["share"]))],
                 "names": [f"member {member}" for member in subject.members],
-                "curves": [waves.share.round(6).tolist() for waves in by_member],
+                "curves": [waves["share"].round(6).tolist() for waves in by_member],
             })  # fmt: skip
         if len(steps) > 2:
             panels.insert(2, {
@@ -104,7 +99,7 @@ class Fourier(Probe):
                 "across": "step",
                 "points": [f"{step:,}" for step in steps],
                 "curves": [
-                    [round(float(np.sort(w.share)[-self.top :].sum()), 6) for w in member]
+                    [round(float(np.sort(w["share"])[-self.top :].sum()), 6) for w in member]
                     for member in zip(*over_training, strict=True)
                 ],
             })  # fmt: skip
@@ -113,7 +108,7 @@ class Fourier(Probe):
             f" in the logits; between them the share of the {self.top} largest, over training. Of"
             f" neurons, how many have {ENOUGH:.0%} of their variance in a frequency."
         )
-        last = min(self.top, len(over_training[0][0].share))
+        last = min(self.top, len(over_training[0][0]["share"]))
         notes = tuple(
             f"{row['of']} at step {row['step']:,}, member {row['member']}:"
             f" {row['together']:.0%} in {row['rank']} frequencies"
@@ -129,8 +124,8 @@ def of_vectors(table: Float[np.ndarray, "residues width"]) -> Waves:
     The vectors 3, 0, -3, 0 are three times a cosine of one turn in four.
 
     >>> waves = of_vectors(np.array([[3.0], [0.0], [-3.0], [0.0]]))
-    >>> waves.cos.round(2).tolist(), waves.sin.round(2).tolist(), waves.share.round(2).tolist()
-    ([4.24, 0.0], [0.0, 0.0], [1.0, 0.0])
+    >>> [waves[name].round(2).tolist() for name in ("cos", "sin", "share")]
+    [[4.24, 0.0], [0.0, 0.0], [1.0, 0.0]]
     """
     spectrum = np.fft.rfft(table, axis=0, norm="ortho")[1:]
     twice = np.full(len(spectrum), 2.0)
@@ -138,7 +133,7 @@ def of_vectors(table: Float[np.ndarray, "residues width"]) -> Waves:
         twice[-1] = 1.0  # the last frequency of an even number is its own mirror image
     cos, sin = (np.sqrt(twice * (part**2).sum(axis=1)) for part in (spectrum.real, spectrum.imag))
     squared = cos**2 + sin**2
-    return Waves(squared / max(squared.sum(), TINY), cos, sin)
+    return {"share": squared / max(squared.sum(), TINY), "cos": cos, "sin": sin}
 
 
 def of_logits(logits: Float[np.ndarray, "residues residues answers"]) -> FrequencyShares:
@@ -190,5 +185,5 @@ def of_problems(subject: Subject, task: Task) -> dict[str, list[Waves]]:
         shares = of_logits if site == "logits" else of_neurons
         tables = [m.astype(np.float64).reshape(count, count, -1) for m in by_member]
         name = f"logits of {task.operator}" if site == "logits" else question.part_name(site)
-        by_part[name] = [Waves(shares(table)) for table in tables]
+        by_part[name] = [{"share": shares(table)} for table in tables]
     return by_part

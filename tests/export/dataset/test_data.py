@@ -24,7 +24,7 @@ SMALL = {"training__validation": 20, "evaluation__held_out": 30}
 LAYOUT = {"layout": "coupled", "positions__name": "nope"}
 
 
-def written(**changes: Any) -> Recipe:
+def small_recipe(**changes: Any) -> Recipe:
     return tiny.recipe(**SMALL | changes)
 
 
@@ -52,7 +52,7 @@ def test_every_row_is_right_and_in_one_split(
 
     There are hardly ten thousand problems to train on, so that each is drawn again and again.
     """
-    of, out = written(evaluation__digits=digits, task__digits=[1, 2], **form), tmp_path / "set"
+    of, out = small_recipe(evaluation__digits=digits, task__digits=[1, 2], **form), tmp_path / "set"
     summary = dataset.write(of, ROWS, out)
     problems = {split: {problem(row) for row in rows(out, split)} for split in SPLITS}
     for first, second in itertools.combinations(problems.values(), 2):
@@ -61,9 +61,9 @@ def test_every_row_is_right_and_in_one_split(
     layout, number = layout_of(of), str if digits == [25] else int
     assert summary.rows == {"validation": 20, "test_id": 30, "test_ood": 40, "train": ROWS}
     for split in SPLITS:
-        found = rows(out, split)
-        assert len(found) == summary.rows[split]
-        for row in found:
+        split_rows = rows(out, split)
+        assert len(split_rows) == summary.rows[split]
+        for row in split_rows:
             assert row["answer"] == number(problem(row).truth)
             assert row["operands"] == list(map(number, problem(row).operands))
             tokens, prompt = layout.tokens_of(problem(row))
@@ -82,7 +82,7 @@ def test_an_overlap_would_be_counted_and_nothing_be_left(
 ) -> None:
     monkeypatch.setattr(dataset, "key", lambda problem: "the same of all")
     with pytest.raises(RuntimeError, match="30 problems of test_id are in validation too"):
-        dataset.write(written(task__digits=[1, 1]), ROWS, tmp_path / "set")
+        dataset.write(small_recipe(task__digits=[1, 1]), ROWS, tmp_path / "set")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -124,14 +124,14 @@ def test_datasets_reads_the_folder_with_its_splits(
     reason = "datasets is not installed: pip install datasets"
     datasets = pytest.importorskip("datasets", reason=reason)
     out = tmp_path / "set"
-    summary = dataset.write(written(evaluation__digits=[25]), ROWS, out, form)
-    found = datasets.load_dataset(str(out), cache_dir=str(tmp_path / "cache"))
-    assert {split: len(part) for split, part in found.items()} == summary.rows
+    summary = dataset.write(small_recipe(evaluation__digits=[25]), ROWS, out, form)
+    loaded = datasets.load_dataset(str(out), cache_dir=str(tmp_path / "cache"))
+    assert {split: len(part) for split, part in loaded.items()} == summary.rows
     if form == "text":
-        assert found["train"].column_names == ["text"]
+        assert loaded["train"].column_names == ["text"]
         return
-    row = found["test_ood"][0]
+    row = loaded["test_ood"][0]
     assert row["answer"] == str(problem(row).truth)
-    tokens, _ = layout_of(written()).tokens_of(problem(row))
+    tokens, _ = layout_of(small_recipe()).tokens_of(problem(row))
     assert row["tokens"] == tokens
-    assert row["prompt"] + row["completion"] == layout_of(written()).decode(tokens)
+    assert row["prompt"] + row["completion"] == layout_of(small_recipe()).decode(tokens)

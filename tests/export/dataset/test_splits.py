@@ -41,9 +41,9 @@ def test_a_fingerprint_is_that_of_the_operands_in_any_order_and_width(
     problems: list[Problem], wider: int
 ) -> None:
     turned = [Problem("+", problem.operands[::-1]) for problem in problems]
-    found = fingerprint(tiny.numbers(problems, 6)).tolist()
-    assert fingerprint(tiny.numbers(turned, wider)).tolist() == found
-    assert fingerprint(tiny.numbers(problems, 6, operands=3)).tolist() == found
+    prints = fingerprint(tiny.numbers(problems, 6)).tolist()
+    assert fingerprint(tiny.numbers(turned, wider)).tolist() == prints
+    assert fingerprint(tiny.numbers(problems, 6, operands=3)).tolist() == prints
 
 
 def test_drawn_problems_of_two_splits_are_never_the_same_whatever_the_seeds() -> None:
@@ -61,12 +61,12 @@ def test_drawn_problems_of_two_splits_are_never_the_same_whatever_the_seeds() ->
 
 
 def test_the_splits_of_a_programs_table_are_those_of_any_other() -> None:
-    found = [
+    by_recipe = [
         sources(of, layout_of(of), rows=250, seed=0)
         for of in (tiny.with_encoding(name, **TABLE, **HELD_BACK) for name in ("nope", "window"))
     ]
     for split in SPLITS[:3]:
-        (drawn,), (recorded,) = (each[split] for each in found)
+        (drawn,), (recorded,) = (each[split] for each in by_recipe)
         assert values(recorded) == values(drawn)
 
 
@@ -87,6 +87,6 @@ def test_the_exam_gives_only_problems_that_training_cannot_draw() -> None:
     """Special cases make operands shorter: at a size just beyond, some are as in training."""
     task = Task("//", digits=(1, 4), second=(1, 2))
     exam = tiny.with_encoding("nope", evaluation__digits=[3, "5/2", "9/5"]).evaluation
-    found = [*itertools.chain.from_iterable(beyond(task, layout_named("plain"), exam))]
-    assert found
-    assert all(len(str(a)) > 4 or len(str(b)) > 2 for a, b in (p.operands for p in found))
+    larger = [*itertools.chain.from_iterable(beyond(task, layout_named("plain"), exam))]
+    assert larger
+    assert all(len(str(a)) > 4 or len(str(b)) > 2 for a, b in (p.operands for p in larger))

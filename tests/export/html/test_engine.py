@@ -29,8 +29,8 @@ def test_places_below_those_of_the_operands(tab: Page, tmp_path: Path) -> None:
     made = Made(tiny.with_encoding("coupled", program="spaced"))
     tab.goto(made.page(tmp_path).as_uri())
     tokens, _ = made.layout.tokens_of(parse("12+345"))
-    found = numbers(tab, f"curta.sites({tokens}).logits.map((row) => [...row])")
-    np.testing.assert_allclose(found, inside(made.model, [tokens])[0]["logits"], atol=1e-4)
+    logits = numbers(tab, f"curta.sites({tokens}).logits.map((row) => [...row])")
+    np.testing.assert_allclose(logits, inside(made.model, [tokens])[0]["logits"], atol=1e-4)
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -81,17 +81,19 @@ CHANGES: dict[str, tuple[list[str], tuple[str, list[int]] | None]] = {
 def begin(monkeypatch: pytest.MonkeyPatch, folder: Path, changes: dict[str, Any]) -> Run:
     """A run with random weights."""
     monkeypatch.setenv("CURTA_RUNS", str(folder))
-    written = {} if "program" in changes else DENSE
-    given = tiny.overrides(**written | {"positions__name": "rope"} | changes)
-    return begun("addition", **{path.replace(".", "__"): value for path, value in given.items()})
+    layout_changes = {} if "program" in changes else DENSE
+    overrides = tiny.overrides(**layout_changes | {"positions__name": "rope"} | changes)
+    return begun(
+        "addition", **{path.replace(".", "__"): value for path, value in overrides.items()}
+    )
 
 
 def interventions(zeroed: Sequence[str], patch: tuple[str, list[int]] | None) -> list[Intervention]:
-    found = [parsed(name, "zero") for name in zeroed]
+    edits = [parsed(name, "zero") for name in zeroed]
     if patch:
         site, positions = patch
-        found.append(Intervention(site, "patch", SOURCE, where={"position": positions}))
-    return found
+        edits.append(Intervention(site, "patch", SOURCE, where={"position": positions}))
+    return edits
 
 
 def as_json(zeroed: list[str], patch: tuple[str, list[int]] | None) -> str:
@@ -114,8 +116,8 @@ def test_logits_and_answers_are_those_of_pythons_interventions(
     for zeroed, patch in CHANGES.values():
         made = interventions(zeroed, patch)
         python = run.activations([PROBLEM], "logits", made)["logits"][0, 0, :prompt]
-        asked = f"curta.logits('{PROBLEM}', 1, {as_json(zeroed, patch)})"
-        mine = np.array(numbers(tab, asked))[:prompt]
+        expression = f"curta.logits('{PROBLEM}', 1, {as_json(zeroed, patch)})"
+        mine = np.array(numbers(tab, expression))[:prompt]
         assert np.abs(mine - python).max() < 1e-4
         assert np.abs(mine - plain).max() > 1e-2
 
@@ -137,9 +139,9 @@ def test_the_command_line_accepts_it_and_answers_as_the_page_does(
     words = shlex.split(tab.locator("#command").text_content() or "")
     assert words[:7] == ["curta", "probe", "my run", "activations", "57+68", "--member", "1"]
     assert main([*words[1:], "sites=logits", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["about"]["members"] == [1]
-    assert found["about"]["interventions"] == [
+    answers = json.loads(capsys.readouterr().out)
+    assert answers["about"]["members"] == [1]
+    assert answers["about"]["interventions"] == [
         f"zero {HEAD}",
         "patch embedding:position=3 from 57+69",
     ]
@@ -147,5 +149,5 @@ def test_the_command_line_accepts_it_and_answers_as_the_page_does(
         f"{{zeroed: ['{HEAD}'], patch: {{site: 'embedding', positions: [3], source: '57+69'}}}}"
     )
     assert (
-        found["answers"][0]["changed"] == numbers(tab, f"curta.ask('57+68', {changes})")["answer"]
+        answers["answers"][0]["changed"] == numbers(tab, f"curta.ask('57+68', {changes})")["answer"]
     )

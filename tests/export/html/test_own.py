@@ -46,9 +46,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         patch.setenv("CURTA_RUNS", str(folder))
         fields = ("model.", "training.", "evaluation.")
         changes = {path: to for path, to in tiny.overrides().items() if path.startswith(fields)}
-        own = train(str(PROGRAM), 1, **changes, evaluate=False)
-        own.certify(report=False)
-        return own
+        trained = train(str(PROGRAM), 1, **changes, evaluate=False)
+        trained.certify(report=False)
+        return trained
 
 
 @pytest.fixture
@@ -60,8 +60,8 @@ def opened(run: Run, tab: Page, tmp_path: Path) -> Page:
 def test_what_is_right_follows_from_the_certificate(opened: Page) -> None:
     """Whatever the model writes, and of numbers of any length."""
     problems = ["digitsum 0", "digitsum 7", "digitsum 9182736", f"digitsum {'98' * 150}"]
-    found = numbers(opened, f"{json.dumps(problems)}.map(curta.truth)")
-    assert found == [right(problem) for problem in problems]
+    truths = numbers(opened, f"{json.dumps(problems)}.map(curta.truth)")
+    assert truths == [right(problem) for problem in problems]
     opened.evaluate(CERTIFIED)
     calculate(opened, "digitsum 9182736")
     expect(opened.locator("#status")).to_have_text("It wrote 6, which is right.")

@@ -23,8 +23,8 @@ def calculated(tab: Page, problem: str) -> list[list[float]]:
     tab.get_by_role("textbox", name="Problem", exact=True).fill(problem)
     tab.get_by_role("button", name="Calculate").click()
     expect(tab.locator("#pause")).to_be_disabled()
-    found: list[list[float]] = numbers(tab, PLACED)
-    return found
+    items: list[list[float]] = numbers(tab, PLACED)
+    return items
 
 
 def test_digits_of_one_place_stand_below_each_other(tab: Page, tmp_path: Path) -> None:

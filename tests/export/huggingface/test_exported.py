@@ -27,7 +27,7 @@ from curta.programs.machine.survey import Recorder
 from tests import tiny
 from tests.designs import DESIGNS
 
-from ..made import asked, begun, drawn, inside, rows
+from ..made import begun, drawn, example_problems, inside, rows
 from .made import GPT2, LLAMA, folder, opened
 
 pytestmark = pytest.mark.slow
@@ -63,9 +63,9 @@ def back(path: Path) -> Transformer:
 def test_every_weight_comes_back_bit_for_bit(tmp_path: Path, name: str) -> None:
     of = tiny.recipe(**DESIGNS[name])
     model = drawn(of)
-    found = HuggingFace().read(folder(tmp_path / "own", of, model))
-    assert tiny.same(found.model, model)
-    assert (found.recipe, found.run, found.seed) == (of, "mine", 3)
+    imported = HuggingFace().read(folder(tmp_path / "own", of, model))
+    assert tiny.same(imported.model, model)
+    assert (imported.recipe, imported.run, imported.seed) == (of, "mine", 3)
 
 
 @pytest.mark.parametrize("name", CLASSES)
@@ -78,10 +78,10 @@ def test_a_class_calculates_the_same_and_what_it_saves_comes_back(
     of = tiny.recipe(**CLASSES[name])
     model, there = drawn(of), opened(folder(tmp_path / "own", of))
     assert type(there).__name__.startswith("Curta") == (name in ("program", "own"))
-    for text in rows(model, asked()):
+    for text in rows(model, example_problems()):
         with torch.no_grad():
-            found = there(torch.tensor([text])).logits[0]
-        np.testing.assert_allclose(found, inside(model, [text])[0]["logits"], rtol=0, atol=1e-4)
+            logits = there(torch.tensor([text])).logits[0]
+        np.testing.assert_allclose(logits, inside(model, [text])[0]["logits"], rtol=0, atol=1e-4)
     there.save_pretrained(tmp_path / "saved")
     for weight, value in weights_of(back(tmp_path / "saved")).items():
         np.testing.assert_allclose(value, weights_of(model)[weight], rtol=1e-6, err_msg=weight)

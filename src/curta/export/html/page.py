@@ -175,30 +175,22 @@ def render_page(run: Carried, member: int, address: str = "") -> str:
 
 def at_work(runs: Sequence[Carried]) -> PagePart:
     """Models that calculate within a report, as many as there is room for; why others do not."""
-    able = [run for run in runs if run.windowed]
-    weights = [[run.packed(0)] for run in able]  # the first member of each run is there in any case
-    room = BUDGET - sum(len(first) for (first,) in weights)
-    for run, texts in zip(able, weights, strict=True):
-        more = max(0, min(len(run.members) - 1, room // len(texts[0])))
-        room -= more * len(texts[0])
-        texts += [run.packed(member) for member in range(1, 1 + more)]
-    several = len(runs) > 1
+    able, several = [run for run in runs if run.windowed], len(runs) > 1
+    firsts = [run.packed(0) for run in able]  # the first member of each run is there in any case
+    designs, weights, room = list[dict[str, Any]](), list[str](), BUDGET - sum(map(len, firsts))
+    for run, first in zip(able, firsts, strict=True):
+        more = max(0, min(len(run.members) - 1, room // len(first)))
+        room -= more * len(first)
+        weights += [first, *(run.packed(member) for member in range(1, 1 + more))]
+        prefix = f"{run.name}, " if several else ""
+        names = [f"{prefix}member {member}" for member in range(1 + more)]
+        design = design_table(run)
+        designs.append({"run": run.name, "first": 0, "design": design, "names": names})
     others = [run for run in runs if not run.windowed]
     body = render(
         "export/part.html",
-        designs=[
-            {
-                "run": run.name,
-                "first": 0,
-                "design": design_table(run),
-                "names": [
-                    f"{run.name}, member {n}" if several else f"member {n}"
-                    for n in range(len(texts))
-                ],
-            }
-            for run, texts in zip(able, weights, strict=True)
-        ],
-        weights=[text for texts in weights for text in texts],
+        designs=designs,
+        weights=weights,
         members=sum(len(run.members) for run in able),
         refused={
             run.name: f"positions are {run.recipe.positions.name!r}, and only models with"
@@ -208,7 +200,7 @@ def at_work(runs: Sequence[Carried]) -> PagePart:
         pages=[
             run.name
             for run in others
-            if page_refusal(run.recipe.positions.name, run.parameters) is None
+            if not page_refusal(run.recipe.positions.name, run.parameters)
         ],
         several=several,
         causal=True,

@@ -26,7 +26,7 @@ import numpy as np
 from curta.config.errors import UserError
 from curta.config.positions import Learned, Randomised, RoPE
 from curta.config.recipe import Recipe
-from curta.export.base import Tensors, layout_table, part_indices, weights_of
+from curta.export.base import Tensors, layout_table, weights_of
 from curta.export.bundle import bundled
 from curta.layouts import layout_named
 from curta.model.positions.biases import THRESHOLD, buckets
@@ -364,23 +364,21 @@ class CurtaClass(ModelClass):
     def config(self, recipe: Recipe, model: Transformer) -> dict[str, Any]:
         config, settings = model.config, asdict(recipe.positions)
         kind, weights = settings["name"], weights_of(model.positions)
+        needs = POSITIONS[kind](model.positions)
         shapes = {name.rpartition(".")[2]: list(each.shape) for name, each in weights.items()}
         classes = {"AutoConfig": "CurtaConfig", "AutoModelForCausalLM": self.architecture}
+        # the vectors whose sum is each token's vector
+        parts = [np.flatnonzero(row).tolist() for row in model.layout.composition()]
         return {
             "auto_map": {auto: f"modeling_curta.{name}" for auto, name in classes.items()},
             "hidden_size": config.width,
             "num_hidden_layers": config.num_layers,
             "num_attention_heads": config.heads,
             "model": asdict(config),
-            "positions": {
-                "kind": kind,
-                **settings,
-                **POSITIONS[kind](model.positions),
-                "weights": shapes,
-            },
+            "positions": {"kind": kind, **settings, **needs, "weights": shapes},
             "layout": layout_table(model.layout),
             "vectors": len(np.asarray(model.tokens)),
-            "parts": part_indices(model.layout) if config.compositional_embeddings else None,
+            "parts": parts if config.compositional_embeddings else None,
         }
 
     def tensors(self, model: Transformer) -> list[FileTensor]:

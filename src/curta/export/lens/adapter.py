@@ -44,11 +44,6 @@ ACTIVATIONS = {"gelu": "gelu_new", "gelu_erf": "gelu"}
 """Names in TransformerLens that differ from Curta's."""
 
 
-def register() -> None:
-    """Register the adapter with TransformerLens."""
-    ArchitectureAdapterFactory.register_adapter(CurtaClass.architecture, CurtaAdapter)
-
-
 class CurtaAdapter(ArchitectureAdapter):
     """An adapter whose components depend on the model's settings."""
 
@@ -96,24 +91,19 @@ class CurtaAdapter(ArchitectureAdapter):
         cfg.positional_embedding_type = "rotary" if turned else "standard"
 
     def _components(self, model: CurtaForCausalLM) -> dict[str, GeneralizedComponent]:
-        inner = model.model
-        final = isinstance(inner.norm, nn.Identity)
-        components: dict[str, GeneralizedComponent] = {
-            "embed": EmbeddingBridge(name="model.tokens")
-        }
+        inner, components = model.model, dict[str, GeneralizedComponent]()
+        components["embed"] = EmbeddingBridge(name="model.tokens")
         if inner.roles is not None:
             components["role_embed"] = EmbeddingBridge(name="model.roles")
-        adds = (
-            type(inner.positions).forward is not Positions.forward
-        )  # vectors to those of the tokens
+        # whether the encoding adds vectors to those of the tokens
+        adds = type(inner.positions).forward is not Positions.forward
         if isinstance(inner.positions, AbacusPositions):
             adds = inner.positions.settings["inject"] == "embedding"
         if adds:
             components["pos_embed"] = PositionsHooks(name="model.positions")
         components["blocks"] = self._block(model.config.model)
-        components["ln_final"] = (GeneralizedComponent if final else NormHooks)(
-            "model.norm", self.cfg
-        )
+        norm_hooks = GeneralizedComponent if isinstance(inner.norm, nn.Identity) else NormHooks
+        components["ln_final"] = norm_hooks("model.norm", self.cfg)
         return components | {"unembed": UnembeddingBridge(name="head")}
 
     def _block(self, settings: dict[str, Any]) -> GeneralizedComponent:
@@ -136,6 +126,9 @@ class CurtaAdapter(ArchitectureAdapter):
         modules["middle"] = GeneralizedComponent("middle", self.cfg, optional=True)
         modules["mlp"] = FeedForwardHooks("mlp", self.cfg, submodules=mlp)
         return BlockHooks("model.blocks", self.cfg, submodules=modules)
+
+
+ArchitectureAdapterFactory.register_adapter(CurtaClass.architecture, CurtaAdapter)
 
 
 class NormHooks(NormalizationBridge):
