@@ -95,9 +95,5 @@ def surveyed(programs: Sequence[Program]) -> ProgramLayout:
     counts = {program.operator: task_sizes.counts(Task(program.operator)) for program in programs}
     counts |= {"sort": (1, 3)} if "sort" in counts else {}
     sizes = {operator: Sizes((1, 3), (1, 3), count) for operator, count in counts.items()}
-    surveyed_machine = survey(programs, sizes)
-    return ProgramLayout(
-        surveyed_machine.machine,
-        surveyed_machine.windows,
-        store.recorder(surveyed_machine.machine, programs),
-    )
+    machine, windows = (result := survey(programs, sizes)).machine, result.windows
+    return ProgramLayout(machine, windows, store.recorder(machine, programs))

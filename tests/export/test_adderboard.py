@@ -43,10 +43,8 @@ print(json.dumps({"sums": sums, "metadata": metadata}))
 def told(file: Path, pairs: list[tuple[int, ...]]) -> dict[str, Any]:
     """What the file says, run where only NumPy can be imported."""
     command = [sys.executable, "-c", ONLY_NUMPY, str(file)]
-    pairs_text = json.dumps(pairs)
-    done = subprocess.run(
-        command, input=pairs_text, capture_output=True, text=True, cwd=file.parent
-    )
+    text = json.dumps(pairs)
+    done = subprocess.run(command, input=text, capture_output=True, text=True, cwd=file.parent)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

@@ -86,12 +86,17 @@ def test_figures_and_tables_can_be_understood_unseen(page: Page) -> None:
     assert len(page.all("h1")) == len(page.all("main")) == 1
 
 
+def test_results_show_every_member_and_their_summary(page: Page) -> None:
+    row = next(row for row in page.rows if row[:2] == ["10", "random"])
+    assert row[2:6] == ["200", "100.0", "98.0", "100.0"]
+    assert row[-3:] == ["100.0", "100.0", "98.0"]
+    heads = next(row for row in page.rows if row[:2] == ["Digits", "Slice"])
+    assert heads[-3:] == ["0", "1†", "2"]
+
+
 def test_every_slice_of_every_operation_is_described(page: Page) -> None:
-    names = {
-        name
-        for operation in [*OPERATIONS.values(), *ARITHMETIC.values()]
-        for name in operation.cases
-    }
+    operations = [*OPERATIONS.values(), *ARITHMETIC.values()]
+    names = {name for operation in operations for name in operation.cases}
     slices = environment().get_template("slices.html").module.SLICES
     assert set(slices) == {"random", "special", "held out", *names}
     assert "carry: carries that run far" in visible(page)

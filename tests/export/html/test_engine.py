@@ -83,9 +83,7 @@ def begin(monkeypatch: pytest.MonkeyPatch, folder: Path, changes: dict[str, Any]
     monkeypatch.setenv("CURTA_RUNS", str(folder))
     layout_changes = {} if "program" in changes else DENSE
     overrides = tiny.overrides(**layout_changes | {"positions__name": "rope"} | changes)
-    return begun(
-        "addition", **{path.replace(".", "__"): value for path, value in overrides.items()}
-    )
+    return begun("addition", **{path.replace(".", "__"): to for path, to in overrides.items()})
 
 
 def interventions(zeroed: Sequence[str], patch: tuple[str, list[int]] | None) -> list[Intervention]:

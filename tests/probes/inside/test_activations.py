@@ -44,14 +44,7 @@ def test_tokens_and_windows_say_what_stands_where(windowed: Run) -> None:
     positions = recorded.about.positions[0]
     assert "".join(position.token for position in positions) == "75+86=521"
     assert [position.after for position in positions] == [None] * 5 + ["5", "2", "1", "$"]
-    assert [position.role for position in positions][:6] == [
-        "a",
-        "a",
-        "operator",
-        "b",
-        "b",
-        "equals",
-    ]
+    assert [p.role for p in positions][:6] == [*"aa", "operator", *"bb", "equals"]
     assert [position.at for position in positions][:2] == [[0], [1]]
     assert recorded.neighbours is not None
     seen = dict(zip(recorded.about.neighbours, recorded.neighbours[0, 6].tolist(), strict=True))
