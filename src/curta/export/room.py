@@ -5,7 +5,6 @@ at any length, so its export stops at `DIGITS` digits, or where texts become too
 """
 
 from bisect import bisect_left
-from collections.abc import Callable
 from functools import partial
 from itertools import islice
 from typing import NamedTuple
@@ -112,23 +111,19 @@ def longest(recorder: Recorder, operator: str, size: tuple[int, ...]) -> int:
 
 def limits(model: Transformer) -> dict[str, int]:
     """Return the most tokens of a text and the highest coordinate, as far as they are limited."""
-    axes = len(model.layout.axes)
-    bounds: dict[str, Callable[[int], ShapeBounds]] = {
-        "longest_text": lambda size: ShapeBounds(size, 0, ((0, 0),) * axes),
-        "highest_coordinate": lambda size: ShapeBounds(1, 0, ((0, size),) * axes),
-    }
 
-    def too_large(of_size: Callable[[int], ShapeBounds], size: int) -> bool:
+    def too_large(tokens: int, coordinate: int) -> bool:
+        extents = ((0, coordinate),) * len(model.layout.axes)
         try:
-            model.positions.check(of_size(size))
+            model.positions.check(ShapeBounds(tokens, 0, extents))
         except UserError:
             return True
         return False
 
     sizes = range(1, MOST + 1)
     most = {
-        name: bisect_left(sizes, True, key=partial(too_large, of_size))
-        for name, of_size in bounds.items()
+        "longest_text": bisect_left(sizes, True, key=lambda size: too_large(size, 0)),
+        "highest_coordinate": bisect_left(sizes, True, key=lambda size: too_large(1, size)),
     }
     return {name: size for name, size in most.items() if size < MOST}
 

@@ -1,4 +1,4 @@
-"""The folder and its way back: what is refused, what the card says, the same bits, more training."""
+"""The folder and its way back: refusals, the card, the same bits again, and further training."""
 
 import functools
 import json
