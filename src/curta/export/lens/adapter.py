@@ -146,9 +146,8 @@ class NormHooks(NormalizationBridge):
 class PositionsHooks(GeneralizedComponent):
     """The vectors that an encoding adds to those of the tokens."""
 
-    def forward(self, context: Context) -> Tensor | float:
-        added = self.original_component(context)
-        return self.hook_out(added) if isinstance(added, Tensor) else added
+    def forward(self, context: Context) -> Tensor:
+        return self.hook_out(self.original_component(context))
 
 
 class FeedForwardHooks(MLPBridge):
@@ -215,14 +214,15 @@ class AttentionHooks(AttentionBridge):
         return self._compute_per_head_result(heads, *heads.shape[-2:])
 
 
-class HookedPositions(nn.Module):
+class HookedPositions(Positions):
     """An encoding as used by one layer's attention, with that layer's hooks.
 
-    Scores and weights are batch x heads x queries x keys, also for a window.
+    Scores and weights are batch x heads x queries x keys, also for a window, and mix values as they
+    do where every key is seen.
     """
 
     def __init__(self, positions: nn.Module, hooks: AttentionHooks) -> None:
-        super().__init__()
+        nn.Module.__init__(self)  # the parameters are those of `positions`
         self.positions, self.hooks = positions, hooks
 
     def rotated(self, query: Tensor, key: Tensor, context: Context) -> tuple[Tensor, Tensor]:
@@ -236,12 +236,6 @@ class HookedPositions(nn.Module):
         scores = self.hooks.hook_attn_scores(scores)
         shares = torch.cat([scores, absent], dim=-1).softmax(dim=-1)[..., : scores.shape[-1]]
         return self.hooks.hook_pattern(shares)
-
-    def mixed(self, context: Context, weights: Tensor, v: Tensor) -> Tensor:
-        return (weights.to(v.dtype) @ v).transpose(1, 2)
-
-    def shares(self, weights: Tensor, context: Context) -> Tensor:
-        return weights
 
 
 def _over_keys(scores: Tensor, context: Context) -> tuple[Tensor, Tensor]:
