@@ -114,10 +114,11 @@ class DataColumns:
         decimal, several = False, False
         for task in recipe.tasks:
             operation, base = OPERATIONS[task.operator], layout.base(task.operator)
-            evaluated = (
+            sizes = [task_sizes.widest(task)]
+            sizes += [
                 tasks.as_size(s, task.operator) for s in recipe.evaluation.sizes(task.operator)
-            )
-            for size in (task_sizes.widest(task), *evaluated):
+            ]
+            for size in sizes:
                 answers = operation.widths(size)
                 decimal = decimal or base ** max(*size, *answers) > 10**FITS
                 several = several or len(answers) > 1

@@ -40,13 +40,9 @@ from curta.model.transformer import Transformer
 OPSET = 21
 """Of 2024, so that older runtimes in browsers and on phones open it."""
 
-CALLS = {
-    "jit": "jaxpr",
-    "pjit": "jaxpr",
-    "closed_call": "call_jaxpr",
-    "custom_jvp_call": "call_jaxpr",
-    "custom_vjp_call": "call_jaxpr",
-}
+CALLS = dict.fromkeys(("jit", "pjit"), "jaxpr") | dict.fromkeys(
+    ("closed_call", "custom_jvp_call", "custom_vjp_call"), "call_jaxpr"
+)
 """Primitives that only call the program in the parameter named here."""
 
 Axes = Sequence[str | int]
