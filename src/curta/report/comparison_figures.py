@@ -215,7 +215,8 @@ def against(compared: ComparisonData, path: str, apart: Sequence[str]) -> Figure
             axes.set_yscale("log") if title == LOSS else figures.percent_axis(axes)
         shown = figures.spread(places.values(), 0.11, log) if numeric else [*places.values()]
         ticks = {place: name for name, place in places.items() if place in shown}
-        panels[-1].set_xscale("log" if log else "linear")
+        if log:
+            panels[-1].set_xscale("log")
         panels[-1].set_xticks([*ticks], [*ticks.values()], parse_math=False)
         panels[-1].set_xticks([], minor=True)
         panels[-1].margins(x=0.1 if numeric else 0.3)
