@@ -55,7 +55,7 @@ def begun(recipe: str = "addition", seeds: int = 1, name: str = "mine", **change
     return run
 
 
-def asked(operator: str = "+") -> list[Problem]:
+def example_problems(operator: str = "+") -> list[Problem]:
     """Of different lengths, with a carry, with equal operands."""
     return [Problem(operator, values) for values in ((97, 5), (10, 98), (7, 7), (123, 4))]
 
@@ -92,8 +92,8 @@ def program(name: str) -> ProgramLayout:
 
 def surveyed(programs: Sequence[Program]) -> ProgramLayout:
     """The machine of several programs, of a small survey."""
-    counts = {one.operator: task_sizes.counts(Task(one.operator)) for one in programs}
+    counts = {program.operator: task_sizes.counts(Task(program.operator)) for program in programs}
     counts |= {"sort": (1, 3)} if "sort" in counts else {}
     sizes = {operator: Sizes((1, 3), (1, 3), count) for operator, count in counts.items()}
-    found = survey(programs, sizes)
-    return ProgramLayout(found.machine, found.windows, store.recorder(found.machine, programs))
+    machine, windows = (result := survey(programs, sizes)).machine, result.windows
+    return ProgramLayout(machine, windows, store.recorder(machine, programs))

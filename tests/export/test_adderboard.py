@@ -43,8 +43,8 @@ print(json.dumps({"sums": sums, "metadata": metadata}))
 def told(file: Path, pairs: list[tuple[int, ...]]) -> dict[str, Any]:
     """What the file says, run where only NumPy can be imported."""
     command = [sys.executable, "-c", ONLY_NUMPY, str(file)]
-    given = json.dumps(pairs)
-    done = subprocess.run(command, input=given, capture_output=True, text=True, cwd=file.parent)
+    text = json.dumps(pairs)
+    done = subprocess.run(command, input=text, capture_output=True, text=True, cwd=file.parent)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -58,20 +58,20 @@ def test_sums_are_what_the_model_writes(tmp_path: Path) -> None:
     """Without training hardly one is right, and some are no numbers."""
     of = tiny.recipe()
     model, sums = drawn(of, 3), tiny.random_sums(12, 10)
-    found = told(exported(of, model, tmp_path), [problem.operands for problem in sums])
+    output = told(exported(of, model, tmp_path), [problem.operands for problem in sums])
     memo = Memo(jax.tree.map(lambda leaf: leaf[None], model), 1, model.positions.cells)
     machine, windows, look = model.layout.machine, model.layout.windows, memo.look(0)
     prompts = [model.layout.prompt_tokens(problem) for problem in sums]
     texts = [write(machine, windows, look, [prompt], 12)[0] for prompt in prompts]
     answers = [model.layout.answer(*pair) for pair in zip(sums, texts, strict=True)]
-    assert found["sums"] == [-1 if answer is None else answer for answer in answers]
+    assert output["sums"] == [-1 if answer is None else answer for answer in answers]
 
 
 def test_an_adder_of_columns_adds(tmp_path: Path) -> None:
     file, sums = exported(adder.recipe(), adder.solved(), tmp_path), tiny.random_sums(20, 10)
-    found = told(file, [*(problem.operands for problem in sums), (9_999_999_999, 1)])
-    assert found["sums"] == [*(problem.truth for problem in sums), 10_000_000_000]
-    assert found["metadata"]["params"] == parameters(adder.solved()) == 35
+    output = told(file, [*(problem.operands for problem in sums), (9_999_999_999, 1)])
+    assert output["sums"] == [*(problem.truth for problem in sums), 10_000_000_000]
+    assert output["metadata"]["params"] == parameters(adder.solved()) == 35
 
 
 @pytest.mark.parametrize(

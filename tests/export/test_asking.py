@@ -32,18 +32,18 @@ FORMATS = (
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_prompts_and_answers_are_those_of_the_machine(name: str) -> None:
-    layout, one = program(name), PROGRAMS[name]
+    layout, source = program(name), PROGRAMS[name]
     machine, rng = machine_data(layout), random.Random(name)
     assert machine is not None
     for _ in range(10):
-        operands = draw(one, task_sizes.sizes(Task(one.operator, digits=(1, 4))), rng)
-        text, start = layout.recorder.record(one.operator, operands)
-        assert prompt(machine, one.operator, operands) == text[:start]
-        found = answer(machine, one.operator, text, start)
-        truth = layout.answer(Problem(one.operator, operands), text[start:])
-        assert found == truth
-        assert type(found) is type(truth)
-        assert answer(machine, one.operator, text[:-1], start) is None
+        operands = draw(source, task_sizes.sizes(Task(source.operator, digits=(1, 4))), rng)
+        text, start = layout.recorder.record(source.operator, operands)
+        assert prompt(machine, source.operator, operands) == text[:start]
+        value = answer(machine, source.operator, text, start)
+        truth = layout.answer(Problem(source.operator, operands), text[start:])
+        assert value == truth
+        assert type(value) is type(truth)
+        assert answer(machine, source.operator, text[:-1], start) is None
 
 
 @pytest.mark.parametrize(
@@ -73,5 +73,5 @@ def test_operands_that_cannot_be_put_are_named(
 def test_whatever_is_written_is_an_answer_or_none(seed: int) -> None:
     machine, rng = machine_data(program("subtraction")), random.Random(seed)
     tokens = range(len(machine["tokens"]))
-    found = answer(machine, "-", [rng.choice(tokens) for _ in range(12)], 4)
-    assert found is None or type(found) is int
+    value = answer(machine, "-", [rng.choice(tokens) for _ in range(12)], 4)
+    assert value is None or type(value) is int

@@ -21,8 +21,8 @@ from curta.model.transformer import Transformer
 from curta.programs.machine.writing import write
 from curta.runs.run import Run
 
-from .made import asked as problems
 from .made import begun
+from .made import example_problems as problems
 
 pytestmark = [
     pytest.mark.slow,
@@ -101,9 +101,9 @@ def test_a_graph_says_what_it_is_and_writes_as_the_model(
     assert machine == json.loads(json.dumps(machine_data(layout, held)))
     look = run.load_models().memo.look(1)
     for problem in problems("*"):
-        given = prompt(machine, "*", problem.operands)
-        written = write(layout.machine, layout.windows, look, [given], 9)[0]
-        assert list(writer.write(given, layout.end, 9)) == written
+        tokens = prompt(machine, "*", problem.operands)
+        completion = write(layout.machine, layout.windows, look, [tokens], 9)[0]
+        assert list(writer.write(tokens, layout.end, 9)) == completion
     for wrong in ((1, 2, 3), (True, 1), (10 ** (held["*"].digits), 1)):
         with pytest.raises(ValueError, match=r"^\* takes 2 whole numbers from 0 up, of at most"):
             writer.ask("*", *wrong)
@@ -113,7 +113,7 @@ def test_the_example_writes_texts(graphs: dict[str, tuple[Run, Path]]) -> None:
     run, graph = graphs["learned"]
     layout, writer = run.layout, writing(graph)
     for problem, tokens in zip(problems("+"), run.write(problems("+"), member=1), strict=True):
-        found = writer.complete(layout.prompt(problem), min(len(tokens), 12))
-        assert found == layout.decode(tokens[:12])
+        text = writer.complete(layout.prompt(problem), min(len(tokens), 12))
+        assert text == layout.decode(tokens[:12])
     with pytest.raises(ValueError, match=r"'x' is no token of this model: it knows .*\+"):
         writer.complete("1x=")

@@ -64,19 +64,19 @@ def adder() -> Models:
 
 def entries(*cells: tuple[float, ...]) -> np.ndarray:
     """A matrix of one layer that is 0, but for these entries: row, column, and 1 or what it is."""
-    found = np.zeros((1, 8, 8), np.float32)
+    matrix = np.zeros((1, 8, 8), np.float32)
     for row, column, *value in cells:
-        found[0, int(row), int(column)] = value[0] if value else 1.0
-    return found
+        matrix[0, int(row), int(column)] = value[0] if value else 1.0
+    return matrix
 
 
 def digits(layout: ProgramLayout) -> np.ndarray:
     """Each token's digit in feature 0, that of a sum with a minus; 1 in feature 3."""
-    found = np.zeros((len(layout.machine.tokens), 8), np.float32)
-    found[:, 3] = 1.0
+    vectors = np.zeros((len(layout.machine.tokens), 8), np.float32)
+    vectors[:, 3] = 1.0
     for number, token in enumerate(layout.machine.tokens):
-        found[number, 0] = (token.value or 0) * (-1 if token.role == "sum" else 1)
-    return found
+        vectors[number, 0] = (token.value or 0) * (-1 if token.role == "sum" else 1)
+    return vectors
 
 
 def seen(model: Transformer, layout: ProgramLayout) -> np.ndarray:

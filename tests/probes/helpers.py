@@ -29,7 +29,7 @@ def subject(run: Run, *members: int) -> Subject:
     return Subject(run, list(members) or range(len(run.seeds)), run.recipe.tasks)
 
 
-def found(probe: Probe, run: Run, *members: int) -> Finding:
+def examined(probe: Probe, run: Run, *members: int) -> Finding:
     """What a probe finds, checked to be as the contract has it."""
     finding = probe.examine(subject(run, *members))
     assert finding.rows

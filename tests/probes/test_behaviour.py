@@ -28,13 +28,13 @@ from curta.runs.run import Run
 from tests.made_once import Shared
 
 from .conftest import trained
-from .helpers import answers, found, generated, only, subject
+from .helpers import answers, examined, generated, only, subject
 
 pytestmark = pytest.mark.usefixtures("brief")
 
 
 def test_single_digits_are_right_where_the_members_answer_them(windowed: Run) -> None:
-    finding = found(SingleDigits(), windowed)
+    finding = examined(SingleDigits(), windowed)
     right = generated(
         windowed, answerable(windowed.recipe.tasks[0], itertools.product(range(10), range(10)))
     )
@@ -49,7 +49,7 @@ def test_single_digits_are_right_where_the_members_answer_them(windowed: Run) ->
 
 
 def test_orders_agree_just_where_the_answers_do(windowed: Run) -> None:
-    finding, task = found(Commutativity(count=20), windowed), windowed.recipe.tasks[0]
+    finding, task = examined(Commutativity(count=20), windowed), windowed.recipe.tasks[0]
     for digits in (3, 6):
         drawn = subject(windowed).sample(task, 20, 1, (digits, digits))
         exam = [problem for problem in drawn if len(set(problem.operands)) == 2]
@@ -72,7 +72,7 @@ def test_operations_that_say_so_commute_and_no_others() -> None:
 
 def test_chains_are_asked_in_and_out_of_range(windowed: Run) -> None:
     probe = CarryChains(count=6)
-    finding = found(probe, windowed)
+    finding = examined(probe, windowed)
     assert [(row["digits"], row["chain"]) for row in finding.rows] == [
         (digits, chain) for digits in (3, 6) for chain in range(digits + 1)
     ]
@@ -121,7 +121,7 @@ def test_recurrences_are_those_that_a_run_is_loaded_with(
     looping: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CURTA_RUNS", str(looping.folder.path.parent))
-    finding = found(Recurrences(most=4, count=20), looping)
+    finding = examined(Recurrences(most=4, count=20), looping)
     assert [(row["digits"], row["recurrences"]) for row in finding.rows] == [
         (digits, num_recurrences) for digits in (2, 3, 4) for num_recurrences in (1, 2, 4)
     ]

@@ -11,7 +11,7 @@ from curta.problems.problem import Problem
 from curta.runs import embedding_history
 from curta.runs.run import Run
 
-from .helpers import found, only, subject
+from .helpers import examined, only, subject
 
 MODULUS = 11
 
@@ -26,16 +26,17 @@ def test_norms_are_those_of_waves_one_by_one(count: int) -> None:
     """Each cosine and sine, made of norm one, times the table."""
     table = np.random.default_rng(count).normal(size=(count, 5))
     waves = of_vectors(table)
-    assert len(waves.share) == count // 2
+    assert len(waves["share"]) == count // 2
     for frequency in range(1, count // 2 + 1):
-        for name, norms in (("cos", waves.cos), ("sin", waves.sin)):
-            one = wave(name, frequency, count)
-            size = np.linalg.norm(one)
-            expected = np.linalg.norm(one @ table) / size if size > 1e-9 else 0.0
-            assert norms[frequency - 1] == pytest.approx(expected, abs=1e-9)
+        for name in ("cos", "sin"):
+            single = wave(name, frequency, count)
+            size = np.linalg.norm(single)
+            expected = np.linalg.norm(single @ table) / size if size > 1e-9 else 0.0
+            assert waves[name][frequency - 1] == pytest.approx(expected, abs=1e-9)
     less_mean = table - table.mean(axis=0)
-    assert (waves.cos**2 + waves.sin**2).sum() == pytest.approx((less_mean**2).sum())
-    assert waves.share.sum() == pytest.approx(1.0)
+    squares = waves["cos"] ** 2 + waves["sin"] ** 2
+    assert squares.sum() == pytest.approx((less_mean**2).sum())
+    assert waves["share"].sum() == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("second", [1, -1, 0], ids=["sum", "difference", "first alone"])
@@ -57,7 +58,7 @@ def test_a_neuron_of_one_frequency_is_counted_and_one_of_two_is_not() -> None:
         lambda a, b: math.cos(2 * turn * a) * math.cos(turn * b),
         lambda a, b: 4.0,
     ]
-    inner = np.array([[[one(a, b) for one in neurons] for b in residues] for a in residues])
+    inner = np.array([[[neuron(a, b) for neuron in neurons] for b in residues] for a in residues])
     assert of_neurons(inner) == pytest.approx([0, 0, 2 / 6, 0, 1 / 6])
 
 
@@ -81,14 +82,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def test_shares_of_logits_are_those_of_asking_problem_by_problem(run: Run) -> None:
     """A member's own logits, one text at a time, over all 121 problems."""
-    finding = found(Fourier(top=2), run, 1)
+    finding = examined(Fourier(top=2), run, 1)
     (row, _) = only(finding, of=f"logits of + mod {MODULUS}")
     (kept,) = only(finding, of="embedding", step=4, rank=1)
     assert (kept["frequency"], kept["share"]) == (4, 1.0)
-    asked = subject(run, 1)
+    member = subject(run, 1)
     every = np.zeros((MODULUS, MODULUS, MODULUS))
     for a, b in np.ndindex(MODULUS, MODULUS):
-        question = asked.question([Problem(f"+ mod {MODULUS}", (a, b))])
+        question = member.question([Problem(f"+ mod {MODULUS}", (a, b))])
         logits = question.values(question.whole, ["logits"])["logits"]
         every[a, b] = logits[0, 0, 3, :MODULUS]
     share = of_logits(every)

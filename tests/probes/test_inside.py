@@ -16,7 +16,7 @@ from curta.problems.problem import parse
 from curta.runs.run import Run
 from tests import tiny
 
-from .helpers import found, only, subject
+from .helpers import examined, only, subject
 
 
 def logits(run: Run, member: int, line: list[int]) -> np.ndarray:
@@ -33,7 +33,7 @@ def _logits(model: Transformer, tokens: jax.Array, lengths: jax.Array) -> jax.Ar
 
 
 def test_chances_are_the_softmax_of_the_logits(windowed: Run) -> None:
-    finding = found(Top(problem="57+68", k=2), windowed)
+    finding = examined(Top(problem="57+68", k=2), windowed)
     characters, text = windowed.layout.characters, "75+86=521$"
     for member in (0, 1):
         every = logits(windowed, member, windowed.layout.tokens_of(parse("57+68"))[0])
@@ -86,15 +86,15 @@ def test_what_the_other_carry_implies_by_trying_both(name: str) -> None:
 
 def test_a_model_that_adds_follows_what_is_implied(windowed: Run) -> None:
     """Where a member writes all that is true and implied by itself, it must be counted so."""
-    asked, exam = subject(windowed), tiny.random_sums(8, 3)
-    changes = [c for p in exam for c in carry_changes(p, asked.layout)]
-    cases = implied_next(asked.question(exam), changes)
-    lines = [asked.layout.tokens_of(change.problem)[0] for change in changes]
+    both, exam = subject(windowed), tiny.random_sums(8, 3)
+    changes = [c for p in exam for c in carry_changes(p, both.layout)]
+    cases = implied_next(both.question(exam), changes)
+    lines = [both.layout.tokens_of(change.problem)[0] for change in changes]
     other = np.array([t[c.slot + 1] != c.implied for t, c in zip(lines, changes, strict=True)])
     after = np.zeros((2, len(changes)), bool)
     after[:, other], after[:, ~other] = cases["another digit"], cases["the same digit"]
     for number, (change, line) in enumerate(zip(changes, lines, strict=True)):
-        changed = change.text(asked.layout)[0]
+        changed = change.text(both.layout)[0]
         for member in (0, 1):
             follows, plain = (
                 logits(windowed, member, text)[change.slot].argmax() for text in (changed, line)

@@ -17,7 +17,7 @@ from curta.runs.run import Run, program_layout
 from tests import tiny
 
 from . import by_hand
-from .helpers import found
+from .helpers import examined
 
 FEW = (0, 3, 6, 9)
 A, B, a, b, came = np.array([*product(FEW, range(10), range(10), range(10), (0, 1))]).T
@@ -36,8 +36,8 @@ def rows() -> tuple[np.ndarray, np.ndarray]:
         tokens = [layout.machine.numbers[digit, role, 0, (1,)] for digit in digits.tolist()]
         return np.array(tokens, np.int32)
 
-    written = of("sum", (a + b + came) % 10)
-    cells = [written, of("a", A), of("b", B), of("a", a), of("b", b)]
+    sum_tokens = of("sum", (a + b + came) % 10)
+    cells = [sum_tokens, of("a", A), of("b", B), of("a", a), of("b", b)]
     return np.stack(cells, axis=1), of("sum", (A + B + CARRY) % 10)
 
 
@@ -72,8 +72,8 @@ def test_its_table_is_its_activation_in_every_window() -> None:
         assert panel["rows"] == ["0", "3", "6", "9"]
         assert panel["columns"] == [str(digit) for digit in range(10)]
         for row, texts in zip(panel["rows"], panel["texts"], strict=True):
-            known = [max(int(row) + digit - 9, 0) for digit in range(10)]
-            assert texts == [f"{value:.1f}" for value in known]
+            expected = [max(int(row) + digit - 9, 0) for digit in range(10)]
+            assert texts == [f"{value:.1f}" for value in expected]
         assert panel["values"][3][9] == 1.0
         assert panel["values"][0][0] == 0.0
     assert "carry 0" in without["title"]
@@ -83,17 +83,17 @@ def test_its_table_is_its_activation_in_every_window() -> None:
 def test_the_costliest_neuron_is_the_one_that_writes() -> None:
     """What it writes is asked for: 1 after a carry, and 0 without one."""
     models, (windows_of_sums, _) = by_hand.adder(), rows()
-    zero, one = (tiny.layout_of(by_hand.RECIPE).digits[digit] for digit in (0, 1))
-    head = jnp.zeros_like(models.stacked.head).at[:, 4, one].set(3.0)
+    zero, unit = (tiny.layout_of(by_hand.RECIPE).digits[digit] for digit in (0, 1))
+    head = jnp.zeros_like(models.stacked.head).at[:, 4, unit].set(3.0)
     models = replace(models, stacked=replace(models.stacked, head=head))
-    targets = np.where(CARRY, one, zero).astype(np.int32)
+    targets = np.where(CARRY, unit, zero).astype(np.int32)
     (note,) = Neuron().examine_windows(models, [0], windows_of_sums, targets).notes
     assert note.startswith("member 0: layer 0, neuron 1;")
 
 
 def test_windows_are_those_of_the_certificate(windowed: Run) -> None:
     listed = certificate.prepare(windowed.recipe, program_layout(windowed))
-    finding = found(Neuron(count=50), windowed)
+    finding = examined(Neuron(count=50), windowed)
     assert {row["member"] for row in finding.rows} == {0, 1}
     assert np.array_equal(all_windows(windowed)[0], listed.rows)
     most = np.bincount(windowed.layout.machine.role[listed.rows[:, 0]]).max()

@@ -81,10 +81,10 @@ def test_every_entry_has_its_panels(folder: Path) -> None:
 
 def test_an_entry_that_waits_is_shown_as_such(tmp_path: Path) -> None:
     sample.write_comparison(tmp_path)
-    known = ("steps", "parameters", "training_seconds", "loss", "exact_match", "stopped")
+    measured = ("steps", "parameters", "training_seconds", "loss", "exact_match", "stopped")
     content = json.loads((tmp_path / "comparison.json").read_text())
     last = content["rows"][2] | {"status": "waiting", "lengths": [], "run": "not-there"}
-    content["rows"][2] = {key: value for key, value in last.items() if key not in known}
+    content["rows"][2] = {key: value for key, value in last.items() if key not in measured}
     sample.write_json(tmp_path / "comparison.json", content)
     page = page_of(tmp_path)
     assert line(page, "window")[1:] == ["—"] * 4 + ["waiting"] * 3
@@ -105,6 +105,6 @@ def test_of_a_named_evaluation_only_its_own_problems_are_shown(tmp_path: Path) -
     results = replace(results, rows=results.rows[:1])
     for name, told in (("", ["25.0", "75.0"]), ("count-2", ["75.0", "25.0"])):
         path = write_together(tmp_path / "out", results, {"plain": run}, PagePart(), name)
-        found = Page(path.read_text(encoding="utf-8")).rows
-        start = found.index(["Entry", "Problems", "Trained", "Held out", "Gap"])
-        assert found[start + 1] == ["plain", "+, 0..99", "100.0", *told]
+        cells = Page(path.read_text(encoding="utf-8")).rows
+        start = cells.index(["Entry", "Problems", "Trained", "Held out", "Gap"])
+        assert cells[start + 1] == ["plain", "+, 0..99", "100.0", *told]

@@ -27,11 +27,11 @@ def test_a_run_that_is_not_evaluated_has_no_rows(shared_runs: Shared) -> None:
 
 def test_a_run_shows_its_evaluation_its_pictures_and_its_probes(shared_runs: Shared) -> None:
     run = shared_runs.finished()
-    found, rows = run.folder.read_evaluation(), run.read_rows()
-    assert found is not None
-    worst = min(min(row.exact_match) for row in found.lengths)
+    evaluation, rows = run.folder.read_evaluation(), run.read_rows()
+    assert evaluation is not None
+    worst = min(min(row.exact_match) for row in evaluation.lengths)
     assert repr(run).endswith(f"digits, worst slice {worst:.3f}>")
-    assert [row["slice"] for row in rows] == [row.slice_name for row in found.lengths]
+    assert [row["slice"] for row in rows] == [row.slice_name for row in evaluation.lengths]
     assert all(row["min"] <= row["median"] <= row["max"] for row in rows)
     assert {"learning", "lengths"} <= set(run.find_pictures())
     probed = curta.probe(run, "top-k", members=[1], problem="1+2", k=2)

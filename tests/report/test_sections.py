@@ -20,8 +20,8 @@ from .parsed import page_without_figures, saved_page, visible
 
 
 def row(size: str, digits: int, name: str = "random", share: float = 1.0) -> dict[str, Any]:
-    one = sample.length("+", "10", "random", 2)
-    return one | {"exact_match": [share, 1.0], "size": size, "digits": digits, "slice": name}
+    sample_row = sample.length("+", "10", "random", 2)
+    return sample_row | {"exact_match": [share, 1.0], "size": size, "digits": digits, "slice": name}
 
 
 def evaluated(folder: Path, members: int = 3, **changes: Any) -> Path:

@@ -95,12 +95,12 @@ def ends(record: dict[str, str], name: str) -> tuple[float, float]:
 
 def test_a_certificate_is_a_row_for_each_member(shared_runs: Shared) -> None:
     folder = shared_runs.finished().folder
-    found, certificate = of_run(folder)["certificate"], folder.read_certificate()
+    table, certificate = of_run(folder)["certificate"], folder.read_certificate()
     assert certificate is not None
-    for told, member in zip(records(found), certificate.members, strict=True):
+    for told, member in zip(records(table), certificate.members, strict=True):
         counted = {**asdict(member), "rounds": len(member.rounds)}
         assert {key: float(value) for key, value in told.items()} == pytest.approx(counted)
-    assert [row[0] for row in found.foot] == ["median", "min", "max"]
+    assert [row[0] for row in table.foot] == ["median", "min", "max"]
 
 
 def test_a_comparison_has_a_row_for_each_entry(tmp_path: Path) -> None:
@@ -108,19 +108,19 @@ def test_a_comparison_has_a_row_for_each_entry(tmp_path: Path) -> None:
     for row in rows[:2]:
         data = sample.evaluation(3, 2, {"+": ("10",)})
         sample.write_json(tmp_path / row["run"] / "evaluation.json", data)
-    found = of_comparison(tmp_path)
-    assert list(found) == ["comparison", "statistics", "seeds"]
-    told = records(found["comparison"])
-    assert [one["entry"] for one in told] == list(sample.ENTRIES)
+    by_name = of_comparison(tmp_path)
+    assert list(by_name) == ["comparison", "statistics", "seeds"]
+    told = records(by_name["comparison"])
+    assert [record["entry"] for record in told] == list(sample.ENTRIES)
     assert told[0]["+ 100 median"] == ""
     for record, row in zip(told, rows, strict=True):
         for size in {row["size"] for row in row["lengths"]}:
             shares = sample.hardest(row["lengths"], size)
             values = [float(record[f"+ {size} {end}"]) for end in ("median", "min", "max")]
             assert values == [median(shares), min(shares), max(shares)]
-    entries = [one["entry"] for one in records(found["statistics"])]
+    entries = [record["entry"] for record in records(by_name["statistics"])]
     assert entries == [name for name in sample.ENTRIES[:2] for _ in range(3)]
-    assert r"reversed \& padded" in found["statistics"].latex()
+    assert r"reversed \& padded" in by_name["statistics"].latex()
 
 
 def test_named_problems_and_whole_tables_are_as_in_the_file() -> None:
@@ -141,14 +141,14 @@ def test_two_members_are_told_problem_by_problem() -> None:
         PairedSlice("+", size, int(size), "random", 100, seeds, members) for size in ("10", "1000")
     ]
     pair = Paired("one", "two & more", [0, 1], [0, 3], True, 1, (0, 3), slices)
-    found = paired_table(pair)
-    assert found.title == "right on the same problems: one, seed 0, and two & more, seed 3"
-    heads = [column.heading for column in found.screen_columns][4:]
+    table = paired_table(pair)
+    assert table.title == "right on the same problems: one, seed 0, and two & more, seed 3"
+    heads = [column.heading for column in table.screen_columns][4:]
     assert heads == ["both", "only one", "only two & more", "neither", "p", "p, Holm"]
     numbers = ["40", "10", "35", "15", "0.00024", "0.00048"]
-    assert found.texts()[1] == ["", "1,000", "random", "100", *numbers]
-    assert "Holm: adjusted for all 2 rows together." in found.notes
-    assert records(found)[0]["p_holm"] == "0.00048"
+    assert table.texts()[1] == ["", "1,000", "random", "100", *numbers]
+    assert "Holm: adjusted for all 2 rows together." in table.notes
+    assert records(table)[0]["p_holm"] == "0.00048"
 
 
 def test_slices_of_a_size_that_are_all_right_are_one_row_on_a_screen() -> None:

@@ -42,15 +42,9 @@ def write(run: "Run", to: str, out: Path | None = None, member: int = 0) -> Path
     model, path = run.model(member), out or run.folder.path / exporter.file.format(member=member)
     evaluation = run.folder.read_evaluation()
     last_rows = metrics.read_last(run.folder.metrics, len(run.seeds))
-    exported = Exported(
-        run.name,
-        run.seeds[member],
-        run.recipe,
-        model,
-        member,
-        steps=max((row.step for row in last_rows), default=0),
-        rows=[slice_summary(row) for row in evaluation.lengths] if evaluation else [],
-    )
+    steps = max((row.step for row in last_rows), default=0)
+    rows = [slice_summary(row) for row in evaluation.lengths] if evaluation else []
+    exported = Exported(run.name, run.seeds[member], run.recipe, model, member, steps, rows)
     with ownership.owned(run.folder.path) if out is None else nullcontext():
         exporter.write(exported, path)
     return path

@@ -34,11 +34,6 @@ class Exported:
     """The evaluation's rows, with figures over all members of the run."""
 
 
-def part_indices(layout: Layout) -> list[list[int]]:
-    """Return the indices of the vectors whose sum is each token's vector."""
-    return [np.flatnonzero(row).tolist() for row in layout.composition()]
-
-
 def machine_data(layout: Layout, rooms: Mapping[str, Room] | None = None) -> dict[str, Any] | None:
     """Return the machine of a program and its windows as JSON; None for a published layout.
 

@@ -13,7 +13,7 @@ from curta.config.errors import UserError
 from curta.config.recipe import Recipe
 from curta.config.task import Task
 from curta.evaluation.evaluation_set import refusal
-from curta.layouts import Layout
+from curta.layouts import Layout, ShapeBounds
 from curta.layouts.program import ProgramLayout
 from curta.model.transformer import Transformer
 from curta.problems import task_sizes
@@ -34,6 +34,9 @@ TOKENS = 20_000
 
 SPARE = 2
 """How much longer a program's completion may be than the longest recorded by `longest`."""
+
+MOST = 1 << 24
+"""Positions beyond which a limit counts as none."""
 
 DRAWN, LEAST = 256, 4
 """Digits of the problems that `longest` records, and the fewest problems."""
@@ -104,6 +107,25 @@ def longest(recorder: Recorder, operator: str, size: tuple[int, ...]) -> int:
     few = islice(problems, max(LEAST, DRAWN // size[0]))
     texts = [recorder.record(operator, operands) for operands in few]
     return max(len(tokens) - prompt for tokens, prompt in texts)
+
+
+def limits(model: Transformer) -> dict[str, int]:
+    """Return the most tokens of a text and the highest coordinate, as far as they are limited."""
+
+    def too_large(tokens: int, coordinate: int) -> bool:
+        extents = ((0, coordinate),) * len(model.layout.axes)
+        try:
+            model.positions.check(ShapeBounds(tokens, 0, extents))
+        except UserError:
+            return True
+        return False
+
+    sizes = range(1, MOST + 1)
+    most = {
+        "longest_text": bisect_left(sizes, True, key=lambda size: too_large(size, 0)),
+        "highest_coordinate": bisect_left(sizes, True, key=lambda size: too_large(1, size)),
+    }
+    return {name: size for name, size in most.items() if size < MOST}
 
 
 def prompt_rules(layout: Layout, rooms: dict[str, Room]) -> dict[str, str]:

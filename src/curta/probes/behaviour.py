@@ -78,9 +78,8 @@ class SingleDigits(TaskProbe):
         shares = dict(zip((p.operands for p in sample), correct.mean(axis=0).tolist(), strict=True))
         values = [[shares.get((first, second)) for second in TEN] for first in TEN]
         axes, digits = ("second operand", "first operand"), list(map(str, TEN))
-        return TaskFinding(
-            [row], [heat(task.operator, *axes, digits, digits, values, exact_match=True)]
-        )
+        panel = heat(task.operator, *axes, digits, digits, values, exact_match=True)
+        return TaskFinding([row], [panel])
 
 
 @dataclass(frozen=True)
@@ -155,10 +154,7 @@ class Patterns(TaskProbe):
         return TaskFinding(rows, [panel])
 
 
-SPARE: dict[str, Callable[[int, int], int]] = {
-    "+": lambda a, b: 9 - a - b,
-    "-": lambda a, b: a - b,
-}
+SPARE: dict[str, Callable[[int, int], int]] = {"+": lambda a, b: 9 - a - b, "-": lambda a, b: a - b}
 """By operator: two digits begin a chain where this is negative, and pass it on where it is zero.
 
 A difference has the larger number first.

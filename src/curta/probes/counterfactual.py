@@ -24,14 +24,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from curta.probes.attention import role_masks
-from curta.probes.base import (
-    Row,
-    TaskFinding,
-    TaskProbe,
-    option,
-    seed_option,
-    summary_statistics,
-)
+from curta.probes.base import Row, TaskFinding, TaskProbe, option, seed_option, summary_statistics
 from curta.probes.pictures import Panel, lines
 from curta.problems.numerals import to_text
 from curta.problems.problem import Problem

@@ -21,7 +21,7 @@ waves of twice that frequency; here, these belong to no frequency.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from jaxtyping import Float
@@ -45,23 +45,11 @@ TINY = 1e-12
 FrequencyShares = Float[np.ndarray, " frequencies"]
 
 
-class Waves(NamedTuple):
-    """For each frequency from 1 on: its share, and the norms of its cosine and sine.
+Waves = dict[str, FrequencyShares]
+"""For each frequency from 1 on its `share`, and the norms of its cosine and sine, `cos` and `sin`.
 
-    Logits, which depend on two operands, and neurons have only the share.
-    """
-
-    share: FrequencyShares
-    cos: FrequencyShares | None = None
-    sin: FrequencyShares | None = None
-
-
-class Spectrum(NamedTuple):
-    """The waves of each member in one part of the model, at a step."""
-
-    of: str
-    step: int
-    members: list[Waves]
+Logits, which depend on two operands, and neurons have only the share.
+"""
 
 
 @dataclass(frozen=True)
@@ -80,29 +68,28 @@ class Fourier(Probe):
     def examine(self, subject: Subject) -> Finding:
         steps, tables = subject.vectors(subject.layout.digits)
         over_training = [[of_vectors(vectors) for vectors in table] for table in tables]
-        spectra = [Spectrum("embedding", steps[n], over_training[n]) for n in (0, -1)]
+        spectra = [("embedding", steps[n], over_training[n]) for n in (0, -1)]
         for task in subject.tasks:
-            spectra += of_problems(subject, task)
+            of_task = of_problems(subject, task)
+            spectra += [(part, subject.run.step, waves) for part, waves in of_task.items()]
         rows, panels = list[Row](), list[Panel]()
-        for spectrum in spectra:
-            count = len(spectrum.members[0].share)
-            for member, waves in zip(subject.members, spectrum.members, strict=True):
-                order = np.argsort(-waves.share, kind="stable")[: self.top]
-                totals = np.cumsum(waves.share[order])
+        for part, step, by_member in spectra:
+            for member, waves in zip(subject.members, by_member, strict=True):
+                order = np.argsort(-waves["share"], kind="stable")[: self.top]
+                totals = np.cumsum(waves["share"][order])
                 for rank, (place, total) in enumerate(zip(order, totals, strict=True), 1):
-                    row: Row = {"member": member, "of": spectrum.of, "step": spectrum.step}
+                    row: Row = {"member": member, "of": part, "step": step}
                     row |= {"rank": rank, "frequency": int(place) + 1}
                     for name in ("cos", "sin", "share"):
-                        norms = getattr(waves, name)
-                        row[name] = None if norms is None else round(float(norms[place]), 6)
+                        row[name] = round(float(waves[name][place]), 6) if name in waves else None
                     rows.append(row | {"together": round(float(total), 6)})
             panels.append({
                 "form": "stems",
-                "title": f"{spectrum.of} at step {spectrum.step:,}",
+                "title": f"{part} at step {step:,}",
                 "across": "frequency",
-                "points": [str(frequency) for frequency in range(1, count + 1)],
+                "points": [str(place + 1) for place in range(len(by_member[0]["share"]))],
                 "names": [f"member {member}" for member in subject.members],
-                "curves": [waves.share.round(6).tolist() for waves in spectrum.members],
+                "curves": [waves["share"].round(6).tolist() for waves in by_member],
             })  # fmt: skip
         if len(steps) > 2:
             panels.insert(2, {
@@ -112,7 +99,7 @@ class Fourier(Probe):
                 "across": "step",
                 "points": [f"{step:,}" for step in steps],
                 "curves": [
-                    [round(float(np.sort(w.share)[-self.top :].sum()), 6) for w in member]
+                    [round(float(np.sort(w["share"])[-self.top :].sum()), 6) for w in member]
                     for member in zip(*over_training, strict=True)
                 ],
             })  # fmt: skip
@@ -121,7 +108,7 @@ class Fourier(Probe):
             f" in the logits; between them the share of the {self.top} largest, over training. Of"
             f" neurons, how many have {ENOUGH:.0%} of their variance in a frequency."
         )
-        last = min(self.top, len(over_training[0][0].share))
+        last = min(self.top, len(over_training[0][0]["share"]))
         notes = tuple(
             f"{row['of']} at step {row['step']:,}, member {row['member']}:"
             f" {row['together']:.0%} in {row['rank']} frequencies"
@@ -137,8 +124,8 @@ def of_vectors(table: Float[np.ndarray, "residues width"]) -> Waves:
     The vectors 3, 0, -3, 0 are three times a cosine of one turn in four.
 
     >>> waves = of_vectors(np.array([[3.0], [0.0], [-3.0], [0.0]]))
-    >>> waves.cos.round(2).tolist(), waves.sin.round(2).tolist(), waves.share.round(2).tolist()
-    ([4.24, 0.0], [0.0, 0.0], [1.0, 0.0])
+    >>> [waves[name].round(2).tolist() for name in ("cos", "sin", "share")]
+    [[4.24, 0.0], [0.0, 0.0], [1.0, 0.0]]
     """
     spectrum = np.fft.rfft(table, axis=0, norm="ortho")[1:]
     twice = np.full(len(spectrum), 2.0)
@@ -146,7 +133,7 @@ def of_vectors(table: Float[np.ndarray, "residues width"]) -> Waves:
         twice[-1] = 1.0  # the last frequency of an even number is its own mirror image
     cos, sin = (np.sqrt(twice * (part**2).sum(axis=1)) for part in (spectrum.real, spectrum.imag))
     squared = cos**2 + sin**2
-    return Waves(squared / max(squared.sum(), TINY), cos, sin)
+    return {"share": squared / max(squared.sum(), TINY), "cos": cos, "sin": sin}
 
 
 def of_logits(logits: Float[np.ndarray, "residues residues answers"]) -> FrequencyShares:
@@ -184,8 +171,8 @@ def power(
     return squares[1:], spectrum.sum(axis=(0, 1))
 
 
-def of_problems(subject: Subject, task: Task) -> list[Spectrum]:
-    """Return neurons and logits where the answer of every problem is predicted."""
+def of_problems(subject: Subject, task: Task) -> dict[str, list[Waves]]:
+    """Return the members' neurons and logits where the answer of every problem is predicted."""
     count = task_sizes.operation(task).modulus or 0
     every = [Problem(task.operator, (a, b)) for a in range(count) for b in range(count)]
     question = subject.question(every)
@@ -193,10 +180,10 @@ def of_problems(subject: Subject, task: Task) -> list[Spectrum]:
     values = question.digit_values([*inner, "logits"])  # the only digit of each answer
 
     values["logits"] = values["logits"][..., subject.layout.digits]
-    spectra = list[Spectrum]()
+    by_part = dict[str, list[Waves]]()
     for site, by_member in values.items():
         shares = of_logits if site == "logits" else of_neurons
         tables = [m.astype(np.float64).reshape(count, count, -1) for m in by_member]
         name = f"logits of {task.operator}" if site == "logits" else question.part_name(site)
-        spectra.append(Spectrum(name, subject.run.step, [Waves(shares(t)) for t in tables]))
-    return spectra
+        by_part[name] = [{"share": shares(table)} for table in tables]
+    return by_part

@@ -157,12 +157,10 @@ def fit_weights(features: Features, labels: Labels) -> Weights:
 
     signs = np.where(labels, -1.0, 1.0)
 
-    def loss(weights: Weights) -> float:
+    def loss_and_slope(weights: Weights) -> tuple[float, Weights]:
         penalty = PENALTY / 2 * float(weights @ weights)
-        return float(np.logaddexp(0, signs * (features @ weights)).sum()) + penalty
-
-    def slope(weights: Weights) -> Weights:
-        return features.T @ (expit(features @ weights) - labels) + PENALTY * weights
+        loss = float(np.logaddexp(0, signs * (features @ weights)).sum()) + penalty
+        return loss, features.T @ (expit(features @ weights) - labels) + PENALTY * weights
 
     def curvature(weights: Weights) -> np.ndarray:
         chances = expit(features @ weights)
@@ -170,7 +168,7 @@ def fit_weights(features: Features, labels: Labels) -> Weights:
         return fit + PENALTY * np.eye(len(weights))
 
     weights: Weights = minimize(
-        loss, np.zeros(features.shape[1]), jac=slope, hess=curvature, method="trust-exact",
+        loss_and_slope, np.zeros(features.shape[1]), jac=True, hess=curvature, method="trust-exact",
         options={"gtol": CLOSE * len(labels)},
     ).x  # fmt: skip
     return weights

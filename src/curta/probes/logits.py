@@ -8,6 +8,7 @@ direct-logits   what each part adds to the logit of the right digit
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -54,7 +55,8 @@ class Top(Probe):
             first, scored = 0, range(len(line) - prompt)
             true = line[prompt:] + [""] * (prompt - len(scored))
         logits = question.values(question.whole, ["logits"])["logits"][:, 0, : len(true)]
-        rows, ranks = list[Row](), range(1, self.k + 1)
+        rows, panels, ranks = list[Row](), list[Panel](), range(1, self.k + 1)
+        whole, prompt_text = "".join(line), "".join(line[:prompt])
         chances = softmax(np.float64(logits), axis=-1)  # small ones are shown too
         for member, table in zip(subject.members, chances, strict=True):
             for index, probabilities in enumerate(table, first):
@@ -63,15 +65,10 @@ class Top(Probe):
                 row["scored"] = index in scored
                 row["entropy"] = abs(float(-(positive * np.log2(positive)).sum()))
                 best = np.argsort(-probabilities, kind="stable")[: self.k].tolist()
-                best += [None] * (self.k - len(best))
-                for rank, token in enumerate(best, 1):
+                for rank, token in zip_longest(ranks, best):  # or None, of so few tokens
                     row[f"top {rank}"] = None if token is None else characters[token]
                     row[f"p {rank}"] = None if token is None else float(probabilities[token])
                 rows.append(row)
-
-        whole, prompt_text = "".join(line), "".join(line[:prompt])
-        panels = list[Panel]()
-        for member in subject.members:
             mine = [row for row in rows if row["member"] == member and row["scored"]]
             panels.append(heat(
                 f"{problem}, member {member}",

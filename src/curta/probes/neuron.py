@@ -180,17 +180,18 @@ class Neuron(Probe):
 def explanations(values: NeuronValues, windows: NeuronWindows, axes: Axes) -> list[Row]:
     """Return the share that each cell, pair of cells and function explains, largest first."""
     following = WindowFactor.of("next token", windows.targets)
-    pairs = list(combinations(windows.cells, 2))
     every = [*windows.cells, *functions(*axes), following]
-    sums: list[float | None] = [None] * len(every)
-    sums += [round(factors.additive(values, *pair), 6) for pair in pairs]
-    every += [together(*pair) for pair in pairs]
+    additive: list[float | None] = [None] * len(every)
+    for pair in combinations(windows.cells, 2):
+        every.append(together(*pair))
+        additive.append(round(factors.additive(values, *pair), 6))
     if axes.carry is not None:
         every.append(together(axes.x, axes.y, axes.carry))
-    rows = list[Row]()
-    for factor, added in zip_longest(every, sums):
-        row: Row = {"explained by": factor.name, "values": len(factor.labels)}
-        rows.append(row | {"share": round(factors.explained(values, factor), 6), "additive": added})
+    shares = [round(factors.explained(values, factor), 6) for factor in every]
+    rows: list[Row] = [
+        {"explained by": f.name, "values": len(f.labels), "share": share, "additive": added}
+        for f, share, added in zip_longest(every, shares, additive)
+    ]
     return sorted(rows, key=lambda row: -row["share"])
 
 

@@ -31,15 +31,12 @@ class Subject:
 
     def __init__(self, run: Run, members: Sequence[int], tasks: Sequence[Task]) -> None:
         self.run, self.members, self.tasks = run, list(members), list(tasks)
+        self.layout: Layout = run.layout
 
     @cached_property
     def models(self) -> Models:
         """The chosen members."""
         return self.run.load_models().only(*self.members)
-
-    @cached_property
-    def layout(self) -> Layout:
-        return self.run.layout
 
     def problem(self, text: str | None) -> Problem:
         """Return the problem of a text; without a text, an example of the first task."""

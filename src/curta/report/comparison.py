@@ -11,12 +11,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from curta.report.compared import (
-    ComparisonData,
-    compared_of,
-    exact_match_at,
-    read_comparison,
-)
+from curta.report.compared import ComparisonData, compared_of, exact_match_at, read_comparison
 from curta.report.comparison_figures import draw_all
 from curta.report.figures import COMPARISON_FIGURES, svg_element
 from curta.report.page import RunReport, page_scripts, report_run, write_page

@@ -10,7 +10,7 @@ phase_map           exact match by two varied fields
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -162,14 +162,10 @@ def _draw_entry(
 def against(compared: ComparisonData, path: str, apart: Sequence[str]) -> Figure:
     """Draw final loss and exact match, in-distribution and out-of-distribution, against a value.
 
-    It is that of the field at `path`, or the number of parameters.
-    Every member is a point. A line joins the medians where values have an order; there are no
-    medians where each place has one member. Fields `apart` tell series apart.
+    It is that of the field at `path`, or the number of parameters. Every member is a point. A line
+    joins the medians where values have an order; there are no medians where each place has one
+    member. Fields `apart` tell series apart.
     """
-
-    def value(row: ComparisonRow) -> Any:
-        return row.changes[path] if path else row.parameters
-
     rows = [row for row in compared.results.rows if row.lengths]
     measures: dict[str, Callable[[ComparisonRow], Sequence[float]]] = {
         LOSS: lambda row: [loss for loss in row.loss.members if loss] if row.loss else [],
@@ -177,36 +173,54 @@ def against(compared: ComparisonData, path: str, apart: Sequence[str]) -> Figure
         "exact match, out-of-distribution": lambda row: compared.mean(row, False),
     }
     measures = {title: measure for title, measure in measures.items() if any(map(measure, rows))}
-    series, axis = _series(rows, apart), SweptAxis(map(value, rows))
+    series = _series(rows, apart)
+
+    # Numbers stand by size, anything else side by side. Positive numbers that differ fourfold or
+    # more have a logarithmic axis. Names of values are shown where there is room.
+    values: dict[str, Any] = {
+        row.name: row.changes[path] if path else row.parameters for row in rows
+    }
+    numeric = all(map(_is_number, values.values()))
+    in_order = sorted(values.values()) if numeric else list(values.values())
+    by_name = {value_name(value): value for value in in_order}
+    places = by_name if numeric else {name: place for place, name in enumerate(by_name)}
+    log = numeric and in_order[0] > 0 and in_order[-1] >= 4 * in_order[0]
     with figures.style():
         figure, panels = figures.column(len(measures), height=1.1 + 1.5 * len(measures))
         for axes, (title, measure) in zip(panels, measures.items(), strict=True):
             for number, ((name, mine), (colour, mark)) in enumerate(
                 zip(series.items(), SERIES, strict=False)
             ):
-                dodge = 0.0 if axis.numeric else 0.1 * (number - (len(series) - 1) / 2)
+                dodge = 0.0 if numeric else 0.1 * (number - (len(series) - 1) / 2)
                 by_place: dict[float, list[float]] = {}
                 for row in mine:
-                    place = axis.place(value(row)) + dodge
+                    place = places[value_name(values[row.name])] + dodge
                     by_place.setdefault(place, []).extend(measure(row))
                 ranges = {p: range_of(by_place[p]) for p in sorted(by_place) if by_place[p]}
-                places = list(ranges)
+                across = list(ranges)
                 middle, low, high = ([r[end] for r in ranges.values()] for end in range(3))
-                if any(len(values) > 1 for values in by_place.values()):
+                if any(len(shares) > 1 for shares in by_place.values()):
                     dots: Any = {"color": colour, "markersize": 3, "alpha": 0.45}
-                    for place, values in by_place.items():
-                        axes.plot([place] * len(values), values, mark, **dots)
-                if axis.numeric:
-                    axes.fill_between(places, low, high, color=colour, alpha=0.18, linewidth=0)
+                    for place, shares in by_place.items():
+                        axes.plot([place] * len(shares), shares, mark, **dots)
+                if numeric:
+                    axes.fill_between(across, low, high, color=colour, alpha=0.18, linewidth=0)
                 else:
-                    axes.vlines(places, low, high, color=colour, linewidth=1.2)
+                    axes.vlines(across, low, high, color=colour, linewidth=1.2)
                 axes.plot(
-                    places, middle, mark + ("-" if axis.numeric else ""), color=colour,
+                    across, middle, mark + ("-" if numeric else ""), color=colour,
                     linewidth=1.8, markersize=5, label=name or "median",
                 )  # fmt: skip
             axes.set_title(title)
             axes.set_yscale("log") if title == LOSS else figures.percent_axis(axes)
-        axis.set(panels[-1], path or "parameters of the model")
+        shown = figures.spread(places.values(), 0.11, log) if numeric else [*places.values()]
+        ticks = {place: name for name, place in places.items() if place in shown}
+        if log:
+            panels[-1].set_xscale("log")
+        panels[-1].set_xticks([*ticks], [*ticks.values()], parse_math=False)
+        panels[-1].set_xticks([], minor=True)
+        panels[-1].margins(x=0.1 if numeric else 0.3)
+        panels[-1].set_xlabel(path or "parameters of the model", parse_math=False)
         if len(series) > 1 or compared.several:
             figures.legend(figure, panels[0], columns=2)
     return figure
@@ -231,38 +245,6 @@ def _weightless(compared: ComparisonData, path: str) -> bool:
         others = row.entry + str({p: v for p, v in row.changes.items() if p != path})
         sizes.setdefault(others, set()).add(row.parameters)
     return all(len(parameters) == 1 for parameters in sizes.values())
-
-
-class SweptAxis:
-    """The places of swept values: numbers by size, anything else side by side.
-
-    Positive numbers that differ fourfold or more have a logarithmic axis.
-    """
-
-    def __init__(self, values: Iterable[Any]) -> None:
-        by_name = {value_name(value): value for value in values}
-        self.numeric = all(map(_is_number, by_name.values()))
-        self.places = {name: i for i, name in enumerate(by_name)}
-        if self.numeric:
-            self.places = dict(sorted(by_name.items(), key=lambda item: item[1]))
-        low, high = min(self.places.values()), max(self.places.values())
-        self.log = self.numeric and low > 0 and high >= 4 * low
-
-    def place(self, value: Any) -> float:
-        return float(self.places[value_name(value)])
-
-    def set(self, axes: Axes, label: str) -> None:
-        """Set ticks at the swept values, and names where there is room."""
-        named: Container[float] = self.places.values()
-        if self.numeric:
-            named = figures.spread(self.places.values(), 0.11, self.log)
-        if self.log:
-            axes.set_xscale("log")
-        ticks = {place: name for name, place in self.places.items() if place in named}
-        axes.set_xticks([*ticks], [*ticks.values()], parse_math=False)
-        axes.set_xticks([], minor=True)
-        axes.margins(x=0.1 if self.numeric else 0.3)
-        axes.set_xlabel(label, parse_math=False)
 
 
 def value_name(value: Any) -> str:

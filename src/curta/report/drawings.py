@@ -6,7 +6,6 @@ points from the drawing and moves a mark along them.
 """
 
 import math
-import tomllib
 from collections.abc import Sequence
 from itertools import accumulate, groupby
 from pathlib import Path
@@ -17,13 +16,11 @@ from jaxtyping import Float
 from markupsafe import Markup
 
 from curta.evaluation.results import Grid
-from curta.layouts import Layout, layout_named
 from curta.layouts.program import ProgramLayout
 from curta.probes.tokens import PLANES, VectorPaths, digits_and_signs, trace_paths
-from curta.programs.machine import store
 from curta.report.figures import BANDS, band, curves, median_cells
 from curta.report.rendering import render
-from curta.report.run_folder import RunData, Trained
+from curta.report.run_folder import RunData, Trained, read_layout
 from curta.report.summary import by_step
 
 GRID_SIDE, NAMED_LENGTHS = 400, 10
@@ -101,14 +98,11 @@ def trails_section(folder: Path, run: RunData) -> dict[str, Any] | None:
         return None
     from curta.runs import embedding_history
 
-    name, role = tomllib.loads(run.recipe).get("layout"), ""
-    layout: Layout
-    if name is not None:
-        layout = layout_named(name)
+    layout, role = read_layout(folder), ""
+    if isinstance(layout, ProgramLayout):
+        role, tokens = next(iter(layout.machine.formats.values())).answer.role, layout.digits
+    else:
         tokens = digits_and_signs(layout, run.trained)
-    else:  # of a program, the machine is enough: its code is not run
-        layout = program = ProgramLayout(*store.read(folder / "machine.json", run.name))
-        role, tokens = next(iter(program.machine.formats.values())).answer.role, program.digits
     moments = embedding_history.moments(folder / "history", np.array(tokens))
     if moments is None:
         return None

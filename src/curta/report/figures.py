@@ -221,11 +221,9 @@ def answer_histogram(histograms: Sequence[AnswerHistogram], title: str) -> Figur
         figure, (axes,) = column(1, height=2.8)
         for number, histogram in enumerate(histograms):
             shares = [count / histogram.problems for count in histogram.counts]
-            colour = (MUTED, MEDIAN, END, ALERT)[number % 4]
-            width = 1.2 + 0.5 * (len(histograms) - number)
-            axes.stairs(
-                shares, histogram.edges, color=colour, linewidth=width, label=histogram.part
-            )
+            line: Any = {"color": (MUTED, MEDIAN, END, ALERT)[number % 4], "label": histogram.part}
+            line["linewidth"] = 1.2 + 0.5 * (len(histograms) - number)
+            axes.stairs(shares, histogram.edges, **line)
         axes.xaxis.set_major_formatter("{x:,.0f}")
         axes.set(xlabel="answer", ylim=(0, None))
         axes.set_title(f"{title}: share of each part in a bin", parse_math=False)
@@ -445,13 +443,11 @@ def draw(picture: Picture) -> Figure:
 
     panels = picture["panels"]
     across = 2 if len(panels) > 1 and all(panel["form"] == "paths" for panel in panels) else 1
-    # inches
-    heights = [
-        0.9 + 0.21 * min(len(panel["rows"]), 60) if panel["form"] == "heat"
-        else 2.5 if panel["form"] == "paths" else 1.9
-        for panel in panels
-    ]  # fmt: skip
-    rows = heights[::across]
+    inches = {"heat": 0.9, "lines": 1.9, "stems": 1.9, "paths": 2.5}
+    rows = [
+        inches[panel["form"]] + 0.21 * min(len(panel["rows"]) if panel["form"] == "heat" else 0, 60)
+        for panel in panels[::across]
+    ]
     with style():
         figure = Figure(figsize=(WIDTH, sum(rows) + 0.4), layout="constrained")
         grid = figure.subplots(len(rows), across, squeeze=False, height_ratios=rows).ravel()
@@ -471,14 +467,12 @@ def _draw_heat(axes: Axes, panel: Heat) -> None:
     edges, _, colours = zip(*BANDS, strict=True)
     columns, rows = panel["columns"], panel["rows"]
     values = [[math.nan if v is None else v for v in row] for row in panel["values"]]
-    style: dict[str, Any] = {
-        "cmap": LinearSegmentedColormap.from_list("share", colours), "norm": Normalize(0, 1)
-    }  # fmt: skip
+    colormap: Any = LinearSegmentedColormap.from_list("share", colours)
+    norm: Any = Normalize(0, 1)
     if panel.get("exact_match", False):
-        norm = BoundaryNorm([*edges, 2], len(colours))
-        style = {"cmap": ListedColormap(colours), "norm": norm}
+        colormap, norm = ListedColormap(colours), BoundaryNorm([*edges, 2], len(colours))
     axes.grid(visible=False)
-    axes.imshow(values, aspect="auto", interpolation="none", **style)
+    axes.imshow(values, aspect="auto", interpolation="none", cmap=colormap, norm=norm)
     if max(len(columns), len(rows)) <= 40:
         between = [[i - 0.5 for i in range(1, len(names))] for names in (columns, rows)]
         axes.vlines(between[0], -0.5, len(rows) - 0.5, ON_DARK, linewidth=0.8)
@@ -606,11 +600,8 @@ def svg_element(figure: Figure, name: str, label: str) -> Markup:
                 node.remove(child)
         node.tag = node.tag.rpartition("}")[2]
         node.text, node.tail = (node.text or "").strip(), None
-        styles = [
-            declaration.partition(":")
-            for declaration in node.attrib.pop("style", "").split(";")
-            if declaration
-        ]
+        declarations = filter(None, node.attrib.pop("style", "").split(";"))
+        styles = [declaration.partition(":") for declaration in declarations]
         attributes = {key.rpartition("}")[2]: value for key, value in node.attrib.items()}
         if attributes.get("id", "").startswith(LINE_ID):
             # a line that says what it is when a reader points at it

@@ -11,9 +11,7 @@ function explored(map, cells, { wide, high, label, start, tell, what, choices })
   function go([x, y]) {
     at = [x, y];
     words.textContent = tell(x, y);
-    cursor.setAttribute("x", x);
-    cursor.setAttribute("y", y);
-    cursor.classList.add("on");
+    make("rect", [], { x, y }, cursor).classList.add("on");
   }
 
   function pointed(event) {

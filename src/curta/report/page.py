@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from curta.config import files
 from curta.report import drawings, figures, sections
-from curta.report.certificate import certificate_section, headline
+from curta.report.certificate import certificate_section
 from curta.report.figures import DESCRIPTIONS, svg_element, svg_file
 from curta.report.rendering import PagePart, document, modules_text, render
 from curta.report.run_folder import RunData, read_run
@@ -46,8 +46,6 @@ class RunReport:
     """A run, and what its report shows: the sections of the page, and the drawings of its files."""
 
     run: RunData
-    sentence: str
-    """What the certificate proves; empty without one."""
     sections: dict[str, Any]
     """By the name of the template, where there is data."""
     drawings: dict[str, Markup]
@@ -135,7 +133,7 @@ def report_run(folder: Path, evaluation: str = "", prefix: str = "") -> RunRepor
     drawn |= drawings.trails_files(paths) if paths else {}
     drawn |= {f"probes/{name}": plot for name, plot in probed.items()}
     by_name = {name: section for name, section in by_name.items() if section is not None}
-    return RunReport(run, headline(certificate) if certificate else "", by_name, drawn)
+    return RunReport(run, by_name, drawn)
 
 
 def render_report(report: RunReport, work: PagePart) -> str:
@@ -144,7 +142,7 @@ def render_report(report: RunReport, work: PagePart) -> str:
     body = render(
         "run/page.html",
         run=report.run,
-        sentence=report.sentence,
+        sentence=report.sections.get("certificate", {}).get("sentence", ""),
         sections=[
             (f"part-{name}", TITLES[name], f"run/{name}.html", section)
             for name, section in by_name.items()

@@ -492,11 +492,8 @@ def members_table(content: Certificate, whole: bool = False) -> Table:
         Column("margin", text=lambda margin: f"{margin:.3g}"),
         Column("below twice the bound", "below_bound", count, on_screen=whole, style=red),
     ]
-    rows = [
-        [m.member, m.seed, m.shown, m.repaired, len(m.rounds), m.held_out, m.held_out_correct,
-         m.correct, m.wrong, m.margin, m.below_bound]
-        for m in content.members
-    ]  # fmt: skip
+    by_name = [vars(member) | {"rounds": len(member.rounds)} for member in content.members]
+    rows = [[values[column.name] for column in columns] for values in by_name]
     ranges = [
         (None,) * 3 if None in values else range_of(values)
         for values in list(zip(*rows, strict=True))[2:]

@@ -113,7 +113,7 @@ class Made:
 
 def of_layout(name: str) -> Made:
     """A model that writes all of a layout's problems."""
-    tasks = [{"operator": one, "digits": [1, 3]} for one in layout_named(name).operators]
+    tasks = [{"operator": operator, "digits": [1, 3]} for operator in layout_named(name).operators]
     return Made(
         tiny.recipe(
             layout=name,

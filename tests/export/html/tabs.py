@@ -23,8 +23,8 @@ def browser() -> Iterator[Browser]:
     """One browser for all tests of a folder. Where there is none, they fail and say so."""
     if not CHROMIUM:
         pytest.fail(MISSING, pytrace=False)
-    with chromium() as found:
-        yield found
+    with chromium() as running:
+        yield running
 
 
 @pytest.fixture(scope="package")

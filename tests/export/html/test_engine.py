@@ -1,8 +1,12 @@
-"""Where tokens stand in the page, and interventions; plain logits: `test_conformance.py`."""
+"""Where tokens stand in the page and on its sheet, and interventions.
+
+Plain logits: `test_conformance.py`.
+"""
 
 import json
 import shlex
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +33,8 @@ def test_places_below_those_of_the_operands(tab: Page, tmp_path: Path) -> None:
     made = Made(tiny.with_encoding("coupled", program="spaced"))
     tab.goto(made.page(tmp_path).as_uri())
     tokens, _ = made.layout.tokens_of(parse("12+345"))
-    found = numbers(tab, f"curta.sites({tokens}).logits.map((row) => [...row])")
-    np.testing.assert_allclose(found, inside(made.model, [tokens])[0]["logits"], atol=1e-4)
+    logits = numbers(tab, f"curta.sites({tokens}).logits.map((row) => [...row])")
+    np.testing.assert_allclose(logits, inside(made.model, [tokens])[0]["logits"], atol=1e-4)
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -81,17 +85,17 @@ CHANGES: dict[str, tuple[list[str], tuple[str, list[int]] | None]] = {
 def begin(monkeypatch: pytest.MonkeyPatch, folder: Path, changes: dict[str, Any]) -> Run:
     """A run with random weights."""
     monkeypatch.setenv("CURTA_RUNS", str(folder))
-    written = {} if "program" in changes else DENSE
-    given = tiny.overrides(**written | {"positions__name": "rope"} | changes)
-    return begun("addition", **{path.replace(".", "__"): value for path, value in given.items()})
+    layout_changes = {} if "program" in changes else DENSE
+    overrides = tiny.overrides(**layout_changes | {"positions__name": "rope"} | changes)
+    return begun("addition", **{path.replace(".", "__"): to for path, to in overrides.items()})
 
 
 def interventions(zeroed: Sequence[str], patch: tuple[str, list[int]] | None) -> list[Intervention]:
-    found = [parsed(name, "zero") for name in zeroed]
+    edits = [parsed(name, "zero") for name in zeroed]
     if patch:
         site, positions = patch
-        found.append(Intervention(site, "patch", SOURCE, where={"position": positions}))
-    return found
+        edits.append(Intervention(site, "patch", SOURCE, where={"position": positions}))
+    return edits
 
 
 def as_json(zeroed: list[str], patch: tuple[str, list[int]] | None) -> str:
@@ -114,8 +118,8 @@ def test_logits_and_answers_are_those_of_pythons_interventions(
     for zeroed, patch in CHANGES.values():
         made = interventions(zeroed, patch)
         python = run.activations([PROBLEM], "logits", made)["logits"][0, 0, :prompt]
-        asked = f"curta.logits('{PROBLEM}', 1, {as_json(zeroed, patch)})"
-        mine = np.array(numbers(tab, asked))[:prompt]
+        expression = f"curta.logits('{PROBLEM}', 1, {as_json(zeroed, patch)})"
+        mine = np.array(numbers(tab, expression))[:prompt]
         assert np.abs(mine - python).max() < 1e-4
         assert np.abs(mine - plain).max() > 1e-2
 
@@ -137,9 +141,9 @@ def test_the_command_line_accepts_it_and_answers_as_the_page_does(
     words = shlex.split(tab.locator("#command").text_content() or "")
     assert words[:7] == ["curta", "probe", "my run", "activations", "57+68", "--member", "1"]
     assert main([*words[1:], "sites=logits", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["about"]["members"] == [1]
-    assert found["about"]["interventions"] == [
+    answers = json.loads(capsys.readouterr().out)
+    assert answers["about"]["members"] == [1]
+    assert answers["about"]["interventions"] == [
         f"zero {HEAD}",
         "patch embedding:position=3 from 57+69",
     ]
@@ -147,5 +151,41 @@ def test_the_command_line_accepts_it_and_answers_as_the_page_does(
         f"{{zeroed: ['{HEAD}'], patch: {{site: 'embedding', positions: [3], source: '57+69'}}}}"
     )
     assert (
-        found["answers"][0]["changed"] == numbers(tab, f"curta.ask('57+68', {changes})")["answer"]
+        answers["answers"][0]["changed"] == numbers(tab, f"curta.ask('57+68', {changes})")["answer"]
     )
+
+
+PLACED = """[...document.querySelectorAll('#text li')].map((item) => {
+  const { left, top, right, bottom } = item.getBoundingClientRect();
+  return [item.textContent, left, top, right, bottom]; })"""
+
+
+def test_digits_of_one_place_stand_below_each_other(tab: Page, tmp_path: Path) -> None:
+    tab.goto(page(tmp_path, *shipped("addition")).as_uri())
+    calculate(tab, "123+45")
+    items = numbers(tab, PLACED)  # 3 2 1 + 5 4 =
+    first, second = items[:3], items[4:6]
+    assert [item[0] for item in first] == list("321")
+    assert all(after[1] < before[1] for before, after in pairwise(first))
+    assert [item[1] for item in second] == [item[1] for item in first[:2]]
+    assert all(low[2] > high[2] for high, low in zip(first, second, strict=False))
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_roles_never_stand_upon_each_other(name: str, tab: Page, tmp_path: Path) -> None:
+    """A square of a role is drawn in one place, and in that place nothing else is."""
+    tab.goto(page(tmp_path, *shipped(name)).as_uri())
+    tokens, _ = random_texts(name, 10, 60)
+    squares = numbers(
+        tab,
+        f"{tokens.tolist()}.map((text) => {{"
+        "const { cells } = curta.sheetOf(text), { roles } = curta.design.layout;"
+        "return curta.follow(text).map(({ role, coordinates }, i) => {"
+        "const { block, track, line, column } = cells[i];"
+        "const square = coordinates.map((at, axis) => roles[role].broadcast[axis] ? '*' : at);"
+        "const place = [block.top + line.number, track, column].join();"
+        "return [[role, ...square].join(), place]; }); })",
+    )
+    for text in squares:
+        assert len({square for square, _ in text}) == len({place for _, place in text})
+        assert len({tuple(pair) for pair in text}) == len({place for _, place in text})

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from curta.export.html import design
+from curta.export.html.page import RECORDED
 from curta.frontends.api import train
 from curta.runs.run import Run
 from tests import tiny
@@ -46,9 +46,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         patch.setenv("CURTA_RUNS", str(folder))
         fields = ("model.", "training.", "evaluation.")
         changes = {path: to for path, to in tiny.overrides().items() if path.startswith(fields)}
-        own = train(str(PROGRAM), 1, **changes, evaluate=False)
-        own.certify(report=False)
-        return own
+        trained = train(str(PROGRAM), 1, **changes, evaluate=False)
+        trained.certify(report=False)
+        return trained
 
 
 @pytest.fixture
@@ -60,8 +60,8 @@ def opened(run: Run, tab: Page, tmp_path: Path) -> Page:
 def test_what_is_right_follows_from_the_certificate(opened: Page) -> None:
     """Whatever the model writes, and of numbers of any length."""
     problems = ["digitsum 0", "digitsum 7", "digitsum 9182736", f"digitsum {'98' * 150}"]
-    found = numbers(opened, f"{json.dumps(problems)}.map(curta.truth)")
-    assert found == [right(problem) for problem in problems]
+    truths = numbers(opened, f"{json.dumps(problems)}.map(curta.truth)")
+    assert truths == [right(problem) for problem in problems]
     opened.evaluate(CERTIFIED)
     calculate(opened, "digitsum 9182736")
     expect(opened.locator("#status")).to_have_text("It wrote 6, which is right.")
@@ -88,7 +88,7 @@ def test_a_wrong_token_is_marked_and_the_right_one_named(opened: Page) -> None:
 
 def test_recorded_problems_are_offered_and_marked_right_or_wrong(run: Run, opened: Page) -> None:
     buttons = opened.get_by_role("group", name="Recorded problems").get_by_role("button")
-    assert 0 < buttons.count() <= design.RECORDED
+    assert 0 < buttons.count() <= RECORDED
     for number in range(buttons.count()):
         button = buttons.nth(number)
         problem, label = button.get_attribute("value") or "", button.text_content() or ""

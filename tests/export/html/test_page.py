@@ -31,8 +31,8 @@ def opened(tab: Page, tmp_path: Path) -> Page:
 @pytest.fixture(params=["paper", "opened"])
 def either(request: pytest.FixtureRequest) -> Page:
     """Both of them."""
-    found: Page = request.getfixturevalue(request.param)
-    return found
+    opened_page: Page = request.getfixturevalue(request.param)
+    return opened_page
 
 
 def show(tab: Page, folder: Path, **changes: object) -> Page:
@@ -194,8 +194,8 @@ def test_a_head_is_taken_away_by_a_press_and_given_back_by_another(either: Page)
 
 def shown(tab: Page, changes: object) -> str:
     """The answer under changes, as the table of answers has it."""
-    found = numbers(tab, f"curta.ask('12+34', {changes})")["answer"]
-    return "no answer" if found is None else str(found)
+    answer = numbers(tab, f"curta.ask('12+34', {changes})")["answer"]
+    return "no answer" if answer is None else str(answer)
 
 
 def put_in(tab: Page) -> None:

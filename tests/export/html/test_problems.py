@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from curta.export.html.design import DIGITS, TOKENS
+from curta.export.html.page import DIGITS, TOKENS
 from curta.layouts import LAYOUTS
 from curta.problems.numerals import format_number
 from curta.problems.operations import OPERATIONS
@@ -25,12 +25,12 @@ pytestmark = pytest.mark.slow
 def drawn_problems(name: str, count: int) -> list[Problem]:
     """Random problems of the operations that a machine's examples have."""
     rng = np.random.default_rng(len(name))
-    found = []
+    problems = []
     for _ in range(count):
         like = parse(PROBLEMS[name][rng.integers(len(PROBLEMS[name]))])
         values = tuple(int(rng.integers(1, 10 ** rng.integers(1, 7))) for _ in like.operands)
-        found.append(Problem(like.operator, values, like.base))
-    return found
+        problems.append(Problem(like.operator, values, like.base))
+    return problems
 
 
 def damaged(tokens: list[int], vocabulary: int, rng: np.random.Generator) -> list[int]:
@@ -45,16 +45,16 @@ def test_prompts_truths_and_answers_are_pythons(name: str, tab: Page, tmp_path: 
     made, rng = layout(name), np.random.default_rng(1)
     tab.goto(page(tmp_path, *shipped(name)).as_uri())
     problems = drawn_problems(name, 40)
-    given = []
+    cases = []
     for number, problem in enumerate(problems):
         tokens, prompt = made.tokens_of(problem)
         text = tokens[prompt:]
         text = damaged(text, len(made.machine.tokens), rng) if number % 2 else text
-        given.append([str(problem), text])
-    one = """(([text, written]) => {
+        cases.append([str(problem), text])
+    script = """(([text, written]) => {
         return [curta.prompt(text), curta.truth(text), curta.answer(text, written)]; })"""
-    found = numbers(tab, f"{json.dumps(given)}.map({one})")
-    for problem, (_, text), line in zip(problems, given, found, strict=True):
+    lines = numbers(tab, f"{json.dumps(cases)}.map({script})")
+    for problem, (_, text), line in zip(problems, cases, lines, strict=True):
         answer = made.answer(problem, text)
         base = made.machine.formats[problem.operator].answer.base
         read = None if answer is None else answer_text(answer, base)
@@ -92,8 +92,8 @@ POINTS = {
 
 
 def mistake(tab: Page, text: str) -> str:
-    asked = f"(() => {{ try {{ return curta.prompt({json.dumps(text)}).length; }}"
-    return str(numbers(tab, f"{asked} catch (mistake) {{ return mistake.message; }} }})()"))
+    attempt = f"(() => {{ try {{ return curta.prompt({json.dumps(text)}).length; }}"
+    return str(numbers(tab, f"{attempt} catch (mistake) {{ return mistake.message; }} }})()"))
 
 
 @pytest.mark.parametrize(("name", "mistakes"), [("addition", MISTAKES), ("fractions", POINTS)])
@@ -129,25 +129,25 @@ NUMBERS = ((7, 8), (999, 1), (123, 123), (0, 5), (40, 6))
 
 def problems_of(made: Made) -> list[Problem]:
     """Problems of every operator, with as few operands as it takes and with one more."""
-    found = []
+    problems = []
     for operator in made.layout.operators:
         operation, most = OPERATIONS[operator], made.layout.most
         more = operation.takes(3) and (most is None or most > 2)
         count = min(2, operation.most or 2)
-        found += [Problem(operator, pair[:count]) for pair in NUMBERS]
-        found += [Problem(operator, (7, 30, 7))] if more else []
-    return found
+        problems += [Problem(operator, pair[:count]) for pair in NUMBERS]
+        problems += [Problem(operator, (7, 30, 7))] if more else []
+    return problems
 
 
 def texts(made: Made, problem: Problem) -> list[list[int]]:
     """What is right to write, and the same with one token left out, doubled or another."""
     tokens, prompt = made.layout.tokens_of(problem)
-    right, found = tokens[prompt:], [tokens[prompt:]]
+    right, variants = tokens[prompt:], [tokens[prompt:]]
     for place in range(len(right)):
         other = (right[place] + 1) % len(made.layout.characters)
         for instead in ([], [right[place]] * 2, [other]):
-            found.append([*right[:place], *instead, *right[place + 1 :]])
-    return found
+            variants.append([*right[:place], *instead, *right[place + 1 :]])
+    return variants
 
 
 def spoken(made: Made, problem: Problem, text: list[int]) -> str | None:
@@ -177,11 +177,11 @@ def test_other_operations_have_truths(tab: Page, tmp_path: Path) -> None:
     tab.goto(page(tmp_path, *shipped("addition")).as_uri())
     problems = ["gcd 1071,462", "isqrt 1234", "order 30,10,20", "7//2", "7%4", "reverse 120",
                 "copy 12", "isqrt 0", "luhn 7992739871", "0.05+99.95", "3.0+0.125"]  # fmt: skip
-    parts = [(one, parse(one)) for one in problems]
-    for text, problem in parts:
+    pairs = [(line, parse(line)) for line in problems]
+    for text, problem in pairs:
         operands = json.dumps([str(value) for value in problem.operands])
-        found = numbers(tab, f"curta.truths({problem.operator!r}, {operands})")
-        assert found == answer_text(problem.truth), text
+        truth = numbers(tab, f"curta.truths({problem.operator!r}, {operands})")
+        assert truth == answer_text(problem.truth), text
 
 
 def test_the_tour_ends_with_longer_numbers_in_the_base_of_the_program(

@@ -37,12 +37,12 @@ def uneven(run: Run) -> Run:
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Run, Run]]:
     """Two short trainings of two members: one with a window and a history, one with neither."""
-    given = tiny.overrides(training__history_every=5) | SIZES
+    settings = tiny.overrides(training__history_every=5) | SIZES
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CURTA_RUNS", str(tmp_path_factory.mktemp("trained")))
-        first = uneven(train("addition", 2, "first", **given))
+        first = uneven(train("addition", 2, "first", **settings))
         rope = {"positions.name": "rope", "training.history_every": 0}
-        yield first, train("addition", 1, "second", **(given | rope))
+        yield first, train("addition", 1, "second", **(settings | rope))
 
 
 @pytest.fixture
@@ -53,17 +53,17 @@ def opened(runs: tuple[Run, Run], tab: Page) -> Page:
 
 def marks(tab: Page) -> list[list[float]]:
     """Where the marks of all digits stand."""
-    found = tab.evaluate(
+    transforms = tab.evaluate(
         "[...document.querySelectorAll('.mark')].map((m) => m.getAttribute('transform'))"
     )
-    return [[float(part) for part in re.findall(r"-?[\d.]+", text)] for text in found]
+    return [[float(part) for part in re.findall(r"-?[\d.]+", text)] for text in transforms]
 
 
 def ways(tab: Page) -> list[list[list[float]]]:
-    found = tab.evaluate(
+    points = tab.evaluate(
         "[...document.querySelectorAll('.way')].map((w) => w.getAttribute('points'))"
     )
-    return [[[float(x) for x in pair.split(",")] for pair in text.split()] for text in found]
+    return [[[float(x) for x in pair.split(",")] for pair in text.split()] for text in points]
 
 
 def test_marks_go_where_the_slider_says_and_play_to_the_end(opened: Page) -> None:
@@ -189,5 +189,5 @@ def test_members_beyond_the_budget_stay_out_but_for_the_first_of_each_run(
         body = at_work(runs).body
         assert body.count('class="weights"') == sum(kept)
         names = re.findall(r'"names":\[(.*?)\]', body)
-        assert [len(one.split('","')) for one in names] == kept
+        assert [len(member_names.split('","')) for member_names in names] == kept
         assert f"weights of {'all 6' if kept == [3, 3] else f'{sum(kept)} of 6'} members" in body

@@ -1,4 +1,4 @@
-"""The folder and its way back: what is refused, what the card says, the same bits again."""
+"""The folder and its way back: refusals, the card, the same bits again, and further training."""
 
 import functools
 import json
@@ -12,12 +12,13 @@ import pytest
 
 from curta.config.errors import UserError
 from curta.evaluation.results import Evaluation, Generated, SliceResult
-from curta.export import import_run
+from curta.export import dataset, import_run
 from curta.export.base import weights_of
 from curta.export.huggingface import HuggingFace
 from curta.export.room import SPARE, longest
 from curta.frontends import api
 from curta.frontends.cli import main
+from curta.layouts import layout_named
 from curta.model.transformer import Transformer
 from curta.problems.sizes import Sizes
 from curta.programs import PROGRAMS
@@ -27,8 +28,8 @@ from curta.programs.machine.survey import Recorder
 from tests import tiny
 from tests.designs import DESIGNS
 
-from ..made import asked, begun, drawn, inside, rows
-from .made import GPT2, LLAMA, folder, opened
+from ..made import begun, drawn, example_problems, inside, rows
+from .made import GPT2, LLAMA, folder, opened, tokenizer
 
 pytestmark = pytest.mark.slow
 
@@ -63,9 +64,9 @@ def back(path: Path) -> Transformer:
 def test_every_weight_comes_back_bit_for_bit(tmp_path: Path, name: str) -> None:
     of = tiny.recipe(**DESIGNS[name])
     model = drawn(of)
-    found = HuggingFace().read(folder(tmp_path / "own", of, model))
-    assert tiny.same(found.model, model)
-    assert (found.recipe, found.run, found.seed) == (of, "mine", 3)
+    imported = HuggingFace().read(folder(tmp_path / "own", of, model))
+    assert tiny.same(imported.model, model)
+    assert (imported.recipe, imported.run, imported.seed) == (of, "mine", 3)
 
 
 @pytest.mark.parametrize("name", CLASSES)
@@ -78,10 +79,10 @@ def test_a_class_calculates_the_same_and_what_it_saves_comes_back(
     of = tiny.recipe(**CLASSES[name])
     model, there = drawn(of), opened(folder(tmp_path / "own", of))
     assert type(there).__name__.startswith("Curta") == (name in ("program", "own"))
-    for text in rows(model, asked()):
+    for text in rows(model, example_problems()):
         with torch.no_grad():
-            found = there(torch.tensor([text])).logits[0]
-        np.testing.assert_allclose(found, inside(model, [text])[0]["logits"], rtol=0, atol=1e-4)
+            logits = there(torch.tensor([text])).logits[0]
+        np.testing.assert_allclose(logits, inside(model, [text])[0]["logits"], rtol=0, atol=1e-4)
     there.save_pretrained(tmp_path / "saved")
     for weight, value in weights_of(back(tmp_path / "saved")).items():
         np.testing.assert_allclose(value, weights_of(model)[weight], rtol=1e-6, err_msg=weight)
@@ -184,3 +185,35 @@ def test_the_card_says_what_was_found(tmp_path: Path) -> None:
     assert (result.metric_type, result.metric_value) == ("exact_match", 0.625)
     assert "model.prompt('+', 12, 34)" in card
     assert "2 a home\n1 a +1\n+ operator home-1\n4 b home\n3 b +1\n= equals home-1\n" in card
+
+
+@pytest.mark.filterwarnings("ignore:`gradient_checkpointing` is deprecated")  # TRL's own default
+def test_a_step_of_sft(tmp_path: Path) -> None:
+    """Prompts and completions; only what Curta's models have is learned."""
+    from datasets import load_dataset
+    from trl import SFTConfig, SFTTrainer
+
+    of = tiny.recipe(training__validation=8, evaluation__held_out=8, **GPT2)
+    dataset.write(of, 32, tmp_path / "sums", form="jsonl")
+    rows = load_dataset(
+        str(tmp_path / "sums"), split="train", cache_dir=str(tmp_path / "cache")
+    ).select_columns(["prompt", "completion"])
+    at = folder(tmp_path / "own", of)
+    model, before = opened(at), HuggingFace().read(at).model
+    for name, weight in model.named_parameters():
+        weight.requires_grad = name not in model.config.curta["fixed"]
+    settings = SFTConfig(
+        output_dir=str(tmp_path / "out"), max_steps=1, per_device_train_batch_size=4,
+        learning_rate=0.01, report_to=[], use_cpu=True, bf16=False, dataloader_pin_memory=False,
+    )  # fmt: skip
+    trainer = SFTTrainer(model, settings, train_dataset=rows, processing_class=tokenizer(at))
+    batch = next(iter(trainer.get_train_dataloader()))
+    layout = layout_named(of.layout)
+    scored = [layout.decode(row[row != -100].tolist()) for row in batch["labels"]]
+    assert set(scored) <= set(rows["completion"])
+    trainer.train()
+    trainer.save_model(str(tmp_path / "tuned"))
+    after = HuggingFace().read(tmp_path / "tuned").model
+    assert not np.array_equal(after.mlp.up, before.mlp.up)
+    assert not np.array_equal(after.tokens, before.tokens)
+    assert opened(tmp_path / "tuned").config.curta["run"] == "mine"

@@ -26,8 +26,8 @@ def reader(files: dict[str, str]) -> Any:
 
 @pytest.mark.parametrize(
     "layout",
-    [*(one for one in LAYOUTS.values() if one.end_sign), "multiplication"],
-    ids=lambda one: getattr(one, "name", one),
+    [*(layout for layout in LAYOUTS.values() if layout.end_sign), "multiplication"],
+    ids=lambda layout: getattr(layout, "name", layout),
 )
 def test_a_token_is_a_character_or_a_line_of_a_program(layout: Any) -> None:
     wrong, says = ["\u2603"], f"a character other than {getattr(layout, 'characters', '')}"
@@ -36,10 +36,10 @@ def test_a_token_is_a_character_or_a_line_of_a_program(layout: Any) -> None:
         first = texts(layout)[0][:-1]
         wrong = ["7 sum", "no such token\n", first, "\n"]
         says = f"a line other than this model's {len(layout.characters)} tokens, such as {first!r}"
-    reads, known = reader(tokenizer_files(layout)), texts(layout)
-    tokens = [*range(len(known)), *reversed(range(len(known)))]
-    text = "".join(known[token] for token in tokens)
-    assert len(set(known)) == len(known) == len(layout.characters)
+    reads, vocabulary = reader(tokenizer_files(layout)), texts(layout)
+    tokens = [*range(len(vocabulary)), *reversed(range(len(vocabulary)))]
+    text = "".join(vocabulary[token] for token in tokens)
+    assert len(set(vocabulary)) == len(vocabulary) == len(layout.characters)
     assert reads.encode(text).ids == tokens
     assert reads.decode(tokens, skip_special_tokens=False) == text
     for text in wrong:
@@ -54,12 +54,12 @@ def test_the_end_sign_ends_texts_and_fills_batches(tmp_path: Path, of: Recipe) -
     reads, end = tokenizer(folder(tmp_path / "own", of, model)), model.layout.end
     tokens, short = rows(model, [parse("12+34"), parse("1+2")])
     text, prompt = told(model, [tokens, short[:4]])
-    found = reads([text, prompt], padding=True)
-    assert list(found) == ["input_ids", "attention_mask"]
-    assert found["input_ids"][0] == tokens
-    assert found["input_ids"][1] == [end] * (len(tokens) - 4) + short[:4]
+    batch = reads([text, prompt], padding=True)
+    assert list(batch) == ["input_ids", "attention_mask"]
+    assert batch["input_ids"][0] == tokens
+    assert batch["input_ids"][1] == [end] * (len(tokens) - 4) + short[:4]
     assert reads.eos_token_id == reads.pad_token_id == end
-    without = reads.decode(found["input_ids"][0], skip_special_tokens=True)
+    without = reads.decode(batch["input_ids"][0], skip_special_tokens=True)
     assert without == told(model, [tokens[:-1]])[0]
 
 

@@ -19,7 +19,7 @@ from tests import tiny
 from tests.designs import DESIGNS
 
 from ..huggingface.made import GPT2, folder
-from ..made import asked, drawn, inside, rows
+from ..made import drawn, example_problems, inside, rows
 
 pytestmark = [
     pytest.mark.slow,
@@ -56,14 +56,14 @@ def bridge(of: Recipe, model: Transformer) -> Any:
 
 def names(of: Recipe) -> dict[str, str]:
     """Every hook of a model that is a site of Curta's, with the site's name."""
-    config, found = of.model, {"ln_final.hook_out": "final", "unembed.hook_out": "logits"}
+    config, by_hook = of.model, {"ln_final.hook_out": "final", "unembed.hook_out": "logits"}
     for number in range(config.num_recurrences * config.num_layers):
         recurrence, layer = divmod(number, config.num_layers)
         prefix = f"recurrence.{recurrence}." if config.num_recurrences > 1 else ""
         for hook, site in SITES.items():
             if layer < config.num_attention_layers or site in ("before", "after") or "mlp" in site:
-                found[f"blocks.{number}.{hook}"] = f"{prefix}layer.{layer}.{site}"
-    return found
+                by_hook[f"blocks.{number}.{hook}"] = f"{prefix}layer.{layer}.{site}"
+    return by_hook
 
 
 @pytest.mark.parametrize("name", CHANGED)
@@ -73,7 +73,7 @@ def test_every_hook_holds_what_curta_calculates_and_can_be_changed(name: str) ->
 
     of = tiny.recipe(**DESIGNS[name])
     model = drawn(of)
-    lens, text = bridge(of, model), rows(model, asked(of.tasks[0].operator)[:1])
+    lens, text = bridge(of, model), rows(model, example_problems(of.tasks[0].operator)[:1])
     lens.set_use_attn_result(True)
     with torch.no_grad():
         logits, cache = lens.run_with_cache(torch.tensor(text))
@@ -95,9 +95,9 @@ def test_every_hook_holds_what_curta_calculates_and_can_be_changed(name: str) ->
             return value
 
         with torch.no_grad():
-            found = lens.run_with_hooks(torch.tensor(text), fwd_hooks=[(hook, put)])
+            logits_changed = lens.run_with_hooks(torch.tensor(text), fwd_hooks=[(hook, put)])
         expected = changed(model, text, site, at, values)
-        np.testing.assert_allclose(found[0], expected, **NEAR, err_msg=hook)
+        np.testing.assert_allclose(logits_changed[0], expected, **NEAR, err_msg=hook)
         assert np.abs(expected - plain["logits"]).max() > 1e-3
 
 
@@ -110,10 +110,10 @@ def changed(
     shape = record_activations(model, tokens, where, bounds, [site])[site].shape
     mask, put = np.zeros(shape, bool), np.zeros(shape, np.float32)
     mask[0][at], put[0][at] = True, values
-    found = record_activations(
+    recorded = record_activations(
         model, tokens, where, bounds, ["logits"], {site: SiteChange(mask, put)}
     )
-    return np.asarray(found["logits"][0])
+    return np.asarray(recorded["logits"][0])
 
 
 def test_an_exported_folder_is_opened_and_writes_the_same(tmp_path: Path) -> None:

@@ -24,14 +24,14 @@ def test_of_several_members_and_texts_of_several_lengths(
     name: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run: Run = request.getfixturevalue(name)
-    found = run.activations(SUMS)
+    recorded = run.activations(SUMS)
     lengths = [len(run.layout.tokens_of(parse(problem))[0]) - 1 for problem in SUMS]
-    assert [len(text) for text in found.about.positions] == lengths
-    assert found["embedding"].shape == (2, 4, max(lengths), run.recipe.model.width)
+    assert [len(text) for text in recorded.about.positions] == lengths
+    assert recorded["embedding"].shape == (2, 4, max(lengths), run.recipe.model.width)
     for row, length in enumerate(lengths):
-        assert np.isfinite(found["logits"][:, row, :length]).all()
-        assert np.isnan(found["logits"][:, row, length:]).all()
-        weights = found["layer.0.attention.weights"][:, row, :, :length]
+        assert np.isfinite(recorded["logits"][:, row, :length]).all()
+        assert np.isnan(recorded["logits"][:, row, length:]).all()
+        weights = recorded["layer.0.attention.weights"][:, row, :, :length]
         assert (weights.sum(-1) <= 1 + 1e-5).all()
     monkeypatch.setattr(activations, "MOST", 1000)
     with pytest.raises(UserError, match="name fewer sites"):
@@ -40,16 +40,16 @@ def test_of_several_members_and_texts_of_several_lengths(
 
 def test_tokens_and_windows_say_what_stands_where(windowed: Run) -> None:
     """While the 2 of 57+68=125 is written, the pen is on the square of the 5."""
-    found = windowed.activations(["57+68"], "*.weights")
-    positions = found.about.positions[0]
-    assert "".join(one.token for one in positions) == "75+86=521"
-    assert [one.after for one in positions] == [None] * 5 + ["5", "2", "1", "$"]
-    assert [one.role for one in positions][:6] == ["a", "a", "operator", "b", "b", "equals"]
-    assert [one.at for one in positions][:2] == [[0], [1]]
-    assert found.neighbours is not None
-    seen = dict(zip(found.about.neighbours, found.neighbours[0, 6].tolist(), strict=True))
+    recorded = windowed.activations(["57+68"], "*.weights")
+    positions = recorded.about.positions[0]
+    assert "".join(position.token for position in positions) == "75+86=521"
+    assert [position.after for position in positions] == [None] * 5 + ["5", "2", "1", "$"]
+    assert [p.role for p in positions][:6] == [*"aa", "operator", *"bb", "equals"]
+    assert [position.at for position in positions][:2] == [[0], [1]]
+    assert recorded.neighbours is not None
+    seen = dict(zip(recorded.about.neighbours, recorded.neighbours[0, 6].tolist(), strict=True))
     assert [seen[name] for name in ("itself", "a place+1", "b place+1")] == [6, 1, 4]
-    weights = found["layer.0.attention.weights"][:, 0, :, 6]
+    weights = recorded["layer.0.attention.weights"][:, 0, :, 6]
     assert ((weights > 0) == np.isin(range(9), [*seen.values()])).all()
 
 
@@ -58,15 +58,15 @@ def test_an_encoder_is_asked_over_its_prompt() -> None:
         layout="framed", model__causal=False, positions__name="learned", positions__length=64
     )
     models = alone(tiny.drawn(recipe, tiny.layout_of(recipe)))
-    found = activations.find(models, [parse("57+68")], ["final", "*.weights"])
-    positions = found.about.positions[0]
-    assert "".join(one.token for one in positions).startswith("=86+75")
-    assert [one.after for one in positions[:5]] == [*"521$", None]
-    weights = found["layer.0.attention.weights"][0, 0]
+    recorded = activations.find(models, [parse("57+68")], ["final", "*.weights"])
+    positions = recorded.about.positions[0]
+    assert "".join(position.token for position in positions).startswith("=86+75")
+    assert [position.after for position in positions[:5]] == [*"521$", None]
+    weights = recorded["layer.0.attention.weights"][0, 0]
     np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-5)
     assert (weights[:, 0, -1] > 0).all()  # it looks ahead
     expected = scores(models, [parse("57+68")])
-    assert found.exact_match.tolist() == expected.exact_match.tolist()
+    assert recorded.exact_match.tolist() == expected.exact_match.tolist()
 
 
 def test_a_file_holds_all_of_it(dense: Run, tmp_path: Path) -> None:

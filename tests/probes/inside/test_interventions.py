@@ -70,9 +70,9 @@ def test_a_name_without_its_recurrence_is_all_of_them() -> None:
     after = find(models, sums, Intervention("layer.1.mlp.output"))
     for number in range(2):
         assert not after[f"recurrence.{number}.layer.1.mlp.output"].any()
-    one = find(models, sums, Intervention("recurrence.1.layer.1.mlp.output"))
-    assert one["recurrence.0.layer.1.mlp.output"].any()
-    assert not one["recurrence.1.layer.1.mlp.output"].any()
+    last = find(models, sums, Intervention("recurrence.1.layer.1.mlp.output"))
+    assert last["recurrence.0.layer.1.mlp.output"].any()
+    assert not last["recurrence.1.layer.1.mlp.output"].any()
 
 
 # Answers.
@@ -87,10 +87,10 @@ def test_without_interventions_members_write_what_they_always_write(
 ) -> None:
     run: Run = request.getfixturevalue(name)
     models = run.load_models()
-    found = write_under(models, problems(*SUMS), [])
+    by_member = write_under(models, problems(*SUMS), [])
     for member in (0, 1):
         plain = plainly(models, problems(*SUMS), member)
-        for text, expected in zip(found[member], plain, strict=True):
+        for text, expected in zip(by_member[member], plain, strict=True):
             assert text == expected[: len(text)]
             assert len(text) >= 2
             assert len(text) == len(expected) or text[-1] != models.layout.end
@@ -106,8 +106,8 @@ def test_a_solved_adder_gives_the_patched_problems_answer() -> None:
     where = np.asarray(layout.where(tiny.text(layout, [target], 40)).role)[0]
     roles = [layout.roles[role].name for role in {*where[: len(layout.prompt_tokens(target))]}]
     prompt = Intervention("embedding", "patch", str(source), where={"role": roles})
-    found = layout.answer(target, write_under(models, [target], [prompt])[0][0])
-    assert found == source.truth
+    answer = layout.answer(target, write_under(models, [target], [prompt])[0][0])
+    assert answer == source.truth
     logits = find(models, [target], patch)["logits"]
     tiny.assert_close(logits, find(models, [source])["logits"])
 

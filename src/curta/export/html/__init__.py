@@ -1,7 +1,7 @@
 """One page that carries a member's weights and calculates with them, token by token.
 
-`page.py` puts a page together, `design.py` is all that it must know besides the weights, and the
-`.js` files are the page itself: `transformer.js` is the forward pass, `app.js` what a person does.
+`page.py` puts a page together, and the `.js` files are the page itself: `transformer.js` is the
+forward pass, `app.js` what a person does.
 """
 
 from curta.export.html.page import Carried, at_work, carried, page_refusal, render_page, write_page

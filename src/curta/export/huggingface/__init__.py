@@ -20,11 +20,8 @@ from curta.config.recipe import Recipe, as_table, dump
 from curta.export.base import Exported, Exporter, machine_data, weights_of
 from curta.export.huggingface import tokenizer
 from curta.export.huggingface.card import card
-from curta.export.huggingface.curta_class import CurtaClass
-from curta.export.huggingface.library_classes import GPT2, Llama
-from curta.export.huggingface.model_class import ModelClass, read_tensors
-from curta.export.onnx.graph import limits
-from curta.export.room import prompt_rules, rooms
+from curta.export.huggingface.classes import GPT2, CurtaClass, Llama, ModelClass, read_tensors
+from curta.export.room import limits, prompt_rules, rooms
 from curta.layouts import layout_named
 from curta.layouts.texts import layout_of_machine
 from curta.model import recipes

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -9,8 +10,8 @@ from typing import Any
 from curta.config.errors import UserError
 from curta.config.task import Task
 from curta.export.base import Exported
-from curta.export.dataset.splits import larger_than_trained
-from curta.export.huggingface.model_class import ModelClass
+from curta.export.dataset import larger_than_trained
+from curta.export.huggingface.classes import ModelClass
 from curta.export.huggingface.tokenizer import texts
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
@@ -27,6 +28,11 @@ def card(member: Exported, model_class: ModelClass, config: Mapping[str, Any]) -
     """Return README.md: a header for the Hub, then text."""
     recipe, layout = member.recipe, member.model.layout
     program, example = isinstance(layout, ProgramLayout), _example(recipe.tasks[0], layout)
+    right = ""
+    with suppress(UserError):  # without the program's code
+        truth = example.truth
+        exact = f"{truth}, which is " if isinstance(truth, Fraction) else ""
+        right = f"  # {exact}{answer_text(truth)}"
     results = []  # of the evaluation, as the Hub reads them
     for row in member.rows:
         share = row.exact_match.members[member.number]
@@ -49,7 +55,7 @@ def card(member: Exported, model_class: ModelClass, config: Mapping[str, Any]) -
         parameters=parameters(member.model),
         version=versions()["curta"],
         asked=example,
-        right=_right(example),
+        right=right,
         tokens="".join(texts(layout)[n] for n in layout.prompt_tokens(example)) if program else "",
         examples=[] if program else [_example(task, layout) for task in recipe.tasks],
         answer_text=answer_text,
@@ -75,13 +81,3 @@ def _example(task: Task, layout: Layout) -> Problem:
         digits = [1 + (n + 2 * place) % (base - 1) for n in range(min(max(low, 2), high))]
         operands.append(sum(digit * base**n for n, digit in enumerate(reversed(digits))))
     return Problem(task.operator, tuple(operands), base)
-
-
-def _right(problem: Problem) -> str:
-    """Return the right answer as a comment; empty without the program's code."""
-    try:
-        truth = problem.truth
-    except UserError:
-        return ""
-    exact = f"{truth}, which is " if isinstance(truth, Fraction) else ""
-    return f"  # {exact}{answer_text(truth)}"

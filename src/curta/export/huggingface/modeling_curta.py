@@ -129,23 +129,20 @@ class Attention(SubLayer):
 
         `block` is the number of the block, `layer` that of its keys and values in the cache.
         """
-        query, key, value = (self._split(part(h)) for part in (self.query, self.key, self.value))
+        # batch x heads x time x features
+        query, key, value = (
+            matrix(h).unflatten(-1, (-1, self.head_dim)).transpose(1, 2)
+            for matrix in (self.query, self.key, self.value)
+        )
         query, key = positions.rotated(query, key, context)
         query = query if self.scaled else query * self.head_dim**0.5
-        key, value = map(self._repeat_kv, remembered(cache, layer, key, value))
+        key, value = remembered(cache, layer, key, value)
+        if (sharing := self.heads // key.shape[1]) > 1:  # query heads share keys and values
+            key, value = (part.repeat_interleave(sharing, dim=1) for part in (key, value))
         weights = positions.weights(block, context, query, key)
         heads = positions.mixed(context, self.weights_dropout(weights), value)
         change = self.out(heads.flatten(-2))
         return change, positions.shares(weights, context) if with_shares else None
-
-    def _split(self, x: Tensor) -> Tensor:
-        """Return batch x heads x queries x features."""
-        return x.unflatten(-1, (-1, self.head_dim)).transpose(1, 2)
-
-    def _repeat_kv(self, heads: Tensor) -> Tensor:
-        """Return keys or values repeated for the query heads that share them."""
-        sharing = self.heads // heads.shape[1]
-        return heads if sharing == 1 else heads.repeat_interleave(sharing, dim=1)
 
 
 class FeedForward(SubLayer):
@@ -161,10 +158,8 @@ class FeedForward(SubLayer):
 
     def forward(self, h: Tensor) -> Tensor:
         """Return the feed-forward's change of the state."""
-        if self.gate is None:
-            inner = self.activate(self.up(h))
-        else:
-            inner = self.activate(self.gate(h)) * self.up(h)
+        up = self.up(h)
+        inner = self.activate(up) if self.gate is None else self.activate(self.gate(h)) * up
         return self.down(self.inner_dropout(inner))
 
 

@@ -149,7 +149,11 @@ class WindowPositions(Positions):
     def scores(self, block: int, context: Context, q: Tensor, k: Tensor) -> Tensor:
         """Return batch x queries x cells x heads."""
         scores = (q.transpose(1, 2)[:, :, None] * window_heads(context, k)).sum(dim=-1).float()
-        return scores * q.shape[-1] ** -0.5 + self._biases(block, context)
+        role = context.role.clamp(min=0)
+        table = self.biases[block].unflatten(-1, (len(self.unknown), -1))  # heads roles cells
+        biases = table[:, role].permute(1, 2, 3, 0).float()
+        # cells that a role's window lacks are hidden
+        return scores * q.shape[-1] ** -0.5 + hidden(biases, self.unknown[role][..., None])
 
     def weights(self, block: int, context: Context, q: Tensor, k: Tensor) -> Tensor:
         return self.scores(block, context, q, k).softmax(dim=2)
@@ -164,13 +168,6 @@ class WindowPositions(Positions):
         by_key = weights.new_zeros(batch, time, context.key_index.shape[1], heads)
         keys = context.keys[..., None].expand_as(weights)
         return by_key.scatter_add(2, keys, present).permute(0, 3, 1, 2)
-
-    def _biases(self, block: int, context: Context) -> Tensor:
-        """Return batch x queries x cells x heads; cells that a role's window lacks are hidden."""
-        role = context.role.clamp(min=0)
-        table = self.biases[block].unflatten(-1, (len(self.unknown), -1))
-        biases = table[:, role].permute(1, 2, 3, 0).float()
-        return hidden(biases, self.unknown[role][..., None])
 
 
 def window_heads(context: Context, heads: Tensor) -> Tensor:

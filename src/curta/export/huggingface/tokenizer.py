@@ -31,9 +31,7 @@ def texts(layout: Layout) -> list[str]:
 
 
 def tokenizer_files(
-    layout: Layout,
-    length: int | None = None,
-    prompts: Mapping[str, str] = MappingProxyType({}),
+    layout: Layout, length: int | None = None, prompts: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str, str]:
     """Return the tokenizer's files; `length` is the most tokens of a text, None for any number.
 

@@ -14,7 +14,7 @@ from curta.config.errors import UserError
 from curta.config.registry import optional_module
 from curta.export.base import Exported
 from curta.export.huggingface import HuggingFace, write_as
-from curta.export.huggingface.curta_class import CurtaClass
+from curta.export.huggingface.classes import CurtaClass
 
 
 def opened(folder: str | Path) -> Any:
@@ -36,10 +36,9 @@ def bridge(member: Exported) -> Any:
     sources = optional_module("transformer_lens.model_bridge.sources", "lens")
     from transformers import AutoTokenizer
 
+    import curta.export.lens.adapter  # noqa: F401 (registers itself with TransformerLens)
     from curta.export.huggingface.modeling_curta import CurtaForCausalLM
-    from curta.export.lens import adapter
 
-    adapter.register()
     with TemporaryDirectory() as place:
         folder = Path(place) / "model"
         write_as(CurtaClass(), member, folder)

@@ -30,7 +30,7 @@ from transformer_lens.model_bridge.generalized_components import (
 )
 from transformer_lens.model_bridge.generalized_components.base import GeneralizedComponent
 
-from curta.export.huggingface.curta_class import CurtaClass
+from curta.export.huggingface.classes import CurtaClass
 from curta.export.huggingface.modeling_curta import INTO_STATE, CurtaForCausalLM, Spelling
 from curta.export.huggingface.positions_curta import (
     AbacusPositions,
@@ -42,11 +42,6 @@ from curta.export.huggingface.reading_curta import LONGEST, Context
 
 ACTIVATIONS = {"gelu": "gelu_new", "gelu_erf": "gelu"}
 """Names in TransformerLens that differ from Curta's."""
-
-
-def register() -> None:
-    """Register the adapter with TransformerLens."""
-    ArchitectureAdapterFactory.register_adapter(CurtaClass.architecture, CurtaAdapter)
 
 
 class CurtaAdapter(ArchitectureAdapter):
@@ -96,24 +91,19 @@ class CurtaAdapter(ArchitectureAdapter):
         cfg.positional_embedding_type = "rotary" if turned else "standard"
 
     def _components(self, model: CurtaForCausalLM) -> dict[str, GeneralizedComponent]:
-        inner = model.model
-        final = isinstance(inner.norm, nn.Identity)
-        components: dict[str, GeneralizedComponent] = {
-            "embed": EmbeddingBridge(name="model.tokens")
-        }
+        inner, components = model.model, dict[str, GeneralizedComponent]()
+        components["embed"] = EmbeddingBridge(name="model.tokens")
         if inner.roles is not None:
             components["role_embed"] = EmbeddingBridge(name="model.roles")
-        adds = (
-            type(inner.positions).forward is not Positions.forward
-        )  # vectors to those of the tokens
+        # whether the encoding adds vectors to those of the tokens
+        adds = type(inner.positions).forward is not Positions.forward
         if isinstance(inner.positions, AbacusPositions):
             adds = inner.positions.settings["inject"] == "embedding"
         if adds:
             components["pos_embed"] = PositionsHooks(name="model.positions")
         components["blocks"] = self._block(model.config.model)
-        components["ln_final"] = (GeneralizedComponent if final else NormHooks)(
-            "model.norm", self.cfg
-        )
+        norm_hooks = GeneralizedComponent if isinstance(inner.norm, nn.Identity) else NormHooks
+        components["ln_final"] = norm_hooks("model.norm", self.cfg)
         return components | {"unembed": UnembeddingBridge(name="head")}
 
     def _block(self, settings: dict[str, Any]) -> GeneralizedComponent:
@@ -138,6 +128,9 @@ class CurtaAdapter(ArchitectureAdapter):
         return BlockHooks("model.blocks", self.cfg, submodules=modules)
 
 
+ArchitectureAdapterFactory.register_adapter(CurtaClass.architecture, CurtaAdapter)
+
+
 class NormHooks(NormalizationBridge):
     """A norm with or without mean, gain and bias; hooks at its scale and before the gain."""
 
@@ -153,9 +146,8 @@ class NormHooks(NormalizationBridge):
 class PositionsHooks(GeneralizedComponent):
     """The vectors that an encoding adds to those of the tokens."""
 
-    def forward(self, context: Context) -> Tensor | float:
-        added = self.original_component(context)
-        return self.hook_out(added) if isinstance(added, Tensor) else added
+    def forward(self, context: Context) -> Tensor:
+        return self.hook_out(self.original_component(context))
 
 
 class FeedForwardHooks(MLPBridge):
@@ -222,14 +214,15 @@ class AttentionHooks(AttentionBridge):
         return self._compute_per_head_result(heads, *heads.shape[-2:])
 
 
-class HookedPositions(nn.Module):
+class HookedPositions(Positions):
     """An encoding as used by one layer's attention, with that layer's hooks.
 
-    Scores and weights are batch x heads x queries x keys, also for a window.
+    Scores and weights are batch x heads x queries x keys, also for a window, and mix values as they
+    do where every key is seen.
     """
 
     def __init__(self, positions: nn.Module, hooks: AttentionHooks) -> None:
-        super().__init__()
+        nn.Module.__init__(self)  # the parameters are those of `positions`
         self.positions, self.hooks = positions, hooks
 
     def rotated(self, query: Tensor, key: Tensor, context: Context) -> tuple[Tensor, Tensor]:
@@ -243,12 +236,6 @@ class HookedPositions(nn.Module):
         scores = self.hooks.hook_attn_scores(scores)
         shares = torch.cat([scores, absent], dim=-1).softmax(dim=-1)[..., : scores.shape[-1]]
         return self.hooks.hook_pattern(shares)
-
-    def mixed(self, context: Context, weights: Tensor, v: Tensor) -> Tensor:
-        return (weights.to(v.dtype) @ v).transpose(1, 2)
-
-    def shares(self, weights: Tensor, context: Context) -> Tensor:
-        return weights
 
 
 def _over_keys(scores: Tensor, context: Context) -> tuple[Tensor, Tensor]:

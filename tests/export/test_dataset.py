@@ -1,4 +1,7 @@
-"""Data sets: right, without overlap, whole or not there, and as `datasets` reads them."""
+"""Data sets: right, without overlap, whole or not there, and as `datasets` reads them.
+
+The same problem always stands in the same split, and nobody has to remember it.
+"""
 
 import itertools
 import json
@@ -7,13 +10,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from curta.config.errors import UserError
 from curta.config.recipe import Recipe
+from curta.config.task import Task
 from curta.export import dataset
-from curta.export.dataset import SPLITS, splits
+from curta.export.dataset import HELD, SPLITS, TRAIN, Source, beyond, sources
 from curta.frontends.cli import main
+from curta.layouts import Layout, layout_named
 from curta.layouts.texts import layout_of
 from curta.problems.problem import Problem
+from curta.problems.problem_table import fingerprint
 from tests import tiny
 
 pyarrow = pytest.importorskip(
@@ -24,7 +33,7 @@ SMALL = {"training__validation": 20, "evaluation__held_out": 30}
 LAYOUT = {"layout": "coupled", "positions__name": "nope"}
 
 
-def written(**changes: Any) -> Recipe:
+def small_recipe(**changes: Any) -> Recipe:
     return tiny.recipe(**SMALL | changes)
 
 
@@ -41,7 +50,7 @@ def problem(row: dict[str, Any]) -> Problem:
 
 @pytest.fixture(autouse=True)
 def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(splits, "TOKENS", 1 << 14)
+    monkeypatch.setattr(dataset, "TOKENS", 1 << 14)
 
 
 @pytest.mark.parametrize(("form", "digits"), [({}, [25]), (LAYOUT, [6])], ids=["program", "layout"])
@@ -52,7 +61,7 @@ def test_every_row_is_right_and_in_one_split(
 
     There are hardly ten thousand problems to train on, so that each is drawn again and again.
     """
-    of, out = written(evaluation__digits=digits, task__digits=[1, 2], **form), tmp_path / "set"
+    of, out = small_recipe(evaluation__digits=digits, task__digits=[1, 2], **form), tmp_path / "set"
     summary = dataset.write(of, ROWS, out)
     problems = {split: {problem(row) for row in rows(out, split)} for split in SPLITS}
     for first, second in itertools.combinations(problems.values(), 2):
@@ -61,9 +70,9 @@ def test_every_row_is_right_and_in_one_split(
     layout, number = layout_of(of), str if digits == [25] else int
     assert summary.rows == {"validation": 20, "test_id": 30, "test_ood": 40, "train": ROWS}
     for split in SPLITS:
-        found = rows(out, split)
-        assert len(found) == summary.rows[split]
-        for row in found:
+        split_rows = rows(out, split)
+        assert len(split_rows) == summary.rows[split]
+        for row in split_rows:
             assert row["answer"] == number(problem(row).truth)
             assert row["operands"] == list(map(number, problem(row).operands))
             tokens, prompt = layout.tokens_of(problem(row))
@@ -82,7 +91,7 @@ def test_an_overlap_would_be_counted_and_nothing_be_left(
 ) -> None:
     monkeypatch.setattr(dataset, "key", lambda problem: "the same of all")
     with pytest.raises(RuntimeError, match="30 problems of test_id are in validation too"):
-        dataset.write(written(task__digits=[1, 1]), ROWS, tmp_path / "set")
+        dataset.write(small_recipe(task__digits=[1, 1]), ROWS, tmp_path / "set")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -124,14 +133,84 @@ def test_datasets_reads_the_folder_with_its_splits(
     reason = "datasets is not installed: pip install datasets"
     datasets = pytest.importorskip("datasets", reason=reason)
     out = tmp_path / "set"
-    summary = dataset.write(written(evaluation__digits=[25]), ROWS, out, form)
-    found = datasets.load_dataset(str(out), cache_dir=str(tmp_path / "cache"))
-    assert {split: len(part) for split, part in found.items()} == summary.rows
+    summary = dataset.write(small_recipe(evaluation__digits=[25]), ROWS, out, form)
+    loaded = datasets.load_dataset(str(out), cache_dir=str(tmp_path / "cache"))
+    assert {split: len(part) for split, part in loaded.items()} == summary.rows
     if form == "text":
-        assert found["train"].column_names == ["text"]
+        assert loaded["train"].column_names == ["text"]
         return
-    row = found["test_ood"][0]
+    row = loaded["test_ood"][0]
     assert row["answer"] == str(problem(row).truth)
-    tokens, _ = layout_of(written()).tokens_of(problem(row))
+    tokens, _ = layout_of(small_recipe()).tokens_of(problem(row))
     assert row["tokens"] == tokens
-    assert row["prompt"] + row["completion"] == layout_of(written()).decode(tokens)
+    assert row["prompt"] + row["completion"] == layout_of(small_recipe()).decode(tokens)
+
+
+TABLE = {"task__values": (0, 19), "task__special": 0.0, "task__held_out": 100}
+HELD_BACK = {"training__validation": 30, "evaluation__held_out": 40}
+
+
+def values(source: Source, batches: int = 1) -> list[tuple[int, ...]]:
+    """Operands of a source's problems."""
+    first = itertools.islice(source.batches(), batches)
+    return [problem.operands for batch in first for problem in batch]
+
+
+def of(split: str, seed: int = 0, layout: Layout | None = None) -> Source:
+    return Source(Task(digits=(1, 2)), layout or layout_named("reversed"), split, 10_000, seed)
+
+
+@given(problems=tiny.batches(3, 6), wider=st.integers(6, 9))
+def test_a_fingerprint_is_that_of_the_operands_in_any_order_and_width(
+    problems: list[Problem], wider: int
+) -> None:
+    turned = [Problem("+", problem.operands[::-1]) for problem in problems]
+    prints = fingerprint(tiny.numbers(problems, 6)).tolist()
+    assert fingerprint(tiny.numbers(turned, wider)).tolist() == prints
+    assert fingerprint(tiny.numbers(problems, 6, operands=3)).tolist() == prints
+
+
+def test_drawn_problems_of_two_splits_are_never_the_same_whatever_the_seeds() -> None:
+    program = layout_of(tiny.recipe())
+    trained = {*values(of(TRAIN, seed=2), 20), *values(of(TRAIN, layout=program), 4)}
+    held = {
+        split: {*values(of(split, seed=1), 20), *values(of(split, layout=program), 8)}
+        for split in HELD
+    }
+    for first, second in itertools.combinations([trained, *held.values()], 2):
+        assert first
+        assert not first & second
+        assert not first & {(b, a) for a, b in second}
+    assert trained | set().union(*held.values()) >= set(itertools.product(range(1, 10), repeat=2))
+
+
+def test_the_splits_of_a_programs_table_are_those_of_any_other() -> None:
+    by_recipe = [
+        sources(of, layout_of(of), rows=250, seed=0)
+        for of in (tiny.with_encoding(name, **TABLE, **HELD_BACK) for name in ("nope", "window"))
+    ]
+    for split in SPLITS[:3]:
+        (drawn,), (recorded,) = (each[split] for each in by_recipe)
+        assert values(recorded) == values(drawn)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"task__held_out": 60}, r"task\.held_out 60 of \+: validation and test take 30 \+ 40"),
+        ({"task__rows": 200}, r"the table of \+ has 200 problems to train on, not 250"),
+    ],
+)
+def test_a_table_with_too_few_problems_is_refused(changes: dict[str, Any], says: str) -> None:
+    of = tiny.recipe(**TABLE | HELD_BACK | changes)
+    with pytest.raises(UserError, match=says):
+        sources(of, layout_of(of), rows=250, seed=0)
+
+
+def test_the_exam_gives_only_problems_that_training_cannot_draw() -> None:
+    """Special cases make operands shorter: at a size just beyond, some are as in training."""
+    task = Task("//", digits=(1, 4), second=(1, 2))
+    exam = tiny.with_encoding("nope", evaluation__digits=[3, "5/2", "9/5"]).evaluation
+    larger = [*itertools.chain.from_iterable(beyond(task, layout_named("plain"), exam))]
+    assert larger
+    assert all(len(str(a)) > 4 or len(str(b)) > 2 for a, b in (p.operands for p in larger))

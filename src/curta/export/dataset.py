@@ -1,5 +1,9 @@
 """Data sets: a recipe's problems as files, with splits that do not overlap.
 
+The problems of each split are streams without memory. A task with a table holds problems out by
+their places in the table's order. Elsewhere problems are drawn, and a hash of the operands
+determines the split, so every draw of a problem lands there, in this export and in any other.
+
 The held-out splits are written first and their problems remembered, so that every training row is
 looked up among them as it is written: overlaps are counted, not inferred. Nothing else is held in
 memory, however many rows there are.
@@ -12,42 +16,52 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, PRNGKeyArray, UInt
 
 from curta.config import files
 from curta.config.errors import UserError
 from curta.config.recipe import Recipe, dump
 from curta.config.registry import optional_module
+from curta.config.sections import EvaluationSettings
+from curta.config.task import Task, shares
+from curta.evaluation.evaluation_set import drawn, slices
 from curta.evaluation.scoring import right_text
-from curta.export.dataset.splits import (
-    BUCKETS,
-    HELD,
-    SPLITS,
-    TEST_ID,
-    TEST_OOD,
-    TRAIN,
-    VALIDATION,
-    Source,
-    beyond,
-    sources,
-)
 from curta.export.formats import FORMATS, DataRow, format_named, row_writer
-from curta.layouts import Layout
+from curta.layouts import Layout, layout_named
 from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
-from curta.problems import task_sizes
+from curta.problems import task_sizes, tasks
+from curta.problems.digits import NumberBatch
 from curta.problems.operations import OPERATIONS
-from curta.problems.problem import Problem, answer_text
-from curta.problems.tasks import as_size
-from curta.programs.machine import store
+from curta.problems.problem import Problem, answer_text, widths
+from curta.problems.problem_table import fingerprint
+from curta.programs.machine import sampling, store
 from curta.report.rendering import render_text
 from curta.runs.folders import seeds_of
 from curta.runs.provenance import versions
 
 __all__ = ["FORMATS", "SPLITS", "Summary", "write"]
+
+SPLITS = TRAIN, VALIDATION, TEST_ID, TEST_OOD = "train", "validation", "test_id", "test_ood"
+
+BUCKETS = 32
+"""Buckets of drawn problems: one each for validation, test and other layouts."""
+
+HELD = (VALIDATION, TEST_ID, TEST_OOD)
+"""The splits of the first buckets; all other buckets are trained on."""
+
+TOKENS = 1 << 19
+"""Tokens of a batch's texts."""
+
+PATIENCE = 200
+"""Batches without a problem of the split after which the split counts as empty."""
 
 ROUND = 1 << 16
 """Rows in which the tasks of a recipe are mixed."""
@@ -64,6 +78,7 @@ MEANING = {
 """The card's description of each split."""
 
 ShowShare = Callable[[str, float], None]
+"""Is called with the name of a split, and the share of it that is there."""
 
 WrittenProblems = list[tuple[Problem, Layout]]
 """Problems, each with the layout in which it is written."""
@@ -99,8 +114,11 @@ class DataColumns:
         decimal, several = False, False
         for task in recipe.tasks:
             operation, base = OPERATIONS[task.operator], layout.base(task.operator)
-            evaluated = (as_size(s, task.operator) for s in recipe.evaluation.sizes(task.operator))
-            for size in (task_sizes.widest(task), *evaluated):
+            sizes = [task_sizes.widest(task)]
+            sizes += [
+                tasks.as_size(s, task.operator) for s in recipe.evaluation.sizes(task.operator)
+            ]
+            for size in sizes:
                 answers = operation.widths(size)
                 decimal = decimal or base ** max(*size, *answers) > 10**FITS
                 several = several or len(answers) > 1
@@ -216,6 +234,155 @@ def key(problem: Problem) -> str:
     if OPERATIONS[problem.operator].commutes:
         operands.sort()
     return " ".join([problem.operator, *operands])
+
+
+# The problems of each split.
+
+
+@dataclass(frozen=True)
+class Source:
+    """The first `rows` problems of a task in one split, written in a layout."""
+
+    task: Task
+    layout: Layout
+    split: str
+    rows: int
+    seed: int = 0
+    places: range | None = None
+    """Their places in the order of the task's table, if it has one."""
+
+    def batches(self) -> Iterator[list[Problem]]:
+        """Yield the split's problems, batch by batch; without end where they are drawn.
+
+        Raises UserError if the split has hardly any problems.
+        """
+        # A batch is a power of two, no larger than needed. The drawn problems depend on it, so it
+        # never changes.
+        task, bounds = (
+            self.task,
+            self.layout.bounds(self.task.operator, task_sizes.widest(self.task)),
+        )
+        needed = self.rows if self.split == TRAIN else self.rows * BUCKETS
+        most = (TOKENS // bounds.total).bit_length() - 1
+        size = 1 << max(5, min(14, most, needed.bit_length()))
+        if self.places is not None:
+            table = tasks.table(task)
+            for start in range(0, len(self.places), size):
+                places = jnp.array(self.places[start : start + size], jnp.int32)
+                pairs = np.asarray(table.pairs(places)).tolist()
+                yield [Problem(task.operator, tuple(pair), task.base) for pair in pairs]
+            return
+        barren = 0
+        for operands, bucket in self._drawn(size):
+            trained = bucket >= len(HELD)
+            mine = trained if self.split == TRAIN else bucket == HELD.index(self.split)
+            barren = 0 if mine.any() else barren + 1
+            if barren > PATIENCE:
+                raise UserError(
+                    f"the task {task.operator!r} has too few different problems for a split"
+                    f" {self.split!r} of its own"
+                )
+            yield [
+                Problem(task.operator, operands[place], task.base) for place in np.flatnonzero(mine)
+            ]
+
+    def _drawn(self, size: int) -> Iterator[tuple[list[tuple[int, ...]], np.ndarray]]:
+        """Yield operands and the bucket of each problem, batch by batch, without end.
+
+        Problems of a program are drawn and recorded on the host, as in training.
+        """
+        task, layout = self.task, self.layout
+        if isinstance(layout, ProgramLayout):
+            assert layout.recorder is not None
+            program = layout.recorder.programs[task.operator]
+            name = f"data {self.seed} {self.split} {task.operator}"
+            every = sampling.drawn(program, task_sizes.sizes(task), name, task.special)
+            while True:
+                operands = list(itertools.islice(every, size))
+                yield operands, np.asarray(fingerprint(tasks.as_numbers(operands)) % BUCKETS)
+        for number in itertools.count():
+            key = jax.random.key(0)
+            for number_part in (number, self.seed, SPLITS.index(self.split)):
+                key = jax.random.fold_in(key, number_part)
+            numbers, bucket = _draw(task, size, key)
+            problems = tasks.as_problems(task.operator, numbers)
+            yield [problem.operands for problem in problems], np.asarray(bucket)
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def _draw(task: Task, size: int, key: PRNGKeyArray) -> tuple[NumberBatch, UInt[Array, " batch"]]:
+    numbers = tasks.draw(task, key, size)
+    return numbers, fingerprint(numbers) % BUCKETS
+
+
+def sources(recipe: Recipe, layout: Layout, rows: int, seed: int) -> dict[str, list[Source]]:
+    """Return the sources of each split, a task and a layout each; `rows` in all are to train on.
+
+    Raises UserError if a table has, or holds out, too few problems, or a fixed set has no table.
+    """
+    for task in recipe.tasks:  # a hash would take some of a set that is drawn from training
+        if task.rows and not task.values:
+            raise UserError(
+                f"task.rows {task.rows:,} of {task.operator}: a data set has no fixed set without"
+                " task.values; give --task.rows 0"
+            )
+    others = [layout_named(name) for name in recipe.evaluation.layouts]
+    held = (recipe.training.validation, recipe.evaluation.held_out)
+    by_split: dict[str, list[Source]] = {split: [] for split in SPLITS}
+    for task, share in zip(recipe.tasks, shares(recipe.tasks, rows), strict=True):
+        for split, count in zip(SPLITS, (share, *held), strict=False):
+            by_split[split].append(_source(task, layout, split, count, seed, held))
+        by_split[TEST_OOD] += [_source(task, o, TEST_OOD, held[1], seed, held) for o in others]
+    return by_split
+
+
+def beyond(task: Task, layout: Layout, settings: EvaluationSettings) -> Iterator[list[Problem]]:
+    """Yield the evaluation's problems that are larger than any of training, by size and slice."""
+    for size in settings.sizes(task.operator):
+        for slice_name in slices(layout, task.operator):
+            selection = (slice_name, size, settings.count, settings.seed)
+            every = drawn(layout, task.operator, *selection)
+            if larger := [problem for problem in every if larger_than_trained(task, problem)]:
+                yield larger
+
+
+def larger_than_trained(task: Task, problem: Problem) -> bool:
+    """Return whether training can never draw the problem, since it is too large."""
+    if task.values:
+        return max(problem.operands) > task.values[1]
+    if len(problem.operands) > len(task_sizes.widest(task)):
+        return True
+    return any(
+        width > most for width, most in zip(widths(problem), task_sizes.widest(task), strict=False)
+    )
+
+
+def _source(
+    task: Task, layout: Layout, split: str, rows: int, seed: int, held: tuple[int, int]
+) -> Source:
+    """Return a split's source; from a table, with places that no other split has."""
+    layout.accept(task.operator, task_sizes.widest(task))
+    if not task.values:
+        return Source(task, layout, split, rows, seed)
+    if split == TRAIN:
+        places = tasks.trained(task)
+        if rows > len(places):
+            raise UserError(
+                f"the table of {task.operator} has {len(places):,} problems to train on,"
+                f" not {rows:,}: ask for fewer --rows"
+            )
+        return Source(task, layout, split, rows, seed, places[:rows])
+    if task.held_out < sum(held):
+        raise UserError(
+            f"task.held_out {task.held_out:,} of {task.operator}: validation and test take"
+            f" {held[0]:,} + {held[1]:,} of them"
+        )
+    table, places = tasks.table(task), range(0)
+    for name, count in ((VALIDATION, held[0]), (TEST_ID, held[1]), (TEST_OOD, rows)):
+        places = table.held_range(places.stop, count)  # which begins where no pair is parted
+        if name == split:
+            break
+    return Source(task, layout, split, len(places), seed, places)
 
 
 def mixed(of: list[Source]) -> Iterator[WrittenProblems]:
