@@ -67,7 +67,7 @@ def test_a_name_that_no_file_can_have_is_refused(path: str) -> None:
     [
         ({"count": 10**30}, "evaluation: count must be at most 10,000,000 (got"),
         ({"digits": (10**9,)}, "evaluation: digits.0 must be at most 100,000 (got"),
-        ({"cuont": 3}, "unknown field of the evaluation 'cuont': did you mean 'count'"),
+        ({"cuont": 3}, "evaluation: unknown field 'cuont': did you mean 'count'"),
     ],
 )
 def test_an_evaluation_from_python_has_the_same_bounds(changes: dict[str, Any], line: str) -> None:

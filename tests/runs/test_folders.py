@@ -41,6 +41,7 @@ def test_a_run_of_a_comparison_is_found_by_both_names(runs_folder: Path, tmp_pat
     assert folders.find("both/first").path == folders.removable("both/first") == folder.path
     assert (folder.address, created().address) == ("both/first", "mine")
     assert Folder(tmp_path / "elsewhere" / "other").address == "other"
+    assert Folder(tmp_path / "elsewhere" / "my run").argument == "'my run'"
     refused("both/third", "^unknown run 'both/third'")
     assert [part.name for part in verify.verify("both/first")][:2] == ["run.json", "recipe.toml"]
     with pytest.raises(UserError, match="`curta train --resume both/first` trains it"):

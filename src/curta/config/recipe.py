@@ -255,7 +255,7 @@ def changed_evaluation(
     """Return the section with fields changed, checked as in a recipe."""
     for name in changes:
         if name not in vars(settings):
-            raise unknown("field of the evaluation", name, vars(settings))
+            raise UserError(f"evaluation: {unknown('field', name, vars(settings))}")
     return _validated(EvaluationSettings, vars(settings) | dict(changes), "evaluation")
 
 

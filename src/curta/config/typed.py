@@ -117,6 +117,8 @@ def field_error(
         limit = error["ctx"][key]
         number = f"{limit:,}" if isinstance(limit, int) else f"{limit:g}".replace("e+", "e")
         return UserError(f"{where}: {field} must be {words} {number} (got {value})")
+    if error["type"] == "string_pattern_mismatch":
+        return UserError(f"{where}: {field} must be a size, such as 20, 20/5 or 3x20 (got {value})")
     reason = error["msg"].removeprefix("Input ").removeprefix("Value error, ")
     reason = reason.replace("a valid array", "a list, such as [1, 2]")
     return UserError(f"{where}: {field} {reason}, not {value}")

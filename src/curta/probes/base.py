@@ -82,9 +82,9 @@ class Probe(ABC):
             value, least = getattr(self, option_field.name), option_field.metadata["least"]
             most = option_field.metadata["most"]
             if isinstance(value, int) and value < least:
-                raise UserError(f"{option_field.name} must be at least {least}, not {value}")
+                raise UserError(f"{option_field.name} must be at least {least} (got {value})")
             if isinstance(value, int) and value > most:
-                raise UserError(f"{option_field.name} must be at most {most:,}, not {value:,}")
+                raise UserError(f"{option_field.name} must be at most {most:,} (got {value:,})")
 
     @classmethod
     def about(cls, task: Task) -> bool:

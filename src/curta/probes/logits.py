@@ -8,7 +8,6 @@ direct-logits   what each part adds to the logit of the right digit
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import zip_longest
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -55,19 +54,20 @@ class Top(Probe):
             first, scored = 0, range(len(line) - prompt)
             true = line[prompt:] + [""] * (prompt - len(scored))
         logits = question.values(question.whole, ["logits"])["logits"][:, 0, : len(true)]
-        rows, panels, ranks = list[Row](), list[Panel](), range(1, self.k + 1)
-        whole, prompt_text = "".join(line), "".join(line[:prompt])
+        panels, whole, prompt_text = list[Panel](), "".join(line), "".join(line[:prompt])
         chances = softmax(np.float64(logits), axis=-1)  # small ones are shown too
+        count = min(self.k, chances.shape[-1])
+        rows, ranks = list[Row](), range(1, count + 1)
         for member, table in zip(subject.members, chances, strict=True):
             for index, probabilities in enumerate(table, first):
                 positive = probabilities[probabilities > 0]
                 row: Row = {"member": member, "index": index, "true": true[index - first]}
                 row["scored"] = index in scored
                 row["entropy"] = abs(float(-(positive * np.log2(positive)).sum()))
-                best = np.argsort(-probabilities, kind="stable")[: self.k].tolist()
-                for rank, token in zip_longest(ranks, best):  # or None, of so few tokens
-                    row[f"top {rank}"] = None if token is None else characters[token]
-                    row[f"p {rank}"] = None if token is None else float(probabilities[token])
+                best = np.argsort(-probabilities, kind="stable")[:count].tolist()
+                for rank, token in enumerate(best, 1):
+                    row[f"top {rank}"] = characters[token]
+                    row[f"p {rank}"] = float(probabilities[token])
                 rows.append(row)
             mine = [row for row in rows if row["member"] == member and row["scored"]]
             panels.append(heat(
@@ -77,11 +77,11 @@ class Top(Probe):
                 [row["true"] for row in mine],
                 [str(rank) for rank in ranks],
                 [[row[f"p {rank}"] for row in mine] for rank in ranks],
-                [[row[f"top {rank}"] or "" for row in mine] for rank in ranks],
+                [[row[f"top {rank}"] for row in mine] for rank in ranks],
             ))  # fmt: skip
         context = "the true text before it" if question.config.causal else f"{prompt_text} alone"
         shows = (
-            f"The {self.k} likeliest tokens at each position of {whole}, given {context}."
+            f"The {count} likeliest tokens at each position of {whole}, given {context}."
             " Only positions that the model must predict are shown."
         )
         note = f"Problem {problem}, written {whole}; entropy in bits."

@@ -43,7 +43,7 @@ class TokenPaths(Probe):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.plane not in PLANES:
-            raise UserError(f"--plane must be dimensions or principal, not {self.plane!r}")
+            raise UserError(f"plane must be dimensions or principal (got {self.plane!r})")
 
     def examine(self, subject: Subject) -> Finding:
         layout = subject.layout

@@ -202,10 +202,9 @@ class Comparison:
             return Run(folder, recipe=recipe, layout=layout)
         run = Run(folders.find(str(path)))
         if not (folders.has_code(run.layout) and user.is_known(run.recipe.positions)):
-            address = run.folder.address
             raise UserError(
-                f"run {address!r} has code of its own that is not known here: read it, and then"
-                f" `curta train --resume {address} --trust`"
+                f"run {run.folder.address!r} has code of its own that is not known here: read it,"
+                f" and then `curta train --resume {run.folder.argument} --trust`"
             )
         if (run.recipe, run.seeds) != (recipe, self.spec.seeds):
             raise UserError(f"{str(run.folder.path)!r} is not the run that {COMPARISON} says it is")

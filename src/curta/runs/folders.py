@@ -23,6 +23,7 @@ import json
 import os
 import platform
 import re
+import shlex
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -102,6 +103,11 @@ class Folder:
         """
         path, runs = self.path.resolve(), root().resolve()
         return path.relative_to(runs).as_posix() if path.is_relative_to(runs) else self.name
+
+    @property
+    def argument(self) -> str:
+        """The address as one word of a command, for messages: in quotes if a shell needs them."""
+        return shlex.quote(self.address)
 
     def read_info(self) -> RunInfo:
         """Read run.json; UserError if it is missing, damaged or of another version.
@@ -198,7 +204,7 @@ class Folder:
         if step is None:
             raise UserError(
                 f"run {self.name!r} has no checkpoint yet:"
-                f" `curta train --resume {self.address}` trains it"
+                f" `curta train --resume {self.argument}` trains it"
             )
         return step
 
@@ -463,7 +469,9 @@ def structure(recipe: Recipe) -> str:
 def checked(name: str) -> str:
     """Return the name; UserError if a run folder cannot be called so."""
     if not limits.is_name(name):
-        raise UserError(f"{quoted(name)} is no name for a run: use letters, digits, - and _")
+        raise UserError(
+            f"{quoted(name)} is no name for a run: use up to {limits.NAME} letters, digits, - and _"
+        )
     return name
 
 

@@ -174,7 +174,7 @@ def _check_extension(folder: Folder, info: RunInfo, recipe: Recipe, steps: int) 
         raise UserError(f"{where} has stopped: the loss of every member was no longer finite")
     if not info.over and training.extended_at[-1:] != (info.checkpoint,):
         raise UserError(
-            f"{where} is not finished: `curta train --resume {folder.address}` trains it first"
+            f"{where} is not finished: `curta train --resume {folder.argument}` trains it first"
         )
     if info.ended is not None:
         raise UserError(
@@ -189,5 +189,5 @@ def _check_extension(folder: Folder, info: RunInfo, recipe: Recipe, steps: int) 
         raise UserError(f"{where} has {info.checkpoint:,} steps: give it more, up to {STEPS:,}")
     if checkpoints.newest_whole(folder.checkpoints) != info.checkpoint:
         raise UserError(
-            f"{where} has lost its last checkpoint: `curta runs {folder.address}` says more"
+            f"{where} has lost its last checkpoint: `curta runs {folder.argument}` says more"
         )

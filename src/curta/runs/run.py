@@ -415,7 +415,7 @@ class Run:
         if self.step < trained:
             raise UserError(
                 f"run {self.name!r}: the checkpoint of step {trained:,} is damaged, and a"
-                f" certificate is of the last one: `curta train --resume {self.folder.address}`"
+                f" certificate is of the last one: `curta train --resume {self.folder.argument}`"
                 " trains it again"
             )
         training_windows = self._read_windows()

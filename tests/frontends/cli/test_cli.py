@@ -97,6 +97,9 @@ def test_probe_prints_json_that_its_file_and_the_report_hold(
     assert table["options"] == {"problem": "57+68", "k": 2}
     assert "top-k" in (trained / "report.html").read_text()
     assert (trained / "probes" / "top-k.svg").read_bytes().startswith(b"<svg")
+    assert main([*command[:4], "k=10000000", "--json"]) == 0  # more than there are tokens
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert all(sum(name.startswith("top ") for name in row) < 100 for row in rows)
     assert main(command) == 0
     text = capsys.readouterr().out
     assert all(word in text for word in ("entropy", "57+68", "75+86=521$", "Report:"))

@@ -98,6 +98,8 @@ def test_a_truth_that_is_not_curtas_own() -> None:
 @pytest.mark.parametrize(
     ("fields", "says"),
     [
+        ({"axes": "place"}, "axes must be a tuple: write ('place',)"),
+        ({"prompt": Given("n", "place")}, "prompt must be a tuple: write (Given(...),)"),
         ({"axes": ("row",)}, "'n' of its prompt: unknown axis 'place': choose from row"),
         ({"sizes": (5, 1)}, "sizes: digits must be two counts, the fewest and the most"),
         ({"answer": Answer("out", many="place", fraction="low")}, "is one decimal number"),

@@ -52,6 +52,8 @@ def parse_seeds(text: str) -> int | list[int]:
         if not 0 <= last - first < MEMBERS:
             raise UserError(f"a range has 1 to {MEMBERS:,} seeds, such as 0-63")
         return list(range(first, last + 1))
+    if not re.fullmatch(r"\s*-?[0-9]+\s*(,\s*(-?[0-9]+\s*)?)*", text):
+        raise UserError(f"{quoted(text)} must be a count, such as 3, or seeds, 3,7,11 or 0-63")
     if "," in text:
         return [SIGNED(seed) for seed in text.rstrip(",").split(",")]
     refuse_if(text.strip() == "0", "it counts seeds: seed 0 alone is `--seeds 0,`")

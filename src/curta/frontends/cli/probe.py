@@ -97,7 +97,7 @@ def probe(
     values: dict[str, Any] = {}
     for field, text in texts.items():
         if field not in kinds:
-            raise unknown(f"option of probe {name!r}", field, kinds)
+            raise UserError(f"probe {name!r}: {unknown('option', field, kinds)}")
         kind = kinds[field]
         try:
             values[field] = (arguments.SIGNED if kind is int else kind)(text)

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -80,7 +81,7 @@ def runs(
     address = printable(job.name)
     print(
         f"{address} is cancelled: what is at work saves, and ends."
-        f" Go on with: curta train --resume {address}"
+        f" Go on with: curta train --resume {shlex.quote(address)}"
     )
     return 0
 

@@ -194,12 +194,12 @@ def complete(run: "Run", place: Destination | None = None, is_demo: bool = False
         f"\nevaluation: about {duration(seconds)}" if seconds > display.SILENT else "",
     )
     display.notice(opening)
-    codes, name = [0], shlex.quote(run.folder.address)
+    codes, name = [0], run.folder.argument
     try:
         run.complete(run_stage=lambda stage: codes.append(run_stage(run, stage)))
         interrupts.check()
     except interrupts.Interrupted as signal:
-        display.notice(f"Interrupted; saved. Go on with: curta train --resume {run.folder.address}")
+        display.notice(f"Interrupted; saved. Go on with: curta train --resume {name}")
         return signal.code
     certificate = run.folder.read_certificate()
     if certificate is not None and certificate.wrong_seeds:
@@ -209,7 +209,7 @@ def complete(run: "Run", place: Destination | None = None, is_demo: bool = False
             f" {'up to ' * (len(seeds) > 1)}{max(member.wrong for member in members):,} of"
             f" {certificate.windows:,} windows, after"
             f" {counted(max(len(member.rounds) for member in members), 'round')} of repair;"
-            f" `curta certify {run.folder.address}` shows them"
+            f" `curta certify {name}` shows them"
         )
         return 1
     if run.folder.read_info().status == "finished":
@@ -366,7 +366,7 @@ def run_comparison(comparison: "Comparison", place: Destination | None) -> int:
             comparison.run_comparison(train, status.say)
         interrupts.check()
     except interrupts.Interrupted as signal:
-        name = printable(comparison.name)
+        name = shlex.quote(printable(comparison.name))
         print(f"Interrupted; saved. Go on with: curta train --resume {name}", file=sys.stderr)
         return signal.code
     show_comparison(comparison)

@@ -211,6 +211,12 @@ def written(
     for field_name in fields:
         if field_name not in names:
             raise unknown("field of a program", field_name, names)
+    # ("place") and (Given(...)) without their comma are no tuples
+    if isinstance(axes, str):
+        raise ProgramError(f"program {name!r}: axes must be a tuple: write ({axes!r},)")
+    if isinstance(prompt, Given | Sign):
+        kind = type(prompt).__name__
+        raise ProgramError(f"program {name!r}: prompt must be a tuple: write ({kind}(...),)")
     blank = Program(
         name, operator or name, tuple(axes), tuple(prompt), answer,
         sizes=_check_sizes(sizes), **fields
@@ -231,7 +237,7 @@ def _check(blank: Program, broadcast: Mapping[str, Sequence[str]]) -> None:
             if axis not in axes:
                 raise UserError(f"{place}: {unknown('axis', axis, axes)}")
 
-    if not axes or isinstance(axes, str) or len(set(axes)) < len(axes):
+    if not axes or len(set(axes)) < len(axes):
         raise ProgramError(f"{where}: axes must be different names, such as ('place',)")
     if not isinstance(answer, Answer):
         raise ProgramError(f"{where}: answer must be an Answer, such as Answer('out')")
