@@ -1,5 +1,6 @@
 """`curta check`: answers against the truth, conflicts explained, moves that grow."""
 
+import inspect
 import random
 from collections.abc import Callable
 from fractions import Fraction
@@ -99,7 +100,6 @@ def test_a_truth_that_is_not_curtas_own() -> None:
     ("fields", "says"),
     [
         ({"axes": "place"}, "axes must be a tuple: write ('place',)"),
-        ({"prompt": Given("n", "place")}, "prompt must be a tuple: write (Given(...),)"),
         ({"axes": ("row",)}, "'n' of its prompt: unknown axis 'place': choose from row"),
         ({"sizes": (5, 1)}, "sizes: digits must be two counts, the fewest and the most"),
         ({"answer": Answer("out", many="place", fraction="low")}, "is one decimal number"),
@@ -134,6 +134,12 @@ POINT = Sign(".", "point", step={"place": 1})
 def test_prompts_that_could_not_be_read(prompt: tuple[Part, ...], says: str) -> None:
     with pytest.raises(UserError, match=says):
         written("sum", axes=("place", "row"), prompt=prompt, answer=Answer("out"), truth=int)
+
+
+def test_a_prompt_without_its_comma() -> None:
+    unchecked: Any = inspect.unwrap(written)  # by beartype, which users do not have
+    with pytest.raises(UserError, match=r"prompt must be a tuple: write \(Given\(\.\.\.\),\)"):
+        unchecked("sum", prompt=Given("n", "place"), answer=Answer("out"), truth=int)
 
 
 def test_a_wrong_program_is_refused_with_the_problems_that_check_shows() -> None:
