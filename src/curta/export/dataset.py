@@ -279,8 +279,8 @@ class Source:
             barren = 0 if mine.any() else barren + 1
             if barren > PATIENCE:
                 raise UserError(
-                    f"the task {task.operator!r} has too few different problems for a split"
-                    f" {self.split!r} of its own"
+                    f"the task {task.operator!r} has too few different problems to fill a"
+                    f" split {self.split!r}"
                 )
             yield [
                 Problem(task.operator, operands[place], task.base) for place in np.flatnonzero(mine)

@@ -203,8 +203,8 @@ class Comparison:
         run = Run(folders.find(str(path)))
         if not (folders.has_code(run.layout) and user.is_known(run.recipe.positions)):
             raise UserError(
-                f"run {run.folder.address!r} has code of its own that is not known here: read it,"
-                f" and then `curta train --resume {run.folder.argument} --trust`"
+                f"run {run.folder.address!r} brings code that is not installed here: read it,"
+                f" then type `curta train --resume {run.folder.argument} --trust`"
             )
         if (run.recipe, run.seeds) != (recipe, self.spec.seeds):
             raise UserError(f"{str(run.folder.path)!r} is not the run that {COMPARISON} says it is")

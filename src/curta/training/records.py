@@ -188,7 +188,7 @@ def trained_rows(
 
 
 def windows_met(recipe: Recipe, layout: Layout, of: Sequence[Task], seed: int) -> WindowTable:
-    """Record a member's problems of tasks; return their windows and how often each occurs."""
+    """Record a member's problems of some tasks; return their windows and counts."""
     assert layout.recorder is not None
     table = WindowTable(cells_of(layout.windows))
 

@@ -327,7 +327,7 @@ POSITIONS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "learned": lambda encoding: {},
     "nope": lambda encoding: {},
     "sinusoidal": lambda encoding: {"width": encoding.width},
-    # outside of training, indices are those of the text
+    # except in training, indices count the tokens of the text
     "randomised": lambda encoding: (
         {"kind": "learned"}
         if weights_of(encoding)
