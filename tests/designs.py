@@ -140,8 +140,7 @@ class Design:
 
     @cached_property
     def weights(self) -> dict[str, np.ndarray]:
-        leaves, _ = jax.tree_util.tree_flatten_with_path(self.model)
-        return {jax.tree_util.keystr(path)[1:]: np.asarray(leaf) for path, leaf in leaves}
+        return naive.weights_of(self.model)
 
     @cached_property
     def problems(self) -> list[Problem]:
@@ -164,7 +163,7 @@ class Design:
         return [self.naive(tokens) for tokens, _ in self.texts]
 
     def naive(self, tokens: list[int]) -> np.ndarray:
-        return naive.logits(self.recipe, self.weights, self.layout, tokens)
+        return naive.Forward(self.recipe, self.weights, self.layout, tokens).all_logits()
 
     @cached_property
     def written(self) -> list[list[int]]:

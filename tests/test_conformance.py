@@ -4,8 +4,8 @@ The designs are the lines of `designs.DESIGNS`. A way is a function of a design 
 logits of its texts, what the model writes after their prompts, or both.
 """
 
-import importlib.util
 import json
+import runpy
 import subprocess
 import sys
 import typing
@@ -250,11 +250,7 @@ def adderboard(of: Design, tools: Tools) -> Found:
     """The file of Python, which calculates a whole text anew for each token."""
     path = tools.folder / "adderboard.py"
     EXPORTERS["adderboard"].write(of.exported, path)
-    spec = importlib.util.spec_from_file_location("adderboard_file", path)
-    assert spec is not None
-    assert spec.loader is not None
-    spec.loader.exec_module(module := importlib.util.module_from_spec(spec))
-    model, _ = module.build_model()
+    model, _ = runpy.run_path(str(path))["build_model"]()
     return [model(np.array(tokens)) for tokens, _ in of.texts], None
 
 
