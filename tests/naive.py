@@ -10,6 +10,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from scipy.special import erf, softmax
 
 from curta.config.recipe import Recipe
 from curta.layouts import Layout
@@ -21,7 +22,7 @@ ACTIVATIONS = {
     "relu": lambda x: np.maximum(x, 0),
     "relu2": lambda x: np.maximum(x, 0) ** 2,
     "gelu": lambda x: x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
-    "gelu_erf": lambda x: x / 2 * (1 + np.vectorize(math.erf)(x / math.sqrt(2))),
+    "gelu_erf": lambda x: x / 2 * (1 + erf(x / math.sqrt(2))),
     "silu": lambda x: x / (1 + np.exp(-x)),
 }
 
@@ -158,7 +159,7 @@ class Forward:
             scores = scale * q @ k.T + self.bias(block, head)
             if config.causal:
                 scores[self.index[:, None] < self.index] = -np.inf
-            shares = self.dropped(softmax(scores), "attention", block, slice(None), head)
+            shares = self.dropped(softmax(scores, axis=-1), "attention", block, slice(None), head)
             heads.append(shares @ v)
         return np.concatenate(heads, axis=1) @ w["out"] + w.get("out_bias", 0)
 
@@ -176,7 +177,7 @@ class Forward:
                 for table in (k, v)
             )
             scores = keys @ q[query] + biases[self.role[query], : len(cells)]
-            heads.append(softmax(scores) @ values)
+            heads.append(softmax(scores, axis=-1) @ values)
         return np.array(heads)
 
     def position_vectors(self) -> np.ndarray:
@@ -280,8 +281,3 @@ def unshared(recipe: Recipe, weights: dict[str, np.ndarray]) -> dict[str, np.nda
 def waves(angles: np.ndarray) -> np.ndarray:
     """Return sines and cosines in turn: s0 c0 s1 c1 ..."""
     return np.stack([np.sin(angles), np.cos(angles)], axis=2).reshape(len(angles), -1)
-
-
-def softmax(scores: np.ndarray) -> np.ndarray:
-    shares = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return shares / shares.sum(axis=-1, keepdims=True)

@@ -32,8 +32,8 @@ PAGES = [name for name in NAMES if name != "docs/log.md"]
 CALLED = re.compile(
     r"(?:\$ )?(?:\.venv[/\\](?:bin|Scripts)[/\\])?(?:python -m )?curta((?: .*)?)", re.DOTALL
 )
-STANDS_FOR = {"gcd.py": "digit_sum.py"}
-"""A file that a page takes for granted, by one of docs/examples."""
+GRANTED = "gcd.py"
+"""A file that a page takes for granted; one of docs/examples stands for it."""
 
 
 def commands(text: str) -> Iterator[list[str]]:
@@ -48,11 +48,10 @@ def commands(text: str) -> Iterator[list[str]]:
 @pytest.fixture
 def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The current folder has what the pages take for granted; files of it are forgotten again."""
-    for path in (ROOT / "docs" / "examples").glob("*.py"):
-        shutil.copy(path, tmp_path)
-    shutil.copytree(ROOT / "docs" / "examples", tmp_path / "docs" / "examples")
-    for name, example in STANDS_FOR.items():
-        shutil.copy(ROOT / "docs" / "examples" / example, tmp_path / name)
+    examples = ROOT / "docs" / "examples"
+    shutil.copytree(examples, tmp_path, dirs_exist_ok=True)
+    shutil.copytree(examples, tmp_path / "docs" / "examples")
+    shutil.copy(examples / "digit_sum.py", tmp_path / GRANTED)
     shipped = Path(recipe.__file__).parent
     shutil.copy(shipped / "recipes" / "addition.toml", tmp_path / "my-recipe.toml")
     shutil.copy(shipped / "comparisons" / "encodings.toml", tmp_path / "mine.toml")
@@ -72,7 +71,7 @@ def look_up(command: str, params: dict[str, Any]) -> None:
         case "train" | "data" if names or fields:
             name = arguments.at_most_one(names, "recipe") or "addition"
             recipes.resolve(name, arguments.values(fields), "a page")
-        case "show" if names and names[0] in (*recipe.shipped_names(), *STANDS_FOR):
+        case "show" if names and names[0] in (*recipe.shipped_names(), GRANTED):
             recipes.resolve(names[0], arguments.values(fields), "a page")
         case "compare" if names:
             comparison_spec.plan(names, arguments.values(fields), params["seeds"])

@@ -98,17 +98,15 @@ def test_dropout_leaves_out_embeddings_and_what_else_a_recipe_names(
     clean = forward.entry()
     assert (np.isclose(embedded, 0) | np.isclose(embedded, 2 * clean, atol=1e-6)).all()
     assert 0.3 < np.isclose(embedded, 0).mean() < 0.7
-    x, by_site = (
-        forward.begin(embedded),
-        {
-            "output": np.s_[:, :, rows],
-            "attention": np.s_[:, row, :length, :, :length],
-            "mlp": np.s_[:, rows],
-        },
-    )
+    x = forward.begin(embedded)
+    of_row = {
+        "output": np.s_[:, :, rows],
+        "attention": np.s_[:, row, :length, :, :length],
+        "mlp": np.s_[:, rows],
+    }
     for masks in dropped:
         forward.dropout = {
-            site: 2 * np.asarray(mask)[by_site[site]]
+            site: 2 * np.asarray(mask)[of_row[site]]
             for site, mask in masks._asdict().items()
             if mask is not None
         }

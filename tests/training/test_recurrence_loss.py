@@ -6,6 +6,7 @@ import jax
 import numpy as np
 import pytest
 from jaxtyping import Array
+from scipy.special import log_softmax
 
 from curta.config.sections import Training
 from curta.layouts import layout_named
@@ -76,8 +77,8 @@ class Learner:
             x = still.recurrence(x, still.entry())
         for _ in range(taught):
             x = learning.recurrence(x, learning.entry())
-        shares = naive.softmax(learning.logits(x)[start - 1 :])
-        return -np.log(shares[np.arange(end - start), tokens[start:]]).mean()
+        shares = log_softmax(learning.logits(x)[start - 1 :], axis=1)
+        return -shares[np.arange(end - start), tokens[start:]].mean()
 
 
 def near(one: np.ndarray, other: np.ndarray) -> bool:
