@@ -48,9 +48,5 @@ def nearly() -> Transformer:
 
 def shared(out: str) -> Transformer:
     """Drawn, not trained: keys are turned queries, values keys, what leaves attention `out`."""
-    return tiny.drawn(sharing(out), layout_named("columns"))
-
-
-def sharing(out: str) -> Recipe:
-    """Of such a model."""
-    return recipe(model__weight_sharing=["key-query", "value-key", out])
+    sharing = recipe(model__weight_sharing=["key-query", "value-key", out])
+    return tiny.drawn(sharing, layout_named("columns"))

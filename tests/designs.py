@@ -31,8 +31,7 @@ HALF = {"training__precision": "bfloat16"}
 def written(layout: str, positions: str, **changes: Any) -> dict[str, Any]:
     """A published layout instead of the program, with this encoding as small as it is elsewhere."""
     settings = {"name": positions} | tiny.ENCODINGS.get(positions, {}) | changes
-    model = {f: settings.pop(f) for f in list(settings) if f.startswith(("model_", "tr", "task"))}
-    return {"layout": layout} | {f"positions__{f}": v for f, v in settings.items()} | model
+    return {"layout": layout} | {f"positions__{f}": v for f, v in settings.items()}
 
 
 DESIGNS: dict[str, dict[str, Any]] = {
@@ -100,7 +99,7 @@ DESIGNS: dict[str, dict[str, Any]] = {
     },
     "nope": written("spaced", "nope") | LAYERS,
     "encoder": written("framed", "learned") | LAYERS | {"model__causal": False},
-    "residues": written("residues-97", "learned", task__operator="+ mod 97") | BARE,
+    "residues": written("residues-97", "learned") | BARE | {"task__operator": "+ mod 97"},
 }  # fmt: skip
 
 SEEDS = {
@@ -140,8 +139,7 @@ class Design:
 
     @cached_property
     def weights(self) -> dict[str, np.ndarray]:
-        leaves, _ = jax.tree_util.tree_flatten_with_path(self.model)
-        return {jax.tree_util.keystr(path)[1:]: np.asarray(leaf) for path, leaf in leaves}
+        return naive.weights_of(self.model)
 
     @cached_property
     def problems(self) -> list[Problem]:
@@ -164,7 +162,7 @@ class Design:
         return [self.naive(tokens) for tokens, _ in self.texts]
 
     def naive(self, tokens: list[int]) -> np.ndarray:
-        return naive.logits(self.recipe, self.weights, self.layout, tokens)
+        return naive.Forward(self.recipe, self.weights, self.layout, tokens).all_logits()
 
     @cached_property
     def written(self) -> list[list[int]]:

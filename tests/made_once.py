@@ -5,6 +5,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable
+from functools import partialmethod
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,8 @@ from curta.runs import folders
 from curta.runs.run import Run
 from tests import tiny
 
-
-def brief(patch: pytest.MonkeyPatch) -> None:
-    """Texts of models that never end are given up early, which takes seconds instead of minutes."""
-    patch.setattr("curta.programs.machine.writing.limit_of", lambda prompt: 60 + prompt)
+BRIEF = "curta.programs.machine.writing.limit_of", lambda prompt: 60 + prompt
+"""Texts of models that never end are given up early, which takes seconds instead of minutes."""
 
 
 class Shared:
@@ -37,37 +36,32 @@ class Shared:
                 shutil.rmtree(begun, ignore_errors=True)
                 with pytest.MonkeyPatch.context() as patch:
                     patch.setenv("CURTA_RUNS", str(begun))
-                    brief(patch)
+                    patch.setattr(*BRIEF)
                     make()
                 begun.rename(path)
         return path
 
-    def trained(self, name: str = "run", seeds: int = 2, **changes: Any) -> Run:
-        """A copy of a run of the tiny recipe that is trained; nothing else was wanted."""
-        return self._copy(name, seeds, changes, False, Run.train)
-
-    def wanting(self, name: str = "run", seeds: int = 2, **changes: Any) -> Run:
-        """A copy of one that is trained, and is to be evaluated and reported."""
-        return self._copy(name, seeds, changes, True, Run.train)
-
-    def finished(self, name: str = "run", seeds: int = 2, **changes: Any) -> Run:
-        """A copy of one of which nothing is missing."""
-        return self._copy(name, seeds, changes, True, Run.complete)
-
-    def _copy(
+    def finished(
         self,
-        name: str,
-        seeds: int,
-        changes: dict[str, Any],
-        wanted: bool,
-        complete: Callable[[Run], None],
+        name: str = "run",
+        seeds: int = 2,
+        *,
+        complete: Callable[[Run], None] = Run.complete,
+        wanted: bool = True,
+        **changes: Any,
     ) -> Run:
-        """A copy in the test's own folder of runs, under a name of its own."""
+        """A copy, in the test's own folder, of a run of the tiny recipe with nothing missing."""
 
         def make() -> None:
             complete(api.begin("addition", seeds, "run", tiny.overrides(**changes), (), wanted))
 
-        what = json.dumps([seeds, changes, wanted, complete.__name__], sort_keys=True)
-        there = self.made(hashlib.sha256(what.encode()).hexdigest()[:16], make)
-        shutil.copytree(there / "run", folders.root() / name)
+        about = json.dumps([seeds, changes, wanted, complete.__name__], sort_keys=True)
+        made = self.made(hashlib.sha256(about.encode()).hexdigest()[:16], make)
+        shutil.copytree(made / "run", folders.root() / name)
         return curta.load(name)
+
+    wanting = partialmethod(finished, complete=Run.train)
+    """A copy of one that is trained, and is to be evaluated and reported."""
+
+    trained = partialmethod(finished, complete=Run.train, wanted=False)
+    """A copy of one that is trained; nothing else was wanted."""

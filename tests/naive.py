@@ -1,4 +1,4 @@
-"""A transformer in plain NumPy, one text at a time: the truth of `test_conformance.py`.
+"""A transformer in plain NumPy, one text at a time: what tests hold every forward pass against.
 
 Everything is written as the papers define it and as slowly as it likes. Weights are those of a
 checkpoint, by their path, such as `attention.query`. Of the package only settings are used, and
@@ -8,27 +8,29 @@ a layout's rule for where tokens stand.
 import math
 from typing import Any
 
+import jax
 import numpy as np
+from scipy.special import erf, softmax
 
 from curta.config.recipe import Recipe
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
+from curta.model.transformer import Transformer
 from tests import paper
 
 ACTIVATIONS = {
     "relu": lambda x: np.maximum(x, 0),
     "relu2": lambda x: np.maximum(x, 0) ** 2,
     "gelu": lambda x: x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
-    "gelu_erf": lambda x: x / 2 * (1 + np.vectorize(math.erf)(x / math.sqrt(2))),
+    "gelu_erf": lambda x: x / 2 * (1 + erf(x / math.sqrt(2))),
     "silu": lambda x: x / (1 + np.exp(-x)),
 }
 
 
-def logits(
-    recipe: Recipe, weights: dict[str, np.ndarray], layout: Layout, tokens: list[int]
-) -> np.ndarray:
-    """Return the logits of what follows each token of one text: tokens x vocabulary."""
-    return Forward(recipe, weights, layout, tokens).logits()
+def weights_of(model: Transformer) -> dict[str, np.ndarray]:
+    """Return the weights of a model by their paths."""
+    leaves, _ = jax.tree_util.tree_flatten_with_path(model)
+    return {jax.tree_util.keystr(path)[1:]: np.asarray(leaf) for path, leaf in leaves}
 
 
 class Forward:
@@ -39,43 +41,67 @@ class Forward:
     ) -> None:
         self.config, self.settings, self.layout = recipe.model, recipe.positions, layout
         self.weights = unshared(recipe, {k: v.astype(np.float64) for k, v in weights.items()})
+        self.dropout: dict[str, np.ndarray] = {}  # by site, factors of each block: 0 where dropped
         self.tokens, self.index = tokens, np.arange(len(tokens))
         self.role, self.places = followed(layout, tokens)
         self.cells = None
         if isinstance(layout, ProgramLayout) and self.settings.name == "window":
             self.cells = [paper.seen(layout, tokens[: end + 1]) for end in self.index]
 
-    def logits(self) -> np.ndarray:
-        config, w = self.config, self.weights
-        vectors = w["tokens"]
-        if config.embedding == "arc":
+    def all_logits(self) -> np.ndarray:
+        """Return the logits of what follows each token: tokens x vocabulary."""
+        entry = self.entry()
+        x = self.begin(entry)
+        for _ in range(self.config.num_recurrences):
+            x = self.recurrence(x, entry)
+        return self.logits(x)
+
+    def vectors(self) -> np.ndarray:
+        """Return the vector of each token of the vocabulary."""
+        vectors = self.weights["tokens"]
+        if self.config.embedding == "arc":
             radius, start, step = vectors
             angles = start + step * np.arange(len(self.layout.characters))
-            vectors = radius * np.stack([np.cos(angles), np.sin(angles)], axis=1)
-        elif config.compositional_embeddings:
-            vectors = self.layout.composition() @ vectors
-        entry = vectors[self.tokens]
-        if config.role_embeddings:
-            entry = entry + w["roles"][self.role]
-        if config.qk_input == "state":
-            entry = entry + self.position_vectors()
+            return radius * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+        if self.config.compositional_embeddings:
+            return self.layout.composition() @ vectors
+        return vectors
 
-        injection = config.input_injection
-        x = 0 * entry if injection in ("recurrence", "block", "sublayer") else entry
-        for _ in range(config.num_recurrences):
-            x = x + entry if injection == "recurrence" else x
-            for block in range(config.num_layers):
-                x = x + entry if injection in ("block", "sublayer") else x
-                if block < config.num_attention_layers:
-                    x = self.sublayer("attention", block, x, entry)
-                    x = x + entry if injection == "sublayer" else x
-                x = self.sublayer("mlp", block, x, entry)
+    def entry(self) -> np.ndarray:
+        """Return the embedded text."""
+        entry = self.vectors()[self.tokens]
+        if self.config.role_embeddings:
+            entry = entry + self.weights["roles"][self.role]
+        return entry + self.position_vectors() if self.config.qk_input == "state" else entry
 
+    def begin(self, entry: np.ndarray) -> np.ndarray:
+        """Return the state before the first recurrence, which may add the entry itself."""
+        injected = self.config.input_injection in ("recurrence", "block", "sublayer")
+        return 0 * entry if injected else entry
+
+    def recurrence(self, x: np.ndarray, entry: np.ndarray) -> np.ndarray:
+        """Return the state after all blocks."""
+        injection = self.config.input_injection
+        x = x + entry if injection == "recurrence" else x
+        for block in range(self.config.num_layers):
+            x = x + entry if injection in ("block", "sublayer") else x
+            if block < self.config.num_attention_layers:
+                x = self.sublayer("attention", block, x, entry)
+                x = x + entry if injection == "sublayer" else x
+            x = self.sublayer("mlp", block, x, entry)
+        return x
+
+    def logits(self, x: np.ndarray) -> np.ndarray:
+        config, w = self.config, self.weights
         if config.final_norm:
             x = self.norm(x, w.get("gain"), w.get("gain_bias"))
         scale = config.width**-0.5 if config.tied_scale else 1.0
-        head = vectors.T * scale if config.tie_embeddings else w["head"]
+        head = self.vectors().T * scale if config.tie_embeddings else w["head"]
         return x @ head + w.get("head_bias", 0)
+
+    def dropped(self, x: np.ndarray, site: str, *where: Any) -> np.ndarray:
+        """Return what dropout leaves of an array of some block."""
+        return x * self.dropout[site][where] if site in self.dropout else x
 
     def sublayer(self, kind: str, block: int, x: np.ndarray, entry: np.ndarray) -> np.ndarray:
         """Return the state after attention or the MLP of one block."""
@@ -83,7 +109,8 @@ class Forward:
         w = {k[len(start) :]: v[block] for k, v in self.weights.items() if k.startswith(start)}
         h = self.norm_before(x, w)
         h = h + entry if config.input_injection == "normed" else h
-        x = x + (self.attention(block, h, w) if kind == "attention" else self.mlp(h, w))
+        change = self.attention(block, h, w) if kind == "attention" else self.mlp(block, h, w)
+        x = x + self.dropped(change, "output", block, int(kind == "mlp"))
         if config.norm_placement == "pre":
             return x
         return self.norm(x, w.get("after"), w.get("after_bias"))
@@ -102,14 +129,14 @@ class Forward:
         x = x / np.sqrt((x**2).mean(axis=1, keepdims=True) + config.norm_epsilon)
         return x * (1 if gain is None else gain) + (0 if bias is None else bias)
 
-    def mlp(self, h: np.ndarray, w: dict[str, np.ndarray]) -> np.ndarray:
+    def mlp(self, block: int, h: np.ndarray, w: dict[str, np.ndarray]) -> np.ndarray:
         activate = ACTIVATIONS[self.config.activation]
         inner = h @ w["up"] + w.get("up_bias", 0)
         if self.config.gated:
             inner = activate(h @ w["gate"] + w.get("gate_bias", 0)) * inner
         else:
             inner = activate(inner)
-        return inner @ w["down"] + w.get("down_bias", 0)
+        return self.dropped(inner, "mlp", block) @ w["down"] + w.get("down_bias", 0)
 
     def attention(self, block: int, h: np.ndarray, w: dict[str, np.ndarray]) -> np.ndarray:
         """Return what attention adds to the state: each head with the keys of its group."""
@@ -132,7 +159,8 @@ class Forward:
             scores = scale * q @ k.T + self.bias(block, head)
             if config.causal:
                 scores[self.index[:, None] < self.index] = -np.inf
-            heads.append(softmax(scores) @ v)
+            shares = self.dropped(softmax(scores, axis=-1), "attention", block, slice(None), head)
+            heads.append(shares @ v)
         return np.concatenate(heads, axis=1) @ w["out"] + w.get("out_bias", 0)
 
     def windowed(
@@ -149,7 +177,7 @@ class Forward:
                 for table in (k, v)
             )
             scores = keys @ q[query] + biases[self.role[query], : len(cells)]
-            heads.append(softmax(scores) @ values)
+            heads.append(softmax(scores, axis=-1) @ values)
         return np.array(heads)
 
     def position_vectors(self) -> np.ndarray:
@@ -253,8 +281,3 @@ def unshared(recipe: Recipe, weights: dict[str, np.ndarray]) -> dict[str, np.nda
 def waves(angles: np.ndarray) -> np.ndarray:
     """Return sines and cosines in turn: s0 c0 s1 c1 ..."""
     return np.stack([np.sin(angles), np.cos(angles)], axis=2).reshape(len(angles), -1)
-
-
-def softmax(scores: np.ndarray) -> np.ndarray:
-    shares = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return shares / shares.sum(axis=-1, keepdims=True)

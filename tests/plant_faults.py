@@ -37,6 +37,9 @@ OPERATIONS: dict[type[ast.operator], type[ast.operator]] = {
     ast.Div: ast.Mult, ast.Mod: ast.FloorDiv,
 }  # fmt: skip
 KINDS = ("off by one", "sign", "comparison", "axis", "constant", "check", "arguments")
+NO_NUMBERS = (ast.List, ast.ListComp, ast.Tuple, ast.JoinedStr, ast.Dict)
+SKIPPED = ("annotation", "returns", "decorator_list", "format_spec")
+"""Fields of nodes in which no code runs, or runs once."""
 
 
 @dataclass(frozen=True)
@@ -54,81 +57,69 @@ class Fault:
 
 def faults_of(path: Path) -> Iterator[Fault]:
     """Yield every fault that can be planted in a file."""
-    source = path.read_text("utf-8")
+    source = path.read_bytes()
     lines = [0]
-    for line in source.encode().splitlines(keepends=True):
+    for line in source.splitlines(keepends=True):
         lines.append(lines[-1] + len(line))
-    for node, kind, instead in _changes(ast.parse(source)):
-        start = lines[node.lineno - 1] + node.col_offset
-        end = lines[(node.end_lineno or 0) - 1] + (node.end_col_offset or 0)
-        before = source.encode()[start:end].decode()
-        after = "pass" if instead is None else ast.unparse(instead)
-        if isinstance(node, ast.expr) and not isinstance(node, ast.Constant | ast.Call):
-            after = f"({after})"
-        yield Fault(kind, path.relative_to(ROOT).as_posix(), node.lineno, start, end, before, after)
+    for node in running(ast.parse(source)):
+        for kind, instead in changes(node):
+            start = lines[node.lineno - 1] + node.col_offset
+            end = lines[node.end_lineno - 1] + node.end_col_offset
+            after = "pass" if instead is None else ast.unparse(instead)
+            if isinstance(node, ast.expr) and not isinstance(node, ast.Constant | ast.Call):
+                after = f"({after})"
+            name, before = path.relative_to(ROOT).as_posix(), source[start:end].decode()
+            yield Fault(kind, name, node.lineno, start, end, before, after)
 
 
-def _changes(tree: ast.AST) -> Iterator[tuple[Any, str, ast.AST | None]]:
-    """Yield nodes of code that runs, the kind of a fault, and what stands in the node's place."""
-    for node in _running(tree):
-        changed = copy.deepcopy(node)
-        match node, changed:
-            case ast.Raise() | ast.Assert(), _:
-                yield node, "check", None
-            case ast.UnaryOp(op=ast.USub()), _ if not isinstance(node.operand, ast.Constant):
-                yield node, "sign", node.operand
-            case ast.UnaryOp(op=ast.Not()), _:
-                yield node, "comparison", node.operand
-            case ast.BinOp(), ast.BinOp() if type(node.op) in OPERATIONS:
-                texts = (ast.List, ast.ListComp, ast.Tuple, ast.JoinedStr, ast.Dict)
-                sides = node.left, node.right
-                if not any(isinstance(side, texts) or _is_text(side) for side in sides):
-                    changed.op = OPERATIONS[type(node.op)]()
-                    yield node, "sign", changed
-            case ast.Compare(ops=[operation]), ast.Compare():
-                changed.ops = [COMPARISONS[type(operation)]()]
-                yield node, "comparison", changed
-            case ast.BoolOp(), ast.BoolOp():
-                changed.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
-                yield node, "comparison", changed
-            case ast.Constant(value=bool(value)), ast.Constant():
-                changed.value = not value
-                yield node, "constant", changed
-            case ast.Constant(value=int(value)), ast.Constant():
-                for kind, other in (("off by one", value + 1), ("off by one", value - 1)):
-                    changed = ast.Constant(other)
-                    yield node, kind, changed
-            case ast.Constant(value=float(value)), ast.Constant():
-                changed.value = value * 2 or 0.5
-                yield node, "constant", changed
-            case ast.Call(), ast.Call():
-                for number, keyword in enumerate(node.keywords):
-                    axis = getattr(keyword.value, "value", None)
-                    if keyword.arg == "axis" and isinstance(axis, int):
-                        changed.keywords[number].value = ast.Constant(axis - 1 if axis else 1)
-                        yield node, "axis", changed
-                first, second, *_ = [*node.args, None, None]
-                if first and second and ast.dump(first) != ast.dump(second):
-                    changed = copy.deepcopy(node)
-                    changed.args[:2] = second, first
-                    if not any(isinstance(each, ast.Starred) for each in node.args[:2]):
-                        yield node, "arguments", changed
-
-
-def _is_text(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
-
-
-def _running(tree: ast.AST) -> Iterator[ast.AST]:
+def running(tree: ast.AST) -> Iterator[Any]:
     """Yield all nodes but annotations, decorators and the insides of texts."""
     yield tree
     for name, value in ast.iter_fields(tree):
-        skipped = ("annotation", "returns", "decorator_list", "format_spec")
-        if name in skipped or isinstance(tree, ast.JoinedStr):
-            continue
-        for child in value if isinstance(value, list) else [value]:
-            if isinstance(child, ast.AST):
-                yield from _running(child)
+        if name not in SKIPPED and not isinstance(tree, ast.JoinedStr):
+            for child in value if isinstance(value, list) else [value]:
+                if isinstance(child, ast.AST):
+                    yield from running(child)
+
+
+def changes(node: ast.AST) -> Iterator[tuple[str, ast.AST | None]]:
+    """Yield the kind of each fault of a node, and what stands in the node's place."""
+    match node:
+        case ast.Raise() | ast.Assert():
+            yield "check", None
+        case ast.UnaryOp(ast.USub(), operand) if not isinstance(operand, ast.Constant):
+            yield "sign", operand
+        case ast.UnaryOp(ast.Not(), operand):
+            yield "comparison", operand
+        case ast.BinOp(left, operation, right) if type(operation) in OPERATIONS:
+            sides = left, right
+            texts = any(isinstance(getattr(side, "value", None), str) for side in sides)
+            if not texts and not any(isinstance(side, NO_NUMBERS) for side in sides):
+                yield "sign", ast.BinOp(left, OPERATIONS[type(operation)](), right)
+        case ast.Compare(left, [operation], right):
+            yield "comparison", ast.Compare(left, [COMPARISONS[type(operation)]()], right)
+        case ast.BoolOp(operation, values):
+            other = ast.Or() if isinstance(operation, ast.And) else ast.And()
+            yield "comparison", ast.BoolOp(other, values)
+        case ast.Constant(bool(value)):
+            yield "constant", ast.Constant(not value)
+        case ast.Constant(int(value)):
+            yield "off by one", ast.Constant(value + 1)
+            yield "off by one", ast.Constant(value - 1)
+        case ast.Constant(float(value)):
+            yield "constant", ast.Constant(value * 2 or 0.5)
+        case ast.Call(args=arguments, keywords=keywords):
+            for number, keyword in enumerate(keywords):
+                match keyword:
+                    case ast.keyword("axis", ast.Constant(int(axis))):
+                        changed = copy.deepcopy(node)
+                        changed.keywords[number].value = ast.Constant(axis - 1 if axis else 1)
+                        yield "axis", changed
+            match arguments:
+                case [ast.Starred(), _, *_] | [_, ast.Starred(), *_]:
+                    pass
+                case [first, second, *others] if ast.dump(first) != ast.dump(second):
+                    yield "arguments", ast.Call(node.func, [second, first, *others], keywords)
 
 
 def draw(count: int, seed: int) -> list[Fault]:
@@ -146,10 +137,10 @@ def draw(count: int, seed: int) -> list[Fault]:
 def tests_of(tree: Path, fault: Fault, everything: bool) -> list[str]:
     """Return the files of tests for a fault, those that name its module first."""
     module = fault.file.removeprefix("src/").removesuffix(".py").replace("/", ".")
+    package, _, name = module.rpartition(".")
     folder = tree / "tests" / Path(fault.file).relative_to("src/curta").parent
     ranks = {}
     for path in sorted((tree / "tests").rglob("test_*.py")):
-        package, _, name = module.rpartition(".")
         text = path.read_text("utf-8")
         names = module in text or (f"from {package} import" in text and name in text)
         near = folder in path.parents and folder != tree / "tests"
@@ -176,8 +167,7 @@ def run_tests(tree: Path, tests: list[str], mark: str, limit: float) -> str:
         return "too long"
     if done.returncode in (0, 5):  # all pass, or there is none
         return ""
-    lines = done.stdout.splitlines()
-    failed = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
+    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
     return failed[0].split(" - ")[0] if failed else "pytest itself"
 
 
@@ -203,36 +193,28 @@ def main() -> None:
     parser.add_argument("--only", type=Path, help="faults that survived in this file")
     parser.add_argument("--all", action="store_true", help="all tests, not the nearest alone")
     parser.add_argument("--slow", action="store_true", help="slow tests instead of quick ones")
-    parser.add_argument(
-        "--limit", type=float, default=1200, help="seconds for the tests of a fault"
-    )
+    parser.add_argument("--limit", type=float, default=1200, help="seconds for tests of a fault")
     parser.add_argument("--list", action="store_true", help="show the faults and test nothing")
     options = parser.parse_args()
-    faults = draw(options.faults, options.seed)
+    faults, results = draw(options.faults, options.seed), []
     if options.only:
-        survivors = [
-            row for row in json.loads(options.only.read_text())["faults"] if not row["caught"]
-        ]
-        faults = [
-            fault
-            for fault in faults
-            if any(asdict(fault).items() <= row.items() for row in survivors)
-        ]
-    results = []
+        rows = json.loads(options.only.read_text())["faults"]
+        survivors = [row for row in rows if not row["caught"]]
+        faults = [f for f in faults if any(asdict(f).items() <= row.items() for row in survivors)]
+    if options.list:
+        print(*(f"{f.file}:{f.line}: {f.before!r} -> {f.after!r}" for f in faults), sep="\n")
+        return
     if options.out and options.out.exists():
         results = json.loads(options.out.read_text())["faults"]
-    listed = subprocess.run(
-        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, check=True
-    )
+    list_files = ["git", "ls-files", "-co", "--exclude-standard"]
+    names = subprocess.check_output(list_files, cwd=ROOT, text=True).splitlines()
     with tempfile.TemporaryDirectory() as folder:
-        for name in listed.stdout.decode().splitlines():
-            if (ROOT / name).is_file() and not options.list:
-                (Path(folder) / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(ROOT / name, Path(folder) / name)
+        for name in filter(os.path.isfile, (str(ROOT / name) for name in names)):
+            copied = Path(folder) / Path(name).relative_to(ROOT)
+            copied.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(name, copied)
         for fault in faults[len(results) :]:
             print(f"{fault.file}:{fault.line}: {fault.before!r} -> {fault.after!r}", flush=True)
-            if options.list:
-                continue
             mark = "slow" if options.slow else "not slow"
             results.append(plant(Path(folder), fault, mark, options.all, options.limit))
             print(f"    {results[-1]['by'] or 'SURVIVED'}", flush=True)

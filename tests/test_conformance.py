@@ -4,8 +4,8 @@ The designs are the lines of `designs.DESIGNS`. A way is a function of a design 
 logits of its texts, what the model writes after their prompts, or both.
 """
 
-import importlib.util
 import json
+import runpy
 import subprocess
 import sys
 import typing
@@ -34,6 +34,7 @@ from curta.model.inspection import record_activations
 from curta.programs.machine import survey
 from curta.programs.machine.writing import write
 from curta.reference import WindowWriter
+from tests import tiny
 from tests.designs import DESIGNS, Design, design
 
 Logits = list[np.ndarray]
@@ -90,11 +91,7 @@ def room(of: Design, more: int = 0) -> ShapeBounds:
 
 def rows(of: Design) -> Text:
     """The texts of a design, each filled up to the longest."""
-    tokens = np.zeros((len(of.texts), max(len(text) for text, _ in of.texts)), np.int32)
-    for row, (text, _) in zip(tokens, of.texts, strict=True):
-        row[: len(text)] = text
-    prompts, lengths = [prompt for _, prompt in of.texts], [len(text) for text, _ in of.texts]
-    return Text(*map(jnp.asarray, (tokens, np.array(prompts), np.array(lengths))))
+    return tiny.batch(of.texts, max(len(text) for text, _ in of.texts))
 
 
 def training_pass(of: Design, tools: Tools) -> Found:
@@ -122,10 +119,8 @@ def looking_inside(of: Design, tools: Tools) -> Found:
 
     @jax.jit
     def passed(model: Any) -> jax.Array:
-        sites = {"logits"}
-        return record_activations(model, text.tokens, of.layout.where(text), bounds, sites)[
-            "logits"
-        ]
+        where = of.layout.where(text)
+        return record_activations(model, text.tokens, where, bounds, {"logits"})["logits"]
 
     found = np.asarray(passed(of.model))
     return [row[: len(tokens)] for row, (tokens, _) in zip(found, of.texts, strict=True)], None
@@ -226,16 +221,11 @@ def onnx(of: Design, tools: Tools) -> Found:
     """Logits of whole texts; written with what is kept of earlier tokens."""
     from docs.examples.onnx_writer import Writer
 
-    path = tools.graphs / f"{of.name}.onnx"
-    writer = Writer(str(path))
-    sizes = {"batch": 1, "past": 0}
-    past = {
-        each.name: np.zeros(
-            [sizes.get(size, size) for size in each.shape],
-            np.int32 if "int32" in each.type else np.float32,
-        )
-        for each in writer.past
-    }
+    writer = Writer(str(tools.graphs / f"{of.name}.onnx"))
+    past, sizes = dict[str, np.ndarray](), {"batch": 1, "past": 0}
+    for each in writer.past:
+        shape = [sizes.get(size, size) for size in each.shape]
+        past[each.name] = np.zeros(shape, np.int32 if "int32" in each.type else np.float32)
     logits = [
         writer.session.run(["logits"], past | {"tokens": np.array([tokens], np.int32)})[0][0]
         for tokens, _ in of.texts
@@ -250,11 +240,7 @@ def adderboard(of: Design, tools: Tools) -> Found:
     """The file of Python, which calculates a whole text anew for each token."""
     path = tools.folder / "adderboard.py"
     EXPORTERS["adderboard"].write(of.exported, path)
-    spec = importlib.util.spec_from_file_location("adderboard_file", path)
-    assert spec is not None
-    assert spec.loader is not None
-    spec.loader.exec_module(module := importlib.util.module_from_spec(spec))
-    model, _ = module.build_model()
+    model, _ = runpy.run_path(str(path))["build_model"]()
     return [model(np.array(tokens)) for tokens, _ in of.texts], None
 
 
@@ -357,13 +343,10 @@ def test_the_designs_have_every_encoding_and_every_setting_of_a_model() -> None:
     assert {recipe.positions.name for recipe in recipes} == named
     for field, kind in typing.get_type_hints(ModelConfig).items():
         values = [getattr(recipe.model, field) for recipe in recipes]
-        several = field in ("biases", "weight_sharing")
-        values = [each for value in values for each in (value if several else [value])]
-        choices = {True, False} if kind is bool else set(typing.get_args(kind))
-        if several:
-            choices = set(typing.get_args(typing.get_args(kind)[0]))
-        if kind is bool or typing.get_origin(kind) is typing.Literal or several:
-            assert set(values) == choices or field == "init", field
+        if field in ("biases", "weight_sharing"):  # tuples of several
+            values, kind = [each for value in values for each in value], typing.get_args(kind)[0]
+        if field != "init" and (kind is bool or typing.get_origin(kind) is typing.Literal):
+            assert set(values) == set(typing.get_args(kind) or (True, False)), field
 
 
 @pytest.mark.parametrize(

@@ -108,31 +108,23 @@ def tensors(path: Path) -> Iterator[tuple[str, Any]]:
 
 def differences(kept: Any, now: Any, path: str = "") -> Iterator[str]:
     """Yield where two records differ, a line each."""
-    key = re.sub(r"(/\d+)+$", "", path)
-    if MASKED.search(key) or UNTOLD.search(key):
-        return
-    numbers = {int, float}  # 1.0 is written as it is, and may be 1 elsewhere
-    if type(kept) is not type(now) and not {type(kept), type(now)} <= numbers:
-        yield f"{path}: {kept!r} is {now!r} now"
-    elif isinstance(kept, dict):
-        if missing := kept.keys() ^ now.keys():
-            yield f"{path}: {', '.join(sorted(missing))} on one side only"
-        for name in kept.keys() & now.keys():
-            yield from differences(kept[name], now[name], f"{path}/{name}")
-    elif isinstance(kept, list):
-        if len(kept) != len(now):
-            yield f"{path}: {len(kept)} are {len(now)} now"
-        for number, pair in enumerate(zip(kept, now, strict=False)):
+    if isinstance(kept, dict) and isinstance(now, dict):
+        for name in kept.keys() | now.keys():
+            yield from differences(kept.get(name, "—"), now.get(name, "—"), f"{path}/{name}")
+    elif isinstance(kept, list) and isinstance(now, list) and len(kept) == len(now):
+        for number, pair in enumerate(zip(kept, now, strict=True)):
             yield from differences(*pair, f"{path}/{number}")
-    elif isinstance(kept, int | float) and not isinstance(kept, bool):
-        learnt = [far for pattern, far in LEARNT.items() if re.search(pattern, key)]
-        relative, absolute = (
-            learnt[0] if learnt else (1e-5, 1e-5) if isinstance(kept, float) else (0, 0)
-        )
-        if abs(kept - now) > relative * abs(kept) + absolute:
-            yield f"{path}: {kept!r} is {now!r} now"
-    elif kept != now:
-        yield f"{path}: {kept!r} is {now!r} now"
+    elif not alike(kept, now, re.sub(r"(/\d+)+$", "", path)):
+        yield f"{path}: {kept!r:.80} is {now!r:.80} now"
+
+
+def alike(kept: Any, now: Any, key: str) -> bool:
+    """Whether two values are the same, or numbers that are near enough for their key."""
+    if isinstance(kept, bool) or not {type(kept), type(now)} <= {int, float}:
+        return type(kept) is type(now) and kept == now
+    far = (1e-5, 1e-5) if isinstance(kept, float) else (0, 0)
+    relative, absolute = next((LEARNT[p] for p in LEARNT if re.search(p, key)), far)
+    return abs(kept - now) <= relative * abs(kept) + absolute
 
 
 def masked(value: Any, path: str = "") -> Any:

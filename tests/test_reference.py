@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-import curta
 from curta.config import files
 from curta.config.errors import UserError
 from curta.problems.problem import parse
@@ -46,23 +45,20 @@ def test_a_machine_that_does_not_fit_the_weights_is_damaged(shared_runs: Shared)
         Calculator(run.folder, 0)
 
 
-def curta_command(*words: str, **settings: Any) -> subprocess.CompletedProcess[str]:
-    """A command in a process of its own, in which importing JAX is an error."""
+def test_ask_and_listings_do_not_import_jax(shared_runs: Shared) -> None:
+    """In processes of their own, in which importing JAX is an error."""
     start = "import sys; sys.modules['jax'] = None"
     code = f"{start}; from curta.frontends.cli import main; sys.exit(main())"
-    return subprocess.run(
-        [sys.executable, "-c", code, *words],
-        capture_output=True,
-        text=True,
-        check=False,
-        **settings,
-    )
 
+    def curta_command(*words: str, **settings: Any) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", code, *words]
+        return subprocess.run(command, capture_output=True, text=True, **settings)
 
-def test_ask_and_listings_do_not_import_jax(shared_runs: Shared) -> None:
     run = shared_runs.finished()
-    at = str(run.folder.path)
-    expected = [curta_text(run, problem) for problem in ("12+34", "5+6")]
+    at, problems = str(run.folder.path), ["12+34", "5+6"]
+    texts = map(run.layout.decode, run.write(problems))
+    answers = zip(map(run.ask, problems), texts, strict=True)
+    expected = [f"invalid: {text}" if value is None else str(value) for value, text in answers]
     for words, given in (
         (("ask", at, "12+34", "5+6"), None),
         (("ask", at, "--file", "-"), "\ufeff12+34\n5+6\n"),
@@ -74,13 +70,3 @@ def test_ask_and_listings_do_not_import_jax(shared_runs: Shared) -> None:
     for words in (("runs",), ("report", at, "--csv")):
         done = curta_command(*words, cwd=Path(at).parent)
         assert (done.returncode, done.stderr) == (0, ""), done.stderr
-
-
-def curta_text(run: "curta.Run", problem: str) -> str:
-    """The line that `ask` prints."""
-    answer = run.ask(problem)
-    return (
-        str(answer)
-        if answer is not None
-        else f"invalid: {run.layout.decode(run.write([problem])[0])}"
-    )

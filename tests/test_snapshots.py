@@ -25,6 +25,7 @@ from curta.problems.operations import OPERATIONS
 from curta.programs import BUILT_IN
 from curta.programs.machine import check
 from curta.programs.proof import closing
+from curta.runs import folders
 from tests.designs import design
 from tests.made_once import Shared
 
@@ -60,25 +61,29 @@ def masked(text: str, folder: Path) -> str:
     return text
 
 
+def make_runs(shared_runs: Shared) -> None:
+    shared_runs.finished("small")
+    api.begin("addition", 1, "begun", {})
+    api.begin("subtraction", 1, "minus", {})
+    api.begin("addition-reversed", 1, "rope", {})
+    for name, file, content in DAMAGED:
+        shutil.copytree(folders.root() / "small", folders.root() / name)
+        (folders.root() / name / file).write_text(content, "utf-8")
+
+
 @pytest.fixture
-def place(brief: None, shared_runs: Shared, tmp_path: Path) -> Path:
-    """A folder to work in, with runs and files of all sorts; each transcript has its own."""
+def place(
+    brief: None, shared_runs: Shared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """The current folder, with runs and files of all sorts; each transcript has its own."""
     folder = tmp_path / "place"
-    (folder / "runs").mkdir(parents=True)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CURTA_RUNS", str(folder / "runs"))
-        shared_runs.finished("small")
-        api.begin("addition", 1, "begun", {})
-        api.begin("subtraction", 1, "minus", {})
-        api.begin("addition-reversed", 1, "rope", {})
+    shutil.copytree(shared_runs.made("place", lambda: make_runs(shared_runs)), folder / "runs")
     for name, content in FILES.items():
         (folder / name).write_text(content, "utf-8")
     (folder / "bytes.toml").write_bytes(b"\xff\xfe")
-    for name in ("digit_sum.py",):
-        shutil.copy(EXAMPLES / name, folder)
-    for name, file, content in DAMAGED:
-        shutil.copytree(folder / "runs" / "small", folder / "runs" / name)
-        (folder / "runs" / name / file).write_text(content, "utf-8")
+    shutil.copy(EXAMPLES / "digit_sum.py", folder)
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("CURTA_RUNS", "runs")
     return folder
 
 
@@ -115,8 +120,6 @@ def told(command: str, capsys: pytest.CaptureFixture[str]) -> str:
 def test_transcript(
     name: str, place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(place)
-    monkeypatch.setenv("CURTA_RUNS", "runs")
     monkeypatch.setattr("sys.stdin", io.StringIO("1+2\n"))
     # Tokens end a check, a proof ends by itself, and no line is due after some seconds: no clock.
     monkeypatch.setattr(display, "SILENT", math.inf)
@@ -167,10 +170,8 @@ def whole_page(path: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_page(name: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page(name: str, place: Path) -> None:
     """Each line once; rows of figures, and what a member does wrong, are left out."""
-    monkeypatch.chdir(place)
-    monkeypatch.setenv("CURTA_RUNS", "runs")
     lines = without_numbers(visible(PAGES[name](place)), place).splitlines()
     left_out = r"#|Member # writes|\W*\w{0,2}\W*$|[\w=+ ]{1,20}( #| yes| —)+$"
     told = dict.fromkeys(line for line in lines if not re.match(left_out, line))
@@ -199,8 +200,6 @@ train strange.toml|compare strange.toml|ask small --file strange.txt
 def test_what_makes_no_sense_is_refused_in_one_line(
     place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(place)
-    monkeypatch.setenv("CURTA_RUNS", "runs")
     nothing_is_trained(monkeypatch)
     wrong = []
     for word in STRANGE:

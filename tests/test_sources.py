@@ -1,31 +1,19 @@
 """The recipes of the earlier systems are what their sources print."""
 
-from typing import Any
-
 import jax
 import numpy as np
 import pytest
 
-from curta.config.recipe import Recipe
 from curta.frontends import api
 from curta.layouts.texts import layout_of
-from curta.model.transformer import Transformer, parameters
+from curta.model.transformer import parameters
 from curta.problems import tasks
 from curta.runs import comparison_spec
 from docs import components
+from tests import tiny
 
 EXTRA = {"digit-encoder": (96 - 42) * 64 + 64 + 65}
 """Rows for longer sums, and a token for products: what the source of the encoder has not."""
-
-
-def resolved(name: str) -> Recipe:
-    return api.resolve(f"sources/{name}", {})
-
-
-def drawn(name: str) -> Any:
-    recipe = resolved(name)
-    layout = layout_of(recipe)
-    return Transformer.init(recipe.model, recipe.positions, layout, key=jax.random.key(0))
 
 
 @pytest.mark.parametrize(
@@ -39,7 +27,10 @@ def drawn(name: str) -> Any:
     ],
 )
 def test_models_have_the_parameters_that_their_sources_count(name: str, count: int) -> None:
-    assert parameters(jax.eval_shape(lambda: drawn(name))) == count + EXTRA.get(name, 0)
+    recipe = api.resolve(f"sources/{name}", {})
+    layout = layout_of(recipe)
+    model = jax.eval_shape(lambda: tiny.drawn(recipe, layout))
+    assert parameters(model) == count + EXTRA.get(name, 0)
 
 
 def test_rungs_have_300_epochs_of_28_batches_and_differ_in_one_thing_each() -> None:

@@ -116,10 +116,6 @@ def ints(digits: int) -> st.SearchStrategy[int]:
     )
 
 
-def sums(digits: int) -> st.SearchStrategy[Problem]:
-    return st.builds(lambda a, b: Problem("+", (a, b)), ints(digits), ints(digits))
-
-
 MODULAR = ("+ mod 97", "- mod 7", "* mod 251")
 """Some operations modulo a number: no listing has them."""
 
@@ -166,12 +162,15 @@ def numbers(problems: Sequence[Problem], width: int, operands: int | None = None
 
 def text(layout: Layout, problems: Sequence[Problem], slots: int) -> Text:
     """Written problems as a batch, by way of the layout's plain Python."""
-    written = [layout.tokens_of(problem) for problem in problems]
-    tokens = np.zeros((len(problems), slots), np.int32)
-    for row, (line, _) in zip(tokens, written, strict=True):
+    return batch([layout.tokens_of(problem) for problem in problems], slots)
+
+
+def batch(texts: Sequence[tuple[list[int], int]], slots: int) -> Text:
+    """Texts, and how many tokens of each are the prompt's, in rows of equal length."""
+    tokens = np.zeros((len(texts), slots), np.int32)
+    for row, (line, _) in zip(tokens, texts, strict=True):
         row[: len(line)] = line
-    prompts = [prompt for _, prompt in written]
-    lengths = [len(line) for line, _ in written]
+    prompts, lengths = [prompt for _, prompt in texts], [len(line) for line, _ in texts]
     return Text(*(jnp.asarray(part, jnp.int32) for part in (tokens, prompts, lengths)))
 
 

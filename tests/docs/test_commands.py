@@ -4,7 +4,7 @@ import ast
 import re
 import shlex
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -32,8 +32,8 @@ PAGES = [name for name in NAMES if name != "docs/log.md"]
 CALLED = re.compile(
     r"(?:\$ )?(?:\.venv[/\\](?:bin|Scripts)[/\\])?(?:python -m )?curta((?: .*)?)", re.DOTALL
 )
-STANDS_FOR = {"gcd.py": "digit_sum.py"}
-"""A file that a page takes for granted, by one of docs/examples."""
+GRANTED = "gcd.py"
+"""A file that a page takes for granted; one of docs/examples stands for it."""
 
 
 def commands(text: str) -> Iterator[list[str]]:
@@ -48,11 +48,10 @@ def commands(text: str) -> Iterator[list[str]]:
 @pytest.fixture
 def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The current folder has what the pages take for granted; files of it are forgotten again."""
-    for path in (ROOT / "docs" / "examples").glob("*.py"):
-        shutil.copy(path, tmp_path)
-    shutil.copytree(ROOT / "docs" / "examples", tmp_path / "docs" / "examples")
-    for name, example in STANDS_FOR.items():
-        shutil.copy(ROOT / "docs" / "examples" / example, tmp_path / name)
+    examples = ROOT / "docs" / "examples"
+    shutil.copytree(examples, tmp_path, dirs_exist_ok=True)
+    shutil.copytree(examples, tmp_path / "docs" / "examples")
+    shutil.copy(examples / "digit_sum.py", tmp_path / GRANTED)
     shipped = Path(recipe.__file__).parent
     shutil.copy(shipped / "recipes" / "addition.toml", tmp_path / "my-recipe.toml")
     shutil.copy(shipped / "comparisons" / "encodings.toml", tmp_path / "mine.toml")
@@ -64,70 +63,43 @@ def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         del OPERATIONS[symbol]
 
 
-def _recipe(params: dict[str, Any]) -> None:
-    names, settings = arguments.split(params["words"])
-    settings = {name: text for name, text in settings.items() if not name.startswith("cluster.")}
-    if names or settings:
-        name = arguments.at_most_one(names, "recipe") or "addition"
-        recipes.resolve(name, arguments.values(settings), "a page")
-
-
-def _comparison(params: dict[str, Any]) -> None:
-    entries, settings = arguments.split(params["words"])
-    settings = {name: text for name, text in settings.items() if not name.startswith("cluster.")}
-    if entries:
-        comparison_spec.plan(entries, arguments.values(settings), params["seeds"])
-
-
-def _evaluation(params: dict[str, Any]) -> None:
-    names, settings = arguments.split(params["words"])
-    assert arguments.at_most_one(names, "run")
-    recipe.changed_evaluation(EvaluationSettings(), evaluation_changes(settings))
-
-
-def _probe(params: dict[str, Any]) -> None:
-    names, settings = arguments.split(params["words"])
-    assert names
-    if len(names) > 1 and names[1] == ACTIVATIONS:
-        assert set(settings) <= {"sites", "seed", *HOWS}
-    elif len(names) > 1 and not names[1].endswith(".py"):
-        assert set(settings) <= {option for option, *_ in probe_options(names[1])}
-
-
-def _show(params: dict[str, Any]) -> None:
-    names, settings = arguments.split(params["words"])
-    if names and names[0] in (*recipe.shipped_names(), "gcd.py"):
-        recipes.resolve(names[0], arguments.values(settings), "a page")
-
-
-def _program(params: dict[str, Any]) -> None:
-    program = params["program"]
-    assert params["new"] or program in PROGRAMS or Path(program).exists()
-
-
-EXIST: dict[str, Callable[[dict[str, Any]], None]] = {
-    "train": _recipe,
-    "data": _recipe,
-    "show": _show,
-    "compare": _comparison,
-    "evaluate": _evaluation,
-    "probe": _probe,
-    "check": _program,
-}
-"""What else is looked up of a command's arguments, once they are read."""
+def look_up(command: str, params: dict[str, Any]) -> None:
+    """Look up what else a command's arguments name, once they are read."""
+    names, settings = arguments.split(params.get("words", ()))
+    fields = {name: text for name, text in settings.items() if not name.startswith("cluster.")}
+    match command:
+        case "train" | "data" if names or fields:
+            name = arguments.at_most_one(names, "recipe") or "addition"
+            recipes.resolve(name, arguments.values(fields), "a page")
+        case "show" if names and names[0] in (*recipe.shipped_names(), GRANTED):
+            recipes.resolve(names[0], arguments.values(fields), "a page")
+        case "compare" if names:
+            comparison_spec.plan(names, arguments.values(fields), params["seeds"])
+        case "evaluate":
+            assert arguments.at_most_one(names, "run")
+            recipe.changed_evaluation(EvaluationSettings(), evaluation_changes(settings))
+        case "probe":
+            _, probe, *_ = *names, ""
+            if probe == ACTIVATIONS:
+                assert set(settings) <= {"sites", "seed", *HOWS}
+            elif probe and not probe.endswith(".py"):
+                assert set(settings) <= {option for option, *_ in probe_options(probe)}
+        case "check":
+            program = params["program"]
+            assert params["new"] or program in PROGRAMS or Path(program).exists()
 
 
 def read(words: list[str]) -> None:
-    """Reads a command as the command line does, and executes nothing; raises as it does."""
+    """Read a command as the command line does, and execute nothing; raise as it does."""
     with click.Context(cli, info_name="curta", **cli.context_settings) as top:
-        name, command, rest = cli.resolve_command(top, words)
+        name, command, others = cli.resolve_command(top, words)
         assert name is not None
         assert command is not None
         with (
             suppress(click.exceptions.Exit),  # --help
-            command.make_context(name, list(rest), parent=top) as context,
+            command.make_context(name, list(others), parent=top) as context,
         ):
-            EXIST.get(name, lambda params: None)(context.params)
+            look_up(name, context.params)
 
 
 @pytest.mark.usefixtures("_files")

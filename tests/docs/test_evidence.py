@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from docs import evidence
-from docs.evidence import ROOT, Results
+from docs.evidence import Results
 
 Study = Callable[..., int]
 
 
 @pytest.fixture
 def study(tmp_path: Path) -> Study:
-    """A study of one name that counts how often it has measured, this time included."""
+    """A study that counts how often it has measured, this time included."""
     measured = []
 
     def run(
@@ -27,12 +27,12 @@ def study(tmp_path: Path) -> Study:
     ) -> int:
         def measure() -> dict[str, int]:
             measured.append(name)
+            if name == "failing":
+                raise RuntimeError
             return {"count": len(measured)}
 
-        options = argparse.Namespace(again=again)
-        Results(tmp_path).keep(
-            "study", name, measure, seeds, settings or {"steps": (1, 2)}, options
-        )
+        settings, options = settings or {"steps": (1, 2)}, argparse.Namespace(again=again)
+        Results(tmp_path).keep("study", name, measure, seeds, settings, options)
         return len(measured)
 
     return run
@@ -51,45 +51,9 @@ def test_a_result_is_measured_once_for_the_same_seeds_and_settings(
     assert study(seeds=[0, 1, 2]) == 3
     assert study(seeds=[0, 1, 2], settings={"steps": 3}) == 4
     assert study("two") == 5
-    assert Results(tmp_path).read("study") == {"one": {"count": 4}, "two": {"count": 5}}
-
-
-def test_what_fails_leaves_the_file_as_it_was(study: Study, tmp_path: Path) -> None:
-    study()
-    before = (tmp_path / "study.json").read_bytes()
-
-    def measure() -> None:
-        raise RuntimeError
-
     with pytest.raises(RuntimeError):
-        Results(tmp_path).keep("study", "two", measure, [0], {}, argparse.Namespace(again=False))
-    assert (tmp_path / "study.json").read_bytes() == before
-
-
-def test_a_header_says_how_to_measure_again(study: Study, tmp_path: Path) -> None:
-    study()
-    (record,) = json.loads((tmp_path / "study.json").read_text("utf-8")).values()
-    header = record["header"]
-    assert header["seeds"] == [0, 1]
-    assert record["settings"] == {"steps": [1, 2]}
-    assert {"python", "jax", "jaxlib", "numpy", "optax", "curta"} <= set(header["versions"])
-    assert header["machine"]["cores"] > 0
-    assert header["machine"]["memory"].endswith(" GiB")
-    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True)
-    assert header["commit"] == (head.stdout.strip() or None)
-
-
-@pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A new one with code, a result and a page, in the place of this one."""
-    for path in ("src/code.py", "docs/results/study.json", "docs/page.md"):
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text("1\n", "utf-8")
-    author = ["-c", "user.name=someone", "-c", "user.email=someone@example.org"]
-    for words in (["init", "-q"], ["add", "."], [*author, "commit", "-qm", "first"]):
-        subprocess.run(["git", *words], cwd=tmp_path, check=True)
-    monkeypatch.setattr(evidence, "ROOT", tmp_path)
-    return tmp_path
+        study("failing")
+    assert Results(tmp_path).read("study") == {"one": {"count": 4}, "two": {"count": 5}}
 
 
 @pytest.mark.parametrize(
@@ -101,14 +65,34 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("docs/page.md", False),
     ],
 )
-def test_code_that_differs_from_the_commit_is_noticed(
-    repository: Path, path: str, changed: bool
+def test_a_header_says_how_to_measure_again(
+    path: str, changed: bool, study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert evidence._code.__wrapped__()["changed"] is False
-    (repository / path).write_text("2\n", "utf-8")
-    assert evidence._code.__wrapped__()["changed"] is changed
-    shutil.rmtree(repository / ".git")
-    assert evidence._code.__wrapped__() == {"commit": None, "changed": None}
+    """In a repository with code, a result and a page, of which one differs from the commit."""
+    for name in ("src/code.py", "docs/results/study.json", "docs/page.md"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("1\n", "utf-8")
+    author = ["-c", "user.name=someone", "-c", "user.email=someone@example.org"]
+    for words in (["init", "-q"], ["add", "."], [*author, "commit", "-qm", "first"]):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    monkeypatch.setattr(evidence, "ROOT", tmp_path)
+    monkeypatch.setattr(evidence, "_code", evidence._code.__wrapped__)
+
+    def record() -> Any:
+        study(again=True)
+        return json.loads((tmp_path / "study.json").read_text("utf-8"))["one"]
+
+    assert record()["header"]["changed"] is False
+    (tmp_path / path).write_text("2\n", "utf-8")
+    header = record()["header"]
+    head = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=tmp_path, text=True)
+    assert (header["commit"], header["changed"]) == (head.strip(), changed)
+    assert (header["seeds"], record()["settings"]) == ([0, 1], {"steps": [1, 2]})
+    assert {"python", "jax", "jaxlib", "numpy", "optax", "curta"} <= set(header["versions"])
+    assert header["machine"]["cores"] > 0
+    assert header["machine"]["memory"].endswith(" GiB")
+    shutil.rmtree(tmp_path / ".git")
+    assert record()["header"]["commit"] is record()["header"]["changed"] is None
 
 
 def test_a_command_line_has_names_of_results_or_all(

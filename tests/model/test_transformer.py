@@ -20,7 +20,7 @@ from curta.model.decoding import logits_of_windows
 from curta.model.transformer import Transformer, parameters
 from curta.model.weights import draw, normal
 from curta.training import records
-from tests import textbook, tiny
+from tests import naive, tiny
 
 LAYOUT = layout_named("coupled")
 ROOM = tiny.bounds(LAYOUT, 4)
@@ -91,19 +91,27 @@ def test_dropout_leaves_out_embeddings_and_what_else_a_recipe_names(
     row, length = 1, int(TEXT.lengths[1])
     rows = slice(ROOM.total, ROOM.total + length)
     index = model.positions.index(where, ROOM)
-    embedded = model.context(TEXT.tokens, where, index, key).embedded[rows]
-    clean = textbook.entry(model, TEXT.tokens[row, :length], where.role[row, :length])
+    embedded = np.asarray(model.context(TEXT.tokens, where, index, key).embedded[rows])
+    tokens = TEXT.tokens[row, :length].tolist()
+    recipe = tiny.with_encoding("nope", **under_model(config | {"dropout": 0.5}))
+    forward = naive.Forward(recipe, naive.weights_of(model), LAYOUT, tokens)
+    clean = forward.entry()
     assert (np.isclose(embedded, 0) | np.isclose(embedded, 2 * clean, atol=1e-6)).all()
     assert 0.3 < np.isclose(embedded, 0).mean() < 0.7
-    x = textbook.begin(model, embedded)
-    for output, attention, mlp in dropped:
-        kept = textbook.Masks(
-            None if output is None else output[:, :, rows],
-            None if attention is None else attention[:, row, :length, :, :length],
-            None if mlp is None else mlp[:, rows],
-        )
-        x = textbook.loop(model, x, embedded, kept)
-    np.testing.assert_allclose(found[row, :length], textbook.logits(model, x), atol=1e-4)
+    x = forward.begin(embedded)
+    of_row = {
+        "output": np.s_[:, :, rows],
+        "attention": np.s_[:, row, :length, :, :length],
+        "mlp": np.s_[:, rows],
+    }
+    for masks in dropped:
+        forward.dropout = {
+            site: 2 * np.asarray(mask)[of_row[site]]
+            for site, mask in masks._asdict().items()
+            if mask is not None
+        }
+        x = forward.recurrence(x, embedded)
+    np.testing.assert_allclose(found[row, :length], forward.logits(x), atol=1e-4)
 
 
 def deviations(settings: ModelConfig, positions: Positions) -> dict[str, float]:

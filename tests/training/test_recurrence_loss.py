@@ -1,13 +1,12 @@
 """Losses of looped models: which recurrences count, and through which gradients go."""
 
-from typing import Any
+from collections.abc import Callable
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-import optax
 import pytest
 from jaxtyping import Array
+from scipy.special import log_softmax
 
 from curta.config.sections import Training
 from curta.layouts import layout_named
@@ -15,7 +14,7 @@ from curta.layouts.batches import completion_batch
 from curta.model.transformer import Transformer
 from curta.training import trainer
 from curta.training.trainer import Keys, step_keys
-from tests import textbook, tiny
+from tests import naive, tiny
 
 LAYOUT = layout_named("coupled")
 ROOM = tiny.bounds(LAYOUT, 4)
@@ -25,66 +24,76 @@ RECURRENCES = 4
 KEYS = [step_keys(seed, 0) for seed in range(24)]
 
 
-def with_recurrences(inject: str) -> Transformer:
-    recipe = tiny.with_encoding(
-        "nope",
-        model__num_recurrences=RECURRENCES,
-        model__input_injection=inject,
-        model__width=8,
-        model__heads=1,
-        model__num_layers=1,
-    )
-    return tiny.drawn(recipe, LAYOUT)
+class Learner:
+    """A model and a direction of its weights; what is learned is a loss and its slope along it."""
+
+    def __init__(self, inject: str) -> None:
+        self.recipe = tiny.with_encoding(
+            "nope",
+            model__num_recurrences=RECURRENCES,
+            model__input_injection=inject,
+            model__width=8,
+            model__heads=1,
+            model__num_layers=1,
+        )
+        self.model = tiny.drawn(self.recipe, LAYOUT)
+        self.weights, rng = naive.weights_of(self.model), np.random.default_rng(0)
+        self.direction = {name: rng.normal(size=w.shape) for name, w in self.weights.items()}
+
+    def step(self, settings: Training) -> Callable[[Keys], np.ndarray]:
+        """The training's step for some keys, compiled once for all of them."""
+
+        def loss(model: Transformer, keys: Keys) -> Array:
+            batch = completion_batch(TEXT, WHERE, ROOM)
+            return trainer.loss_and_exact_match(model, batch, ROOM, keys, settings)[0]
+
+        compiled = jax.jit(jax.value_and_grad(loss))
+
+        def learned(keys: Keys) -> np.ndarray:
+            value, gradient = compiled(self.model, keys)
+            slopes = naive.weights_of(gradient)
+            return np.array([value, sum((slopes[n] * v).sum() for n, v in self.direction.items())])
+
+        return learned
+
+    def by_hand(self, no_grad_recurrences: int, taught: int) -> np.ndarray:
+        """Both numbers of recurrences by a plain loop, the first with weights that stay."""
+        ahead, here, behind = (
+            self.loss(far, no_grad_recurrences, taught) for far in (1e-5, 0.0, -1e-5)
+        )
+        return np.array([here, (ahead - behind) / 2e-5])
+
+    def loss(self, far: float, no_grad_recurrences: int, taught: int) -> float:
+        (start,), (end,) = TEXT.prompts.tolist(), TEXT.lengths.tolist()
+        tokens = TEXT.tokens[0, :end].tolist()
+        moved = {name: w + far * self.direction[name] for name, w in self.weights.items()}
+        still, learning = (
+            naive.Forward(self.recipe, weights, LAYOUT, tokens[:-1])
+            for weights in (self.weights, moved)
+        )
+        first = still if no_grad_recurrences else learning
+        x = first.begin(first.entry())
+        for _ in range(no_grad_recurrences):
+            x = still.recurrence(x, still.entry())
+        for _ in range(taught):
+            x = learning.recurrence(x, learning.entry())
+        shares = log_softmax(learning.logits(x)[start - 1 :], axis=1)
+        return -shares[np.arange(end - start), tokens[start:]].mean()
 
 
-def learning(model: Transformer, settings: Training) -> Any:
-    """Loss and gradient of a step with these keys, compiled once for all of them."""
-
-    def loss(model: Transformer, keys: Keys) -> Array:
-        return trainer.loss_and_exact_match(
-            model, completion_batch(TEXT, WHERE, ROOM), ROOM, keys, settings
-        )[0]
-
-    compiled = jax.jit(jax.value_and_grad(loss))
-    return lambda keys: compiled(model, keys)
+def near(one: np.ndarray, other: np.ndarray) -> bool:
+    return np.allclose(one, other, rtol=1e-3, atol=1e-5)
 
 
-def by_hand(model: Transformer, no_grad_recurrences: int, taught: int) -> Array:
-    """The loss after both numbers of recurrences, the first without gradient, by a plain loop."""
-    (start,), (end,) = TEXT.prompts.tolist(), TEXT.lengths.tolist()
-    tokens, roles = TEXT.tokens[0, : end - 1], WHERE.role[0, : end - 1]
-    frozen, entry = jax.lax.stop_gradient(model), textbook.entry(model, tokens, roles)
-    x, still = textbook.begin(model, entry), jax.lax.stop_gradient(entry)
-    for _ in range(no_grad_recurrences):
-        x = textbook.loop(frozen, jax.lax.stop_gradient(x), still)
-    for _ in range(taught):
-        x = textbook.loop(model, x, entry)
-    goals, logits = TEXT.tokens[0, start:end], textbook.logits(model, x)[start - 1 :]
-    return jnp.mean(optax.softmax_cross_entropy_with_integer_labels(logits, goals))
-
-
-def learned_by_hand(model: Transformer, no_grad_recurrences: int, taught: int) -> Any:
-    return jax.jit(jax.value_and_grad(by_hand), static_argnums=(1, 2))(
-        model, no_grad_recurrences, taught
-    )
-
-
-def near(one: Any, other: Any) -> bool:
-    pairs = zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True)
-    return all(np.allclose(a, b, rtol=1e-3, atol=1e-5) for a, b in pairs)
-
-
-def mean(one: Any, other: Any, share: float = 0.5) -> Any:
-    return jax.tree.map(lambda a, b: share * a + (1 - share) * b, one, other)
+def mean(one: np.ndarray, other: np.ndarray, share: float = 0.5) -> np.ndarray:
+    return share * one + (1 - share) * other
 
 
 @pytest.mark.slow
 def test_mixed_is_half_the_last_and_half_any_number_of_recurrences() -> None:
-    model = with_recurrences("block")
-    step = learning(model, Training(recurrence_loss="mixed"))
-    parts = [
-        learned_by_hand(model, 0, num_recurrences) for num_recurrences in range(1, RECURRENCES + 1)
-    ]
+    learner = Learner("block")
+    step = learner.step(Training(recurrence_loss="mixed"))
+    parts = [learner.by_hand(0, num_recurrences) for num_recurrences in range(1, RECURRENCES + 1)]
     choices = [mean(part, parts[-1]) for part in parts]
     drawn = [[near(step(keys), choice) for choice in choices] for keys in KEYS]
     assert all(sum(row) == 1 for row in drawn)  # one of them, and no other
@@ -96,9 +105,9 @@ ALLOWED = {(n, k) for n in range(RECURRENCES) for k in (1, 2) if n + k <= RECURR
 
 @pytest.mark.parametrize("inject", ["none", pytest.param("sublayer", marks=pytest.mark.slow)])
 def test_progressive_is_some_recurrences_without_gradient_and_some_with(inject: str) -> None:
-    model = with_recurrences(inject)
-    step = learning(model, Training(recurrence_loss="progressive"))
-    choices = {pair: learned_by_hand(model, *pair) for pair in sorted(ALLOWED)}
+    learner = Learner(inject)
+    step = learner.step(Training(recurrence_loss="progressive"))
+    choices = {pair: learner.by_hand(*pair) for pair in sorted(ALLOWED)}
     met = set()
     for keys in KEYS:
         found = step(keys)
@@ -113,9 +122,9 @@ def test_progressive_is_some_recurrences_without_gradient_and_some_with(inject: 
 def test_the_rest_of_a_progressive_loss_has_all_recurrences_half_of_them_with_gradient(
     alpha: float,
 ) -> None:
-    model = with_recurrences("block")
+    learner = Learner("block")
     settings = Training(recurrence_loss="progressive", progressive_alpha=alpha)
-    found = learning(model, settings)(KEYS[1])
-    most = learned_by_hand(model, RECURRENCES - 2, 2)
-    drawn = learning(model, Training(recurrence_loss="progressive"))(KEYS[1])
+    found = learner.step(settings)(KEYS[1])
+    most = learner.by_hand(RECURRENCES - 2, 2)
+    drawn = learner.step(Training(recurrence_loss="progressive"))(KEYS[1])
     assert near(found, mean(drawn, most, alpha))

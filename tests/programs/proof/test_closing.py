@@ -2,6 +2,7 @@
 
 import itertools
 from dataclasses import replace
+from functools import cache
 from random import Random
 
 import numpy as np
@@ -80,34 +81,37 @@ CASES = {
     "greatest": (machines.greatest, MANY),
     "shuttle": (shuttle, ONE),
 }
-Listers = dict[str, Lister]
 
 
-@pytest.fixture(scope="module")
-def listers() -> Listers:
-    """A list for each case that was proved complete, and that the proof completed."""
-    found = {}
-    for name, (of, sizes) in CASES.items():
-        made = machines.made(of, sizes, problems=600)
-        lister = machines.lister(of, made)
-        lister.add([made.drawer.numbers(made.drawer.draw()) for _ in range(300)])
-        if len(of.axes) > 1:
-            list_windows(lister, sizes, budget=60_000)
-        closure = prove(lister, 60)
-        assert closure.closed, (name, closure.reasons, len(closure.open))
-        found[name] = lister
-    return found
+def begun(of: Program, sizes: Sizes, count: int, *word: int, surveyed: int = 600) -> Lister:
+    """A list of the windows of some random problems, on a machine that may know one word more."""
+    made = machines.made(of, sizes, surveyed, word)
+    lister = machines.lister(of, made)
+    lister.add([made.drawer.numbers(made.drawer.draw()) for _ in range(count)])
+    return lister
+
+
+@cache
+def closed(name: str) -> Lister:
+    """The list of a case, which a proof has completed."""
+    of, sizes = CASES[name]
+    lister = begun(of, sizes, 300)
+    if len(of.axes) > 1:
+        list_windows(lister, sizes, budget=60_000)
+    closure = prove(lister, 60)
+    assert closure.closed, (closure.reasons, len(closure.open))
+    return lister
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_no_problem_has_a_window_outside_a_closed_list(listers: Listers, name: str) -> None:
+def test_no_problem_has_a_window_outside_a_closed_list(name: str) -> None:
     """All small problems, and some of up to 60 digits."""
-    lister, (of, _) = listers[name], CASES[name]
+    lister, (of, _) = closed(name), CASES[name]
     rng, counts = Random(3), [2, 3, 4, 7] if of.format.most is None else [of.format.most]
     problems = list[tuple[int, ...]]()
     for count in counts:
-        most = {1: 2000, 2: 45, 3: 13, 4: 7, 7: 2}[count]
-        problems += itertools.product(range(most), repeat=count)
+        small = {1: 2000, 2: 45, 3: 13, 4: 7, 7: 2}[count]
+        problems += itertools.product(range(small), repeat=count)
         bases = [part.base for part in of.format.of_operands(count)]
         for _ in range(60):
             problems.append(tuple(rng.randrange(base ** rng.randint(1, 60)) for base in bases))
@@ -121,10 +125,8 @@ def test_no_problem_has_a_window_outside_a_closed_list(listers: Listers, name: s
     "name",
     ["comparison", "back", "longest", "binary", "sums in base 2", "greatest", "shuttle"],
 )
-def test_a_window_that_is_missing_is_found_and_its_problem_recorded(
-    listers: Listers, name: str
-) -> None:
-    whole = listers[name]
+def test_a_window_that_is_missing_is_found_and_its_problem_recorded(name: str) -> None:
+    whole = closed(name)
     for window in range(0, len(whole.table), 1 + len(whole.table) // 3):
         row = tuple(whole.table.rows[window].tolist())
         # a program that draws its own problems is asked no others, so its list stays open
@@ -138,10 +140,8 @@ def test_a_window_that_is_missing_is_found_and_its_problem_recorded(
 
 def test_a_rare_window_is_found() -> None:
     """Twelve odd digits in a row: the token for it is known, no listed window has it."""
-    made = machines.made(machines.rows, ONE._replace(first=(1, 9)), words=(6**13,))
-    lister = machines.lister(machines.rows, made)
-    lister.add([made.drawer.numbers(made.drawer.draw()) for _ in range(1500)])
-    twelve = [number for number, t in enumerate(made.machine.tokens) if t.value == 12]
+    lister = begun(machines.rows, ONE._replace(first=(1, 9)), 1500, 6**13, surveyed=1500)
+    twelve = [number for number, t in enumerate(lister.machine.tokens) if t.value == 12]
     assert not np.isin(lister.table.rows, twelve).any()
     assert prove(lister).closed
     assert np.isin(lister.table.rows, twelve).any()
@@ -152,13 +152,10 @@ def test_a_rare_window_is_found() -> None:
     [("comparison", "b"), ("double", "number"), ("multiplication in base 3", "sum"),
      ("multiplication in base 3", "kept")],
 )  # fmt: skip
-def test_a_role_that_windows_do_not_show_is_noticed(
-    listers: Listers, name: str, hidden: str
-) -> None:
-    whole = listers[name]
-    blind = {
-        role: tuple(one for one in near if one[0] != hidden) for role, near in whole.windows.items()
-    }
+def test_a_role_that_windows_do_not_show_is_noticed(name: str, hidden: str) -> None:
+    whole, blind = closed(name), {}
+    for role, neighbours in whole.windows.items():
+        blind[role] = tuple(square for square in neighbours if square[0] != hidden)
     lister = Lister(whole.program, whole.machine, blind)
     lister.add([(a, b) for a in range(40) for b in range(40)])
     closure = prove(lister)
@@ -167,8 +164,8 @@ def test_a_role_that_windows_do_not_show_is_noticed(
     assert not closure.evidence
 
 
-def test_a_listed_window_that_is_never_met_is_noticed(listers: Listers) -> None:
-    lister = lacking(listers["back"], -1)
+def test_a_listed_window_that_is_never_met_is_noticed() -> None:
+    lister = lacking(closed("back"), -1)
     odd = lister.table.rows[:1].copy()
     odd[0, 1:] = odd[0, 0]
     lister.table.add(RecordedWindows(odd, lister.table.targets[:1], np.zeros(1, np.int64)))
@@ -202,10 +199,7 @@ def ahead(paper: Paper, a: list[int]) -> None:
     ],
 )
 def test_what_is_not_modelled_is_refused(of: Program, sizes: Sizes, reason: str) -> None:
-    made = machines.made(of, sizes, problems=100)
-    lister = machines.lister(of, made)
-    lister.add([made.drawer.numbers(made.drawer.draw()) for _ in range(100)])
-    closure = prove(lister)
+    closure = prove(begun(of, sizes, 100, surveyed=100))
     assert not closure.closed
     assert reason in closure.reasons[0]
 
