@@ -4,6 +4,8 @@ import re
 import string
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate, product
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -25,7 +27,7 @@ from curta.layouts.direct import DirectLayout, Piece, SumLayout, flipped, number
 from curta.problems import digits
 from curta.problems.arithmetic import ARITHMETIC, less
 from curta.problems.digits import NumberBatch, places
-from curta.problems.numerals import to_int, to_text
+from curta.problems.numerals import to_digits, to_int, to_text
 from curta.problems.operations import OPERATIONS, SIGNS, Answer
 from curta.problems.problem import Problem
 from curta.programs.machine.paper import HOME
@@ -157,10 +159,6 @@ class Hints(MarkedLayout):
         if not digits.isdecimal():
             return None
         return OPERATIONS[operator].value([to_int(digits[::-1])])
-
-    def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
-        bounds = super().bounds(operator, digits)
-        return replace(bounds, prompt=2 * bounds.prompt - len(digits))
 
     def vary(self, text: Text, keys: Key[Array, " batch"]) -> Text:
         """Draw the first hint of each text: `a2+a4=a6$` may become `k2+k4=k6$`."""
@@ -366,24 +364,21 @@ def written_carries(problem: Problem) -> list[int]:
     """
     if problem.operator != "*":
         return [0] * GROUPS
-    first, second = ([int(d) for d in to_text(value)[::-1]] for value in problem.operands)
-    carries, carry = [], 0
-    for column in range(GROUPS):
-        pairs = [(i, column - i) for i in range(len(first)) if 0 <= column - i < len(second)]
-        carry = (sum(first[i] * second[j] for i, j in pairs) + carry) // 10
-        carries.append(carry)
-    return carries
+    columns = np.convolve(*map(to_digits, problem.operands)).tolist()
+    return _passed_on([*columns, *[0] * (GROUPS - len(columns))])
 
 
 def _carries(values: Int[Array, "batch 2 width"]) -> Int[Array, "batch groups"]:
     """Return `written_carries` for a batch of multiplications, on the device."""
-    first, second = values[:, 0], values[:, 1]
-    carries, carry = [], jnp.zeros(len(values), jnp.int32)
-    for column in range(GROUPS):
-        pairs = [(i, column - i) for i in range(WIDTH) if 0 <= column - i < WIDTH]
-        carry = (sum((first[:, i] * second[:, j] for i, j in pairs), start=carry)) // 10
-        carries.append(carry)
-    return jnp.stack(carries, axis=1)
+    columns = [jnp.zeros(len(values), jnp.int32)] * GROUPS
+    for i, j in product(range(WIDTH), repeat=2):
+        columns[i + j] = columns[i + j] + values[:, 0, i] * values[:, 1, j]
+    return jnp.stack(_passed_on(columns), axis=1)
+
+
+def _passed_on(columns: Sequence[Any]) -> list[Any]:
+    """Return what each column of digit products passes on to the next."""
+    return [*accumulate(columns, lambda carry, column: (carry + column) // 10, initial=0)][1:]
 
 
 def _fit_width(digits: Int[Array, "*batch width"], width: int) -> Int[Array, "*batch fitted"]:

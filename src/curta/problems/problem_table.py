@@ -134,13 +134,12 @@ class ProblemTable:
         is_paired = self.twins_together and commutes
         return TwinOrder(self.low, self.high, self.held_out) if is_paired else None
 
-    def boundary(self, place: int) -> int:
-        """Return the first place from `place` on at which held-out problems part no twins."""
-        return place if self.twin_order is None else self.twin_order.boundary(place)
-
     def held_range(self, place: int, count: int) -> range:
-        """Return `count` held-out places, fewer at the end, from the first `boundary` on."""
-        start = self.boundary(place)
+        """Return `count` held-out places, fewer at the end, from `place` or the next boundary on.
+
+        At a boundary, problems that are held out part no twins.
+        """
+        start = place if self.twin_order is None else self.twin_order.boundary(place)
         return range(start, min(start + count, self.held_out))
 
     def row(self, places: Places) -> Places:
