@@ -27,25 +27,14 @@ from curta.config.errors import UserError
 from curta.config.recipe import Recipe
 from curta.config.task import Task
 from curta.evaluation import memo, results, rounding
-from curta.evaluation.results import (
-    Certificate,
-    ClosureResult,
-    Listing,
-    MemberWindows,
-    OperandSizes,
-    OperatorListing,
-    RoleWindows,
-    Rounding,
-    WrongWindow,
-)
 from curta.evaluation.scoring import Models
 from curta.layouts import Layout
 from curta.layouts.texts import sources, unchanging
 from curta.problems import task_sizes
 from curta.problems.problem import Problem
 from curta.programs.machine import Program
-from curta.programs.machine.machine import neighbour_name
-from curta.programs.machine.recording import Recording, WindowIndex, recorded_windows
+from curta.programs.machine.machine import neighbour_name, window_cells
+from curta.programs.machine.recording import WindowIndex, find_query
 from curta.programs.proof import closing
 from curta.programs.proof.closing import list_and_prove
 from curta.programs.proof.listing import DELTA, Lister
@@ -74,7 +63,7 @@ class WindowCatalogue(NamedTuple):
     conflicts: int
     curve: list[tuple[int, int]]
     """Tokens recorded, windows known."""
-    listing: OperatorListing
+    listing: results.OperatorListing
     evidence: dict[str, np.ndarray]
     """What shows that there are no others, see `Proof.evidence`; nothing where that is not so."""
 
@@ -116,11 +105,11 @@ def _list(layout: Layout, program: Program, task: Task, budget: int) -> WindowCa
     lister = Lister(program, layout.machine, layout.windows, vocabulary)
     listing, closure = list_and_prove(lister, task_sizes.sizes(task), budget)
     table = lister.table
-    summary = OperatorListing(
+    summary = results.OperatorListing(
         windows=len(table),
         problems=lister.problems,
         tokens=lister.tokens,
-        sizes=[OperandSizes(*sizes) for sizes in listing.sizes],
+        sizes=[results.OperandSizes(*sizes) for sizes in listing.sizes],
         drawn=listing.drawn,
         fresh=listing.fresh,
         once=listing.singletons,
@@ -161,7 +150,7 @@ def _parsed(content: bytes) -> WindowCatalogue:
     for name in ("examples", "strange", "curve"):
         fields[name] = [tuple(numbers) for numbers in fields[name]]
     listing = json.dumps(fields["listing"])
-    fields["listing"] = typed.parse(OperatorListing, listing, "the cache", "windows")
+    fields["listing"] = typed.parse(results.OperatorListing, listing, "the cache", "windows")
     fields |= {name: arrays.pop(name) for name in ("rows", "targets")}
     return WindowCatalogue(**fields, evidence=arrays)
 
@@ -258,7 +247,7 @@ def certify(
     windows: TrainingWindows,
     say: Say,
     prepared: WindowList | None = None,
-) -> tuple[Certificate, bytes]:
+) -> tuple[results.Certificate, bytes]:
     """List all windows and evaluate every member on them; the contents of both files.
 
     `windows` are those of each member's training. Raises UserError for models that are of no
@@ -288,22 +277,22 @@ def certify(
         for entry in catalogues
         if not entry.listing.closed
     ]
-    certificate = Certificate(
+    certificate = results.Certificate(
         grade="closed" if all(entry.closed for entry in catalogues) and not met else "saturated",
         windows=len(rows),
         met=met,
         conflicts=listed.conflicts + sum(entry.conflicts for entry in catalogues),
         unwritable=[str(problem) for entry in catalogues for problem in entry.unwritable],
         listing=_listing(catalogues),
-        closure=ClosureResult(
+        closure=results.ClosureResult(
             not opened,
             sum(entry.listing.open for entry in catalogues),
             "; ".join(opened) or "proved by sweeps from the prompts on",
         ),
         operators={entry.operator: entry.listing for entry in catalogues},
-        rounding=Rounding(None if bound is None else float(bound.max()), BOUND),
+        rounding=results.Rounding(None if bound is None else float(bound.max()), BOUND),
         roles=[
-            RoleWindows(
+            results.RoleWindows(
                 role=role.name,
                 sees=[neighbour_name(machine.axes, near) for near in layout.windows[role.name]],
                 windows=int(count),
@@ -312,7 +301,7 @@ def certify(
             if role.name in layout.windows
         ],
         members=[
-            MemberWindows(
+            results.MemberWindows(
                 member=member,
                 seed=seed,
                 shown=int((since[member] == 0).sum()),
@@ -330,7 +319,7 @@ def certify(
             for member, seed in enumerate(seeds)
         ],
         wrong=[
-            WrongWindow(
+            results.WrongWindow(
                 member=member,
                 role=machine.tokens[rows[window][0]].role,
                 window=window_texts(layout, rows[window]),
@@ -339,7 +328,12 @@ def certify(
                 margin=float(outputs.margin[member, window]),
                 shown=bool(since[member, window] >= 0),
                 problem=str(listed.examples[window]),
-                at=place_of(layout, listed.examples[window], rows[window]),
+                at=find_query(
+                    machine,
+                    layout.windows,
+                    layout.tokens_of(listed.examples[window]),
+                    rows[window].tolist(),
+                ),
             )
             for member in range(len(seeds))
             for window in np.flatnonzero(wrong[member])[:SHOWN].tolist()
@@ -360,7 +354,7 @@ def certify(
     return certificate, safetensors.numpy.save(arrays)
 
 
-def _listing(catalogues: Sequence[WindowCatalogue]) -> Listing:
+def _listing(catalogues: Sequence[WindowCatalogue]) -> results.Listing:
     """Return what was recorded, all operators together; the bound is that of the worst."""
     listings, sizes = [entry.listing for entry in catalogues], dict[str, str]()
     growth, tokens, windows = list[tuple[int, int]](), 0, 0
@@ -376,7 +370,7 @@ def _listing(catalogues: Sequence[WindowCatalogue]) -> Listing:
         growth += [(tokens + t, windows + w) for t, w in entry.curve]
         tokens, windows = growth[-1]
     step = -(-len(growth) // POINTS)
-    return Listing(
+    return results.Listing(
         problems=sum(entry.problems for entry in listings),
         tokens=sum(entry.tokens for entry in listings),
         sizes=sizes,
@@ -390,18 +384,6 @@ def _listing(catalogues: Sequence[WindowCatalogue]) -> Listing:
 
 def window_texts(layout: Layout, row: Int[np.ndarray, " cells"]) -> list[str]:
     """The cells of a window as people read them: the query, then each neighbour."""
-    machine = layout.machine
-    near = layout.windows[machine.tokens[row[0]].role]
-    return [machine.tokens[row[0]].text] + [
-        f"{neighbour_name(machine.axes, neighbour)}: "
-        f"{machine.tokens[cell].symbol if cell < len(machine.tokens) else 'nothing'}"
-        for neighbour, cell in zip(near, row[1:].tolist(), strict=False)
-    ]
-
-
-def place_of(layout: Layout, problem: Problem, row: Int[np.ndarray, " cells"]) -> int:
-    """Where in a problem's text the window's query stands, in tokens; -1 if nowhere."""
-    recording = Recording.of([layout.tokens_of(problem)])
-    rows = recorded_windows(layout.machine, recording, layout.windows).rows
-    same = np.flatnonzero((rows == row).all(axis=1))
-    return int(np.flatnonzero(recording.is_query)[same[0]]) if len(same) else -1
+    cells = window_cells(layout.machine, layout.windows, row.tolist())
+    texts = [f"{name}: {symbol or 'nothing'}" for name, symbol in cells]
+    return [layout.machine.tokens[row[0]].text, *texts]

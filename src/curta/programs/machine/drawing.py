@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from curta.programs.machine.machine import Machine, Neighbour, Windows
+from curta.programs.machine.machine import Machine, Neighbour, Windows, window_cells
 from curta.programs.machine.machine import neighbour_name as neighbour_name
 from curta.programs.machine.paper import arrow
 from curta.programs.machine.prompt import Given
@@ -124,13 +124,8 @@ def steps(machine: Machine, windows: Windows, tokens: Sequence[int], prompt: int
         token = machine.tokens[number]
         sees: tuple[tuple[str, str], ...] | None = None
         if index in rows:
-            near = windows.get(token.role, ())
-            names = [neighbour_name(machine.axes, neighbour) for neighbour in near]
-            symbols = [
-                machine.tokens[t].symbol if t < len(machine.tokens) else NONE
-                for t in rows[index][1:]
-            ]
-            sees = tuple(zip(names, symbols, strict=False))
+            cells = window_cells(machine, windows, rows[index])
+            sees = tuple((name, symbol or NONE) for name, symbol in cells)
         move, square = tuple(map(arrow, token.move)), tuple(map(_place_name, at))
         table.append(Step(index, token.symbol, token.role, move, square, index < prompt, sees))
     return table
