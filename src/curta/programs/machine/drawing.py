@@ -183,12 +183,9 @@ def _sheet(machine: Machine, placed: Mapping[tuple[Place, str], Mark], cut: Cut)
     # A number made of several operands lies in the direction of its last one.
     last = [number[-1] for form in machine.formats.values() for number in form.numbers]
     operands = [part for part in last if isinstance(part, Given)]
-    if not any(part.high_first and part.along == machine.axes[0] for part in operands):
-        across.reverse()
-        margin: list[Column] = [None] * any(at[0] is None for at in squares)
-        across += margin
-    elif any(at[0] is None for at in squares):
-        across.insert(0, None)
+    margin: list[Column] = [None] * any(at[0] is None for at in squares)
+    is_rightwards = any(part.high_first and part.along == machine.axes[0] for part in operands)
+    across = [*margin, *across] if is_rightwards else [*across[::-1], *margin]
     blocks = []
     for outer in sorted(
         {at[2:] for at in squares}, key=lambda at: [(x is not None, x) for x in at]

@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial, update_wrapper
 from typing import Any
 
 from curta.config.errors import UserError, quoted, unknown
-from curta.problems.numerals import format_number as in_base
-from curta.problems.numerals import places_of, to_digits, to_text
+from curta.problems.numerals import format_number, places_of, to_digits, to_text
 from curta.problems.operations import OPERATIONS
 from curta.problems.operations import Answer as TrueAnswer
 from curta.programs.machine.paper import Paper, ProgramError, Vocabulary
@@ -41,7 +40,8 @@ class Program:
     `truth` is plain Python on whole numbers; None for an operator of `operations`. `refuse` says
     why operands have no answer. `cases` draw rare problems, by name. `commutes` says that the
     order of operands does not change the truth. `in_base` makes the program for digits of another
-    base. Programs of one `family` share their roles in a joint machine.
+    base; an algorithm that takes `base=` has one. Programs of one `family` share their roles in a
+    joint machine.
 
     `sizes` are those to train on without a recipe: `digits`, `second` and `operands`, each as
     (fewest, most). `draw` replaces uniform random digits. `file` is the tag of the user's file that
@@ -139,7 +139,7 @@ class Program:
         operation = OPERATIONS.get(self.operator)
         if operation is None:
             return quoted(f"{self.operator} {','.join(map(to_text, operands))}")[1:-1]
-        texts = tuple(in_base(value, operation.base or 10) for value in operands)
+        texts = tuple(format_number(value, operation.base or 10) for value in operands)
         return quoted(operation.text(texts))[1:-1]
 
     @contextmanager
@@ -190,9 +190,25 @@ def program(
                 f"program {name!r}: its function takes {str(signature).partition(' ->')[0]}, but"
                 f" its prompt has the operands of (paper, {', '.join(operands)})"
             ) from None
-        return replace(blank, run=run)
+        program = replace(blank, run=run)
+        base = signature.parameters.get("base")
+        takes_base = base is not None and base.kind is inspect.Parameter.KEYWORD_ONLY
+        return replace(program, in_base=partial(_in_base, program)) if takes_base else program
 
     return decorate
+
+
+def _in_base(program: Program, base: int) -> Program:
+    """Return a program whose algorithm takes `base=`, for digits of another base."""
+    parts = (replace(p, base=base) if isinstance(p, Given) else p for p in program.prompt)
+    assert program.run is not None
+    return replace(
+        program,
+        prompt=tuple(parts),
+        answer=replace(program.answer, base=base),
+        run=update_wrapper(partial(program.run, base=base), program.run),
+        in_base=partial(_in_base, program),
+    )
 
 
 def written(
