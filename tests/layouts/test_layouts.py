@@ -170,7 +170,8 @@ def test_a_text_is_as_long_as_that_of_the_largest_operands_in_their_base(
     name: str, base: int
 ) -> None:
     of = layout(name)
-    assert of.extremes("+", (3, 1)) == [(base**3 - 1, base - 1), (base**2, 1)]
+    longest = [problem.operands for problem in of.long_problems("+", (3, 1))]
+    assert longest == [(base**3 - 1, base - 1), (base**2, 1)]
     tokens, prompt = of.tokens_of(Problem("+", (base**4 - 1, base**4 - 1), base))
     bounds = of.bounds("+", (4, 4))
     assert (bounds.prompt, bounds.total) == (prompt, len(tokens))

@@ -12,24 +12,22 @@ windows.safetensors    every window, what follows it, what each member writes, w
                        of a list that is proved complete, what shows that it is
 """
 
-import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import safetensors.numpy
 from jaxtyping import Bool, Float, Int
 
-from curta.config import cache, files, typed
+from curta.config import cache, typed
 from curta.config.errors import UserError
 from curta.config.recipe import Recipe
 from curta.config.task import Task
 from curta.evaluation import memo, results, rounding
 from curta.evaluation.scoring import Models
 from curta.layouts import Layout
-from curta.layouts.texts import sources, unchanging
+from curta.layouts.texts import cache_path, unchanging
 from curta.problems import task_sizes
 from curta.problems.problem import Problem
 from curta.programs.machine import Program
@@ -83,14 +81,11 @@ def catalogue_of(recipe: Recipe, layout: Layout, task: Task) -> WindowCatalogue:
     program, budget = layout.recorder.programs[task.operator], recipe.evaluation.certificate
     if not unchanging(program):
         return _list(layout, program, task, budget)
-    # All that a list follows from, as a hash.
-    machine, identity = layout.machine, (program.name, program.base, program.file)
-    sizes, seconds = task_sizes.sizes(task), (closing.FIRST, closing.SECONDS)
-    origin = (identity, task.operator, sizes, budget, *seconds)
-    key = hashlib.sha256(repr((origin, machine.tokens, machine.roles, layout.windows)).encode())
-    for source in (*sources(), Path(__file__), Path(results.__file__)):
-        key.update(source.read_bytes())
-    path = files.cache_folder() / "windows" / key.hexdigest()[:32]
+    # All that a list follows from.
+    code = (program.name, program.base, program.file, task.operator, task_sizes.sizes(task), budget)
+    machine = (layout.machine.tokens, layout.machine.roles, layout.windows)
+    origin = (code, machine, closing.FIRST, closing.SECONDS)
+    path = cache_path("windows", origin, __file__, results.__file__)
     if (content := cache.read(path)) is not None:
         return _parsed(content)
     catalogue = _list(layout, program, task, budget)

@@ -87,12 +87,8 @@ def _surveyed(
     path = None
     if all(map(unchanging, programs)):
         origins = [[(p.name, p.base, p.file) for p in group] for group in (programs, others)]
-        key = hashlib.sha256(repr((sizes, origins, surveys.TOKENS)).encode())
-        for source in sources():
-            key.update(source.read_bytes())
-        path = cache_folder() / "machines" / key.hexdigest()[:32]
-        content = cache.read(path)
-        if content is not None:
+        path = cache_path("machines", (sizes, origins, surveys.TOKENS))
+        if (content := cache.read(path)) is not None:
             return store.load(json.loads(content), "the cache")
     result = survey(programs, sizes, others)
     if path is not None:
@@ -100,9 +96,12 @@ def _surveyed(
     return result.machine, result.windows
 
 
-def sources() -> list[Path]:
-    """Return every file that a survey, or a list of windows, depends on."""
-    return sorted(Path(programs.__file__).parent.rglob("*.py"))
+def cache_path(kind: str, origin: object, *sources: str) -> Path:
+    """Return where the cache keeps what follows from `origin`, all programs and these sources."""
+    key = hashlib.sha256(repr(origin).encode())
+    for source in (*sorted(Path(programs.__file__).parent.rglob("*.py")), *map(Path, sources)):
+        key.update(source.read_bytes())
+    return cache_folder() / kind / key.hexdigest()[:32]
 
 
 def unchanging(program: Program) -> bool:

@@ -285,9 +285,7 @@ def _check(blank: Program, broadcast: Mapping[str, Sequence[str]]) -> None:
     check_axes([answer.many] if answer.many else [], f"{where}, its answer")
 
 
-def _check_sizes(
-    sizes: Mapping[str, Sequence[int]] | Sequence[int],
-) -> dict[str, tuple[int, int]]:
+def _check_sizes(sizes: Mapping[str, Sequence[int]] | Sequence[int]) -> dict[str, tuple[int, int]]:
     """Return sizes by name; two counts alone are digit counts."""
     table = sizes if isinstance(sizes, Mapping) else {"digits": sizes} if sizes else {}
     for name, span in table.items():
