@@ -34,7 +34,7 @@ from curta.problems.arithmetic import ARITHMETIC, less
 from curta.problems.digits import NumberBatch, places
 from curta.problems.numerals import to_text
 from curta.problems.operations import OPERATIONS
-from curta.problems.problem import Problem
+from curta.problems.problem import Problem, widths
 from curta.programs.machine.paper import HOME
 
 OPERATORS: tuple[str, ...] = ("+", "-", "*", "//", "%", "<", "sort", "copy", "reverse")
@@ -128,8 +128,14 @@ class DirectLayout(Layout):
         sign = "-?" if OPERATIONS[operator].signed else ""
         return AnswerPattern(f"({sign})({NUMBERS})", self.reverse)
 
+    def prompt(self, problem: Problem) -> str:
+        form = self.prompt_format(problem.operator)
+        width = self.width or max(widths(problem)) + self.ahead
+        texts = [self._text(value, width, self.reverse_operands) for value in problem.operands]
+        return f"{form.before}{form.between.join(texts)}{form.after}"
+
     def completion(self, problem: Problem) -> str:
-        width = (self.width or max(len(to_text(value)) for value in problem.operands)) + 1
+        width = (self.width or max(widths(problem))) + 1
         truth = problem.truth
         if isinstance(truth, tuple):
             return ",".join(self._text(value, width, self.reverse) for value in truth)

@@ -138,10 +138,6 @@ class Hints(MarkedLayout):
     ahead = 1
     longest = MOST
 
-    def prompt(self, problem: Problem) -> str:
-        width = max(len(to_text(value)) for value in problem.operands) + self.ahead
-        texts = [self._text(value, width, self.reverse_operands) for value in problem.operands]
-        return f"{problem.operation.mark.join(texts)}="
 
     def prompt_pattern(self, operator: str, digits: int, operands: int) -> str:
         inner = ""
@@ -413,8 +409,8 @@ class Residues(DirectLayout):
         self._numbers = {symbol: token for token, symbol in enumerate(self.characters)}
 
     def prompt(self, problem: Problem) -> str:
-        residues = [value % self.modulus for value in problem.operands]
-        return self.prompt_format(problem.operator).write(residues)
+        residues = tuple(value % self.modulus for value in problem.operands)
+        return super().prompt(replace(problem, operands=residues))
 
     def prompt_pattern(self, operator: str, digits: int, operands: int) -> None:
         """Return None: any number may stand for its residue."""
