@@ -125,12 +125,6 @@ def test_coordinates_are_within_the_extents_of_the_room(
         assert ((written >= low) & (written <= high)).all()
 
 
-# Texts that a model may write.
-
-
-# What a layout says of itself, and what it refuses.
-
-
 @every_layout
 def test_a_layout_refuses_other_operators(layout: Layout) -> None:
     for symbol in set(OPERATIONS) - set(layout.operators):

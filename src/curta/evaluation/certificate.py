@@ -150,7 +150,7 @@ def _parsed(content: bytes) -> WindowCatalogue:
     return WindowCatalogue(**fields, evidence=arrays)
 
 
-SHOWN = 20
+NAMED = 20
 """Wrong windows of a member that are named one by one."""
 
 POINTS = 100
@@ -331,7 +331,7 @@ def certify(
                 ),
             )
             for member in range(len(seeds))
-            for window in np.flatnonzero(wrong[member])[:SHOWN].tolist()
+            for window in np.flatnonzero(wrong[member])[:NAMED].tolist()
         ],
     )
     arrays: dict[str, Any] = {

@@ -140,7 +140,7 @@ def generate(
     return complete(layout.machine, layout.windows, follow, prompts, limit).lists
 
 
-def written(
+def readable_texts(
     models: Models, pairs: Sequence[tuple[int, Problem]], bounds: ShapeBounds | None
 ) -> list[Written]:
     """Return the limited texts of `generate` as people read them."""
@@ -189,7 +189,7 @@ def answers_of_all(models: Models, problems: Sequence[Problem]) -> list[list[Wri
 
     def answer(group: list[Problem]) -> list[list[Written]]:
         pairs = [(member, problem) for member in range(models.members) for problem in group]
-        rows = written(models, pairs, room_for(models, group))
+        rows = readable_texts(models, pairs, room_for(models, group))
         return [rows[number :: len(group)] for number in range(len(group))]
 
     return _by_size(problems, answer)

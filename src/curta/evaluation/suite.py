@@ -22,7 +22,7 @@ from curta.config.sections import EvaluationSettings
 from curta.config.task import Task
 from curta.evaluation import evaluation_set, gap, results
 from curta.evaluation.evaluation_set import drawn, drawn_slices, size_name, within
-from curta.evaluation.generation import MOST_NATS, compared, generate, truth_text, written
+from curta.evaluation.generation import MOST_NATS, compared, generate, readable_texts, truth_text
 from curta.evaluation.results import Evaluation, Example, Gap, Grid, SliceResult
 from curta.evaluation.scoring import Models, exact_match, room_for, rounded, scores
 from curta.layouts import Layout, ShapeBounds
@@ -273,7 +273,7 @@ def generate_examples(
     sets = drawn_slices(models.layout, operator, size, 2, settings.seed + 1)
     problems = list(chain.from_iterable(sets.values()))
     pairs = [(member, problem) for member in range(models.members) for problem in problems]
-    rows = written(models, pairs, room_for(models, problems))
+    rows = readable_texts(models, pairs, room_for(models, problems))
     return [
         Example(str(problem), truth_text(problem), row.answer, member, row.text, row.first_error)
         for (member, problem), row in zip(pairs, rows, strict=True)
@@ -346,7 +346,7 @@ def _errors(
     count = len(sample_texts) // models.members
     repeat = count if models.memo is None else 1  # as many as what is compiled writes
     pairs = [(m, problems[n]) for m, n in first.items() if n >= count for _ in range(repeat)]
-    further = iter(written(models, pairs, bounds)[::repeat])
+    further = iter(readable_texts(models, pairs, bounds)[::repeat])
     errors = list[results.WrongAnswer]()
     for member, number in first.items():
         problem = problems[number]

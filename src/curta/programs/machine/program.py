@@ -200,11 +200,11 @@ def program(
 
 def _in_base(program: Program, base: int) -> Program:
     """Return a program whose algorithm takes `base=`, for digits of another base."""
-    parts = (replace(p, base=base) if isinstance(p, Given) else p for p in program.prompt)
+    prompt = (replace(p, base=base) if isinstance(p, Given) else p for p in program.prompt)
     assert program.run is not None
     return replace(
         program,
-        prompt=tuple(parts),
+        prompt=tuple(prompt),
         answer=replace(program.answer, base=base),
         run=update_wrapper(partial(program.run, base=base), program.run),
         in_base=partial(_in_base, program),
@@ -274,7 +274,7 @@ def _check(blank: Program, broadcast: Mapping[str, Sequence[str]]) -> None:
         follows = f"{where}: {part.role!r} has follows=True, so"
         if part is givens[0] or not isinstance(before, Sign) or before.step is None:
             raise ProgramError(f"{follows} an operand and a sign with step= must stand before it")
-        if any(given.many or given.base != 10 for given in givens):
+        if any(operand.many or operand.base != 10 for operand in givens):
             raise ProgramError(f"{follows} no operand may have many=, and all must be decimal")
     if answer.fraction and (answer.many or answer.truth or answer.base != 10):
         raise ProgramError(
