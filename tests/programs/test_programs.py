@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from curta.config.errors import UserError
 from curta.problems.operations import OPERATIONS
-
 from curta.problems.sizes import Sizes
 from curta.programs import PROGRAMS
 from curta.programs.machine import Given, Program, finding

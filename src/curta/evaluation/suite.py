@@ -134,13 +134,7 @@ def evaluate(
             grid = Grid(operator, settings.grid, counts, settings.grid_count, by_member)
             show_grid(grid)
         grids.append(grid)
-    tables = [
-        whole_table(
-            models, operator, settings.table,
-            partial(lambda operator, share: say(f"all of {operator}: {share:.0%}"), operator),
-        )
-        for operator in tabled
-    ]  # fmt: skip
+    tables = [whole_table(models, operator, settings.table, say) for operator in tabled]
     examples = [
         example
         for task in recipe.tasks
@@ -243,9 +237,7 @@ def grid_place(name: str) -> tuple[str, int, int] | None:
     return None if place is None else (place[1], int(place[2]), int(place[3]))
 
 
-def whole_table(
-    models: Models, operator: str, limit: int, progress: Callable[[float], None]
-) -> results.WholeTable:
+def whole_table(models: Models, operator: str, limit: int, say: Say) -> results.WholeTable:
     """Count for each member the correct answers to all problems with operands from 0 to `limit`."""
     pairs = table_pairs(operator, limit)
     correct = np.zeros(models.members, np.int64)
@@ -253,7 +245,7 @@ def whole_table(
         block = pairs[start : start + TABLE_BLOCK].tolist()
         problems = [Problem(operator, tuple(pair)) for pair in block]
         correct += exact_match(models, problems).sum(axis=1)
-        progress(min(1.0, (start + TABLE_BLOCK) / len(pairs)))
+        say(f"all of {operator}: {min(1.0, (start + TABLE_BLOCK) / len(pairs)):.0%}")
     return results.WholeTable(operator, limit, len(pairs), correct.tolist())
 
 
