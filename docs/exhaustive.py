@@ -31,12 +31,12 @@ def counted(operator: str) -> dict[str, Any]:
     from curta.evaluation import suite
 
     run, _ = trained(f"{NAME}-{RECIPE}", RECIPE, SEEDS, {})
-    table = suite.whole_table(run.load_models(), operator, LIMIT, _print_share)
+    table = suite.whole_table(run.load_models(), operator, LIMIT, _print_progress)
     return {"problems": table.count, "right": list(table.correct)}
 
 
-def _print_share(share: float) -> None:
-    print(f"\r{share:.0%}", end="" if share < 1 else "\n", flush=True)
+def _print_progress(line: str) -> None:
+    print(f"\r{line}", end="\n" if line.endswith(" 100%") else "", flush=True)
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:

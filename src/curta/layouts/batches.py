@@ -57,27 +57,23 @@ def completion_batch(
 def scored_batch(
     loss: str, text: Text, where: TokenPositions, bounds: ShapeBounds, *, causal: bool = True
 ) -> Batch:
-    """Return the batch whose scored tokens are those of a `training.loss`."""
-    if loss in ("all", "padded"):
-        return whole_batch(text, where, padding=loss == "padded")
-    return completion_batch(text, where, bounds, causal=causal)
+    """Return the batch whose scored tokens are those of a `training.loss`.
 
-
-def whole_batch(text: Text, where: TokenPositions, *, padding: bool = False) -> Batch:
-    """Return the batch in which each token but the first is predicted from the one before.
-
-    With `padding`, padding tokens are scored, too.
+    Unless these are the completions alone, each token but the first is predicted from the one
+    before; with "padded", padding tokens are, too.
 
     >>> text = Text(jnp.array([[1, 2, 3, 4]]), jnp.array([2]), jnp.array([4]))
     >>> where = TokenPositions(*jnp.zeros((2, 1, 4), int), jnp.zeros((1, 4, 1), int))
-    >>> batch = whole_batch(text, where)
+    >>> batch = scored_batch("all", text, where, ShapeBounds(2, 2, ((0, 3),)))
     >>> batch.goals.tolist(), batch.judged.tolist()
     ([[2, 3, 4]], [[False, True, True]])
     """
+    if loss not in ("all", "padded"):
+        return completion_batch(text, where, bounds, causal=causal)
     queries = jnp.broadcast_to(jnp.arange(text.tokens.shape[1] - 1), text.tokens[:, 1:].shape)
     is_text = queries + 1 < text.lengths[:, None]
     judged = is_text & (queries + 1 >= text.prompts[:, None])
-    scored = jnp.ones_like(is_text) if padding else is_text
+    scored = jnp.ones_like(is_text) if loss == "padded" else is_text
     where = jax.tree.map(lambda column: column[:, :-1], where)
     return Batch(text.tokens[:, :-1], where, queries, text.tokens[:, 1:], scored, judged)
 

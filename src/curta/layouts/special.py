@@ -138,7 +138,6 @@ class Hints(MarkedLayout):
     ahead = 1
     longest = MOST
 
-
     def prompt_pattern(self, operator: str, digits: int, operands: int) -> str:
         inner = ""
         for hint in HINTS[digits:0:-1]:  # b[0-9](?:c[0-9](?:d[0-9])?)?
