@@ -336,7 +336,12 @@ class Fields(DirectLayout):
         result = ARITHMETIC[operator].answer(operands).digits[:, 0]
         answer = _fit_width(result, GROUPS)
         values = _fit_width(operands.digits, WIDTH)
-        carries = _carries(values) if operator == "*" else jnp.zeros_like(answer)
+        carries = jnp.zeros_like(answer)
+        if operator == "*":  # `written_carries`, on the device
+            columns = [jnp.zeros(len(values), jnp.int32)] * GROUPS
+            for i, j in product(range(WIDTH), repeat=2):
+                columns[i + j] = columns[i + j] + values[:, 0, i] * values[:, 1, j]
+            carries = jnp.stack(_passed_on(columns), axis=1)
         groups = jnp.stack([answer, carries // 10, carries % 10], axis=-1)
         plus = jnp.full((len(answer), 1), self.code("+"))
         if OPERATIONS[operator].signed:
@@ -361,14 +366,6 @@ def written_carries(problem: Problem) -> list[int]:
         return [0] * GROUPS
     columns = np.convolve(*map(to_digits, problem.operands)).tolist()
     return _passed_on([*columns, *[0] * (GROUPS - len(columns))])
-
-
-def _carries(values: Int[Array, "batch 2 width"]) -> Int[Array, "batch groups"]:
-    """Return `written_carries` for a batch of multiplications, on the device."""
-    columns = [jnp.zeros(len(values), jnp.int32)] * GROUPS
-    for i, j in product(range(WIDTH), repeat=2):
-        columns[i + j] = columns[i + j] + values[:, 0, i] * values[:, 1, j]
-    return jnp.stack(_passed_on(columns), axis=1)
 
 
 def _passed_on(columns: Sequence[Any]) -> list[Any]:

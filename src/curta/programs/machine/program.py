@@ -227,10 +227,20 @@ def written(
     for field_name in fields:
         if field_name not in names:
             raise unknown("field of a program", field_name, names)
+    table = sizes if isinstance(sizes, Mapping) else {"digits": sizes} if sizes else {}
+    for size, span in table.items():
+        if size not in SIZES:
+            raise unknown("size", size, SIZES)
+        pair = isinstance(span, Sequence) and len(span) == 2
+        if not pair or not all(isinstance(n, int) for n in span) or not 1 <= span[0] <= span[1]:
+            raise ProgramError(
+                f"sizes: {size} must be two counts, the fewest and the most, such as (1, 4)"
+                f" (got {span!r})"
+            )
+    spans = {size: (span[0], span[1]) for size, span in table.items()}
     blank = Program(
-        name, operator or name, tuple(axes), tuple(prompt), answer,
-        sizes=_check_sizes(sizes), **fields
-    )  # fmt: skip
+        name, operator or name, tuple(axes), tuple(prompt), answer, sizes=spans, **fields
+    )
     _check(blank, broadcast or {})
     everywhere = {role: tuple(role_axes) for role, role_axes in (broadcast or {}).items()}
     return replace(blank, broadcast=everywhere)
@@ -283,21 +293,6 @@ def _check(blank: Program, broadcast: Mapping[str, Sequence[str]]) -> None:
     for role, role_axes in broadcast.items():
         check_axes(role_axes, f"{where}, broadcast of {role!r}")
     check_axes([answer.many] if answer.many else [], f"{where}, its answer")
-
-
-def _check_sizes(sizes: Mapping[str, Sequence[int]] | Sequence[int]) -> dict[str, tuple[int, int]]:
-    """Return sizes by name; two counts alone are digit counts."""
-    table = sizes if isinstance(sizes, Mapping) else {"digits": sizes} if sizes else {}
-    for name, span in table.items():
-        if name not in SIZES:
-            raise unknown("size", name, SIZES)
-        pair = isinstance(span, Sequence) and len(span) == 2
-        if not pair or not all(isinstance(n, int) for n in span) or not 1 <= span[0] <= span[1]:
-            raise ProgramError(
-                f"sizes: {name} must be two counts, the fewest and the most, such as (1, 4)"
-                f" (got {span!r})"
-            )
-    return {name: (span[0], span[1]) for name, span in table.items()}
 
 
 def write_answer(paper: Paper, form: Format, answer: Any) -> None:

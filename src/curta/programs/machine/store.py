@@ -5,12 +5,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from curta.config import files, typed
+from curta.config import files
 from curta.config.errors import UserError, quoted
 from curta.programs.machine.machine import Machine, Role, Windows
 from curta.programs.machine.paper import HOME, FixedVocabulary, Token
 from curta.programs.machine.program import Program
-from curta.programs.machine.prompt import Format, Given
+from curta.programs.machine.prompt import Answer, Format, Given, Part, Sign
 from curta.programs.machine.survey import Recorder
 
 FORMAT = 1
@@ -65,7 +65,7 @@ def load(content: Mapping[str, Any], where: str) -> tuple[Machine, Windows]:
         roles = tuple(Role(role["name"], tuple(role["broadcast"])) for role in content["roles"])
         formats, others = (
             {
-                name: typed.adapter(Format).validate_python(form | {"axes": axes})
+                name: Format(axes, tuple(map(_part, form["parts"])), Answer(**form["answer"]))
                 for name, form in content[kind].items()
             }
             for kind in ("formats", "others")
@@ -114,6 +114,12 @@ def recorder(machine: Machine, programs: Sequence[Program]) -> Recorder:
             }
         )
     return Recorder({program.operator: program for program in programs}, vocabularies)
+
+
+def _part(fields: Mapping[str, Any]) -> Part:
+    values = {name: value for name, value in fields.items() if name != "kind"}
+    values |= {"everywhere": tuple(values["everywhere"])}
+    return Given(**values) if fields["kind"] == "given" else Sign(**values)
 
 
 def _check(machine: Machine, windows: Windows) -> None:
