@@ -15,7 +15,6 @@ from curta.config.task import Task
 from curta.layouts import Layout, layout_named
 from curta.layouts.program import ProgramLayout
 from curta.problems import task_sizes
-from curta.problems.sizes import Sizes
 from curta.programs import PROGRAMS
 from curta.programs.machine import Program, store
 from curta.programs.machine import survey as surveys
@@ -71,29 +70,23 @@ def _of_programs(
         if program.file or program.name not in PROGRAMS:
             refuse_wrong(program, registry.training_sizes(program))
     sizes = {task.operator: task_sizes.sizes(task) for task in trained}
-    machine, windows = _surveyed(chosen, sizes, more)
+    path = content = None
+    if all(map(unchanging, chosen)):
+        origins = [[(p.name, p.base, p.file) for p in group] for group in (chosen, more)]
+        path = cache_path("machines", (sizes, origins, surveys.TOKENS))
+        content = cache.read(path)
+    if content is not None:
+        machine, windows = store.load(json.loads(content), "the cache")
+    else:
+        machine, windows = survey(chosen, sizes, more)
+    if path is not None and content is None:
+        cache.keep(path, json.dumps(store.dump(machine, windows)).encode())
     roles = [role.name for role in machine.roles]
     for role, texts in neighbours:
         if role not in roles:
             raise UserError(f"positions.neighbours: there is no role {role!r}: {', '.join(roles)}")
         windows = windows | {role: tuple(_parse_neighbour(machine, text) for text in texts)}
     return ProgramLayout(machine, windows, store.recorder(machine, chosen))
-
-
-def _surveyed(
-    programs: list[Program], sizes: dict[str, Sizes], others: list[Program]
-) -> tuple[Machine, Windows]:
-    """Survey programs; return their machine and windows, from the cache if it has them."""
-    path = None
-    if all(map(unchanging, programs)):
-        origins = [[(p.name, p.base, p.file) for p in group] for group in (programs, others)]
-        path = cache_path("machines", (sizes, origins, surveys.TOKENS))
-        if (content := cache.read(path)) is not None:
-            return store.load(json.loads(content), "the cache")
-    result = survey(programs, sizes, others)
-    if path is not None:
-        cache.keep(path, json.dumps(store.dump(result.machine, result.windows)).encode())
-    return result.machine, result.windows
 
 
 def cache_path(kind: str, origin: object, *sources: str) -> Path:
