@@ -94,11 +94,15 @@ def parts(
     return estimates
 
 
+def total(recipe: Recipe, layout: Layout, members: int) -> float:
+    """Estimate the seconds of an evaluation that leaves no size out."""
+    return sum(part.seconds for part in parts(recipe, layout, recipe.evaluation, members))
+
+
 def whole(name: str, recipe: Recipe, members: int) -> PartEstimate:
-    """Estimate the training of a recipe and an evaluation that leaves no size out."""
+    """Estimate the training and the evaluation of a recipe together."""
     training = model_cost.estimate(recipe, members).operations / model_cost.REACHED.here
-    evaluation = parts(recipe, layout_of(recipe), recipe.evaluation, members)
-    return PartEstimate(name, training + sum(part.seconds for part in evaluation))
+    return PartEstimate(name, training + total(recipe, layout_of(recipe), members))
 
 
 class Pace:

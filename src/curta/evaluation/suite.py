@@ -208,7 +208,7 @@ def evaluate_held_out(
     assert task.values is not None
     size, rows = "{}..{}".format(*task.values), list[SliceResult]()
     for slice_name, places in evaluation_set.held_out_places(task, first, settings).items():
-        name = slice_name.removeprefix(HELD_OUT).removeprefix(", ")
+        name = slice_name.removeprefix(results.HELD_OUT).removeprefix(", ")
         other = replace(models, layout=models.layout.other(name)) if name else models
         rows += _evaluated(other, {slice_name: tasks.held_out(task, places)}, size, settings)
     return rows

@@ -364,7 +364,8 @@ def written_carries(problem: Problem) -> list[int]:
     """
     if problem.operator != "*":
         return [0] * GROUPS
-    columns = np.convolve(*map(to_digits, problem.operands)).tolist()
+    first, second = map(to_digits, problem.operands)
+    columns = np.convolve(first, second).tolist()
     return _passed_on([*columns, *[0] * (GROUPS - len(columns))])
 
 

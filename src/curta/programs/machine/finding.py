@@ -133,15 +133,21 @@ def _undecided(
 
 
 def places(machine: Machine, reach: int) -> Iterator[tuple[int, Displacement]]:
-    """Yield every role and displacement that a neighbour may have, nearest first.
-
-    On one axis within reach 2, displacements are 0, 1, -1, 2, -2.
-    """
-    every = itertools.product(range(-reach, reach + 1), repeat=len(machine.axes))
-    for displacement in sorted(every, key=lambda d: (sum(map(abs, d)), [-x for x in d])):
+    """Yield every role and displacement that a neighbour may have, nearest first."""
+    for displacement in displacements(len(machine.axes), reach):
         for role, wide in enumerate(machine.broadcast_mask.tolist()):
             if not any(step and w for step, w in zip(displacement, wide, strict=True)):
                 yield role, displacement
+
+
+def displacements(axes: int, reach: int) -> list[Displacement]:
+    """Return all displacements within reach on every axis, shortest first.
+
+    >>> displacements(axes=1, reach=2)
+    [(0,), (1,), (-1,), (2,), (-2,)]
+    """
+    every = itertools.product(range(-reach, reach + 1), repeat=axes)
+    return sorted(every, key=lambda d: (sum(map(abs, d)), [-x for x in d]))
 
 
 def _code(code: Queries, chosen: list[Candidate]) -> Queries:
