@@ -193,7 +193,9 @@ def program(
         program = replace(blank, run=run)
         base = signature.parameters.get("base")
         takes_base = base is not None and base.kind is inspect.Parameter.KEYWORD_ONLY
-        return replace(program, in_base=partial(_in_base, program)) if takes_base else program
+        if blank.in_base is None and takes_base:
+            program = replace(program, in_base=partial(_in_base, program))
+        return program
 
     return decorate
 
