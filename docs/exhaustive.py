@@ -30,9 +30,12 @@ def settings(operator: str) -> Json:
 def counted(operator: str) -> dict[str, Any]:
     """Return how many problems there are, and how many each seed has right."""
     run, _ = trained(f"{NAME}-{RECIPE}", RECIPE, SEEDS, {})
-    show = lambda share: print(f"\r{share:.0%}", end="" if share < 1 else "\n", flush=True)
-    table = suite.whole_table(run.load_models(), operator, LIMIT, show)
+    table = suite.whole_table(run.load_models(), operator, LIMIT, _print_progress)
     return {"problems": table.count, "right": list(table.correct)}
+
+
+def _print_progress(line: str) -> None:
+    print(f"\r{line}", end="\n" if line.endswith(" 100%") else "", flush=True)
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:

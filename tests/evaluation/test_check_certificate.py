@@ -19,12 +19,10 @@ from curta.frontends import api
 from curta.frontends.cli import main
 from curta.problems.sizes import Sizes
 from curta.programs import PROGRAMS
-from curta.programs.division import division_in_base
 from curta.programs.machine import store
-from curta.programs.multiplication import in_base as multiplication_in_base
 from curta.programs.proof.closing import prove
 from curta.programs.proof.listing import list_windows
-from curta.programs.sums import in_base as sums_in_base
+from curta.programs.user.registry import in_base
 from curta.runs.run import Run
 from tests.programs.machine import machines
 from tests.runs.test_repair import FIELDS
@@ -113,9 +111,9 @@ CLOSED = {
     "back": machines.back,
     "double": machines.double,
     "binary": PROGRAMS["binary"],
-    "multiplication": multiplication_in_base(3),
-    "sums": sums_in_base(2),
-    "division": division_in_base(2),
+    "multiplication": in_base(PROGRAMS["multiplication"], 3),
+    "sums": in_base(PROGRAMS["sums"], 2),
+    "division": in_base(PROGRAMS["division"], 2),
     "greatest": machines.greatest,
 }
 Table = dict[tuple[int, ...], int]

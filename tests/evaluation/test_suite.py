@@ -168,13 +168,13 @@ def test_shares_are_kept_to_six_digits_and_only_all_is_one() -> None:
 
 
 def test_a_table_counts_what_the_examination_finds(learned: Models) -> None:
-    limit, progress = 12, list[float]()
+    limit, progress = 12, list[str]()
     table = suite.whole_table(learned, "+", limit, progress.append)
     every = [Problem("+", (a, b)) for a in range(limit + 1) for b in range(limit + 1)]
     right = scoring.exact_match(learned, every).sum(axis=1)
     assert 0 < right.sum() < 2 * len(every)
     assert table == WholeTable("+", limit, 169, right.tolist())
-    assert progress[-1] == 1.0
+    assert progress[-1] == "all of +: 100%"
 
 
 def test_pairs_are_all_problems_once_without_those_that_have_no_answer(

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 
 from curta.layouts import layout_named
-from curta.layouts.batches import Batch, completion_batch, whole_batch
+from curta.layouts.batches import Batch, completion_batch, scored_batch
 from curta.problems.problem import Problem, parse
 from tests import tiny
 
@@ -40,7 +40,7 @@ def test_what_is_asked_by_example() -> None:
 def test_of_a_whole_text_every_token_is_scored_but_only_the_completion_judged() -> None:
     line = "21+3=51$"
     text = tiny.text(LAYOUT, [Problem("+", (12, 3))], ROOM.total)
-    batch = whole_batch(text, LAYOUT.where(text))
+    batch = scored_batch("all", text, LAYOUT.where(text), ROOM)
     assert asked(batch) == [(0, a, b) for a, b in pairwise(line)]
     assert asked(batch._replace(scored=batch.judged)) == [(0, *pair) for pair in pairwise("=51$")]
 
@@ -48,8 +48,9 @@ def test_of_a_whole_text_every_token_is_scored_but_only_the_completion_judged() 
 def test_padding_is_scored_to_the_end_of_thirteen_characters_and_never_judged() -> None:
     layout = layout_named("filled")
     problems = [Problem("+", (1, 9)), Problem("+", (99, 99))]
-    text = layout.tokens("+", tiny.numbers(problems, 2), tiny.bounds(layout, 2))
-    batch = whole_batch(text, layout.where(text), padding=True)
+    bounds = tiny.bounds(layout, 2)
+    text = layout.tokens("+", tiny.numbers(problems, 2), bounds)
+    batch = scored_batch("padded", text, layout.where(text), bounds)
     assert [layout.decode(row.tolist()) for row in batch.goals] == ["+9=10#######", "9+99=198####"]
     assert batch.scored.shape == (2, 12)
     assert batch.scored.all()

@@ -12,32 +12,26 @@ from tests import tiny
 
 
 @pytest.mark.parametrize(
-    ("name", "line"),
+    ("name", "line", "shorter"),
     [
-        ("plain", "957+68=1025$"),
-        ("begun", "#957+68=1025$"),
-        ("filled", "957+68=1025#"),
-        ("filled-left", "#957+68=1025#"),
-        ("reversed", "759+86=5201$"),
-        ("coupled", "759+86=5201$"),
-        ("padded", "759+860=5201$"),
-        ("plain-padded", "957+068=1025$"),
-        ("position-coupling", "957+068=5201$"),
-        ("blanks", "957+ 68=5201$"),
-        ("hints", "a0b9c5d7+a0b0c6d8=d5c2b0a1$"),
-        ("carries", "759+860=.5'2'0'1$"),
+        ("plain", "957+68=1025$", "12+3=15$"),
+        ("begun", "#957+68=1025$", "#12+3=15$"),
+        ("filled", "957+68=1025#", "12+3=15#"),
+        ("filled-left", "#957+68=1025#", "###12+3=15#"),
+        ("reversed", "759+86=5201$", "21+3=51$"),
+        ("coupled", "759+86=5201$", "21+3=51$"),
+        ("padded", "759+860=5201$", "21+30=510$"),
+        ("plain-padded", "957+068=1025$", "12+03=015$"),
+        ("position-coupling", "957+068=5201$", "12+03=510$"),
+        ("blanks", "957+ 68=5201$", "12+ 3=51 $"),
+        ("hints", "a0b9c5d7+a0b0c6d8=d5c2b0a1$", "a0b1c2+a0b0c3=c5b1a0$"),
+        ("carries", "759+860=.5'2'0'1$", "21+30=.5.1.0$"),
     ],
 )
-def test_the_layouts_as_their_sources_show_them(name: str, line: str) -> None:
+def test_the_layouts_as_their_sources_show_them(name: str, line: str, shorter: str) -> None:
+    """Padding adds a place to the answer even without a carry."""
     assert layout_named(name).write(Problem("+", (957, 68))) == line
-
-
-def test_padding_adds_a_place_to_the_answer_even_without_a_carry() -> None:
-    assert layout_named("padded").write(Problem("+", (12, 3))) == "21+30=510$"
-    assert layout_named("plain-padded").write(Problem("+", (12, 3))) == "12+03=015$"
-    assert layout_named("blanks").write(Problem("+", (12, 3))) == "12+ 3=51 $"
-    assert layout_named("hints").write(Problem("+", (12, 3))) == "a0b1c2+a0b0c3=c5b1a0$"
-    assert layout_named("carries").write(Problem("+", (12, 3))) == "21+30=.5.1.0$"
+    assert layout_named(name).write(Problem("+", (12, 3))) == shorter
 
 
 @pytest.mark.parametrize(

@@ -70,13 +70,16 @@ def test_held_out_ranges_part_no_twins_wherever_they_meet(held_out: int) -> None
     table = ProblemTable("+", 0, 19, 42, held_out, twins_together=True)
     pairs = list(map(frozenset, rows(table)[:held_out]))
     for place in range(held_out):
-        start = table.boundary(place)
+        start = table.held_range(place, held_out).start
         assert not set(pairs[:place]) & set(pairs[start:])
         assert place <= start <= place + 2
     task = Task("+", special=0.0, values=(0, 19), held_out=held_out, split=42)
-    cut = next(place for place in range(held_out) if table.boundary(place) > place)
+    cut = next(place for place in range(held_out) if table.held_range(place, 1).start > place)
     assert len(tasks.held_out(task, range(cut, held_out - 2))) == held_out - 2 - cut
-    assert len(tasks.held_out(task, range(cut, held_out))) == held_out - table.boundary(cut)
+    assert (
+        len(tasks.held_out(task, range(cut, held_out)))
+        == held_out - table.held_range(cut, held_out).start
+    )
 
 
 def operands(task: Task, places: range) -> set[tuple[int, ...]]:

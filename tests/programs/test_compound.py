@@ -9,7 +9,6 @@ from curta.programs import PROGRAMS
 from curta.programs.declared import compound_text, read_compound
 from curta.programs.machine import Answer, Given, Sign
 from curta.programs.machine.prompt import Format, Part
-from tests import tiny
 
 SUM = PROGRAMS["fractions"].format
 
@@ -30,12 +29,6 @@ CLOCK = form(
 
 digits = st.text("0123456789", min_size=1, max_size=20)
 blank = st.sampled_from(["", " ", "  "])
-operands = st.tuples(*[tiny.ints(12)] * 4).map(lambda values: tuple(map(str, values)))
-
-
-@given(texts=operands)
-def test_what_is_written_is_read_again(texts: tuple[str, ...]) -> None:
-    assert read_compound(SUM, "+.", compound_text(SUM, "+.", texts)) == list(texts)
 
 
 @given(a=digits, b=digits, c=digits, d=digits, blanks=st.tuples(blank, blank))

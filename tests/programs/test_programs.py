@@ -2,8 +2,6 @@
 
 import itertools
 import random
-from decimal import Decimal
-from fractions import Fraction
 from functools import cache
 
 import numpy as np
@@ -13,7 +11,6 @@ from hypothesis import strategies as st
 
 from curta.config.errors import UserError
 from curta.problems.operations import OPERATIONS
-from curta.problems.problem import parse
 from curta.problems.sizes import Sizes
 from curta.programs import PROGRAMS
 from curta.programs.machine import Given, Program, finding
@@ -200,15 +197,6 @@ def test_every_program_is_found_by_its_name() -> None:
         assert program.summary
     with pytest.raises(UserError, match="unknown program 'adition': did you mean 'addition'"):
         registry.programs_of("adition")
-
-
-@settings(deadline=None)
-@given(a=st.decimals(0, 10**9, places=6), b=st.decimals(0, 10**9, places=2))
-def test_fractions_are_added_as_pythons_decimals(a: Decimal, b: Decimal) -> None:
-    problem = parse(f"{a:f}+{b:f}")
-    assert problem.truth == Fraction(a) + Fraction(b)
-    assert answer(PROGRAMS["fractions"], problem.operands) == problem.truth
-    assert list(map(Decimal, str(problem).split("+"))) == [a, b]
 
 
 @pytest.mark.parametrize("name", ["division", "modulo"])

@@ -95,11 +95,8 @@ def answered(completions: Completions, machine: Machine, operator: str) -> list[
         for token in machine.tokens
     ]
     rows, counts = completions
-    characters = np.array(digits, np.uint32)[rows]
-    texts, step = (
-        characters.view(f"U{rows.shape[1]}")[:, 0].tolist(),
-        1 if answer.high_first else -1,
-    )
+    step = 1 if answer.high_first else -1
+    texts = np.array(digits, np.uint32)[rows].view(f"U{rows.shape[1]}")[:, 0].tolist()
     numbers = [
         text[:count].replace(" ", "")[::step] for text, count in zip(texts, counts, strict=True)
     ]

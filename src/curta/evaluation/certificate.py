@@ -12,40 +12,27 @@ windows.safetensors    every window, what follows it, what each member writes, w
                        of a list that is proved complete, what shows that it is
 """
 
-import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import safetensors.numpy
 from jaxtyping import Bool, Float, Int
 
-from curta.config import cache, files, typed
+from curta.config import cache, typed
 from curta.config.errors import UserError
 from curta.config.recipe import Recipe
 from curta.config.task import Task
 from curta.evaluation import memo, results, rounding
-from curta.evaluation.results import (
-    Certificate,
-    ClosureResult,
-    Listing,
-    MemberWindows,
-    OperandSizes,
-    OperatorListing,
-    RoleWindows,
-    Rounding,
-    WrongWindow,
-)
 from curta.evaluation.scoring import Models
 from curta.layouts import Layout
-from curta.layouts.texts import sources, unchanging
+from curta.layouts.texts import cache_path, unchanging
 from curta.problems import task_sizes
 from curta.problems.problem import Problem
 from curta.programs.machine import Program
-from curta.programs.machine.machine import neighbour_name
-from curta.programs.machine.recording import Recording, WindowIndex, recorded_windows
+from curta.programs.machine.machine import neighbour_name, window_cells
+from curta.programs.machine.recording import WindowIndex, find_query
 from curta.programs.proof import closing
 from curta.programs.proof.closing import list_and_prove
 from curta.programs.proof.listing import DELTA, Lister
@@ -74,7 +61,7 @@ class WindowCatalogue(NamedTuple):
     conflicts: int
     curve: list[tuple[int, int]]
     """Tokens recorded, windows known."""
-    listing: OperatorListing
+    listing: results.OperatorListing
     evidence: dict[str, np.ndarray]
     """What shows that there are no others, see `Proof.evidence`; nothing where that is not so."""
 
@@ -94,14 +81,11 @@ def catalogue_of(recipe: Recipe, layout: Layout, task: Task) -> WindowCatalogue:
     program, budget = layout.recorder.programs[task.operator], recipe.evaluation.certificate
     if not unchanging(program):
         return _list(layout, program, task, budget)
-    # All that a list follows from, as a hash.
-    machine, identity = layout.machine, (program.name, program.base, program.file)
-    sizes, seconds = task_sizes.sizes(task), (closing.FIRST, closing.SECONDS)
-    origin = (identity, task.operator, sizes, budget, *seconds)
-    key = hashlib.sha256(repr((origin, machine.tokens, machine.roles, layout.windows)).encode())
-    for source in (*sources(), Path(__file__), Path(results.__file__)):
-        key.update(source.read_bytes())
-    path = files.cache_folder() / "windows" / key.hexdigest()[:32]
+    # All that a list follows from.
+    code = (program.name, program.base, program.file, task.operator, task_sizes.sizes(task), budget)
+    machine = (layout.machine.tokens, layout.machine.roles, layout.windows)
+    origin = (code, machine, closing.FIRST, closing.SECONDS)
+    path = cache_path("windows", origin, __file__, results.__file__)
     if (content := cache.read(path)) is not None:
         return _parsed(content)
     catalogue = _list(layout, program, task, budget)
@@ -116,11 +100,11 @@ def _list(layout: Layout, program: Program, task: Task, budget: int) -> WindowCa
     lister = Lister(program, layout.machine, layout.windows, vocabulary)
     listing, closure = list_and_prove(lister, task_sizes.sizes(task), budget)
     table = lister.table
-    summary = OperatorListing(
+    summary = results.OperatorListing(
         windows=len(table),
         problems=lister.problems,
         tokens=lister.tokens,
-        sizes=[OperandSizes(*sizes) for sizes in listing.sizes],
+        sizes=[results.OperandSizes(*sizes) for sizes in listing.sizes],
         drawn=listing.drawn,
         fresh=listing.fresh,
         once=listing.singletons,
@@ -161,12 +145,12 @@ def _parsed(content: bytes) -> WindowCatalogue:
     for name in ("examples", "strange", "curve"):
         fields[name] = [tuple(numbers) for numbers in fields[name]]
     listing = json.dumps(fields["listing"])
-    fields["listing"] = typed.parse(OperatorListing, listing, "the cache", "windows")
+    fields["listing"] = typed.parse(results.OperatorListing, listing, "the cache", "windows")
     fields |= {name: arrays.pop(name) for name in ("rows", "targets")}
     return WindowCatalogue(**fields, evidence=arrays)
 
 
-SHOWN = 20
+NAMED = 20
 """Wrong windows of a member that are named one by one."""
 
 POINTS = 100
@@ -258,7 +242,7 @@ def certify(
     windows: TrainingWindows,
     say: Say,
     prepared: WindowList | None = None,
-) -> tuple[Certificate, bytes]:
+) -> tuple[results.Certificate, bytes]:
     """List all windows and evaluate every member on them; the contents of both files.
 
     `windows` are those of each member's training. Raises UserError for models that are of no
@@ -288,22 +272,22 @@ def certify(
         for entry in catalogues
         if not entry.listing.closed
     ]
-    certificate = Certificate(
+    certificate = results.Certificate(
         grade="closed" if all(entry.closed for entry in catalogues) and not met else "saturated",
         windows=len(rows),
         met=met,
         conflicts=listed.conflicts + sum(entry.conflicts for entry in catalogues),
         unwritable=[str(problem) for entry in catalogues for problem in entry.unwritable],
         listing=_listing(catalogues),
-        closure=ClosureResult(
+        closure=results.ClosureResult(
             not opened,
             sum(entry.listing.open for entry in catalogues),
             "; ".join(opened) or "proved by sweeps from the prompts on",
         ),
         operators={entry.operator: entry.listing for entry in catalogues},
-        rounding=Rounding(None if bound is None else float(bound.max()), BOUND),
+        rounding=results.Rounding(None if bound is None else float(bound.max()), BOUND),
         roles=[
-            RoleWindows(
+            results.RoleWindows(
                 role=role.name,
                 sees=[neighbour_name(machine.axes, near) for near in layout.windows[role.name]],
                 windows=int(count),
@@ -312,7 +296,7 @@ def certify(
             if role.name in layout.windows
         ],
         members=[
-            MemberWindows(
+            results.MemberWindows(
                 member=member,
                 seed=seed,
                 shown=int((since[member] == 0).sum()),
@@ -330,7 +314,7 @@ def certify(
             for member, seed in enumerate(seeds)
         ],
         wrong=[
-            WrongWindow(
+            results.WrongWindow(
                 member=member,
                 role=machine.tokens[rows[window][0]].role,
                 window=window_texts(layout, rows[window]),
@@ -339,10 +323,15 @@ def certify(
                 margin=float(outputs.margin[member, window]),
                 shown=bool(since[member, window] >= 0),
                 problem=str(listed.examples[window]),
-                at=place_of(layout, listed.examples[window], rows[window]),
+                at=find_query(
+                    machine,
+                    layout.windows,
+                    layout.tokens_of(listed.examples[window]),
+                    rows[window].tolist(),
+                ),
             )
             for member in range(len(seeds))
-            for window in np.flatnonzero(wrong[member])[:SHOWN].tolist()
+            for window in np.flatnonzero(wrong[member])[:NAMED].tolist()
         ],
     )
     arrays: dict[str, Any] = {
@@ -360,7 +349,7 @@ def certify(
     return certificate, safetensors.numpy.save(arrays)
 
 
-def _listing(catalogues: Sequence[WindowCatalogue]) -> Listing:
+def _listing(catalogues: Sequence[WindowCatalogue]) -> results.Listing:
     """Return what was recorded, all operators together; the bound is that of the worst."""
     listings, sizes = [entry.listing for entry in catalogues], dict[str, str]()
     growth, tokens, windows = list[tuple[int, int]](), 0, 0
@@ -376,7 +365,7 @@ def _listing(catalogues: Sequence[WindowCatalogue]) -> Listing:
         growth += [(tokens + t, windows + w) for t, w in entry.curve]
         tokens, windows = growth[-1]
     step = -(-len(growth) // POINTS)
-    return Listing(
+    return results.Listing(
         problems=sum(entry.problems for entry in listings),
         tokens=sum(entry.tokens for entry in listings),
         sizes=sizes,
@@ -390,18 +379,6 @@ def _listing(catalogues: Sequence[WindowCatalogue]) -> Listing:
 
 def window_texts(layout: Layout, row: Int[np.ndarray, " cells"]) -> list[str]:
     """The cells of a window as people read them: the query, then each neighbour."""
-    machine = layout.machine
-    near = layout.windows[machine.tokens[row[0]].role]
-    return [machine.tokens[row[0]].text] + [
-        f"{neighbour_name(machine.axes, neighbour)}: "
-        f"{machine.tokens[cell].symbol if cell < len(machine.tokens) else 'nothing'}"
-        for neighbour, cell in zip(near, row[1:].tolist(), strict=False)
-    ]
-
-
-def place_of(layout: Layout, problem: Problem, row: Int[np.ndarray, " cells"]) -> int:
-    """Where in a problem's text the window's query stands, in tokens; -1 if nowhere."""
-    recording = Recording.of([layout.tokens_of(problem)])
-    rows = recorded_windows(layout.machine, recording, layout.windows).rows
-    same = np.flatnonzero((rows == row).all(axis=1))
-    return int(np.flatnonzero(recording.is_query)[same[0]]) if len(same) else -1
+    cells = window_cells(layout.machine, layout.windows, row.tolist())
+    texts = [f"{name}: {symbol or 'nothing'}" for name, symbol in cells]
+    return [layout.machine.tokens[row[0]].text, *texts]

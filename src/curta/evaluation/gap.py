@@ -51,12 +51,8 @@ def known_problems(
     count = recipe.evaluation.held_out
     if layout.machine is not None:
         base = layout.base(task.operator)
-        each = [
-            [Problem(task.operator, operands, base) for operands in operand_lists]
-            for operand_lists in (
-                records.problems(recipe, layout, task, seed, count) for seed in seeds
-            )
-        ]
+        trained = [records.problems(recipe, layout, task, seed, count) for seed in seeds]
+        each = [[Problem(task.operator, operands, base) for operands in of] for of in trained]
     else:
         each = [tasks.trained_problems(task, count)]
     if task.values:

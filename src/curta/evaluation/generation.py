@@ -9,18 +9,18 @@ the length of the text.
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import groupby
-from typing import NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int
+from jaxtyping import Array, Int
 
 from curta.evaluation.results import FirstError, NamedProblem, Written
 from curta.evaluation.scoring import Models, bucket, room_for, scores
 from curta.layouts import Layout, ShapeBounds, TokenPositions
 from curta.layouts.batches import prompt_batch
-from curta.model.decoding import Cache, decode_step, empty_cache
+from curta.model.decoding import decode_step, empty_cache
 from curta.model.transformer import Transformer
 from curta.problems.problem import Problem, answer_text, parse, widths
 from curta.programs.machine.writing import Prompts, complete
@@ -41,17 +41,6 @@ ALONE = 8192
 """Problems that are written at once under a window, which needs only their tokens."""
 
 T = TypeVar("T")
-
-
-class Writing(NamedTuple):
-    """State of the loop: the tokens so far, and what is needed to continue."""
-
-    step: Int[Array, ""]
-    token: Int[Array, " batch"]
-    state: Int[Array, "batch states"]
-    cache: Cache
-    written: Int[Array, "batch completion"]
-    done: Bool[Array, " batch"]
 
 
 @partial(jax.jit, static_argnames=("layout", "bounds"))
@@ -78,22 +67,26 @@ def decode(
     )
     first = jnp.argmax(logits[rows, prompts - 1], axis=-1)
     written = jnp.full((len(tokens), bounds.completion), end, jnp.int32)
-    start = Writing(jnp.int32(0), first, state, cache, written, jnp.zeros(len(tokens), bool))
 
-    def unfinished(now: Writing) -> Array:
-        return (now.step < bounds.completion) & ~jnp.all(now.done)
+    # The state of the loop: step, next tokens, state of the layout, cache, tokens so far, ended.
+    start = (jnp.int32(0), first, state, cache, written, jnp.zeros(len(tokens), bool))
 
-    def write(now: Writing) -> Writing:
-        token = jnp.where(now.done, end, now.token)
-        written = now.written.at[:, now.step].set(token)
-        state, role, coordinates = layout.automaton.step(now.state, token)
-        index = jnp.minimum(prompts + now.step, bounds.total - 1)
+    def unfinished(now: Any) -> Array:
+        step, *_, is_done = now
+        return (step < bounds.completion) & ~jnp.all(is_done)
+
+    def write(now: Any) -> Any:
+        step, token, state, cache, written, is_done = now
+        token = jnp.where(is_done, end, token)
+        written = written.at[:, step].set(token)
+        state, role, coordinates = layout.automaton.step(state, token)
+        index = jnp.minimum(prompts + step, bounds.total - 1)
         where = TokenPositions(index[:, None], role[:, None], coordinates[:, None])
-        cache, logits = decode_step(model, now.cache, token[:, None], where)
+        cache, logits = decode_step(model, cache, token[:, None], where)
         following = jnp.argmax(logits[:, 0], axis=-1)
-        return Writing(now.step + 1, following, state, cache, written, now.done | (token == end))
+        return step + 1, following, state, cache, written, is_done | (token == end)
 
-    return jax.lax.while_loop(unfinished, write, start).written
+    return jax.lax.while_loop(unfinished, write, start)[4]
 
 
 def completions(
@@ -147,7 +140,7 @@ def generate(
     return complete(layout.machine, layout.windows, follow, prompts, limit).lists
 
 
-def written(
+def readable_texts(
     models: Models, pairs: Sequence[tuple[int, Problem]], bounds: ShapeBounds | None
 ) -> list[Written]:
     """Return the limited texts of `generate` as people read them."""
@@ -196,7 +189,7 @@ def answers_of_all(models: Models, problems: Sequence[Problem]) -> list[list[Wri
 
     def answer(group: list[Problem]) -> list[list[Written]]:
         pairs = [(member, problem) for member in range(models.members) for problem in group]
-        rows = written(models, pairs, room_for(models, group))
+        rows = readable_texts(models, pairs, room_for(models, group))
         return [rows[number :: len(group)] for number in range(len(group))]
 
     return _by_size(problems, answer)

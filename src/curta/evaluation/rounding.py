@@ -28,7 +28,7 @@ FUNCTION = 8
 
 BLOCK = 2048
 
-KNOWN = {
+COVERED = {
     "embedding": ("table",),
     "norm": ("rms",),
     "norm_placement": ("pre",),
@@ -78,7 +78,7 @@ class Sites:
 def unbounded(model: Transformer) -> str | None:
     """Return the setting for which there is no bound here; None if there is a bound."""
     config = model.config
-    fields = (f for f, values in KNOWN.items() if getattr(config, f) not in values)
+    fields = (f for f, values in COVERED.items() if getattr(config, f) not in values)
     field = next(fields, None)
     return None if field is None else f"model.{field} {getattr(config, field)!r}"
 

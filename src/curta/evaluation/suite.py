@@ -20,29 +20,10 @@ from curta.config.errors import UserError
 from curta.config.recipe import Recipe, changed_evaluation
 from curta.config.sections import EvaluationSettings
 from curta.config.task import Task
-from curta.evaluation import gap
-from curta.evaluation.evaluation_set import (
-    drawn,
-    drawn_slices,
-    held_out_places,
-    size_name,
-    watched,
-    within,
-)
-from curta.evaluation.generation import MOST_NATS, compared, generate, truth_text, written
-from curta.evaluation.results import (
-    HELD_OUT,
-    Evaluation,
-    Example,
-    Gap,
-    Generated,
-    Grid,
-    SliceResult,
-    UnevaluatedSize,
-    WholeTable,
-    Written,
-    WrongAnswer,
-)
+from curta.evaluation import evaluation_set, gap, results
+from curta.evaluation.evaluation_set import drawn, drawn_slices, size_name, within
+from curta.evaluation.generation import MOST_NATS, compared, generate, readable_texts, truth_text
+from curta.evaluation.results import Evaluation, Example, Gap, Grid, SliceResult
 from curta.evaluation.scoring import Models, exact_match, room_for, rounded, scores
 from curta.layouts import Layout, ShapeBounds
 from curta.model import unread
@@ -114,7 +95,7 @@ def evaluate(
         say(name)
         return keep(name, find)
 
-    lengths, unevaluated = list[SliceResult](), list[UnevaluatedSize]()
+    lengths, unevaluated = list[SliceResult](), list[results.UnevaluatedSize]()
     for task in recipe.tasks:
         # Of each size so far, why longer ones are left out. That of the longest counts, and a size
         # that is shorter than any of training says nothing of longer ones.
@@ -125,7 +106,9 @@ def evaluate(
             shorter = [reason for other, reason in reasons.items() if within(other, digits)]
             reason = shorter[-1] if shorter and not within(digits, most) else ""
             if reason and not settings.all_sizes:
-                unevaluated.append(UnevaluatedSize(task.operator, str(size), max(digits), reason))
+                unevaluated.append(
+                    results.UnevaluatedSize(task.operator, str(size), max(digits), reason)
+                )
             else:
                 find = partial(evaluate_size, models, task.operator, size, settings)
                 rows: list[SliceResult] = measure(size_name(task.operator, size), find)
@@ -135,7 +118,9 @@ def evaluate(
             reasons[digits] = reason
     for task in recipe.tasks:
         if task.held_out:
-            find = partial(evaluate_held_out, models, task, watched(recipe), settings)
+            find = partial(
+                evaluate_held_out, models, task, evaluation_set.watched(recipe), settings
+            )
             lengths += measure(f"{task.operator}, held out", find)
 
     grids = list[Grid]()
@@ -149,13 +134,7 @@ def evaluate(
             grid = Grid(operator, settings.grid, counts, settings.grid_count, by_member)
             show_grid(grid)
         grids.append(grid)
-    tables = [
-        whole_table(
-            models, operator, settings.table,
-            partial(lambda operator, share: say(f"all of {operator}: {share:.0%}"), operator),
-        )
-        for operator in tabled
-    ]  # fmt: skip
+    tables = [whole_table(models, operator, settings.table, say) for operator in tabled]
     examples = [
         example
         for task in recipe.tasks
@@ -185,13 +164,13 @@ def _splits(recipe: Recipe, models: Models, settings: EvaluationSettings) -> Ite
     For a fixed set, yields the number of validation problems in it. For a program with unknown
     seeds, everything that may be trained on counts.
     """
-    validated = watched(recipe)
+    validated = evaluation_set.watched(recipe)
     for task in recipe.tasks:
         if task.held_out:
             seeds = models.seeds
             trained = records.trained_rows(recipe, models.layout, task, seeds) if seeds else None
             places = {"training": tasks.trained(task), "validation": range(validated)}
-            places |= held_out_places(task, validated, settings)
+            places |= evaluation_set.held_out_places(task, validated, settings)
             answers = tasks.answer_histograms(task, places, trained)
             yield replace(tasks.split(task, trained), answers=answers)
         elif task.rows and not task.values and validated:
@@ -228,8 +207,8 @@ def evaluate_held_out(
     """
     assert task.values is not None
     size, rows = "{}..{}".format(*task.values), list[SliceResult]()
-    for slice_name, places in held_out_places(task, first, settings).items():
-        name = slice_name.removeprefix(HELD_OUT).removeprefix(", ")
+    for slice_name, places in evaluation_set.held_out_places(task, first, settings).items():
+        name = slice_name.removeprefix(results.HELD_OUT).removeprefix(", ")
         other = replace(models, layout=models.layout.other(name)) if name else models
         rows += _evaluated(other, {slice_name: tasks.held_out(task, places)}, size, settings)
     return rows
@@ -258,9 +237,7 @@ def grid_place(name: str) -> tuple[str, int, int] | None:
     return None if place is None else (place[1], int(place[2]), int(place[3]))
 
 
-def whole_table(
-    models: Models, operator: str, limit: int, progress: Callable[[float], None]
-) -> WholeTable:
+def whole_table(models: Models, operator: str, limit: int, say: Say) -> results.WholeTable:
     """Count for each member the correct answers to all problems with operands from 0 to `limit`."""
     pairs = table_pairs(operator, limit)
     correct = np.zeros(models.members, np.int64)
@@ -268,8 +245,8 @@ def whole_table(
         block = pairs[start : start + TABLE_BLOCK].tolist()
         problems = [Problem(operator, tuple(pair)) for pair in block]
         correct += exact_match(models, problems).sum(axis=1)
-        progress(min(1.0, (start + TABLE_BLOCK) / len(pairs)))
-    return WholeTable(operator, limit, len(pairs), correct.tolist())
+        say(f"all of {operator}: {min(1.0, (start + TABLE_BLOCK) / len(pairs)):.0%}")
+    return results.WholeTable(operator, limit, len(pairs), correct.tolist())
 
 
 def table_pairs(operator: str, limit: int) -> Int[np.ndarray, "problems 2"]:
@@ -288,7 +265,7 @@ def generate_examples(
     sets = drawn_slices(models.layout, operator, size, 2, settings.seed + 1)
     problems = list(chain.from_iterable(sets.values()))
     pairs = [(member, problem) for member in range(models.members) for problem in problems]
-    rows = written(models, pairs, room_for(models, problems))
+    rows = readable_texts(models, pairs, room_for(models, problems))
     return [
         Example(str(problem), truth_text(problem), row.answer, member, row.text, row.first_error)
         for (member, problem), row in zip(pairs, rows, strict=True)
@@ -334,7 +311,7 @@ def _evaluated(
                 exact_match=rounded(part.exact_match.mean(axis=1)),
                 token_accuracy=rounded(part.token_accuracy),
                 perplexity=np.exp(np.minimum(part.loss, MOST_NATS)).round(6).tolist(),
-                generated=Generated(
+                generated=results.Generated(
                     count=count,
                     exact_match=rounded(correct.mean(axis=1)),
                     agrees=bool((same == part.exact_match[:, :count]).all()),
@@ -350,9 +327,9 @@ def _errors(
     models: Models,
     problems: Sequence[Problem],
     exact_match: Bool[np.ndarray, "members problems"],
-    sample_texts: Sequence[Written],
+    sample_texts: Sequence[results.Written],
     bounds: ShapeBounds | None,
-) -> list[WrongAnswer]:
+) -> list[results.WrongAnswer]:
     """Return the first wrong answer of each member that has any.
 
     `sample_texts` has each member's texts of the first problems; one of a later is generated.
@@ -361,12 +338,14 @@ def _errors(
     count = len(sample_texts) // models.members
     repeat = count if models.memo is None else 1  # as many as what is compiled writes
     pairs = [(m, problems[n]) for m, n in first.items() if n >= count for _ in range(repeat)]
-    further = iter(written(models, pairs, bounds)[::repeat])
-    errors = list[WrongAnswer]()
+    further = iter(readable_texts(models, pairs, bounds)[::repeat])
+    errors = list[results.WrongAnswer]()
     for member, number in first.items():
         problem = problems[number]
         row = sample_texts[member * count + number] if number < count else next(further)
         if row.first_error is not None:
             truth = truth_text(problem)
-            errors.append(WrongAnswer(str(problem), truth, row.answer, member, row.first_error))
+            errors.append(
+                results.WrongAnswer(str(problem), truth, row.answer, member, row.first_error)
+            )
     return errors

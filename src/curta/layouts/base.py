@@ -32,7 +32,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from curta.config.errors import UserError
 from curta.problems.digits import NumberBatch
-from curta.problems.numerals import to_int, to_text
+from curta.problems.numerals import to_int
 from curta.problems.operations import OPERATIONS, Answer
 from curta.problems.problem import Problem, widths
 from curta.problems.sizes import OperandLimits, check_operands
@@ -91,7 +91,7 @@ class PromptFormat(NamedTuple):
 
     `turned` says whether the first number, and whether the others, are written least significant
     digit first. With `fill`, all numbers are first padded to `width`, or else to the width of the
-    longest plus `ahead`.
+    longest plus `ahead`. Pages write prompts by it.
     """
 
     between: str
@@ -101,16 +101,6 @@ class PromptFormat(NamedTuple):
     fill: str = ""
     ahead: int = 0
     width: int | None = None
-
-    def write(self, operands: Sequence[int]) -> str:
-        """Return the prompt of these operands."""
-        texts = [to_text(value) for value in operands]
-        width = (self.width or max(map(len, texts)) + self.ahead) if self.fill else 0
-        numbers = [
-            ordered(text.rjust(width, self.fill or "0"), self.turned[place > 0])
-            for place, text in enumerate(texts)
-        ]
-        return f"{self.before}{self.between.join(numbers)}{self.after}"
 
 
 class AnswerPattern(NamedTuple):
@@ -250,9 +240,9 @@ class Layout(ABC):
         """Return how to read the answer in a completion."""
         return AnswerPattern()
 
+    @abstractmethod
     def prompt(self, problem: Problem) -> str:
         """Return the prompt of a problem."""
-        return self.prompt_format(problem.operator).write(problem.operands)
 
     def prompt_pattern(self, operator: str, digits: int, operands: int) -> str | None:
         """Return a regular expression of the prompts of at most so many operands and digits.

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
@@ -23,14 +24,6 @@ class Batch(NamedTuple):
     judged: Bool[Array, "rows queries"]
 
 
-class PromptBatch(NamedTuple):
-    """The first fields of a `Batch`: tokens, their positions, and queries."""
-
-    tokens: Int[Array, "batch prompt"]
-    where: TokenPositions
-    queries: Int[Array, "batch completion"]
-
-
 def completion_batch(
     text: Text, where: TokenPositions, bounds: ShapeBounds, *, causal: bool = True
 ) -> Batch:
@@ -47,45 +40,41 @@ def completion_batch(
     """
     last = text.tokens.shape[1] - 1
     if not causal:
-        inputs = prompt_batch(text.tokens, where, text.prompts, bounds)
-        places = text.prompts[:, None] + inputs.queries
+        tokens, where, queries = prompt_batch(text.tokens, where, text.prompts, bounds)
+        places = text.prompts[:, None] + queries
         scored = places < text.lengths[:, None]
         goals = jnp.take_along_axis(text.tokens, jnp.minimum(places, last), axis=1)
-        return Batch(*inputs, goals, scored, scored)
+        return Batch(tokens, where, queries, goals, scored, scored)
     queries = text.prompts[:, None] - 1 + jnp.arange(bounds.completion)[None]
     scored = queries + 1 < text.lengths[:, None]
     rows = jnp.arange(len(queries))[:, None]
     goals = text.tokens[rows, jnp.minimum(queries + 1, last)]
     queries = jnp.minimum(queries, last - 1)
-    where = _slice(where, slice(None, -1))  # nothing follows the last token
+    where = jax.tree.map(lambda column: column[:, :-1], where)  # nothing follows the last token
     return Batch(text.tokens[:, :-1], where, queries, goals, scored, scored)
 
 
 def scored_batch(
     loss: str, text: Text, where: TokenPositions, bounds: ShapeBounds, *, causal: bool = True
 ) -> Batch:
-    """Return the batch whose scored tokens are those of a `training.loss`."""
-    if loss in ("all", "padded"):
-        return whole_batch(text, where, padding=loss == "padded")
-    return completion_batch(text, where, bounds, causal=causal)
+    """Return the batch whose scored tokens are those of a `training.loss`.
 
-
-def whole_batch(text: Text, where: TokenPositions, *, padding: bool = False) -> Batch:
-    """Return the batch in which each token but the first is predicted from the one before.
-
-    With `padding`, padding tokens are scored, too.
+    Unless these are the completions alone, each token but the first is predicted from the one
+    before; with "padded", padding tokens are, too.
 
     >>> text = Text(jnp.array([[1, 2, 3, 4]]), jnp.array([2]), jnp.array([4]))
     >>> where = TokenPositions(*jnp.zeros((2, 1, 4), int), jnp.zeros((1, 4, 1), int))
-    >>> batch = whole_batch(text, where)
+    >>> batch = scored_batch("all", text, where, ShapeBounds(2, 2, ((0, 3),)))
     >>> batch.goals.tolist(), batch.judged.tolist()
     ([[2, 3, 4]], [[False, True, True]])
     """
+    if loss not in ("all", "padded"):
+        return completion_batch(text, where, bounds, causal=causal)
     queries = jnp.broadcast_to(jnp.arange(text.tokens.shape[1] - 1), text.tokens[:, 1:].shape)
     is_text = queries + 1 < text.lengths[:, None]
     judged = is_text & (queries + 1 >= text.prompts[:, None])
-    scored = jnp.ones_like(is_text) if padding else is_text
-    where = _slice(where, slice(None, -1))
+    scored = jnp.ones_like(is_text) if loss == "padded" else is_text
+    where = jax.tree.map(lambda column: column[:, :-1], where)
     return Batch(text.tokens[:, :-1], where, queries, text.tokens[:, 1:], scored, judged)
 
 
@@ -101,15 +90,13 @@ def prompt_batch(
     where: TokenPositions,
     prompts: Int[Array, " batch"],
     bounds: ShapeBounds,
-) -> PromptBatch:
-    """Return the input of a model that is not causal, which writes answers over prompts."""
+) -> tuple[Int[Array, "batch prompt"], TokenPositions, Int[Array, "batch completion"]]:
+    """Return the input of a model that is not causal, which writes answers over prompts.
+
+    Tokens, their positions and queries: the first fields of a `Batch`.
+    """
     queries = jnp.broadcast_to(jnp.arange(bounds.completion), (len(tokens), bounds.completion))
-    where = _slice(where, slice(bounds.prompt))
+    where = jax.tree.map(lambda column: column[:, : bounds.prompt], where)
     hidden = where.index >= prompts[:, None]
     where = replace(where, role=jnp.where(hidden, -1, where.role))
-    return PromptBatch(tokens[:, : bounds.prompt], where, queries)
-
-
-def _slice(where: TokenPositions, places: slice) -> TokenPositions:
-    columns = (where.index, where.role, where.coordinates)
-    return TokenPositions(*(column[:, places] for column in columns))
+    return tokens[:, : bounds.prompt], where, queries

@@ -34,7 +34,7 @@ from curta.problems.arithmetic import ARITHMETIC, less
 from curta.problems.digits import NumberBatch, places
 from curta.problems.numerals import to_text
 from curta.problems.operations import OPERATIONS
-from curta.problems.problem import Problem
+from curta.problems.problem import Problem, widths
 from curta.programs.machine.paper import HOME
 
 OPERATORS: tuple[str, ...] = ("+", "-", "*", "//", "%", "<", "sort", "copy", "reverse")
@@ -128,8 +128,14 @@ class DirectLayout(Layout):
         sign = "-?" if OPERATIONS[operator].signed else ""
         return AnswerPattern(f"({sign})({NUMBERS})", self.reverse)
 
+    def prompt(self, problem: Problem) -> str:
+        form = self.prompt_format(problem.operator)
+        width = self.width or max(widths(problem)) + self.ahead
+        texts = [self._text(value, width, self.reverse_operands) for value in problem.operands]
+        return f"{form.before}{form.between.join(texts)}{form.after}"
+
     def completion(self, problem: Problem) -> str:
-        width = (self.width or max(len(to_text(value)) for value in problem.operands)) + 1
+        width = (self.width or max(widths(problem))) + 1
         truth = problem.truth
         if isinstance(truth, tuple):
             return ",".join(self._text(value, width, self.reverse) for value in truth)
@@ -138,13 +144,11 @@ class DirectLayout(Layout):
 
     def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
         self.accept(operator, digits)
-        digits = digits if self.width is None else [self.width] * len(digits)
-        operation, form = OPERATIONS[operator], self.prompt_format(operator)
-        answer, widest = operation.widths(digits), max(digits)
-        operands = len(digits) * (widest + self.ahead) if self.padded else sum(digits)
-        signs = len(form.before + form.after) + (len(digits) - 1) * len(form.between)
+        longest = self.prompt(Problem(operator, tuple(10**width - 1 for width in digits)))
+        operation = OPERATIONS[operator]
+        answer = operation.widths(digits if self.width is None else [self.width] * len(digits))
         completion = sum(answer) + len(answer) - 1 + operation.signed + len(self.end_sign)
-        return ShapeBounds(operands + signs, completion, ((-1, max(widest, *answer)),))
+        return ShapeBounds(len(longest), completion, ((-1, max(*digits, *answer)),))
 
     def tokens(self, operator: str, operands: NumberBatch, bounds: ShapeBounds) -> Text:
         stop = self._signs(self.end_sign, len(operands.digits))
@@ -176,21 +180,16 @@ class DirectLayout(Layout):
         """Return the next state, and the role and move of a character in this state.
 
         Here the state is which number is being written, and whether it has a digit already.
+        Characters that are no digits stand at -1, one before the first digit.
         """
         part, in_number = state  # the part is 0 for the first operand, 1 for others, 2: answer
-        onward = +1 if in_number else HOME
         if character.isdecimal():
-            return Transition((part, True), 2 * part, onward)
-        move = self.sign_move(character, onward)
+            return Transition((part, True), 2 * part, +1 if in_number else HOME)
         if character == self.end_sign:
-            return Transition(state, FINISH, move)
+            return Transition(state, FINISH, HOME - 1)
         after = 2 if character == "=" else max(part, 1)
         between = SIGN if part == 2 and len(self.roles) > SIGN else OPERATOR
-        return Transition((after, False), EQUALS if character == "=" else between, move)
-
-    def sign_move(self, character: str, onward: int) -> int:
-        """Return the move of a character that is no digit: to -1, one before the first digit."""
-        return HOME - 1
+        return Transition((after, False), EQUALS if character == "=" else between, HOME - 1)
 
     def _text(self, value: int, width: int, reverse: bool) -> str:
         text = to_text(value)
@@ -297,8 +296,10 @@ class CoupledLayout(SumLayout):
     summary = "reversed; the place of every digit and sign in the written sum as coordinate"
     axes = ("place",)
 
-    def sign_move(self, character: str, onward: int) -> int:
-        return HOME - 1 if character == "=" else onward
+    def rule(self, state: State, character: str) -> Transition:
+        """As `DirectLayout.rule`; `+` and the end sign stand one place beyond the last digit."""
+        entry = super().rule(state, character)
+        return entry if character == "=" else entry._replace(move=+1 if state[1] else HOME)
 
 
 class PositionCouplingLayout(SumLayout):
@@ -469,10 +470,6 @@ class Spaced(DirectLayout):
         """As in its source: without spaces it is exactly the sum, without leading zeros."""
         return AnswerPattern("()(0|[1-9][0-9]*)", turned=False, drop=" ")
 
-    def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
-        signs = len("".join(self.signs)) + 2 * len(self.within)
-        return replace(super().bounds(operator, digits), prompt=sum(digits) + signs)
-
     def rule(self, state: State, character: str) -> Transition:
         """As `DirectLayout.rule`; the state also says whether a number has exactly one digit.
 
@@ -582,11 +579,6 @@ class Framed(DirectLayout):
             patterns.append(f"{size}{shorter if least else ''}={number}{mark}{number}_*")
             least = longest
         return "|".join(patterns)
-
-    def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
-        answer = OPERATIONS[operator].widths(digits)
-        width = frame(max(digits))
-        return ShapeBounds(width, sum(answer) + 1, ((-1, max(*digits, *answer)),))
 
     def _prompt(self, operator: str, operands: NumberBatch, bounds: ShapeBounds) -> list[Piece]:
         batch = len(operands.digits)

@@ -152,23 +152,19 @@ class ProgramLayout(Layout):
         If neither has one: the longest of some random problems of at most so many digits.
         """
         base, refuse = self.base(operator), operation_named(operator).refuse
-        extremes = self.extremes(operator, digits)
-        longest = [operands for operands in extremes if refuse(operands) is None] or extremes
-        if self.recorder is not None and refuse(longest[0]) is not None:
-            program, rng = self.recorder.programs[operator], random.Random(0)
-            sizes = Sizes((1, digits[0]), (1, digits[-1]), (len(digits), len(digits)))
-            samples = [sampling.draw(program, sizes, rng) for _ in range(SAMPLES)]
-            longest = [max(samples, key=lambda operands: sum(n.bit_length() for n in operands))]
-        return [Problem(operator, operands, base) for operands in longest]
-
-    def extremes(self, operator: str, digits: Sequence[int]) -> list[tuple[int, ...]]:
-        """Return the largest and the smallest operands with so many digits in their base."""
         operands = self.machine.formats[operator].of_operands(len(digits))
         sizes = [(operand.base, count) for operand, count in zip(operands, digits, strict=True)]
-        return [
+        extremes = [
             tuple(base**count - 1 for base, count in sizes),
             tuple(base ** (count - 1) for base, count in sizes),
         ]
+        longest = [operands for operands in extremes if refuse(operands) is None] or extremes
+        if self.recorder is not None and refuse(longest[0]) is not None:
+            program, rng = self.recorder.programs[operator], random.Random(0)
+            shorter = Sizes((1, digits[0]), (1, digits[-1]), (len(digits), len(digits)))
+            samples = [sampling.draw(program, shorter, rng) for _ in range(SAMPLES)]
+            longest = [max(samples, key=lambda operands: sum(n.bit_length() for n in operands))]
+        return [Problem(operator, operands, base) for operands in longest]
 
     def bounds_of(self, problems: Sequence[Problem]) -> ShapeBounds:
         """Return bounds for exactly these problems."""

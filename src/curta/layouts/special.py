@@ -4,6 +4,8 @@ import re
 import string
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate, product
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -25,7 +27,7 @@ from curta.layouts.direct import DirectLayout, Piece, SumLayout, flipped, number
 from curta.problems import digits
 from curta.problems.arithmetic import ARITHMETIC, less
 from curta.problems.digits import NumberBatch, places
-from curta.problems.numerals import to_int, to_text
+from curta.problems.numerals import to_digits, to_int, to_text
 from curta.problems.operations import OPERATIONS, SIGNS, Answer
 from curta.problems.problem import Problem
 from curta.programs.machine.paper import HOME
@@ -136,11 +138,6 @@ class Hints(MarkedLayout):
     ahead = 1
     longest = MOST
 
-    def prompt(self, problem: Problem) -> str:
-        width = max(len(to_text(value)) for value in problem.operands) + self.ahead
-        texts = [self._text(value, width, self.reverse_operands) for value in problem.operands]
-        return f"{problem.operation.mark.join(texts)}="
-
     def prompt_pattern(self, operator: str, digits: int, operands: int) -> str:
         inner = ""
         for hint in HINTS[digits:0:-1]:  # b[0-9](?:c[0-9](?:d[0-9])?)?
@@ -157,10 +154,6 @@ class Hints(MarkedLayout):
         if not digits.isdecimal():
             return None
         return OPERATIONS[operator].value([to_int(digits[::-1])])
-
-    def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
-        bounds = super().bounds(operator, digits)
-        return replace(bounds, prompt=2 * bounds.prompt - len(digits))
 
     def vary(self, text: Text, keys: Key[Array, " batch"]) -> Text:
         """Draw the first hint of each text: `a2+a4=a6$` may become `k2+k4=k6$`."""
@@ -343,7 +336,12 @@ class Fields(DirectLayout):
         result = ARITHMETIC[operator].answer(operands).digits[:, 0]
         answer = _fit_width(result, GROUPS)
         values = _fit_width(operands.digits, WIDTH)
-        carries = _carries(values) if operator == "*" else jnp.zeros_like(answer)
+        carries = jnp.zeros_like(answer)
+        if operator == "*":  # `written_carries`, on the device
+            columns = [jnp.zeros(len(values), jnp.int32)] * GROUPS
+            for i, j in product(range(WIDTH), repeat=2):
+                columns[i + j] = columns[i + j] + values[:, 0, i] * values[:, 1, j]
+            carries = jnp.stack(_passed_on(columns), axis=1)
         groups = jnp.stack([answer, carries // 10, carries % 10], axis=-1)
         plus = jnp.full((len(answer), 1), self.code("+"))
         if OPERATIONS[operator].signed:
@@ -366,24 +364,14 @@ def written_carries(problem: Problem) -> list[int]:
     """
     if problem.operator != "*":
         return [0] * GROUPS
-    first, second = ([int(d) for d in to_text(value)[::-1]] for value in problem.operands)
-    carries, carry = [], 0
-    for column in range(GROUPS):
-        pairs = [(i, column - i) for i in range(len(first)) if 0 <= column - i < len(second)]
-        carry = (sum(first[i] * second[j] for i, j in pairs) + carry) // 10
-        carries.append(carry)
-    return carries
+    first, second = map(to_digits, problem.operands)
+    columns = np.convolve(first, second).tolist()
+    return _passed_on([*columns, *[0] * (GROUPS - len(columns))])
 
 
-def _carries(values: Int[Array, "batch 2 width"]) -> Int[Array, "batch groups"]:
-    """Return `written_carries` for a batch of multiplications, on the device."""
-    first, second = values[:, 0], values[:, 1]
-    carries, carry = [], jnp.zeros(len(values), jnp.int32)
-    for column in range(GROUPS):
-        pairs = [(i, column - i) for i in range(WIDTH) if 0 <= column - i < WIDTH]
-        carry = (sum((first[:, i] * second[:, j] for i, j in pairs), start=carry)) // 10
-        carries.append(carry)
-    return jnp.stack(carries, axis=1)
+def _passed_on(columns: Sequence[Any]) -> list[Any]:
+    """Return what each column of digit products passes on to the next."""
+    return [*accumulate(columns, lambda carry, column: (carry + column) // 10, initial=0)][1:]
 
 
 def _fit_width(digits: Int[Array, "*batch width"], width: int) -> Int[Array, "*batch fitted"]:
@@ -418,8 +406,8 @@ class Residues(DirectLayout):
         self._numbers = {symbol: token for token, symbol in enumerate(self.characters)}
 
     def prompt(self, problem: Problem) -> str:
-        residues = [value % self.modulus for value in problem.operands]
-        return self.prompt_format(problem.operator).write(residues)
+        residues = tuple(value % self.modulus for value in problem.operands)
+        return super().prompt(replace(problem, operands=residues))
 
     def prompt_pattern(self, operator: str, digits: int, operands: int) -> None:
         """Return None: any number may stand for its residue."""

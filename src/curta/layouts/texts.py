@@ -15,7 +15,6 @@ from curta.config.task import Task
 from curta.layouts import Layout, layout_named
 from curta.layouts.program import ProgramLayout
 from curta.problems import task_sizes
-from curta.problems.sizes import Sizes
 from curta.programs import PROGRAMS
 from curta.programs.machine import Program, store
 from curta.programs.machine import survey as surveys
@@ -71,7 +70,17 @@ def _of_programs(
         if program.file or program.name not in PROGRAMS:
             refuse_wrong(program, registry.training_sizes(program))
     sizes = {task.operator: task_sizes.sizes(task) for task in trained}
-    machine, windows = _surveyed(chosen, sizes, more)
+    path = content = None
+    if all(map(unchanging, chosen)):
+        origins = [[(p.name, p.base, p.file) for p in group] for group in (chosen, more)]
+        path = cache_path("machines", (sizes, origins, surveys.TOKENS))
+        content = cache.read(path)
+    if content is not None:
+        machine, windows = store.load(json.loads(content), "the cache")
+    else:
+        machine, windows = survey(chosen, sizes, more)
+    if path is not None and content is None:
+        cache.keep(path, json.dumps(store.dump(machine, windows)).encode())
     roles = [role.name for role in machine.roles]
     for role, texts in neighbours:
         if role not in roles:
@@ -80,29 +89,12 @@ def _of_programs(
     return ProgramLayout(machine, windows, store.recorder(machine, chosen))
 
 
-def _surveyed(
-    programs: list[Program], sizes: dict[str, Sizes], others: list[Program]
-) -> tuple[Machine, Windows]:
-    """Survey programs; return their machine and windows, from the cache if it has them."""
-    path = None
-    if all(map(unchanging, programs)):
-        origins = [[(p.name, p.base, p.file) for p in group] for group in (programs, others)]
-        key = hashlib.sha256(repr((sizes, origins, surveys.TOKENS)).encode())
-        for source in sources():
-            key.update(source.read_bytes())
-        path = cache_folder() / "machines" / key.hexdigest()[:32]
-        content = cache.read(path)
-        if content is not None:
-            return store.load(json.loads(content), "the cache")
-    result = survey(programs, sizes, others)
-    if path is not None:
-        cache.keep(path, json.dumps(store.dump(result.machine, result.windows)).encode())
-    return result.machine, result.windows
-
-
-def sources() -> list[Path]:
-    """Return every file that a survey, or a list of windows, depends on."""
-    return sorted(Path(programs.__file__).parent.rglob("*.py"))
+def cache_path(kind: str, origin: object, *sources: str) -> Path:
+    """Return where the cache keeps what follows from `origin`, all programs and these sources."""
+    key = hashlib.sha256(repr(origin).encode())
+    for source in (*sorted(Path(programs.__file__).parent.rglob("*.py")), *map(Path, sources)):
+        key.update(source.read_bytes())
+    return cache_folder() / kind / key.hexdigest()[:32]
 
 
 def unchanging(program: Program) -> bool:

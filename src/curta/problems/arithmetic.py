@@ -155,8 +155,7 @@ def exact(operands: NumberBatch, noise: Noise) -> NumberBatch:
 def almost(operands: NumberBatch, noise: Noise) -> NumberBatch:
     """Make the first operand one less than a multiple of the second."""
     product = _multiple(operands)
-    one = jnp.zeros_like(product).at[:, 0].set(1)
-    less, is_zero = digits.distance(product, one)
+    less, is_zero = digits.distance(product, jnp.zeros_like(product).at[:, 0].set(1))
     return _with_first(operands, jnp.where(is_zero[:, None], product, less))
 
 
@@ -264,13 +263,13 @@ def _reversed(operands: NumberBatch) -> NumberBatch:
     return NumberBatch(numbers, digits.length(numbers))
 
 
-zero: Case = partial(one_operand_is, 0)
-one: Case = partial(one_operand_is, 1)
+has_zero: Case = partial(one_operand_is, 0)
+has_one: Case = partial(one_operand_is, 1)
 
 # Special cases by name; their order is part of the random draw.
 _DIVISION = {
     "larger": smaller_first, "exact": exact, "almost": almost, "equal": equal,
-    "nines": beyond_nines, "trailing zeros": trailing_zeros, "zero": zero, "one": one,
+    "nines": beyond_nines, "trailing zeros": trailing_zeros, "zero": has_zero, "one": has_one,
 }  # fmt: skip
 _SINGLE = {"few digits": few_digits, "trailing zeros": trailing_zeros}
 
@@ -288,23 +287,23 @@ def _modular(symbol: str) -> Arithmetic | None:
         first, second = digits.residue(operands.digits, modulus).T
         return _single(digits.of_ints(operate(first, second) % modulus, modulus - 1))
 
-    return Arithmetic(answer, {"equal": equal, "zero": zero, "one": one})
+    return Arithmetic(answer, {"equal": equal, "zero": has_zero, "one": has_one})
 
 
 ARITHMETIC: Registry[Arithmetic] = Registry(
     "operation",
     {
         "+": Arithmetic(
-            _sum, {"unequal": unequal, "carry": carry, "nines": nines, "zero": zero}
+            _sum, {"unequal": unequal, "carry": carry, "nines": nines, "zero": has_zero}
         ),
         "-": Arithmetic(
             _pairwise(lambda a, b: digits.distance(a, b)[0]),
-            {"unequal": unequal, "borrow": borrow, "equal": equal, "near": near, "zero": zero},
+            {"unequal": unequal, "borrow": borrow, "equal": equal, "near": near, "zero": has_zero},
         ),
         "*": Arithmetic(
             _pairwise(digits.multiply),
             {"unequal": unequal, "nines": nines, "trailing zeros": trailing_zeros,
-             "sparse": sparse, "zero": zero, "one": one},
+             "sparse": sparse, "zero": has_zero, "one": has_one},
         ),
         "//": Arithmetic(_pairwise(lambda a, b: digits.divide(a, b)[0]), _DIVISION, _not_by_zero),
         "%": Arithmetic(_pairwise(lambda a, b: digits.divide(a, b)[1]), _DIVISION, _not_by_zero),
@@ -315,7 +314,7 @@ ARITHMETIC: Registry[Arithmetic] = Registry(
         "sort": Arithmetic(
             digits.ascending,
             {"unequal": unequal, "equal": equal, "near": near, "few digits": few_digits,
-             "zero": zero},
+             "zero": has_zero},
         ),
         "order": Arithmetic(
             _places,

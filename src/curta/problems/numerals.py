@@ -1,6 +1,7 @@
 """Numbers as text and back, at any length: decimals, fractions, and Python's `0xff` or `3#12`."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 from curta.config.errors import UserError, quoted
 
 _CHUNK = 4000  # digits; below the length at which Python refuses to convert
-_BITS_OF_FIVE = 2.321928094887362
+
 _LARGE = 10**_CHUNK  # computed once, since that takes longer than most conversions
 
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -66,13 +67,10 @@ def of_exact(text: str) -> Fraction:
 
 def places_of(value: Fraction) -> int | None:
     """Return the fewest digits after the point that are exact, at least 1; None if none are."""
-    twos = (value.denominator & -value.denominator).bit_length() - 1
-    odd = value.denominator >> twos
-    fives = round((odd.bit_length() - 1) / _BITS_OF_FIVE)
-    for power in range(max(0, fives - 1), fives + 2):
-        if 5**power == odd:
-            return max(twos, power, 1)
-    return None
+    below = value.denominator
+    enough = range(below.bit_length() + 1)  # if ten to any power is a multiple of the denominator
+    places = bisect_left(enough, True, key=lambda power: pow(10, power, below) == 0)
+    return max(places, 1) if places in enough else None
 
 
 def format_number(value: int, base: int) -> str:
@@ -124,10 +122,8 @@ def to_digits(number: int, base: int = 10) -> list[int]:
     """Return the digits of a non-negative number, least significant first."""
     if base == 10:
         return list(to_text(number)[::-1].encode().translate(_DIGIT_OF))
-    if number < base:
-        return [number]
-    digits = []
-    while number:
+    digits = list[int]()
+    while number or not digits:
         number, digit = divmod(number, base)
         digits.append(digit)
     return digits

@@ -55,6 +55,14 @@ class Operation:
     """By name what draws special cases, if the operation is not `on_device`."""
     patterns: Mapping[str, tuple[int, ...]] = {}
     """By name the operands of hard problems that are rarely drawn by chance."""
+    truth: Callable[..., Answer]
+    """Return the answer to operands, computed by Python."""
+    widths: Callable[[Sequence[int]], tuple[int, ...]]
+    """Return the most digits of each number of the answer, by those of the operands."""
+    tests: Callable[[str, Sequence[int], str], Iterator[tuple[int, ...]]]
+    """Yield test problems of a slice, a size and a seed without end, if not `on_device`."""
+    training: Callable[[Sizes, str, float], Iterator[tuple[int, ...]]]
+    """Yield training problems of sizes, a seed and a share of rare ones, if not `on_device`."""
 
     def __init__(self, symbol: str, name: str, example: str, **fields: Any) -> None:
         self.symbol, self.name, self.example, self.mark = symbol, name, example, symbol[0]
@@ -63,22 +71,6 @@ class Operation:
     def takes(self, operands: int) -> bool:
         """Return whether problems may have so many operands."""
         return self.least <= operands <= (self.most or operands)
-
-    def truth(self, *operands: int) -> Answer:
-        """Return the answer, computed by Python."""
-        raise NotImplementedError
-
-    def tests(self, slice_name: str, size: Sequence[int], seed: str) -> Iterator[tuple[int, ...]]:
-        """Yield test problems without end, if the operation is not `on_device`."""
-        raise NotImplementedError
-
-    def training(self, sizes: Sizes, seed: str, special: float) -> Iterator[tuple[int, ...]]:
-        """Yield training problems without end, if the operation is not `on_device`."""
-        raise NotImplementedError
-
-    def widths(self, digits: Sequence[int]) -> tuple[int, ...]:
-        """Return the most digits of each number of the answer, by those of the operands."""
-        raise NotImplementedError
 
     def refuse(self, operands: tuple[int, ...]) -> str | None:
         """Return why these operands have no answer; None if they have one."""

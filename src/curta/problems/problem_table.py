@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, UInt
+from jaxtyping import Array, Int, UInt
 
 from curta.problems import digits
 from curta.problems.digits import NumberBatch
@@ -58,21 +58,35 @@ class TwinOrder:
         share = self.first_part * self.singles // (self.singles + 2 * self.pairs)
         return share + (self.first_part - share) % 2
 
-    def at(self, places: Places) -> tuple[Bool[Array, " places"], Places, Bool[Array, " places"]]:
-        """Return for each place: is it without a twin; its number or its pair's; is it flipped."""
-        rows, singles, size = self.singles + 2 * self.pairs, self.singles_first, self.first_part
+    def rows(self, places: Places, seed: int) -> Places:
+        """Return the numbers of the rows at these places.
+
+        Sums of 0..2 with three held out may have 0+2, 2+0 and 1+1 at places 0 to 2.
+        """
+        total, singles, size = self.singles + 2 * self.pairs, self.singles_first, self.first_part
         in_first = places < size
         inside = jnp.where(in_first, places, places - size)
         count = jnp.where(in_first, singles, self.singles - singles)
         # At every `spacing`-th place of a part stands a problem without a twin.
-        other_spacing = _spacing(rows - size, self.singles - singles)
+        other_spacing = _spacing(total - size, self.singles - singles)
         spacing = jnp.where(in_first, _spacing(size, singles), other_spacing)
         singles_before = jnp.minimum((inside + spacing - 1) // spacing, count)
         is_single = (inside % spacing == 0) & (inside // spacing < count)
         slot = inside - singles_before
-        pair = slot // 2 + jnp.where(in_first, 0, (size - singles) // 2)
         single = singles_before + jnp.where(in_first, 0, singles)
-        return is_single, jnp.where(is_single, single, pair), slot % 2 == 1
+        pair = slot // 2 + jnp.where(in_first, 0, (size - singles) // 2)
+        # Problems without a twin and pairs each have a random order.
+        single = shuffled(jnp.where(is_single, single, 0), self.singles, seed)
+        pair = shuffled(jnp.where(is_single, 0, pair), max(1, self.pairs), seed)
+        # With n values on a circle, pairs are those at distance 1, 2, ..., n / 2. Each distance has
+        # n of them, except n / 2, which has half as many. Of 0..4: 0+1, 1+2, 2+3, 3+4, 4+0, 0+2,
+        # 1+3, 2+4, 3+0, 4+1.
+        first = pair % self.singles
+        other = (first + 1 + pair // self.singles) % self.singles
+        is_flipped = slot % 2 == 1
+        a = jnp.where(is_single, single, jnp.where(is_flipped, other, first))
+        b = jnp.where(is_single, single, jnp.where(is_flipped, first, other))
+        return a * self.singles + b
 
     def boundary(self, place: int) -> int:
         """Return the first place from `place` on at which the first part parts no twins."""
@@ -83,17 +97,6 @@ class TwinOrder:
                 break
             place += 1
         return place
-
-    def pair(self, number: Places, flipped: Bool[Array, " places"]) -> tuple[Places, Places]:
-        """Return the operands of a pair, or of its twin if `flipped`, both minus `low`.
-
-        With n values on a circle, pairs are those at distance 1, 2, ..., n / 2. Each distance has n
-        of them, except n / 2, which has half as many. Of 0..4: 0+1, 1+2, 2+3, 3+4, 4+0, 0+2, 1+3,
-        2+4, 3+0, 4+1.
-        """
-        first = number % self.singles
-        other = (first + 1 + number // self.singles) % self.singles
-        return jnp.where(flipped, other, first), jnp.where(flipped, first, other)
 
 
 def _spacing(size: int, singles: int) -> int:
@@ -134,29 +137,20 @@ class ProblemTable:
         is_paired = self.twins_together and commutes
         return TwinOrder(self.low, self.high, self.held_out) if is_paired else None
 
-    def boundary(self, place: int) -> int:
-        """Return the first place from `place` on at which held-out problems part no twins."""
-        return place if self.twin_order is None else self.twin_order.boundary(place)
-
     def held_range(self, place: int, count: int) -> range:
-        """Return `count` held-out places, fewer at the end, from the first `boundary` on."""
-        start = self.boundary(place)
+        """Return `count` held-out places, fewer at the end, from `place` or the next boundary on.
+
+        At a boundary, problems that are held out part no twins.
+        """
+        start = place if self.twin_order is None else self.twin_order.boundary(place)
         return range(start, min(start + count, self.held_out))
 
     def row(self, places: Places) -> Places:
-        """Return the numbers of the rows at these places of the random order.
-
-        If twins stay together, problems without a twin and pairs each have a random order. Sums of
-        0..2 with three held out may have 0+2, 2+0 and 1+1 at places 0 to 2.
-        """
+        """Return the numbers of the rows at these places of the random order."""
         order = self.twin_order
         if order is None:
             return shuffled(places, self.rows, self.seed)
-        is_single, number, flipped = order.at(places)
-        single = shuffled(jnp.where(is_single, number, 0), order.singles, self.seed)
-        pair = shuffled(jnp.where(is_single, 0, number), max(1, order.pairs), self.seed)
-        a, b = (jnp.where(is_single, single, each) for each in order.pair(pair, flipped))
-        return a * order.singles + b
+        return order.rows(places, self.seed)
 
     def pairs(self, places: Int[Array, " places"]) -> Int[Array, "places 2"]:
         """Return the operands at these places.

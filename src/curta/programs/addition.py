@@ -2,36 +2,22 @@
 
 from itertools import zip_longest
 
-from curta.programs.machine import Answer, Given, Paper, Program, Sign, program
+from curta.programs.machine import Answer, Given, Paper, Sign, program
 
 
-def in_base(base: int) -> Program:
-    """The same for digits of another base."""
-
-    @program(
-        "addition",
-        "+",
-        axes=("place",),
-        prompt=(
-            Given("a", "place", base=base),
-            Sign("+"),
-            Given("b", "place", base=base),
-            Sign("="),
-        ),
-        answer=Answer("sum", base),
-        in_base=in_base,
-    )
-    def addition(paper: Paper, a: list[int], b: list[int]) -> None:
-        """The sum of two numbers, place by place."""
-        carry = 0
-        for x, y in zip_longest(a, b, fillvalue=0):
-            carry, digit = divmod(x + y + carry, base)
-            paper.move(place=+1).write("sum", digit)
-        if carry:
-            paper.move(place=+1).write("sum", carry)
-        paper.end()
-
-    return addition
-
-
-addition = in_base(10)
+@program(
+    "addition",
+    "+",
+    axes=("place",),
+    prompt=(Given("a", "place"), Sign("+"), Given("b", "place"), Sign("=")),
+    answer=Answer("sum"),
+)
+def addition(paper: Paper, a: list[int], b: list[int], *, base: int = 10) -> None:
+    """The sum of two numbers, place by place."""
+    carry = 0
+    for x, y in zip_longest(a, b, fillvalue=0):
+        carry, digit = divmod(x + y + carry, base)
+        paper.move(place=+1).write("sum", digit)
+    if carry:
+        paper.move(place=+1).write("sum", carry)
+    paper.end()

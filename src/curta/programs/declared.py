@@ -111,8 +111,6 @@ class Declared(Operation):
     def text(self, operands: tuple[str, ...]) -> str:
         if self.compound:
             return compound_text(self.form, self.symbol, operands)
-        if self.symbol.isalpha():
-            return f"{self.symbol} {','.join(operands)}"
         return super().text(operands)
 
     def widths(self, digits: Sequence[int]) -> tuple[int, ...]:

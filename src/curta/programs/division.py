@@ -21,24 +21,21 @@ from curta.programs.machine import Answer, Given, Paper, Program, Sign, program
 AXES = ("place", "row", "step")
 
 
-def division_of(
-    name: str, operator: str, answer: Answer, base: int, in_base: Callable[[int], Program]
-) -> Callable[..., Program]:
+def division_of(name: str, operator: str, answer: Answer) -> Callable[..., Program]:
     """A program of that operator, with the prompt that both share."""
     return program(
         name,
         operator,
         axes=AXES,
         prompt=(
-            Given("dividend", "step", everywhere=("place", "row"), base=base, high_first=True),
+            Given("dividend", "step", everywhere=("place", "row"), high_first=True),
             Sign(operator, everywhere=AXES),
-            Given("divisor", "place", everywhere=("row", "step"), base=base, positive=True),
+            Given("divisor", "place", everywhere=("row", "step"), positive=True),
             Sign("=", at={"row": -1}),
         ),
         answer=answer,
         family="division",
         cases={"beside a multiple": beside_a_multiple},
-        in_base=in_base,
         broadcast={
             "partial": ("step",),
             "rest": ("step",),
@@ -48,32 +45,21 @@ def division_of(
     )
 
 
-def division_in_base(base: int) -> Program:
-    """Division of numbers in another base."""
-
-    @division_of("division", "//", Answer("quotient", base, high_first=True), base,
-                 division_in_base)  # fmt: skip
-    def division(paper: Paper, dividend: list[int], divisor: list[int]) -> None:
-        """The quotient: how often the divisor goes into each part of the dividend."""
-        divide(paper, dividend, divisor, base)
-        paper.end()
-
-    return division
+@division_of("division", "//", Answer("quotient", high_first=True))
+def division(paper: Paper, dividend: list[int], divisor: list[int], *, base: int = 10) -> None:
+    """The quotient: how often the divisor goes into each part of the dividend."""
+    divide(paper, dividend, divisor, base)
+    paper.end()
 
 
-def modulo_in_base(base: int) -> Program:
-    """The remainder of numbers in another base."""
-
-    @division_of("modulo", "%", Answer("answer", base), base, modulo_in_base)
-    def modulo(paper: Paper, dividend: list[int], divisor: list[int]) -> None:
-        """The remainder: long division, then what is left."""
-        remainder = divide(paper, dividend, divisor, base)
-        paper.write("result", "=")
-        for digit in remainder:
-            paper.move(place=+1).write("answer", digit)
-        paper.end()
-
-    return modulo
+@division_of("modulo", "%", Answer("answer"))
+def modulo(paper: Paper, dividend: list[int], divisor: list[int], *, base: int = 10) -> None:
+    """The remainder: long division, then what is left."""
+    remainder = divide(paper, dividend, divisor, base)
+    paper.write("result", "=")
+    for digit in remainder:
+        paper.move(place=+1).write("answer", digit)
+    paper.end()
 
 
 def divide(paper: Paper, dividend: Sequence[int], divisor: list[int], base: int) -> list[int]:
@@ -119,6 +105,3 @@ def subtract(
         paper.move(place=+1).write(role, digit, carry=borrow)
         remainder.append(digit)
     return remainder
-
-
-division, modulo = division_in_base(10), modulo_in_base(10)

@@ -12,48 +12,39 @@ is written first in the next row. When no digit is left, the rest of the last su
 ends with one more 0, where there is no digit to multiply.
 """
 
-from curta.programs.machine import Answer, Given, Paper, Program, Sign, program
+from curta.programs.machine import Answer, Given, Paper, Sign, program
 
 
-def in_base(base: int) -> Program:
-    """The same for digits of another base."""
-
-    @program(
-        "multiplication",
-        "*",
-        axes=("place", "row"),
-        prompt=(
-            Given("a", "place", everywhere=("row",), base=base),
-            Sign("*", everywhere=("place", "row")),
-            Given("b", "row", everywhere=("place",), base=base),
-            Sign("="),
-        ),
-        answer=Answer("answer", base),
-        in_base=in_base,
-        sizes=(1, 6),
-    )
-    def multiplication(paper: Paper, a: list[int], b: list[int]) -> None:
-        """The product, by rows: each multiplies `a` by one digit and adds the row above."""
-        above = [0] * (len(a) + 1)
-        for row, digit in enumerate(b):
-            if row:
-                paper.write("answer", above[0])
-            sum_carry = carry = 0
-            sums = []
-            for x, over in zip([*a, 0], [*above[1:], 0], strict=True):
-                paper.move(place=+1).write("kept", sum_carry).write("carry", carry)
-                carry, part = divmod(x * digit + carry, base)
-                sum_carry, total = divmod(part + over + sum_carry, base)
-                paper.write("part", part).write("sum", total)
-                sums.append(total)
-            paper.move(place=+1).write("kept", 0)
-            paper.home("place").move(place=-1, row=+1).write("next", "|")
-            above = sums
-        for total in above:
-            paper.move(place=+1).write("answer", total)
-        paper.end()
-
-    return multiplication
-
-
-multiplication = in_base(10)
+@program(
+    "multiplication",
+    "*",
+    axes=("place", "row"),
+    prompt=(
+        Given("a", "place", everywhere=("row",)),
+        Sign("*", everywhere=("place", "row")),
+        Given("b", "row", everywhere=("place",)),
+        Sign("="),
+    ),
+    answer=Answer("answer"),
+    sizes=(1, 6),
+)
+def multiplication(paper: Paper, a: list[int], b: list[int], *, base: int = 10) -> None:
+    """The product, by rows: each multiplies `a` by one digit and adds the row above."""
+    above = [0] * (len(a) + 1)
+    for row, digit in enumerate(b):
+        if row:
+            paper.write("answer", above[0])
+        sum_carry = carry = 0
+        sums = []
+        for x, over in zip([*a, 0], [*above[1:], 0], strict=True):
+            paper.move(place=+1).write("kept", sum_carry).write("carry", carry)
+            carry, part = divmod(x * digit + carry, base)
+            sum_carry, total = divmod(part + over + sum_carry, base)
+            paper.write("part", part).write("sum", total)
+            sums.append(total)
+        paper.move(place=+1).write("kept", 0)
+        paper.home("place").move(place=-1, row=+1).write("next", "|")
+        above = sums
+    for total in above:
+        paper.move(place=+1).write("answer", total)
+    paper.end()

@@ -10,14 +10,11 @@ import pytest
 
 from curta.problems.sizes import Sizes
 from curta.programs import PROGRAMS
-from curta.programs.addition import in_base as addition_in_base
-from curta.programs.division import division_in_base, modulo_in_base
 from curta.programs.machine import Answer, Given, Paper, Program, Sign, program, survey
 from curta.programs.machine.recording import RecordedWindows
-from curta.programs.multiplication import in_base as multiplication_in_base
 from curta.programs.proof.closing import prove
 from curta.programs.proof.listing import Lister, list_windows
-from curta.programs.sums import in_base as sums_in_base
+from curta.programs.user.registry import in_base
 from tests.programs.machine import machines
 
 PAIR, ONE = Sizes((1, 5), (1, 5), (2, 2)), Sizes((1, 7), (1, 7), (1, 1))
@@ -67,17 +64,17 @@ CASES = {
     "reverse": (PROGRAMS["reverse"], ONE),
     "back": (machines.back, ONE),
     "longest": (machines.longest, PAIR),
-    "addition in base 2": (addition_in_base(2), PAIR),
+    "addition in base 2": (in_base(PROGRAMS["addition"], 2), PAIR),
     "pointed": (pointed, PAIR),
     "double": (machines.double, PAIR),
     "binary": (PROGRAMS["binary"], ONE),
     "decimal": (PROGRAMS["decimal"], ONE),
-    "multiplication in base 2": (multiplication_in_base(2), PAIR),
-    "multiplication in base 3": (multiplication_in_base(3), PAIR),
-    "sums in base 2": (sums_in_base(2), MANY),
-    "sums in base 3": (sums_in_base(3), MANY),
-    "division in base 2": (division_in_base(2), PAIR),
-    "modulo in base 3": (modulo_in_base(3), PAIR),
+    "multiplication in base 2": (in_base(PROGRAMS["multiplication"], 2), PAIR),
+    "multiplication in base 3": (in_base(PROGRAMS["multiplication"], 3), PAIR),
+    "sums in base 2": (in_base(PROGRAMS["sums"], 2), MANY),
+    "sums in base 3": (in_base(PROGRAMS["sums"], 3), MANY),
+    "division in base 2": (in_base(PROGRAMS["division"], 2), PAIR),
+    "modulo in base 3": (in_base(PROGRAMS["modulo"], 3), PAIR),
     "greatest": (machines.greatest, MANY),
     "shuttle": (shuttle, ONE),
 }

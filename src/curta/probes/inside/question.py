@@ -432,8 +432,7 @@ def model_input(
     where = layout.where(text)
     if config.causal:
         return text.tokens, where
-    prompt = prompt_batch(text.tokens, where, text.prompts, bounds)
-    return prompt.tokens, prompt.where
+    return prompt_batch(text.tokens, where, text.prompts, bounds)[:2]
 
 
 def bounds_of(models: Models, problems: Sequence[Problem]) -> ShapeBounds:

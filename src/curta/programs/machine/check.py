@@ -19,13 +19,14 @@ from curta.problems.numerals import plain_answer, to_text
 from curta.problems.problem import answer_text
 from curta.problems.sizes import Sizes
 from curta.programs.machine.finding import decides, find
-from curta.programs.machine.machine import Machine, Role, Windows, cells_of, neighbour_name
+from curta.programs.machine.machine import Machine, Role, Windows, cells_of, window_cells
 from curta.programs.machine.paper import HOME, ProgramError, Vocabulary, arrow
 from curta.programs.machine.program import Program, Text
 from curta.programs.machine.recording import (
     Conflict,
     Recording,
     WindowTable,
+    find_query,
     recorded_windows,
 )
 from curta.programs.machine.survey import FACTORS, machine_of, prompt_vocabulary, recorded
@@ -324,23 +325,9 @@ def _explain(
     conflicts: Sequence[Conflict],
 ) -> ConflictExample:
     """Show a role's conflict by the two shortest texts, and say what would resolve it."""
-
-    def step(text: Text, row: tuple[int, ...], target: int) -> int:
-        """Return the index of the query in a text with this window and next token."""
-        recording = Recording.of([text])
-        queries = recorded_windows(machine, recording, windows)
-        hits = (queries.rows == np.array(row)).all(axis=1) & (queries.targets == target)
-        return int(np.flatnonzero(recording.is_query)[np.flatnonzero(hits)[0]])
-
     example = min(conflicts, key=lambda c: sum(len(texts[text][0]) for text in c.texts))
-    first, second = (texts[text] for text in example.texts)
-    steps = (
-        step(first, example.row, example.targets[0]),
-        step(second, example.row, example.targets[1]),
-    )
-    names = [role, *(neighbour_name(machine.axes, other) for other in windows.get(role, ()))]
-    follows = (machine.tokens[example.targets[0]].text, machine.tokens[example.targets[1]].text)
-
+    row, (target, other_target), (first, second) = example
+    query = Cell(role, machine.tokens[row[0]].symbol)
     remedy = _remedy(program, machine, role, Recording.of(texts))
     hint = f"nothing within {REACH} squares tells all of them apart: {WRITE}"
     if remedy is not None:
@@ -348,13 +335,13 @@ def _explain(
     return ConflictExample(
         role=role,
         count=len({conflict.row for conflict in conflicts}),
-        window=tuple(
-            Cell(name, machine.tokens[token].symbol if token < len(machine.tokens) else None)
-            for name, token in zip(names, example.row, strict=False)
+        window=(query, *(Cell(*cell) for cell in window_cells(machine, windows, row))),
+        follows=(machine.tokens[target].text, machine.tokens[other_target].text),
+        problems=(problems[first], problems[second]),
+        steps=(
+            find_query(machine, windows, texts[first], row, target),
+            find_query(machine, windows, texts[second], row, other_target),
         ),
-        follows=follows,
-        problems=(problems[example.texts[0]], problems[example.texts[1]]),
-        steps=steps,
         hint=hint,
     )
 

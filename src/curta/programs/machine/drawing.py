@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from curta.programs.machine.machine import Machine, Neighbour, Windows
+from curta.programs.machine.machine import Machine, Neighbour, Windows, window_cells
 from curta.programs.machine.machine import neighbour_name as neighbour_name
 from curta.programs.machine.paper import arrow
 from curta.programs.machine.prompt import Given
@@ -124,13 +124,8 @@ def steps(machine: Machine, windows: Windows, tokens: Sequence[int], prompt: int
         token = machine.tokens[number]
         sees: tuple[tuple[str, str], ...] | None = None
         if index in rows:
-            near = windows.get(token.role, ())
-            names = [neighbour_name(machine.axes, neighbour) for neighbour in near]
-            symbols = [
-                machine.tokens[t].symbol if t < len(machine.tokens) else NONE
-                for t in rows[index][1:]
-            ]
-            sees = tuple(zip(names, symbols, strict=False))
+            cells = window_cells(machine, windows, rows[index])
+            sees = tuple((name, symbol or NONE) for name, symbol in cells)
         move, square = tuple(map(arrow, token.move)), tuple(map(_place_name, at))
         table.append(Step(index, token.symbol, token.role, move, square, index < prompt, sees))
     return table
@@ -188,12 +183,9 @@ def _sheet(machine: Machine, placed: Mapping[tuple[Place, str], Mark], cut: Cut)
     # A number made of several operands lies in the direction of its last one.
     last = [number[-1] for form in machine.formats.values() for number in form.numbers]
     operands = [part for part in last if isinstance(part, Given)]
-    if not any(part.high_first and part.along == machine.axes[0] for part in operands):
-        across.reverse()
-        margin: list[Column] = [None] * any(at[0] is None for at in squares)
-        across += margin
-    elif any(at[0] is None for at in squares):
-        across.insert(0, None)
+    margin: list[Column] = [None] * any(at[0] is None for at in squares)
+    is_rightwards = any(part.high_first and part.along == machine.axes[0] for part in operands)
+    across = [*margin, *across] if is_rightwards else [*across[::-1], *margin]
     blocks = []
     for outer in sorted(
         {at[2:] for at in squares}, key=lambda at: [(x is not None, x) for x in at]

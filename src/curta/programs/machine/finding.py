@@ -76,25 +76,38 @@ def _of_role(squares: Squares, query: Queries, reach: int) -> tuple[Neighbour, .
 
 def _select(squares: Squares, query: Queries, reach: int) -> tuple[Neighbour, ...]:
     """Select the smallest window for these queries."""
-    tokens = squares.recording.tokens
+    machine, tokens = squares.machine, squares.recording.tokens
     target, start = _classes(tokens[query + 1])[0], _classes(tokens[query])[0]
-    candidates, chosen, code = list(_candidates(squares, query, reach)), list[Candidate](), start
+    candidates, chosen, code = list[Candidate](), list[Candidate](), start
+    for role, displacement in places(machine, reach):
+        near = squares.find(query, role, displacement)
+        if (near != near[0]).any():  # else it tells nothing
+            candidates.append(Candidate((machine.roles[role].name, displacement), *_classes(near)))
     while candidates and len(chosen) < MOST and _uncertainty(code, target) > 0:
         scores = [_uncertainty(c.refine(code), target) for c in candidates]
         best = min(range(len(scores)), key=lambda i: (round(scores[i], 9), candidates[i].size, i))
         chosen.append(candidates.pop(best))
         code, _ = _classes(chosen[-1].refine(code))
-    needed = _needed(start, chosen, target)
-    return tuple(c.neighbour for c in _with_signs(start, needed, candidates, target))
 
+    # Drop the neighbours without which the next token is still a function of the window.
+    least = _uncertainty(_code(start, chosen), target)
+    for candidate in list(chosen):
+        others = [c for c in chosen if c is not candidate]
+        if _uncertainty(_code(start, others), target) <= least:
+            chosen = others
 
-def _candidates(squares: Squares, query: Queries, reach: int) -> Iterator[Candidate]:
-    """Yield every neighbour within reach whose token varies, nearest first."""
-    machine = squares.machine
-    for role, displacement in places(machine, reach):
-        tokens = squares.find(query, role, displacement)
-        if (tokens != tokens[0]).any():
-            yield Candidate((machine.roles[role].name, displacement), *_classes(tokens))
+    # Replace operands by the signs before them where these decide as much. In `12+39+50=` the
+    # second `+` says that there is one more number, as the first digit of that number does. A proof
+    # that sees signs alone has fewer papers to follow.
+    least = _uncertainty(_code(start, chosen), target)
+    for place, candidate in enumerate(chosen):
+        for sign in candidates:
+            if sign.neighbour[0] == f"{candidate.neighbour[0]} between":
+                swapped = [*chosen[:place], sign, *chosen[place + 1 :]]
+                if _uncertainty(_code(start, swapped), target) <= least:
+                    chosen = swapped
+                    break
+    return tuple(candidate.neighbour for candidate in chosen)
 
 
 def _undecided(
@@ -120,7 +133,7 @@ def _undecided(
 
 
 def places(machine: Machine, reach: int) -> Iterator[tuple[int, Displacement]]:
-    """Yield every role and displacement that a neighbour may have."""
+    """Yield every role and displacement that a neighbour may have, nearest first."""
     for displacement in displacements(len(machine.axes), reach):
         for role, wide in enumerate(machine.broadcast_mask.tolist()):
             if not any(step and w for step, w in zip(displacement, wide, strict=True)):
@@ -135,35 +148,6 @@ def displacements(axes: int, reach: int) -> list[Displacement]:
     """
     every = itertools.product(range(-reach, reach + 1), repeat=axes)
     return sorted(every, key=lambda d: (sum(map(abs, d)), [-x for x in d]))
-
-
-def _needed(start: Queries, chosen: list[Candidate], target: Queries) -> list[Candidate]:
-    """Drop the candidates without which the next token is still a function of the window."""
-    least = _uncertainty(_code(start, chosen), target)
-    for candidate in list(chosen):
-        others = [c for c in chosen if c is not candidate]
-        if _uncertainty(_code(start, others), target) <= least:
-            chosen = others
-    return chosen
-
-
-def _with_signs(
-    start: Queries, chosen: list[Candidate], others: list[Candidate], target: Queries
-) -> list[Candidate]:
-    """Replace operands by the signs before them where these decide as much.
-
-    In `12+39+50=` the second `+` says that there is one more number, as the first digit of that
-    number does. A proof that sees signs alone has fewer papers to follow.
-    """
-    least = _uncertainty(_code(start, chosen), target)
-    for place, candidate in enumerate(chosen):
-        for sign in others:
-            if sign.neighbour[0] == f"{candidate.neighbour[0]} between":
-                swapped = [*chosen[:place], sign, *chosen[place + 1 :]]
-                if _uncertainty(_code(start, swapped), target) <= least:
-                    chosen = swapped
-                    break
-    return chosen
 
 
 def _code(code: Queries, chosen: list[Candidate]) -> Queries:
@@ -193,13 +177,8 @@ def _uncertainty(code: Queries, target: Queries) -> float:
     """
     joint = code * (int(target.max()) + 1) + target
     together, alone = (np.unique(x, return_counts=True)[1] for x in (joint, code))
-    entropy = _entropy(together) - _entropy(alone)
     if len(together) == len(alone):
         return 0.0
-    return entropy + (len(together) - len(alone)) / (2 * len(target))
-
-
-def _entropy(counts: Int[np.ndarray, " classes"]) -> float:
-    """Return the entropy of counts in nats: ln 2 for 2 and 2."""
-    shares = counts / counts.sum()
-    return float(-np.sum(shares * np.log(shares)))
+    shares = (counts / len(target) for counts in (together, alone))
+    joint_entropy, entropy = (float(-np.sum(share * np.log(share))) for share in shares)
+    return joint_entropy - entropy + (len(together) - len(alone)) / (2 * len(target))

@@ -63,7 +63,10 @@ class Machine:
     @cached_property
     def numbers(self) -> dict[tuple[Any, ...], int]:
         """Token numbers by what was written; see `paper.Key`."""
-        return {key_of(token): number for number, token in enumerate(self.tokens)}
+        return {
+            (t.symbol if t.value is None else t.value, t.role, t.carry, t.move): number
+            for number, t in enumerate(self.tokens)
+        }
 
     @cached_property
     def role_numbers(self) -> dict[str, int]:
@@ -162,7 +165,12 @@ def neighbour_name(axes: Sequence[str], neighbour: Neighbour) -> str:
     return " ".join([role, *steps])
 
 
-def key_of(token: Token) -> tuple[Any, ...]:
-    """Return a token as a paper records it."""
-    symbol = token.symbol if token.value is None else token.value
-    return (symbol, token.role, token.carry, token.move)
+def window_cells(
+    machine: Machine, windows: Windows, row: Sequence[int]
+) -> list[tuple[str, str | None]]:
+    """Return the name of each neighbour in a window and its symbol; None on an empty square."""
+    empty = len(machine.tokens)
+    return [
+        (neighbour_name(machine.axes, near), None if cell == empty else machine.tokens[cell].symbol)
+        for near, cell in zip(windows.get(machine.tokens[row[0]].role, ()), row[1:], strict=False)
+    ]

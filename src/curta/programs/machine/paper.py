@@ -50,12 +50,6 @@ def arrow(move: int) -> str:
     return f"home{move - HOME:+d}" if move != HOME else "home"
 
 
-def digit_symbol(value: int, carry: int = 0) -> str:
-    """Return a digit's symbol: `7`, `7¹`, `f`; `(96)` beyond the digits that have a character."""
-    plain = DIGITS[value] if value < len(DIGITS) else f"({value})"
-    return plain + CARRIES[carry] if carry else plain
-
-
 Key = tuple[int | str, str, int, tuple[int, ...]]
 """What identifies a token: digit or sign, role, carry, move."""
 
@@ -68,7 +62,17 @@ class Vocabulary(dict[Key, int]):
     """Token numbers by what was written; a new token gets the next one."""
 
     def __missing__(self, key: Key) -> int:
-        _check(key)
+        """Enter a new token; raise ProgramError for an invalid symbol, role, carry or move."""
+        symbol, role, carry, move = key
+        is_whole = lambda value: isinstance(value, int) and value >= 0
+        if not isinstance(role, str) or not role:
+            raise ProgramError(f"a role must be a name, such as 'sum' (got {role!r})")
+        if not (isinstance(symbol, str) and symbol) and not is_whole(symbol):
+            raise ProgramError(f"a symbol must be a digit from 0 up, or a sign (got {symbol!r})")
+        if not is_whole(carry) or carry >= len(CARRIES):
+            raise ProgramError(f"a carry must be a digit (got {carry!r})")
+        if not all(isinstance(step, int) for step in move):
+            raise ProgramError(f"the pen moves by whole squares (got {', '.join(map(str, move))})")
         return self.setdefault(key, len(self))
 
     @property
@@ -126,25 +130,12 @@ class Paper:
         self.write("end", END)
 
 
-def _check(key: Key) -> None:
-    """Raise ProgramError for an invalid symbol, role, carry or move."""
-    symbol, role, carry, move = key
-    if not isinstance(role, str) or not role:
-        raise ProgramError(f"a role must be a name, such as 'sum' (got {role!r})")
-    if not (isinstance(symbol, str) and symbol) and not _whole(symbol):
-        raise ProgramError(f"a symbol must be a digit from 0 up, or a sign (got {symbol!r})")
-    if not _whole(carry) or carry >= len(CARRIES):
-        raise ProgramError(f"a carry must be a digit (got {carry!r})")
-    if not all(isinstance(step, int) for step in move):
-        raise ProgramError(f"the pen moves by whole squares (got {', '.join(map(str, move))})")
-
-
-def _whole(value: object) -> bool:
-    return isinstance(value, int) and value >= 0
-
-
 def token_of(symbol: int | str, role: str, carry: int, move: tuple[int, ...]) -> Token:
-    """Return the token of such a writing."""
+    """Return the token of such a writing.
+
+    A digit's symbol is `7`, `7¹`, `f`; `(96)` beyond the digits that have a character.
+    """
     if isinstance(symbol, str):
         return Token(symbol, role, move, None, carry)
-    return Token(digit_symbol(symbol, carry), role, move, symbol, carry)
+    digit = DIGITS[symbol] if symbol < len(DIGITS) else f"({symbol})"
+    return Token(digit + CARRIES[carry] if carry else digit, role, move, symbol, carry)

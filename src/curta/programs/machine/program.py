@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial, update_wrapper
 from typing import Any
 
 from curta.config.errors import UserError, quoted, unknown
-from curta.problems.numerals import format_number as in_base
-from curta.problems.numerals import places_of, to_digits, to_text
+from curta.problems.numerals import format_number, places_of, to_digits, to_text
 from curta.problems.operations import OPERATIONS
 from curta.problems.operations import Answer as TrueAnswer
 from curta.programs.machine.paper import Paper, ProgramError, Vocabulary
@@ -41,7 +40,8 @@ class Program:
     `truth` is plain Python on whole numbers; None for an operator of `operations`. `refuse` says
     why operands have no answer. `cases` draw rare problems, by name. `commutes` says that the
     order of operands does not change the truth. `in_base` makes the program for digits of another
-    base. Programs of one `family` share their roles in a joint machine.
+    base; an algorithm that takes `base=` has one. Programs of one `family` share their roles in a
+    joint machine.
 
     `sizes` are those to train on without a recipe: `digits`, `second` and `operands`, each as
     (fewest, most). `draw` replaces uniform random digits. `file` is the tag of the user's file that
@@ -139,7 +139,7 @@ class Program:
         operation = OPERATIONS.get(self.operator)
         if operation is None:
             return quoted(f"{self.operator} {','.join(map(to_text, operands))}")[1:-1]
-        texts = tuple(in_base(value, operation.base or 10) for value in operands)
+        texts = tuple(format_number(value, operation.base or 10) for value in operands)
         return quoted(operation.text(texts))[1:-1]
 
     @contextmanager
@@ -190,9 +190,27 @@ def program(
                 f"program {name!r}: its function takes {str(signature).partition(' ->')[0]}, but"
                 f" its prompt has the operands of (paper, {', '.join(operands)})"
             ) from None
-        return replace(blank, run=run)
+        program = replace(blank, run=run)
+        base = signature.parameters.get("base")
+        takes_base = base is not None and base.kind is inspect.Parameter.KEYWORD_ONLY
+        if blank.in_base is None and takes_base:
+            program = replace(program, in_base=partial(_in_base, program))
+        return program
 
     return decorate
+
+
+def _in_base(program: Program, base: int) -> Program:
+    """Return a program whose algorithm takes `base=`, for digits of another base."""
+    prompt = (replace(p, base=base) if isinstance(p, Given) else p for p in program.prompt)
+    assert program.run is not None
+    return replace(
+        program,
+        prompt=tuple(prompt),
+        answer=replace(program.answer, base=base),
+        run=update_wrapper(partial(program.run, base=base), program.run),
+        in_base=partial(_in_base, program),
+    )
 
 
 def written(
@@ -217,10 +235,20 @@ def written(
     if isinstance(prompt, Given | Sign):
         kind = type(prompt).__name__
         raise ProgramError(f"program {name!r}: prompt must be a tuple: write ({kind}(...),)")
+    table = sizes if isinstance(sizes, Mapping) else {"digits": sizes} if sizes else {}
+    for size, span in table.items():
+        if size not in SIZES:
+            raise unknown("size", size, SIZES)
+        pair = isinstance(span, Sequence) and len(span) == 2
+        if not pair or not all(isinstance(n, int) for n in span) or not 1 <= span[0] <= span[1]:
+            raise ProgramError(
+                f"sizes: {size} must be two counts, the fewest and the most, such as (1, 4)"
+                f" (got {span!r})"
+            )
+    spans = {size: (span[0], span[1]) for size, span in table.items()}
     blank = Program(
-        name, operator or name, tuple(axes), tuple(prompt), answer,
-        sizes=_check_sizes(sizes), **fields
-    )  # fmt: skip
+        name, operator or name, tuple(axes), tuple(prompt), answer, sizes=spans, **fields
+    )
     _check(blank, broadcast or {})
     everywhere = {role: tuple(role_axes) for role, role_axes in (broadcast or {}).items()}
     return replace(blank, broadcast=everywhere)
@@ -264,7 +292,7 @@ def _check(blank: Program, broadcast: Mapping[str, Sequence[str]]) -> None:
         follows = f"{where}: {part.role!r} has follows=True, so"
         if part is givens[0] or not isinstance(before, Sign) or before.step is None:
             raise ProgramError(f"{follows} an operand and a sign with step= must stand before it")
-        if any(given.many or given.base != 10 for given in givens):
+        if any(operand.many or operand.base != 10 for operand in givens):
             raise ProgramError(f"{follows} no operand may have many=, and all must be decimal")
     if answer.fraction and (answer.many or answer.truth or answer.base != 10):
         raise ProgramError(
@@ -273,23 +301,6 @@ def _check(blank: Program, broadcast: Mapping[str, Sequence[str]]) -> None:
     for role, role_axes in broadcast.items():
         check_axes(role_axes, f"{where}, broadcast of {role!r}")
     check_axes([answer.many] if answer.many else [], f"{where}, its answer")
-
-
-def _check_sizes(
-    sizes: Mapping[str, Sequence[int]] | Sequence[int],
-) -> dict[str, tuple[int, int]]:
-    """Return sizes by name; two counts alone are digit counts."""
-    table = sizes if isinstance(sizes, Mapping) else {"digits": sizes} if sizes else {}
-    for name, span in table.items():
-        if name not in SIZES:
-            raise unknown("size", name, SIZES)
-        pair = isinstance(span, Sequence) and len(span) == 2
-        if not pair or not all(isinstance(n, int) for n in span) or not 1 <= span[0] <= span[1]:
-            raise ProgramError(
-                f"sizes: {name} must be two counts, the fewest and the most, such as (1, 4)"
-                f" (got {span!r})"
-            )
-    return {name: (span[0], span[1]) for name, span in table.items()}
 
 
 def write_answer(paper: Paper, form: Format, answer: Any) -> None:

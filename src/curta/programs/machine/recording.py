@@ -186,6 +186,26 @@ def recorded_windows(machine: Machine, recording: Recording, windows: Windows) -
     return RecordedWindows(*(np.concatenate(column) for column in zip(*blocks, strict=True)))
 
 
+def find_query(
+    machine: Machine,
+    windows: Windows,
+    text: tuple[Sequence[int], int],
+    row: Sequence[int],
+    target: int | None = None,
+) -> int:
+    """Return where in a text the query of a window stands, in tokens; -1 if nowhere.
+
+    With a `target`, the query that is followed by it.
+    """
+    recording = Recording.of([text])
+    recorded = recorded_windows(machine, recording, windows)
+    same = (recorded.rows == np.array(row)).all(axis=1)
+    if target is not None:
+        same &= recorded.targets == target
+    places = np.flatnonzero(recording.is_query)[same]
+    return int(places[0]) if len(places) else -1
+
+
 # Distinct windows. They are told apart by a 64-bit hash, and every match is compared cell by cell,
 # so a collision is an error and never a wrong answer.
 

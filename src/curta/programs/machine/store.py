@@ -41,10 +41,8 @@ def dump(machine: Machine, windows: Windows) -> dict[str, Any]:
             }
             for token in machine.tokens
         ],
-        "roles": [{"name": role.name, "broadcast": list(role.broadcast)} for role in machine.roles],
-        "windows": {
-            role: [[other, list(moved)] for other, moved in near] for role, near in windows.items()
-        },
+        "roles": [role._asdict() for role in machine.roles],
+        "windows": dict(windows),
         "formats": {operator: form_table(form) for operator, form in machine.formats.items()},
         "others": {name: form_table(form) for name, form in machine.others.items()},
     }

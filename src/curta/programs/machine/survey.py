@@ -11,14 +11,7 @@ from typing import Any, NamedTuple
 from curta.problems.sizes import Sizes
 from curta.programs.machine import finding
 from curta.programs.machine.machine import Machine, Role, Windows
-from curta.programs.machine.paper import (
-    HOME,
-    Key,
-    ProgramError,
-    Token,
-    Vocabulary,
-    token_of,
-)
+from curta.programs.machine.paper import HOME, Key, ProgramError, Token, Vocabulary, token_of
 from curta.programs.machine.program import Program, Text
 from curta.programs.machine.prompt import Format, Sign
 from curta.programs.machine.recording import Recording

@@ -95,11 +95,7 @@ class SparseSquares:
 
 
 def complete(
-    machine: Machine,
-    windows: Windows,
-    next_tokens: NextTokens,
-    prompts: Prompts,
-    limit: int = 0,
+    machine: Machine, windows: Windows, next_tokens: NextTokens, prompts: Prompts, limit: int = 0
 ) -> Completions:
     """Complete each prompt, up to and including the end token, or to `limit` tokens.
 
