@@ -4,17 +4,18 @@ import dataclasses
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 
 import click
 
-from curta.config import cluster
+from curta.config import cluster, typed
 from curta.config.cluster import Cluster
 from curta.config.errors import UserError, quoted, refuse_if
 from curta.config.limits import INT32, LAYERS, MEMBERS, check_path
-
-if TYPE_CHECKING:
-    from curta.runs.folders import Folder
+from curta.config.recipe import field_paths, parse_value, shipped_names
+from curta.runs import folders
+from curta.runs.comparison_spec import cut
+from curta.runs.folders import Folder
 
 
 class Kind(click.ParamType[Any]):
@@ -70,16 +71,42 @@ KINDS = {"M": MEMBER, "RUN": NAME} | dict.fromkeys(("DIR", "FILE", "PATH"), PATH
 """What an option with that metavar takes; with any other it takes a text, unless it says so."""
 
 
-def command(kind: type[click.Command] = click.Command) -> Callable[[Any], click.Command]:
+FORMS = {
+    "json": "Print the result as JSON.",
+    "latex": "Print the table as LaTeX (booktabs).",
+    "csv": "Print the table as CSV.",
+}
+"""Forms in which commands print results, each an option; `display.notice` prints tables so."""
+
+FORM = "curta.form"
+"""The key of click's context under which the form is kept."""
+
+
+def form() -> str | None:
+    """Return `json`, `csv` or `latex`; None for the screen."""
+    context = click.get_current_context(silent=True)
+    return None if context is None else context.meta.get(FORM)
+
+
+def command(
+    *forms: str, kind: type[click.Command] = click.Command
+) -> Callable[[Any], click.Command]:
     """Make a function a command: its parameters are annotated with what makes each an option.
 
-    Such as `member: Annotated[int, option("Which member.", "M")]` for `--member M`.
+    Such as `member: Annotated[int, option("Which member.", "M")]` for `--member M`. It also has an
+    option for each of these FORMS.
     """
+
+    def note(context: click.Context, param: click.Parameter, is_given: bool) -> None:
+        if is_given and param.name and not context.resilient_parsing:
+            exclude(context.meta.setdefault(FORM, param.name), param.name)
 
     def decorate(function: Any) -> click.Command:
         hints = get_type_hints(function, include_extras=True)
         metadata = {name: getattr(hint, "__metadata__", ()) for name, hint in hints.items()}
         params = [make(name) for name, makers in metadata.items() for make in makers]
+        settings: dict[str, Any] = {"is_flag": True, "callback": note, "expose_value": False}
+        params += [click.Option([f"--{form}"], help=FORMS[form], **settings) for form in forms]
         return click.command(cls=kind, params=params)(function)
 
     return decorate
@@ -104,15 +131,11 @@ def argument(metavar: str, kind: Any = NAME, **settings: Any) -> MakeParameter:
 
 def run_names() -> list[str]:
     """Return the names of the runs and the comparisons in the runs folder."""
-    from curta.runs import folders
-
     return [*folders.existing(), *folders.comparisons()]
 
 
-def find_run(name: str, trust: bool) -> "Folder":
+def find_run(name: str, trust: bool) -> Folder:
     """Find a run by name or path; with `trust` the code that came with it is executed."""
-    from curta.runs import folders
-
     folder = folders.find(name)
     if trust:
         folder.trust()
@@ -123,8 +146,6 @@ def complete(ctx: click.Context, param: click.Parameter, start: str) -> list[str
     """Return runs that begin so, for a shell; where fields are set, also recipes and fields."""
     names = run_names()
     if "FIELD=VALUE" in (param.metavar or ""):
-        from curta.config.recipe import field_paths, shipped_names
-
         names = [*shipped_names(), *names, *(f"{path}=" for path in field_paths())]
     return [name for name in dict.fromkeys(names) if name.startswith(start)]
 
@@ -141,35 +162,6 @@ RECURRENCES = option("Of a looped model (the recipe's).", "N", click.IntRange(1,
 Recurrences = Annotated[int | None, RECURRENCES]
 SEEDS_HELP = "How many seeds, or which: 3,7,11, one such as 7, with a comma, a range such as 0-63."
 SeedsOption = Annotated[int | list[int] | None, option(SEEDS_HELP, "N", Kind(parse_seeds))]
-
-
-# The form in which results are printed.
-
-FORM = "curta.form"
-"""The key of click's context under which the form is kept."""
-
-
-def form() -> str | None:
-    """Return `json`, `csv` or `latex`; None for the screen."""
-    context = click.get_current_context(silent=True)
-    return None if context is None else context.meta.get(FORM)
-
-
-def _form_option(name: str, text: str) -> Callable[[Any], Any]:
-    def note(context: click.Context, param: click.Parameter, is_given: bool) -> None:
-        if is_given and not context.resilient_parsing:
-            exclude(context.meta.setdefault(FORM, name), name)
-
-    return click.option(f"--{name}", is_flag=True, callback=note, expose_value=False, help=text)
-
-
-as_json = _form_option("json", "Print the result as JSON.")
-
-
-def as_tables(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add `--csv` and `--latex`; `display.notice` prints tables accordingly."""
-    latex = _form_option("latex", "Print the table as LaTeX (booktabs).")
-    return latex(_form_option("csv", "Print the table as CSV.")(command))
 
 
 def exclude(*names: str) -> None:
@@ -229,9 +221,6 @@ def at_most_one(names: Sequence[str], what: str) -> str | None:
 
 def values(settings: dict[str, str]) -> dict[str, Any]:
     """Return what the texts mean: TOML, plain text, or with commas a list of such values."""
-    from curta.config.recipe import parse_value
-    from curta.runs.comparison_spec import cut
-
     parsed = {}
     for field, text in settings.items():
         pieces = [parse_value(piece.strip()) for piece in cut(text, ",")]
@@ -284,4 +273,4 @@ def destination(
     if isinstance(stated.get("setup"), str):
         stated["setup"] = [stated["setup"]]
     where = "the command line" if file is None else repr(str(file))
-    return Destination(on, cluster.parse(stated, where), wait)
+    return Destination(on, typed.parse_fields(Cluster, stated, where, "cluster."), wait)

@@ -2,21 +2,22 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import click
 
 from curta.config import limits
 from curta.config.errors import UserError, quoted, unknown
 from curta.config.table import Column, Table
+from curta.config.typed import as_json
+from curta.frontends import api
 from curta.frontends.cli import arguments
 from curta.frontends.cli.arguments import command, option
 from curta.frontends.cli.display import Status, notice, show
+from curta.probes import PROBES, options, tasks_for
+from curta.probes.inside.interventions import HOWS, Intervention, parsed
 from curta.problems.problem import answer_text, parse
-
-if TYPE_CHECKING:
-    from curta.probes.inside.interventions import Intervention
-
+from curta.report.tables import probe_table
 
 ACTIVATIONS = "activations"
 USAGE = "RUN [PROBE] [PROBLEM]... [OPTION=VALUE]..."
@@ -38,15 +39,12 @@ class _Probe(click.Command):
 
 def probe_options(name: str) -> list[tuple[str, str, type, Any]]:
     """Return name, text, type and default of a probe's options; UserError for an unknown one."""
-    from curta.probes import PROBES, options
-
     if not name.endswith(".py"):
         PROBES.check(name)
     return options(name)
 
 
-@command(_Probe)
-@arguments.as_json
+@command("json", kind=_Probe)
 def probe(
     words: Annotated[tuple[str, ...], arguments.words(USAGE)],
     trust: arguments.Trust,
@@ -69,8 +67,6 @@ def probe(
     A SITE may select, and several are separated by semicolons:
       zero='layer.0.attention.heads:head=2,role=sum;final'
     """
-    from curta.probes import PROBES, tasks_for
-
     names, texts = arguments.split(words)
     if not names:
         raise UserError("which run? curta probe RUN [PROBE]; `curta runs` lists all")
@@ -105,13 +101,10 @@ def probe(
             raise UserError(f"{field}: {error.message}") from None
         except ValueError:
             raise UserError(f"{field} must be a {kind.__name__} (got {quoted(text)})") from None
-    from curta.frontends.api import examine, load
-    from curta.report.tables import probe_table
-
-    run = load(run_name, trust=trust)
+    run = api.load(run_name, trust=trust)
     with Status() as status:
         status.say(name)
-        table = examine(run, name, None if member is None else [member], **values)
+        table = api.examine(run, name, None if member is None else [member], **values)
     show(table, probe_table)
     notice(f"Report: {run.folder.report}")
     return 0
@@ -130,10 +123,7 @@ def activations(
     if not problems:
         raise UserError("activations of which problem? curta probe RUN activations 12+34")
     interventions = read_interventions(texts)
-    from curta.config.typed import as_json
-    from curta.frontends.api import load
-
-    run, sites = load(name, recurrences, trust), texts.get("sites", "*").split(",")
+    run, sites = api.load(name, recurrences, trust), texts.get("sites", "*").split(",")
     members = None if member is None else [member]
     recorded = run.activations(problems, sites, interventions, members)
     answers: list[dict[str, Any]] = []
@@ -182,10 +172,8 @@ ANSWER = ("problem", "member", "answer", "changed", "right")
 """What is printed as JSON of an answer under interventions."""
 
 
-def read_interventions(texts: dict[str, str]) -> "list[Intervention]":
+def read_interventions(texts: dict[str, str]) -> list[Intervention]:
     """Return the changes that settings such as `zero=final` ask for, in order of kind."""
-    from curta.probes.inside.interventions import HOWS, parsed
-
     seed = arguments.values({"seed": texts.get("seed", "0")})["seed"]
     if not isinstance(seed, int) or not 0 <= seed <= limits.INT32:
         raise UserError(f"seed must be 0 to {limits.INT32:,} (got {quoted(seed)})")
