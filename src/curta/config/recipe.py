@@ -11,12 +11,13 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tomli_w
 from annotated_types import MaxLen, MinLen
-from pydantic import Discriminator, Field, Tag, ValidationError
+from pydantic import Discriminator, Field, Tag
 
 from curta.config.errors import UserError, quoted, refuse_first, shortened, unknown
 from curta.config.limits import LETTERS
@@ -25,7 +26,10 @@ from curta.config.optimizer import OPTIMIZERS, AdamW, Optimizer
 from curta.config.positions import T5, Abacus, Positions, RoPE, UserEncoding, Window
 from curta.config.sections import FORMS, LIST, OTHER, TEXT, EvaluationSettings, Training, form
 from curta.config.task import Task, shares
-from curta.config.typed import MISSPELT, adapter, field_error, first_error
+from curta.config.typed import MISSPELT, adapter, field_error, validated
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 Tasks = Annotated[
     Annotated[Task, Tag(OTHER)] | Annotated[tuple[Task, ...], MinLen(1), Tag(LIST)],
@@ -235,36 +239,35 @@ def changed_evaluation(
 
 
 def _validated(kind: type[Any], fields: Mapping[str, Any], where: str) -> Any:
-    try:
-        return adapter(kind).validate_json(
-            json.dumps(fields, default=str), strict=True, extra="forbid"
-        )
-    except ValidationError as error:
-        first = first_error(error)
+    return validated(kind, json.dumps(fields, default=str), partial(_fault, where))
+
+
+def _fault(where: str, error: "ErrorDetails") -> UserError:
+    """Return the line for pydantic's first error, which names a field, or what its name may be."""
     # Pydantic's path without the tags of a field's alternatives, such as "(list)" or "rope".
-    path = [str(step) for step in first["loc"] if step not in FORMS]
+    path = [str(step) for step in error["loc"] if step not in FORMS]
     by_name = _NAMED.get(path[0] if path else "", {})
     has_name = len(path) > 1 and path[1] in by_name
     holder = by_name[path.pop(1)] if has_name else None
-    field, tag = ".".join(path), first.get("ctx", {}).get("tag")
-    if first["type"] == "union_tag_not_found":
+    field = ".".join(path)
+    if error["type"] == "union_tag_not_found":
         choices = ", ".join(sorted(by_name))
-        raise UserError(f"{where}: positions.name is missing: choose from {choices}")
-    if first["type"] == "union_tag_invalid" and by_name:
+        return UserError(f"{where}: positions.name is missing: choose from {choices}")
+    if error["type"] == "union_tag_invalid" and by_name:
         name_of = "optimiser" if path[0] == "optimizer" else "position encoding"
-        raise UserError(f"{where}: {unknown(name_of, tag, by_name)}")
-    if first["type"] == "union_tag_invalid":
+        return UserError(f"{where}: {unknown(name_of, error['ctx']['tag'], by_name)}")
+    if error["type"] == "union_tag_invalid":
         form_of = _FORMS.get(field, "a list, such as [1, 2]")
-        raise UserError(f"{where}: {field} should be {form_of}, not {quoted(first['input'])}")
+        return UserError(f"{where}: {field} should be {form_of}, not {quoted(error['input'])}")
     names: Iterable[str] = ()
-    if first["type"] in MISSPELT:
+    if error["type"] in MISSPELT:
         names = field_paths()
         if holder is not None:
             names = [f"{path[0]}.{field.name}" for field in dataclasses.fields(holder)]
         elif len(path) == 1:  # a section, or a field without its section: steps
             inner = [name for name in names if name.rpartition(".")[2] == field]
             names = inner or dict.fromkeys(name.partition(".")[0] for name in names)
-    raise field_error(first, where, field, names, "curta show RECIPE --fields")
+    return field_error(error, where, field, names, "curta show RECIPE --fields")
 
 
 def dump(recipe: Recipe) -> str:

@@ -10,7 +10,7 @@ import click
 
 from curta.config import cluster, typed
 from curta.config.cluster import Cluster
-from curta.config.errors import UserError, quoted, refuse_if
+from curta.config.errors import UserError, quoted, refuse_first, refuse_if
 from curta.config.limits import INT32, LAYERS, MEMBERS, check_path
 from curta.config.recipe import field_paths, parse_value, shipped_names
 from curta.runs import folders
@@ -47,6 +47,11 @@ def parse_seeds(text: str) -> int | list[int]:
     """Return a count, for seeds 0, 1, ..., or seeds that are separated by commas, or a range.
 
     More than UNASKED members need a range, since a large count may be meant as one seed.
+
+    >>> parse_seeds("2"), parse_seeds("3,7,11"), parse_seeds("5,"), parse_seeds("-1,4")
+    (2, [3, 7, 11], [5], [-1, 4])
+    >>> parse_seeds("5-7")
+    [5, 6, 7]
     """
     if span := re.fullmatch(r"([0-9]{1,9})-([0-9]{1,9})", text):
         first, last = map(int, span.groups())
@@ -201,8 +206,7 @@ def split(words: Iterable[str]) -> tuple[list[str], dict[str, str]]:
             names.append(NAME(word))
             continue
         field, text = setting.groups()
-        if not text:
-            raise UserError(f"{quoted(word)} has no value: write {field}=VALUE")
+        refuse_if(not text, f"{quoted(word)} has no value: write {field}=VALUE")
         if field in settings:
             raise UserError(f"{field} is given twice: {settings[field]} and {text}")
         settings[field] = text
@@ -255,13 +259,12 @@ def destination(
     fields = [field for field in settings if field.startswith("cluster.")]
     texts = {field.removeprefix("cluster."): settings.pop(field) for field in fields}
     if on is None:
-        for name in (*fields, *["--cluster"] * (file is not None), *["--wait"] * wait):
-            raise UserError(f"{name} needs --on slurm, or --on local")
+        names = (*fields, *["--cluster"] * (file is not None), *["--wait"] * wait)
+        refuse_first(f"{name} needs --on slurm, or --on local" for name in names)
         return None
     if (printed := form()) and not wait:
         raise UserError(f"--{printed} prints the results: with --on it needs --wait")
-    if "options" in texts:
-        raise UserError("cluster.options has a name: write cluster.options.qos=low")
+    refuse_if("options" in texts, "cluster.options has a name: write cluster.options.qos=low")
     stated = {} if file is None else cluster.read(file)
     are_texts = {field.name for field in dataclasses.fields(Cluster) if field.default == ""}
     for name, text in texts.items():

@@ -19,9 +19,9 @@ from curta.config.errors import (
     notify,
     printable,
     quoted,
+    refuse_if,
 )
 from curta.config.limits import check_path
-from curta.frontends import api
 from curta.frontends.cli import arguments
 from curta.frontends.cli.arguments import NAME, command, option
 from curta.problems.problem import answer_text, malformed_text, parse
@@ -86,7 +86,9 @@ def ask(
         texts: Calculator | Layout = calculator
         accept, write = calculator.accept, calculator.write
     else:
-        trained = api.load(run, recurrences)
+        from curta.frontends.api import load
+
+        trained = load(run, recurrences)
         texts, accept = trained.layout, trained.accept
         write = lambda problems: trained.write(problems, member)
 
@@ -133,8 +135,7 @@ def newest_run(problem: str) -> str:
             info = folders.find(name).read_info()
             if info.checkpoint:
                 trained.append((info.created, name, info.operators))
-    if not trained:
-        raise UserError("no run is trained yet: `curta train` trains one")
+    refuse_if(not trained, "no run is trained yet: `curta train` trains one")
     refusal: UserError | None = None
     for _, name, operators in sorted(trained, reverse=True):
         if not problem:

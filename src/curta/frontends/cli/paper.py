@@ -265,8 +265,8 @@ def check_lines(check: ProgramCheck, train: str) -> Iterator[Text]:
         if answer.written is not None:
             wrote = f"wrote {shortened(answer_text(answer.written), QUOTED)}"
         yield Text(f"    {text}: {wrote}, should be {shortened(answer_text(answer.truth), QUOTED)}")
-    role, written = program.format.answer.role, [role.name for role in machine.roles]
-    if check.wrongs and role not in written:
+    role, role_names = program.format.answer.role, [role.name for role in machine.roles]
+    if check.wrongs and role not in role_names:
         yield Text(f"  the answer is read from role {role!r}, which the program never writes")
     yield from _window_lines(check)
     if check.unstable:
@@ -337,10 +337,9 @@ def _conflict_lines(check: ProgramCheck, conflict: ConflictExample) -> Iterator[
     )
     cells = (f"{cell.place}: {cell.symbol or 'nothing'}" for cell in conflict.window)
     yield Text(f"    it sees     {', '.join(cells)}")
-    for operands, step, token in zip(
-        conflict.problems, conflict.steps, conflict.follows, strict=True
-    ):
-        text = check.program.problem_text(operands)
+    follows = zip(conflict.problems, conflict.steps, conflict.follows, strict=True)
+    for problem, step, token in follows:
+        text = check.program.problem_text(problem)
         yield Text(f"    then        {token}   in {text}, after token {step + 1}")
     yield Text(f"    {conflict.hint}")
 

@@ -27,7 +27,7 @@ from curta.config.registry import optional_module
 from curta.config.table import Column, Table, counted
 from curta.evaluation import readback
 from curta.evaluation.results import read_windows
-from curta.export import EXPORTERS, html, write
+from curta.export import EXPORTERS, write
 from curta.frontends import api
 from curta.frontends.cli import arguments, display, paper
 from curta.frontends.cli.arguments import command, option
@@ -41,6 +41,7 @@ from curta.programs.user import registry, userfiles
 from curta.runs import comparison_spec, folders
 from curta.runs.folders import Folder
 
+ROW_COUNT, PORT = click.IntRange(1, ROWS), click.IntRange(0, 65_535)
 SHOWN = "[RECIPE|RUN|FILE] [PROBLEM] [FIELD=VALUE]..."
 
 
@@ -227,8 +228,7 @@ def check(
         else:
             names = [*registry.names(), *shipped_names(), *folders.existing()]
             raise unknown("program", program, names, "curta show")
-        if not names:
-            raise UserError(f"{program!r} has no program to check: its layout is not a program's")
+        refuse_if(not names, f"{program!r} has no program to check: its layout is not a program's")
     verdicts = [verdict for name in names for verdict in registry.check(name)]
     if arguments.form():
         print(json.dumps([verdict.table for verdict in verdicts]))
@@ -245,9 +245,7 @@ def check(
 @command()
 def data(
     words: Annotated[tuple[str, ...], arguments.words("RECIPE [FIELD=VALUE]...")],
-    rows: Annotated[
-        int, option("Problems to train on.", "N", click.IntRange(1, ROWS), required=True)
-    ],
+    rows: Annotated[int, option("Problems to train on.", "N", ROW_COUNT, required=True)],
     out: Annotated[Path, option("A new folder.", "DIR", required=True)],
     format: Annotated[str, option("parquet, jsonl or text.", "F", default="parquet")],
     seed: Annotated[int, option("Seed of the draws.", "S", click.IntRange(0, INT32), default=0)],
@@ -327,6 +325,8 @@ def page(
     out: Annotated[Path | None, option("File (page-M.html in the run's folder).", "FILE")],
 ) -> None:
     """Write a page in which a trained model calculates."""
+    from curta.export import html
+
     folder = arguments.find_run(run, trust)
     notice(f"Page: {html.write_page(html.carried(folder), folder, member, out)}")
     notice("Next: open it in a browser, or send it to somebody: it is one file, without a network.")
@@ -348,9 +348,7 @@ def export(
 
 @command()
 def serve(
-    port: Annotated[
-        int, option("0 is any that is free.", "N", click.IntRange(0, 65_535), default=8642)
-    ],
+    port: Annotated[int, option("0 is any that is free.", "N", PORT, default=8642)],
 ) -> int:
     """Show the runs in a browser, while they train, and begin new ones."""
     for library in ("starlette", "uvicorn"):

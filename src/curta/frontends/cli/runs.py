@@ -5,7 +5,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import asdict
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -153,10 +153,9 @@ def show_run(name: str) -> int:
 
     files = verify(name)
     damaged = [part for part in files if part.state != "whole"]
-    try:
-        job: JobFolder | None = find_job(name)[0]
-    except UserError:
-        job = None
+    job: JobFolder | None = None
+    with suppress(UserError):
+        job, _ = find_job(name)
     rows = cluster.read_states(job) if job else []
     code = int(bool(damaged) or _has_failed(rows))
     if arguments.form():

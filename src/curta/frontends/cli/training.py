@@ -16,11 +16,11 @@ from rich.text import Text
 from curta.config import limits, system
 from curta.config.errors import Notice, UserError, printable, quoted, refuse_if
 from curta.config.table import cell, counted, spanned
-from curta.evaluation import check_certificate
 from curta.evaluation.results import Evaluation, agrees
 from curta.frontends import api
 from curta.frontends.cli import arguments, display
 from curta.frontends.cli.arguments import Destination, command, destination, option
+from curta.frontends.cli.display import Learning, Status, notice, show
 from curta.frontends.cli.paper import certificate_view
 from curta.frontends.cli.runs import follow
 from curta.problems.operations import operation_named
@@ -82,6 +82,8 @@ AGAINST_HELP = "Evaluate two runs on the same problems, and test the difference.
 
 RESUMED = ("--resume", "--trust", "--on", "--cluster", "--wait", "training.steps")
 """Options and settings that a resumed training takes."""
+
+STEP = click.IntRange(1, limits.INT32)
 
 DEMO = {"evaluation.digits": (20, 1000), "evaluation.count": 20}
 """An evaluation that takes a second, for `curta train` without a word."""
@@ -185,9 +187,8 @@ def complete(run: "Run", place: Destination | None = None, is_demo: bool = False
 
     training, digits = run.recipe.training, run.folder.read_info().trained_digits
     example = "window" if run.recipe.positions.name == "window" else "problem"
-    evaluates = folders.has_code(run.layout) and "evaluating" in life.missing(
-        run.folder, run.recipe
-    )
+    missing = life.missing(run.folder, run.recipe)
+    evaluates = folders.has_code(run.layout) and "evaluating" in missing
     seconds = total(run.recipe, run.layout, len(run.seeds)) if evaluates else 0.0
     opening = Text.assemble(
         (printable(run.name), "bold"),
@@ -196,18 +197,18 @@ def complete(run: "Run", place: Destination | None = None, is_demo: bool = False
         f" {counted(training.steps, 'step')} of {counted(training.batch, example)}",
         f"\nevaluation: about {duration(seconds)}" if seconds > display.SILENT else "",
     )
-    display.notice(opening)
+    notice(opening)
     codes, name = [0], shlex.quote(run.folder.address)
     try:
         run.complete(run_stage=lambda stage: codes.append(run_stage(run, stage)))
         interrupts.check()
     except interrupts.Interrupted as signal:
-        display.notice(f"Interrupted; saved. Go on with: curta train --resume {run.folder.address}")
+        notice(f"Interrupted; saved. Go on with: curta train --resume {run.folder.address}")
         return signal.code
     certificate = run.folder.read_certificate()
     if certificate is not None and certificate.wrong_seeds:
         seeds, members = certificate.wrong_seeds, certificate.members
-        display.notice(
+        notice(
             f"WRONG: seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))} on"
             f" {'up to ' * (len(seeds) > 1)}{max(member.wrong for member in members):,} of"
             f" {certificate.windows:,} windows, after"
@@ -219,7 +220,7 @@ def complete(run: "Run", place: Destination | None = None, is_demo: bool = False
         for text, tokens in zip(SUMS, run.write(SUMS), strict=True) if is_demo else ():
             answer = run.layout.answer(problem := parse(text), tokens)
             answered = None if answer is None else answer_text(answer)
-            display.notice(display.answer_line(text, answered, answer == problem.truth))
+            notice(display.answer_line(text, answered, answer == problem.truth))
         example = shlex.quote(operation_named(run.recipe.tasks[0].operator).example)
         steps = [
             (f"ask {name} {example}", "let it calculate"),
@@ -238,35 +239,33 @@ def run_stage(run: "Run", stage: Stage) -> int:
     from curta.runs.run import program_layout
 
     if stage == "training":
-        with display.Learning(run) as learning:
+        with Learning(run) as learning:
             run.train(learning.show)
         show_generalisation(run)
         info = run.folder.read_info()
         for member, step in info.stopped.items():
-            display.notice(
-                f"seed {run.seeds[member]} stopped: its loss was not finite at step {step}"
-            )
+            notice(f"seed {run.seeds[member]} stopped: its loss was not finite at step {step}")
         if info.status == "stopped":
             raise UserError(
                 f"no member of run {run.name!r} is left: try a lower optimizer.learning_rate"
             )
     elif stage == "evaluating":
-        with display.Status() as status:
+        with Status() as status:
             evaluation = run.evaluate(status.say, show_grid=status.show_grid, report=False)
         return show_evaluation(evaluation, run.seeds)
     elif stage == "certifying":
-        with display.Status() as status:
+        with Status() as status:
             certificate = run.certify(status.say, report=False)
-        display.notice(certificate_view(certificate, program_layout(run)))
+        notice(certificate_view(certificate, program_layout(run)))
     else:
-        display.notice(f"Report: {run.write_report()}")
+        notice(f"Report: {run.write_report()}")
     return 0
 
 
 def show_generalisation(run: "Run") -> None:
     """Print for each seed from which step on it was right, where that was watched."""
     for line in generalisation(read_run(run.folder.path)):
-        display.notice(line)
+        notice(line)
 
 
 def show_evaluation(evaluation: Evaluation, seeds: list[int]) -> int:
@@ -275,29 +274,29 @@ def show_evaluation(evaluation: Evaluation, seeds: list[int]) -> int:
         display.print_json(evaluation)
         return int(not agrees(evaluation.lengths))
     for_screen = arguments.form() is None
-    display.notice(tables.exact_match_table(evaluation, seeds, collapsed=for_screen))
+    notice(tables.exact_match_table(evaluation, seeds, collapsed=for_screen))
     if evaluation.gaps and for_screen:
-        display.notice(tables.gap_table(evaluation.gaps, seeds))
+        notice(tables.gap_table(evaluation.gaps, seeds))
     for grid in evaluation.grids:
         cells = [share for member in grid.exact_match for row in member for share in row]
-        display.notice(
+        notice(
             f"grid of {grid.operator}, {grid.max_digits} x {grid.max_digits} digits,"
             f" {counted(grid.count, 'problem')} a cell, all members:"
             f" mean {cell(statistics.fmean(cells))}, lowest cell {cell(min(cells))}"
         )
     for split in evaluation.splits:
-        display.notice(
+        notice(
             f"split of {split.operator}: {split.training:,} problems trained on,"
             f" {split.held_out:,} held out or drawn to test, {split.overlap:,} in both;"
             f" {split.mirrored:,} of the latter have their twin (2+1 of 1+2) in training"
         )
     for table in evaluation.tables:
-        display.notice(
+        notice(
             f"all {table.count:,} problems of {table.operator} up to {table.limit:,}: correct "
             + " ".join(f"{correct:,}" for correct in table.correct)
         )
     if evaluation.named and for_screen:
-        display.notice(tables.named_table(evaluation.named, seeds))
+        notice(tables.named_table(evaluation.named, seeds))
     return int(not agrees(evaluation.lengths))
 
 
@@ -347,12 +346,12 @@ def run_comparison(comparison: "Comparison", place: Destination | None) -> int:
         if arguments.form():
             return run.train()
         line = f" ({pace.at(row.name)}): {printable(row.recipe.summary)}"
-        display.notice(Text.assemble((printable(row.name), "bold"), line))
-        with display.Learning(run) as learning:
+        notice(Text.assemble((printable(row.name), "bold"), line))
+        with Learning(run) as learning:
             return run.train(learning.show)
 
     try:
-        with display.Status() as status:
+        with Status() as status:
             comparison.run_comparison(train, status.say)
         interrupts.check()
     except interrupts.Interrupted as signal:
@@ -365,8 +364,8 @@ def run_comparison(comparison: "Comparison", place: Destination | None) -> int:
 
 def show_comparison(comparison: "Comparison") -> None:
     """Print what a comparison found, and where its report is; as JSON the results alone."""
-    display.show(comparison.read_results(), tables.comparison_table)
-    display.notice(f"Report: {comparison.report}")
+    show(comparison.read_results(), tables.comparison_table)
+    notice(f"Report: {comparison.report}")
     name = shlex.quote(comparison.name)
     paths = [shlex.quote(f"{comparison.name}/{row.folder}") for row in comparison.spec.rows]
     pairs = [f"evaluate {' --against '.join(paths[:2])}"] if len(paths) > 1 else []
@@ -381,7 +380,7 @@ def hand_over(place: Destination, path: Path, runs: Sequence[str]) -> int:
     """Submit runs, by the names of their folders in `path`."""
     job = cluster.submit(path, runs, place.system, place.cluster)
     name, tasks = printable(path.name), counted(len(job.tasks), "task")
-    display.notice(f"{name}: {counted(len(job.runs), 'run')} in {tasks}; curta runs {name}")
+    notice(f"{name}: {counted(len(job.runs), 'run')} in {tasks}; curta runs {name}")
     return follow(path) if place.wait else 0
 
 
@@ -394,10 +393,7 @@ def evaluate(
     trust: arguments.Trust,
     against: Annotated[str | None, option(AGAINST_HELP, "RUN")],
     member: Annotated[int | None, option("One member only; saves nothing.", "M")],
-    step: Annotated[
-        int | None,
-        option("An earlier checkpoint (the newest).", "N", click.IntRange(1, limits.INT32)),
-    ],
+    step: Annotated[int | None, option("An earlier checkpoint (the newest).", "N", STEP)],
     recurrences: arguments.Recurrences,
 ) -> int:
     """Evaluate a trained run.
@@ -418,27 +414,23 @@ def evaluate(
         for run_name in (name, against):
             folders.find(run_name)
         first, second = (api.load(run_name, trust=trust) for run_name in (name, against))
-        with display.Status() as status:
+        with Status() as status:
             comparison = first.paired(second, member, status.say, **changes)
-        display.show(comparison, tables.paired_table)
+        show(comparison, tables.paired_table)
         return 0
     run = api.load(name, recurrences, trust)
-    with display.Status() as status:
+    with Status() as status:
         evaluation = run.evaluate(status.say, member, step, status.show_grid, **changes)
     code = show_evaluation(evaluation, run.seeds if member is None else [run.seeds[member]])
     if arguments.form() == "json":
         return code
     show_generalisation(run)
     if not folders.has_code(run.layout):
-        display.notice(
-            "These are problems that the run has kept: its program's code was not run (--trust)"
-        )
+        notice("These are problems that the run has kept: its program's code was not run (--trust)")
     if evaluation.changes:
-        display.notice(
-            f"Kept beside the recipe's own: {folders.evaluation_name(evaluation.changes)}"
-        )
+        notice(f"Kept beside the recipe's own: {folders.evaluation_name(evaluation.changes)}")
     if member is None:
-        display.notice(f"Report: {run.folder.report}")
+        notice(f"Report: {run.folder.report}")
     return code
 
 
@@ -466,6 +458,8 @@ def certify(
     The exit code is 1 where a window is wrong, or the list is not that of a function.
     """
     if check:
+        from curta.evaluation import check_certificate
+
         folder = folders.find(run)
         if folder.read_certificate() is None:
             raise UserError(f"run {run!r} has no certificate: `curta certify {run}` makes it")
@@ -478,10 +472,8 @@ def certify(
     from curta.runs.run import program_layout
 
     trained = api.load(run, trust=trust)
-    with display.Status() as status:
+    with Status() as status:
         certificate = trained.certify(status.say)
-    display.show(
-        certificate, lambda certificate: certificate_view(certificate, program_layout(trained))
-    )
-    display.notice(f"Report: {trained.folder.report}")
+    show(certificate, lambda certificate: certificate_view(certificate, program_layout(trained)))
+    notice(f"Report: {trained.folder.report}")
     return int(not certificate.perfect)
