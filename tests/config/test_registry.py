@@ -12,5 +12,6 @@ def test_each_thing_is_called_as_its_registry_says() -> None:
 
 
 def test_a_thing_can_be_added_and_an_unknown_one_looked_for() -> None:
-    numbers = Registry("number", {"one": 1}) | {"two": 2}
+    numbers: Registry[int] = Registry("number", {"one": 1})
+    numbers |= {"two": 2}
     assert (list(numbers), numbers.get("three")) == (["one", "two"], None)
