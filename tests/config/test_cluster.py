@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from curta.config import cluster
+from curta.config import cluster, typed
 from curta.config.cluster import Cluster
 from curta.config.descriptions import texts
 from curta.config.errors import UserError
@@ -14,7 +14,7 @@ from curta.config.errors import UserError
 def test_a_file_says_what_to_ask_for(tmp_path: Path) -> None:
     path = tmp_path / "mill.toml"
     path.write_text('[cluster]\npartition = "gpu"\ntime = 30\noptions = { qos = "low" }\n')
-    made = cluster.parse(cluster.read(path) | {"gpus": 2}, "'mill.toml'")
+    made = typed.parse_fields(Cluster, cluster.read(path) | {"gpus": 2}, "mill", "cluster.")
     assert made == Cluster(partition="gpu", time=30, gpus=2, options={"qos": "low"})
 
 
@@ -39,7 +39,7 @@ def test_a_mistake_is_one_line(tmp_path: Path, text: str, line: str) -> None:
     path = tmp_path / "mill.toml"
     path.write_text(text)
     with pytest.raises(UserError) as caught:
-        cluster.parse(cluster.read(path), repr(str(path)))
+        typed.parse_fields(Cluster, cluster.read(path), repr(str(path)), "cluster.")
     assert line in str(caught.value)
     assert str(path) in str(caught.value)
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tomli_w
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +18,7 @@ from curta.config.recipe import (
     field_paths,
     lookup,
     parse_value,
+    shipped,
     shipped_names,
     with_overrides,
 )
@@ -49,7 +51,6 @@ def test_a_section_that_is_a_value_cannot_be_overridden() -> None:
 @pytest.mark.parametrize(
     ("text", "fields", "says"),
     [
-        ("12+", {}, "'12+': an operand is missing; write a problem such as 12+34"),
         ("5-3", {}, "'5-3': this recipe has no '-': it takes +"),
         ("1+2+3", {}, "'1+2+3': this recipe takes 2 operands of + (got 3)"),
         ("1000+1", SEEING | {"layout": "fields", "task.digits": [1, 3]}, "3 digits (got 4)"),
@@ -66,6 +67,29 @@ def test_a_named_problem_that_cannot_be_asked_is_refused(
     line = refusal(fields | {"evaluation.named": ["1+2", text]})
     assert line.startswith("evaluation.named: ")
     assert says in line
+
+
+SUMMARY = recipes.load("addition").summary
+CHANGED = {"positions.name": "rope", "model.gated": True, "task.digits": [1, 3]}
+
+
+@pytest.mark.parametrize(
+    ("fields", "summary"),
+    [
+        (CHANGED, "addition with positions.name=rope, model.gated=true, task.digits=[1, 3]"),
+        ({"model.width": recipes.load("addition").model.width}, SUMMARY),  # what it is already
+        ({"evaluation.digits": [2], "evaluation.count": 3}, SUMMARY),  # not what is trained
+    ],
+)
+def test_a_summary_says_what_is_trained_otherwise(
+    fields: dict[str, Any], summary: str, tmp_path: Path
+) -> None:
+    """A recipe that was changed does not claim what it was before; no path is in its summary."""
+    assert recipes.resolve("addition", fields, "a test").summary == summary
+    path = tmp_path / "mine.toml"
+    path.write_text(tomli_w.dumps(shipped("addition")))
+    copied = recipes.resolve(str(path), fields, "a test").summary
+    assert copied == summary.replace("addition with", "mine.toml with")
 
 
 # What is dumped can be read again, and says everything.

@@ -62,10 +62,10 @@ def test_train_ask_evaluate_and_load(runs_folder: Path) -> None:
         again.write("2+2")
     with pytest.raises(UserError, match="takes 2 operands"):
         again.evaluate(named=["12+34+5"], report=False)
-    found = again.evaluate(digits=(2, 3), count=4, report=False)
-    assert [row.digits for row in found.lengths] == [2] * 5 + [3] * 5
+    evaluation = again.evaluate(digits=(2, 3), count=4, report=False)
+    assert [row.digits for row in evaluation.lengths] == [2] * 5 + [3] * 5
     beside = runs_folder / "addition" / "evaluations" / "digits-2_3.count-4.json"
-    assert json.loads(beside.read_text()) == as_json(found)
+    assert json.loads(beside.read_text()) == as_json(evaluation)
 
 
 def test_a_recipe_may_be_a_file(tmp_path: Path) -> None:

@@ -1,13 +1,12 @@
 """The resources of a cluster: the section `[cluster]` of a TOML file."""
 
 import dataclasses
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 from annotated_types import Ge, Le
 
-from curta.config import files, limits, typed
+from curta.config import files, limits
 from curta.config.errors import UserError, unknown
 
 MINUTES = 60 * 24 * 365
@@ -68,8 +67,3 @@ def read(path: Path) -> dict[str, Any]:
     if not isinstance(section, dict):
         raise UserError(f"{where} has no section [cluster]")
     return section
-
-
-def parse(fields: Mapping[str, Any], where: str) -> Cluster:
-    """Parse the section; UserError names the first field that is wrong."""
-    return typed.parse_fields(Cluster, fields, where, "cluster.")

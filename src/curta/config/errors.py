@@ -48,6 +48,12 @@ def refuse_if(condition: object, line: str) -> None:
         raise UserError(line)
 
 
+def refuse_first(faults: Iterable[str]) -> None:
+    """Raise a UserError with the first of these lines, if there is one."""
+    for line in faults:
+        raise UserError(line)
+
+
 @contextmanager
 def error_prefix(where: str) -> Iterator[None]:
     """Begin the line of a UserError with `where` and a colon."""

@@ -58,9 +58,17 @@ def write(path: Path, content: bytes | str, durable: bool = True) -> None:
 
 
 def append(path: Path, text: str) -> None:
-    """Append lines to a file; they survive a power failure after `sync`."""
-    with _writing(path), os.fdopen(open_end(path), "a", encoding="utf-8", newline="\n") as file:
-        file.write(text)
+    """Append lines to a file; they survive a power failure after `sync`.
+
+    Raises UserError for a file that is no regular one, or a link, hard ones included.
+    """
+    with _writing(path):
+        handle = system.open_file(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        with os.fdopen(handle, "a", encoding="utf-8", newline="\n") as file:
+            status = os.fstat(handle)
+            if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
+                raise OSError(errno.EINVAL, "it is a link, or not a regular file")
+            file.write(text)
 
 
 def sync(path: Path) -> None:
@@ -101,12 +109,7 @@ def read_bytes(path: Path, most: int = LARGEST) -> bytes:
     Raises OSError for a link, a pipe or a device, and for more than `most` bytes: a downloaded run
     may contain these, and reading them might not end, or leave its folder.
     """
-    try:
-        handle = system.open_file(path)
-    except OSError as error:
-        if error.errno == errno.ELOOP:
-            raise OSError(errno.ELOOP, "it is a link") from None
-        raise
+    handle = system.open_file(path)
     status = os.fstat(handle)
     is_file = stat.S_ISREG(status.st_mode)
     if not is_file or status.st_size > most:
@@ -218,13 +221,3 @@ def _writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise UserError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
-
-
-def open_end(path: Path) -> int:
-    """Open a regular file for appending, as a descriptor; OSError for links, hard ones included."""
-    handle = system.open_file(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-    status = os.fstat(handle)
-    if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
-        os.close(handle)
-        raise OSError(errno.EINVAL, "it is a link, or not a regular file")
-    return handle

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from annotated_types import Ge, Gt, Le
 
-from curta.config.errors import UserError, quoted
+from curta.config.errors import UserError, quoted, refuse_if
 
 INT32 = 2**31 - 2
 """Seeds, and places in tables: JAX's int32, and some are used plus one."""
@@ -58,20 +58,17 @@ Factor = Annotated[float, Gt(0.0), Le(1e12)]  # single precision holds its squar
 def check_seeds(seeds: int | Sequence[int]) -> None:
     """Raise UserError for more members than a run can have, before they are listed."""
     count = seeds if isinstance(seeds, int) else len(seeds)
-    if count > MEMBERS:
-        raise UserError(f"a run has at most {MEMBERS:,} seeds, not {count:,}")
+    refuse_if(count > MEMBERS, f"a run has at most {MEMBERS:,} seeds, not {count:,}")
 
 
 def check_entries(count: int) -> None:
     """Raise UserError for more runs than a comparison, or a sweep, can have."""
-    if count > ENTRIES:
-        raise UserError(f"a comparison has at most {ENTRIES:,} runs, not {count:,}")
+    refuse_if(count > ENTRIES, f"a comparison has at most {ENTRIES:,} runs, not {count:,}")
 
 
 def check_path(path: str) -> None:
     """Raise UserError for a path that is empty, unprintable, or has a name that is too long."""
-    if not path.isprintable():
-        raise UserError(f"{quoted(path)} has unprintable characters")
+    refuse_if(not path.isprintable(), f"{quoted(path)} has unprintable characters")
     if not path.strip() or any(len(name.encode()) > NAME for name in Path(path).parts):
         raise UserError(f"{quoted(path)} is not a name: a name has 1 to {NAME} characters")
 

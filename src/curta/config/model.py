@@ -1,11 +1,12 @@
 """The section `[model]` of a recipe: size and design of the transformer."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from annotated_types import Ge, Le, Lt
 
-from curta.config.errors import refuse_if
+from curta.config.errors import refuse_first
 from curta.config.limits import RATIO, WIDTH, Layers, Parts, Rate
 
 Shared = Literal["key-query", "value-key", "out-query", "out-value", "norms"]
@@ -118,58 +119,42 @@ class ModelConfig:
     """
 
     def __post_init__(self) -> None:
-        shared, kv_heads = set(self.weight_sharing), self.kv_heads
-        refuse_if(
-            self.width % self.heads,
-            f"model.width {self.width} is not divisible by model.heads {self.heads}",
-        )
-        refuse_if(
-            self.heads % kv_heads,
-            f"model.heads {self.heads} is not divisible by model.num_kv_heads {kv_heads}",
-        )
-        refuse_if(
-            self.num_attention_layers > self.num_layers,
-            f"model.num_attention_layers {self.num_attention_layers} is more than"
-            f" model.num_layers {self.num_layers}",
-        )
-        refuse_if(
-            self.embedding == "arc" and (self.width != 2 or self.compositional_embeddings),
-            "model.embedding 'arc' lies in a plane: it needs model.width 2, and no"
-            " model.compositional_embeddings",
-        )
-        refuse_if(
-            len(shared) < len(self.weight_sharing), "model.weight_sharing names something twice"
-        )
-        refuse_if(
-            "norms" in shared and not self.has_gains,
-            f"model.weight_sharing 'norms': model.norm {self.norm!r} has no gains to share",
-        )
-        refuse_if(
-            {"out-query", "out-value"} <= shared,
-            "model.weight_sharing: choose one of 'out-query' and 'out-value'",
-        )
-        refuse_if(
-            "key-query" in shared and self.head_dim % 2,
-            "model.weight_sharing 'key-query' turns pairs of features: it needs a head's width"
-            f" that is even, not {self.head_dim}",
-        )
+        refuse_first(self._contradictions())
+
+    def _contradictions(self) -> Iterator[str]:
+        """Yield a line for each pair of fields that contradict each other."""
+        shared, kv_heads, layers = set(self.weight_sharing), self.kv_heads, self.num_layers
+        if self.width % self.heads:
+            yield f"model.width {self.width} is not divisible by model.heads {self.heads}"
+        if self.heads % kv_heads:
+            yield f"model.heads {self.heads} is not divisible by model.num_kv_heads {kv_heads}"
+        if (attending := self.num_attention_layers) > layers:
+            yield f"model.num_attention_layers {attending} is more than model.num_layers {layers}"
+        if self.embedding == "arc" and (self.width != 2 or self.compositional_embeddings):
+            yield (
+                "model.embedding 'arc' lies in a plane: it needs model.width 2, and no"
+                " model.compositional_embeddings"
+            )
+        if len(shared) < len(self.weight_sharing):
+            yield "model.weight_sharing names something twice"
+        if "norms" in shared and not self.has_gains:
+            yield f"model.weight_sharing 'norms': model.norm {self.norm!r} has no gains to share"
+        if {"out-query", "out-value"} <= shared:
+            yield "model.weight_sharing: choose one of 'out-query' and 'out-value'"
+        if "key-query" in shared and self.head_dim % 2:
+            yield (
+                "model.weight_sharing 'key-query' turns pairs of features: it needs a head's width"
+                f" that is even, not {self.head_dim}"
+            )
         square = min({"key-query", "out-value"} & shared, default=None)
-        refuse_if(
-            square and kv_heads < self.heads,
-            f"model.weight_sharing {square!r} needs a key and value of each head",
-        )
-        refuse_if(
-            "norms" in self.biases and self.norm != "layer",
-            f"model.biases 'norms' need model.norm 'layer', not {self.norm!r}",
-        )
-        refuse_if(
-            "norms" in shared and (self.biases or not self.final_norm),
-            "model.weight_sharing 'norms' needs model.final_norm, and no model.biases",
-        )
-        refuse_if(
-            self.norm == "none" and self.norm_placement != "pre",
-            f"model.norm_placement {self.norm_placement!r} needs a model.norm",
-        )
+        if square and kv_heads < self.heads:
+            yield f"model.weight_sharing {square!r} needs a key and value of each head"
+        if "norms" in self.biases and self.norm != "layer":
+            yield f"model.biases 'norms' need model.norm 'layer', not {self.norm!r}"
+        if "norms" in shared and (self.biases or not self.final_norm):
+            yield "model.weight_sharing 'norms' needs model.final_norm, and no model.biases"
+        if self.norm == "none" and self.norm_placement != "pre":
+            yield f"model.norm_placement {self.norm_placement!r} needs a model.norm"
 
     @property
     def kv_heads(self) -> int:

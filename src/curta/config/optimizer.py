@@ -84,10 +84,7 @@ class Muon(_Decaying):
 
 
 OPTIMIZERS: dict[str, type[OptimizerSettings]] = {
-    "sgd": SGD,
-    "adam": Adam,
-    "adamw": AdamW,
-    "muon": Muon,
+    kind.name: kind for kind in (SGD, Adam, AdamW, Muon)
 }
 """The settings of each optimiser, by name."""
 

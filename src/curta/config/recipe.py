@@ -10,22 +10,26 @@ import dataclasses
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tomli_w
 from annotated_types import MaxLen, MinLen
-from pydantic import Discriminator, Field, Tag, ValidationError
+from pydantic import Discriminator, Field, Tag
 
-from curta.config.errors import UserError, quoted, refuse_if, shortened, unknown
+from curta.config.errors import UserError, quoted, refuse_first, shortened, unknown
 from curta.config.limits import LETTERS
 from curta.config.model import ModelConfig
 from curta.config.optimizer import OPTIMIZERS, AdamW, Optimizer
 from curta.config.positions import T5, Abacus, Positions, RoPE, UserEncoding, Window
 from curta.config.sections import FORMS, LIST, OTHER, TEXT, EvaluationSettings, Training, form
 from curta.config.task import Task, shares
-from curta.config.typed import MISSPELT, adapter, field_error, first_error
+from curta.config.typed import MISSPELT, adapter, field_error, validated
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 Tasks = Annotated[
     Annotated[Task, Tag(OTHER)] | Annotated[tuple[Task, ...], MinLen(1), Tag(LIST)],
@@ -63,7 +67,7 @@ class Recipe:
     """What is evaluated after training."""
 
     def __post_init__(self) -> None:
-        check_consistency(self)
+        refuse_first(contradictions(self))
 
     @property
     def programs(self) -> tuple[str, ...]:
@@ -117,92 +121,67 @@ MOST_IN_EPOCHS = 2**32 - 1
 """Most problems of a training in epochs, which are counted in 32 bits."""
 
 
-def check_consistency(recipe: Recipe) -> None:
-    """Raise UserError for sections that contradict each other."""
+def contradictions(recipe: Recipe) -> Iterator[str]:
+    """Yield a line for each pair of sections that contradict each other."""
     model, training, positions = recipe.model, recipe.training, recipe.positions
     operators = [task.operator for task in recipe.tasks]
-    refuse_if(
-        not recipe.summary.isprintable(),
-        f"summary {quoted(recipe.summary)}: one line, of printable characters",
-    )
-    refuse_if(
-        (recipe.layout is None) == (not recipe.programs),
-        "a recipe has either a program or a layout",
-    )
-    refuse_if(
-        len(set(operators)) < len(operators),
-        f"task: one of the operators {' '.join(operators)} comes twice",
-    )
-    refuse_if(
-        training.batch < len(operators),
-        f"training.batch must be at least {len(operators)}, one a task",
-    )
-    refuse_if(
-        not training.validate_every and (training.keep != "last" or training.stop_at is not None),
-        "training.keep best and training.stop_at need training.validate_every",
-    )
+    if not recipe.summary.isprintable():
+        yield f"summary {quoted(recipe.summary)}: one line, of printable characters"
+    if (recipe.layout is None) == (not recipe.programs):
+        yield "a recipe has either a program or a layout"
+    if len(set(operators)) < len(operators):
+        yield f"task: one of the operators {' '.join(operators)} comes twice"
+    if training.batch < len(operators):
+        yield f"training.batch must be at least {len(operators)}, one a task"
+    if not training.validate_every and (training.keep != "last" or training.stop_at is not None):
+        yield "training.keep best and training.stop_at need training.validate_every"
     watched = training.validation if training.validate_every else 0
     held_out_sets = 1 + len(recipe.evaluation.layouts)  # each layout has its own problems
     for held_out in (task.held_out for task in recipe.tasks if task.held_out):
-        refuse_if(
-            held_out <= watched,
-            f"task.held_out {held_out:,}: training.validation takes {watched:,} of them and the"
-            " evaluation needs others",
-        )
-        refuse_if(
-            held_out - watched < held_out_sets,
-            f"task.held_out {held_out:,}: evaluation.layouts makes it {held_out_sets} sets of"
-            f" problems, and {held_out - watched:,} are left for them",
-        )
-    if isinstance(positions, Window):
-        for field, allowed in WINDOW_NEEDS.items():
-            value, needed = getattr(model, field), " or ".join(map(str, allowed))
-            refuse_if(
-                value not in allowed,
-                f"positions 'window' needs model.{field} {needed}, not {value}",
+        if held_out <= watched:
+            yield (
+                f"task.held_out {held_out:,}: training.validation takes {watched:,} of them and the"
+                " evaluation needs others"
             )
-    grouped = f"so model.num_kv_heads must be {model.heads}, as model.heads, not {model.kv_heads}"
-    refuse_if(
-        isinstance(positions, Abacus)
-        and positions.inject == "queries_keys"
-        and model.kv_heads < model.heads,
-        f"positions.inject 'queries_keys' gives each head a part of the vectors, {grouped}",
-    )
-    refuse_if(
-        isinstance(positions, RoPE) and positions.over == "heads" and model.kv_heads < model.heads,
-        f"positions.over 'heads' turns queries and keys alike, {grouped}",
-    )
-    refuse_if(
-        not model.causal and recipe.layout is None,
-        "without model.causal no program can be run: it needs a layout",
-    )
-    refuse_if(
-        not model.causal and training.loss in ("all", "padded"),
-        f"training.loss {training.loss!r} has no meaning if model.causal is false",
-    )
-    refuse_if(
-        not model.causal and isinstance(recipe.positions, T5),
-        "positions 't5' has no buckets for tokens to the right, which a model without"
-        " model.causal sees: take alibi, fire or another of them",
-    )
-    refuse_if(
-        recipe.programs and training.loss == "numeric",
-        "training.loss 'numeric' needs a layout: a program's digits carry more",
-    )
-    refuse_if(
-        model.qk_input == "positions" and model.input_injection == "normed",
-        "model.qk_input 'positions' leaves tokens out of queries and keys, and"
-        " model.input_injection 'normed' adds them: take another of the two",
-    )
-    refuse_if(
-        training.order == "epochs" and training.steps * training.batch > MOST_IN_EPOCHS,
-        f"training.order 'epochs' counts {MOST_IN_EPOCHS:,} problems: steps x batch is more",
-    )
-    refuse_if(
-        training.recurrence_loss != "last" and model.num_recurrences == 1,
-        f"training.recurrence_loss {training.recurrence_loss!r} needs model.num_recurrences of"
-        " at least 2, not 1",
-    )
+        if held_out - watched < held_out_sets:
+            yield (
+                f"task.held_out {held_out:,}: evaluation.layouts makes it {held_out_sets} sets of"
+                f" problems, and {held_out - watched:,} are left for them"
+            )
+    for field, allowed in WINDOW_NEEDS.items() if isinstance(positions, Window) else ():
+        if (value := getattr(model, field)) not in allowed:
+            needed = " or ".join(map(str, allowed))
+            yield f"positions 'window' needs model.{field} {needed}, not {value}"
+    if model.kv_heads < model.heads:
+        equal = f"so model.num_kv_heads must be {model.heads}, as model.heads, not {model.kv_heads}"
+        if isinstance(positions, Abacus) and positions.inject == "queries_keys":
+            yield f"positions.inject 'queries_keys' gives each head a part of the vectors, {equal}"
+        if isinstance(positions, RoPE) and positions.over == "heads":
+            yield f"positions.over 'heads' turns queries and keys alike, {equal}"
+    if not model.causal:
+        if recipe.layout is None:
+            yield "without model.causal no program can be run: it needs a layout"
+        if training.loss in ("all", "padded"):
+            yield f"training.loss {training.loss!r} has no meaning if model.causal is false"
+        if isinstance(positions, T5):
+            yield (
+                "positions 't5' has no buckets for tokens to the right, which a model without"
+                " model.causal sees: take alibi, fire or another of them"
+            )
+    if recipe.programs and training.loss == "numeric":
+        yield "training.loss 'numeric' needs a layout: a program's digits carry more"
+    if model.qk_input == "positions" and model.input_injection == "normed":
+        yield (
+            "model.qk_input 'positions' leaves tokens out of queries and keys, and"
+            " model.input_injection 'normed' adds them: take another of the two"
+        )
+    if training.order == "epochs" and training.steps * training.batch > MOST_IN_EPOCHS:
+        yield f"training.order 'epochs' counts {MOST_IN_EPOCHS:,} problems: steps x batch is more"
+    if training.recurrence_loss != "last" and model.num_recurrences == 1:
+        yield (
+            f"training.recurrence_loss {training.recurrence_loss!r} needs model.num_recurrences of"
+            " at least 2, not 1"
+        )
 
 
 REPAIR_STEPS = 300
@@ -260,36 +239,35 @@ def changed_evaluation(
 
 
 def _validated(kind: type[Any], fields: Mapping[str, Any], where: str) -> Any:
-    try:
-        return adapter(kind).validate_json(
-            json.dumps(fields, default=str), strict=True, extra="forbid"
-        )
-    except ValidationError as error:
-        first = first_error(error)
+    return validated(kind, json.dumps(fields, default=str), partial(_fault, where))
+
+
+def _fault(where: str, error: "ErrorDetails") -> UserError:
+    """Return the line for pydantic's first error, which names a field, or what its name may be."""
     # Pydantic's path without the tags of a field's alternatives, such as "(list)" or "rope".
-    path = [str(step) for step in first["loc"] if step not in FORMS]
+    path = [str(step) for step in error["loc"] if step not in FORMS]
     by_name = _NAMED.get(path[0] if path else "", {})
     has_name = len(path) > 1 and path[1] in by_name
     holder = by_name[path.pop(1)] if has_name else None
-    field, tag = ".".join(path), first.get("ctx", {}).get("tag")
-    if first["type"] == "union_tag_not_found":
+    field = ".".join(path)
+    if error["type"] == "union_tag_not_found":
         choices = ", ".join(sorted(by_name))
-        raise UserError(f"{where}: positions.name is missing: choose from {choices}")
-    if first["type"] == "union_tag_invalid" and by_name:
+        return UserError(f"{where}: positions.name is missing: choose from {choices}")
+    if error["type"] == "union_tag_invalid" and by_name:
         name_of = "optimiser" if path[0] == "optimizer" else "position encoding"
-        raise UserError(f"{where}: {unknown(name_of, tag, by_name)}")
-    if first["type"] == "union_tag_invalid":
+        return UserError(f"{where}: {unknown(name_of, error['ctx']['tag'], by_name)}")
+    if error["type"] == "union_tag_invalid":
         form_of = _FORMS.get(field, "a list, such as [1, 2]")
-        raise UserError(f"{where}: {field} should be {form_of}, not {quoted(first['input'])}")
+        return UserError(f"{where}: {field} should be {form_of}, not {quoted(error['input'])}")
     names: Iterable[str] = ()
-    if first["type"] in MISSPELT:
+    if error["type"] in MISSPELT:
         names = field_paths()
         if holder is not None:
             names = [f"{path[0]}.{field.name}" for field in dataclasses.fields(holder)]
         elif len(path) == 1:  # a section, or a field without its section: steps
             inner = [name for name in names if name.rpartition(".")[2] == field]
             names = inner or dict.fromkeys(name.partition(".")[0] for name in names)
-    raise field_error(first, where, field, names, "curta show RECIPE --fields")
+    return field_error(error, where, field, names, "curta show RECIPE --fields")
 
 
 def dump(recipe: Recipe) -> str:

@@ -24,10 +24,8 @@ T = TypeVar("T")
 OPENS_FOLDERS = sys.platform != "win32"
 """Whether a folder can be opened and synced, and renamed while a file in it is open."""
 
-_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
-_FLAGS = _NO_FOLLOW | sum(
-    getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLOEXEC", "O_BINARY", "O_NOINHERIT")
-)
+_FLAGS = ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY", "O_NOINHERIT")
+"""Flags of every file that is opened, as far as the system has them."""
 
 if sys.platform == "win32":
     import msvcrt
@@ -51,9 +49,9 @@ def open_file(path: Path, flags: int = os.O_RDONLY) -> int:
 
     In binary mode; new files are readable by all.
     """
-    if not _NO_FOLLOW and path.is_symlink():
+    if path.is_symlink():
         raise OSError(errno.ELOOP, "it is a link")
-    return os.open(path, flags | _FLAGS, 0o644)
+    return os.open(path, flags | sum(getattr(os, name, 0) for name in _FLAGS), 0o644)
 
 
 def claim_lock(path: Path) -> int | None:

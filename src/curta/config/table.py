@@ -138,7 +138,7 @@ class Table:
 
     def json(self) -> str:
         """Return its `records` on one line."""
-        return json.dumps(self.records(), ensure_ascii=False) + "\n"
+        return json.dumps(self.records()) + "\n"
 
     def csv(self) -> str:
         """Return CSV with a line of names; None is empty."""
@@ -189,13 +189,11 @@ class Table:
 
 def _plain(value: object) -> str:
     """Format a value for programs: `true`, `0.25`, nothing for None."""
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return str(value).lower()
     if isinstance(value, list | tuple):
         return " ".join(map(_plain, value))
-    return str(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None else str(value)
 
 
 SPECIAL = {letter: rf"\{letter}" for letter in "&%$#_{}"} | {

@@ -1,12 +1,12 @@
 """The section `[task]` of a recipe: which problems are drawn."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
 from annotated_types import Ge, Le
 
-from curta.config.errors import refuse_if
+from curta.config.errors import refuse_first
 from curta.config.limits import DIGITS, INT32, OPERANDS, Factor, Seed
 
 Rate = Annotated[float, Ge(0.0), Le(1.0)]
@@ -76,32 +76,24 @@ class Task:
     """Seed of a table's order, which decides what is held out, and of `rows`."""
 
     def __post_init__(self) -> None:
+        refuse_first(self._contradictions())
+
+    def _contradictions(self) -> Iterator[str]:
+        """Yield a line for each field that is wrong beside the others."""
         for name in ("digits", "second", "operands"):
             low, high = getattr(self, name) or (1, 1)
-            refuse_if(
-                not 1 <= low <= high,
-                f"task.{name} must be two counts, 1 <= low <= high: {low}..{high}",
-            )
-        refuse_if(
-            self.values is None and self.held_out,
-            "task.held_out is a part of a table: set task.values",
-        )
-        refuse_if(
-            self.smallest_of > 1 and not self.values,
-            "task.smallest_of chooses from a table: set task.values",
-        )
-        refuse_if(
-            self.values and (self.digits != (1, 10) or self.second or self.operands),
-            "task.digits, task.second and task.operands have no meaning with task.values",
-        )
-        refuse_if(
-            self.special_until and not self.special,
-            "task.special_until has no meaning with task.special 0",
-        )
-        refuse_if(
-            self.values and self.special,
-            "task.special must be 0 with task.values: a table has no special cases",
-        )
+            if not 1 <= low <= high:
+                yield f"task.{name} must be two counts, 1 <= low <= high: {low}..{high}"
+        if self.held_out and self.values is None:
+            yield "task.held_out is a part of a table: set task.values"
+        if self.smallest_of > 1 and not self.values:
+            yield "task.smallest_of chooses from a table: set task.values"
+        if self.values and (self.digits != (1, 10) or self.second or self.operands):
+            yield "task.digits, task.second and task.operands have no meaning with task.values"
+        if self.special_until and not self.special:
+            yield "task.special_until has no meaning with task.special 0"
+        if self.values and self.special:
+            yield "task.special must be 0 with task.values: a table has no special cases"
 
 
 def shares(tasks: Sequence[Task], batch: int) -> tuple[int, ...]:

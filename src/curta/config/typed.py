@@ -4,11 +4,12 @@ Fields with their default are left out of the JSON. A dataclass with a `FORMAT` 
 file: its JSON begins with that number, and a file with another number is refused.
 """
 
+import dataclasses
 import json
+import typing
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -84,10 +85,17 @@ BOUNDS = {
 """Pydantic's errors for a number out of bounds: the key of the bound, and words for it."""
 
 
-def first_error(error: ValidationError) -> "ErrorDetails":
-    """Return the error to report: a misspelt field rather than the one that is then missing."""
-    errors = error.errors(include_url=False)
-    return next((e for e in errors if e["type"] in MISSPELT), errors[0])
+def validated(
+    kind: type[Value], content: str | bytes, describe: Callable[["ErrorDetails"], UserError]
+) -> Value:
+    """Parse a dataclass from JSON, strictly; `describe` makes a UserError of pydantic's first."""
+    try:
+        value: Value = adapter(kind).validate_json(content, strict=True, extra="forbid")
+        return value
+    except ValidationError as error:
+        errors = error.errors(include_url=False)
+    # a misspelt field rather than the one that is then missing
+    raise describe(next((e for e in errors if e["type"] in MISSPELT), errors[0]))
 
 
 def field_error(
@@ -125,35 +133,23 @@ def field_error(
 
 
 def parse_fields(
-    kind: type[Value],
-    fields: Mapping[str, Any],
-    where: str,
-    prefix: str = "",
-    nested: Mapping[str, type[Any]] = MappingProxyType({}),
+    kind: type[Value], fields: Mapping[str, Any], where: str, prefix: str = ""
 ) -> Value:
     """Parse a dataclass from a user's fields.
 
-    Raises UserError for the first field that is wrong, named with its `prefix`. `nested` are the
-    dataclasses of the items of list fields, by the names of these fields.
+    Raises UserError for the first field that is wrong, named with its `prefix`.
     """
-    return _validated(kind, json.dumps(fields, default=str), where, prefix, nested)
+    return _validated(kind, json.dumps(fields, default=str), where, prefix)
 
 
-def _validated(
-    kind: type[Value],
-    content: str | bytes,
-    where: str,
-    prefix: str = "",
-    nested: Mapping[str, type[Any]] = MappingProxyType({}),
-) -> Value:
-    try:
-        value: Value = adapter(kind).validate_json(content, strict=True, extra="forbid")
-        return value
-    except ValidationError as error:
-        first = first_error(error)
-    location = first["loc"]
-    holder = nested.get(str(location[0]), kind) if len(location) > 1 else kind
-    names = [prefix + name for name in getattr(holder, "__dataclass_fields__", ())]
-    path = location[-1:] if first["type"] in MISSPELT else location
-    field = prefix + ".".join(map(str, path)) if path else prefix.rstrip(".") or "it"
-    raise field_error(first, where, field, names)
+def _validated(kind: type[Value], content: str | bytes, where: str, prefix: str = "") -> Value:
+    def describe(error: "ErrorDetails") -> UserError:
+        location, holder = error["loc"], typing.cast(Any, kind)
+        if len(location) > 1:  # in an item of a list of dataclasses, such as `kilns.0.heat`
+            items = typing.get_args(typing.get_type_hints(kind).get(str(location[0])))
+            holder = next(filter(dataclasses.is_dataclass, items), kind)
+        names = [prefix + name for name in getattr(holder, "__dataclass_fields__", ())]
+        path = ".".join(map(str, location[-1:] if error["type"] in MISSPELT else location))
+        return field_error(error, where, prefix + path if path else prefix[:-1] or "it", names)
+
+    return validated(kind, content, describe)

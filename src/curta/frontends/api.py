@@ -8,19 +8,21 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from curta import probes
 from curta.config import limits
 from curta.config.errors import UserError, quoted
 from curta.config.recipe import Recipe
+from curta.config.table import Table
 from curta.export.formats import format_named
 from curta.model import recipes, unread
 from curta.probes.base import ProbeTable
-from curta.runs import comparison_spec, folders, trackers
+from curta.report.notebook import Rows
+from curta.report.tables import of_comparison, of_run
+from curta.runs import comparison_spec, folders, ownership, trackers
 from curta.runs.info import AS_USUAL, Tracking
 
 if TYPE_CHECKING:
-    from curta.config.table import Table
     from curta.export import dataset
-    from curta.report.notebook import Rows
     from curta.runs.comparison import Comparison
     from curta.runs.loop import Show
     from curta.runs.run import Run
@@ -169,14 +171,12 @@ def extend(run: str, steps: int, trust: bool = False) -> "Run":
     return load(run)
 
 
-def probe(run: "Run", name: str, members: Sequence[int] | None = None, **options: Any) -> "Rows":
+def probe(run: "Run", name: str, members: Sequence[int] | None = None, **options: Any) -> Rows:
     """What one probe finds in a run, by default in all its members.
 
     Keyword arguments are its options, as `curta probe RUN NAME --help` lists them; its
     picture is then `run.find_pictures()["probes/NAME"]`.
     """
-    from curta.report.notebook import Rows
-
     return Rows(examine(run, name, members, **options).rows)
 
 
@@ -184,9 +184,6 @@ def examine(
     run: "Run", name: str, members: Sequence[int] | None = None, **options: Any
 ) -> ProbeTable:
     """What probes/NAME.json holds once the probe was put to the run; the report is written anew."""
-    from curta import probes
-    from curta.runs import ownership
-
     with ownership.owned(run.folder.path):
         findings = probes.examine(run, name, members, **options)
         run.write_report()
@@ -227,13 +224,11 @@ def report(names: str | Sequence[str], out: str | Path | None = None, evaluation
     return write_together(place or default, results, paths, work, evaluation)
 
 
-def tables(name: str, evaluation: str = "") -> "dict[str, Table]":
+def tables(name: str, evaluation: str = "") -> dict[str, Table]:
     """All tables of a run, or of a comparison, by their names; from its files alone.
 
     They are of the recipe's evaluation, or of one with other settings by its name.
     """
-    from curta.report.tables import of_comparison, of_run
-
     if folders.is_comparison(name):
         return of_comparison(folders.comparison_path(name), evaluation)
     return of_run(folders.find(name), evaluation)

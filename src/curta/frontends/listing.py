@@ -1,8 +1,9 @@
 """The runs and comparisons in the runs folder, each in short."""
 
 import math
+import os
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -10,6 +11,7 @@ from statistics import median
 from typing import Any
 
 from curta.config.errors import UserError
+from curta.config.recipe import lookup
 from curta.runs import folders, metrics
 from curta.runs.folders import Folder
 from curta.runs.info import STAGES, RunInfo
@@ -140,13 +142,17 @@ def comparisons() -> list[ComparisonListing]:
 
 def row(name: Name, path: Path) -> RunListing:
     """Return what the files of a run say by now; one line instead if they are damaged."""
-    versions = []
-    for file in ("run.json", "recipe.toml", "metrics.jsonl", "evaluation.json"):
-        about = (path / file).stat() if (path / file).exists() else None
-        versions.append(
-            about and (about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns)
-        )
-    return _read_row(name, path, tuple(versions))
+    names = ("run.json", "recipe.toml", "metrics.jsonl", "evaluation.json")
+    return _read_row(name, path, file_versions(path / name for name in names))
+
+
+def file_versions(paths: Iterable[Path]) -> tuple[object, ...]:
+    """Return what is another once one of these files is another, or is there no more."""
+    stats = ((path, path.lstat()) for path in paths if os.path.lexists(path))
+    return tuple(
+        (path, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
+        for path, stat in stats
+    )
 
 
 @lru_cache(4096)
@@ -164,8 +170,7 @@ def _read_row(name: Name, path: Path, versions: tuple[object, ...]) -> RunListin
         recipe = tomllib.loads(folder.read_recipe_text())
     except (OSError, ValueError, RecursionError):
         recipe = {}
-    section = recipe.get("positions")
-    positions = section.get("name") if isinstance(section, dict) else None
+    positions = lookup(recipe, "positions.name")
     shares = [line.exact_match for line in last]
     learned = [share for share in shares if share is not None and math.isfinite(share)]
     return RunListing(

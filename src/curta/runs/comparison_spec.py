@@ -225,7 +225,7 @@ def read(name: str) -> Draft:
     else:
         raise unknown("comparison", name, names())
     where = f"comparison {name!r}"
-    draft = typed.parse_fields(Draft, tables(text, where), where, nested={"entries": Entry})
+    draft = typed.parse_fields(Draft, tables(text, where), where)
     entries = tuple(
         dataclasses.replace(entry, recipe=str(path.parent / entry.recipe))
         if path.suffix == Path(entry.recipe).suffix == ".toml"

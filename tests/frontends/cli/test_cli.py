@@ -13,6 +13,8 @@ from curta.frontends.cli import main
 from curta.probes.inside.activations import Activations
 from tests.made_once import Shared
 
+from .conftest import Curta
+
 SMALL = [
     "model.width=16", "model.heads=2", "task.digits=[1,3]", "training.steps=4",
     "training.batch=8", "training.checkpoint_every=2", "evaluation.digits=[2,5]",
@@ -21,15 +23,6 @@ SMALL = [
 ]  # fmt: skip
 
 pytestmark = pytest.mark.usefixtures("brief")
-
-
-def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    """The one line with which a command is refused."""
-    assert main(arguments) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.count("\n") == 1
-    return err
 
 
 @pytest.fixture(scope="module")
@@ -45,38 +38,30 @@ def trained(brief: None, shared_runs: Shared, tmp_path_factory: pytest.TempPathF
 
 
 def test_without_a_run_the_newest_that_knows_the_operator_answers(
-    trained: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    trained: Path, curta: Curta, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CURTA_RUNS", str(trained.parent))
-    assert main(["ask", "1+2"]) == 0
-    without = capsys.readouterr()
+    without = curta("ask", "1+2")
     assert without.err.startswith("run small\n")
-    assert main(["ask", "small", "1+2"]) == 0
-    assert capsys.readouterr().out == without.out
-    assert "no run is trained on '2*3': they know +" in refused(capsys, "ask", "2*3")
-    assert "unknown run 'smal': did you mean 'small'?" in refused(capsys, "ask", "smal", "1+2")
+    assert curta("ask", "small", "1+2").out == without.out
+    assert "no run is trained on '2*3': they know +" in curta("ask", "2*3", code=2).err
+    assert "unknown run 'smal': did you mean 'small'?" in curta("ask", "smal", "1+2", code=2).err
 
 
-def test_ask_prints_one_answer_a_line_in_order(
-    trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    sums = ["1+2", "30+4", "5+600"]
+def test_ask_prints_one_answer_a_line_in_order(trained: Path, tmp_path: Path, curta: Curta) -> None:
     file = tmp_path / "sums.txt"
-    file.write_text("\n".join(sums) + "\n")
-    assert main(["ask", str(trained), "--file", str(file), "--trace"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    file.write_text("1+2\n30+4\n5+600\n")
+    lines = curta("ask", str(trained), "--file", str(file), "--trace").out.splitlines()
     assert [line.split("\t")[1].partition("=")[0] for line in lines] == ["1+2", "03+4", "5+006"]
 
 
 def test_evaluate_prints_json_of_every_member_and_draws_problems_by_its_seed(
-    trained: Path, capsys: pytest.CaptureFixture[str]
+    trained: Path, curta: Curta
 ) -> None:
-    found = []
-    for seed in ("5", "6"):
-        options = ["digits=2", "count=2", "table=2", "grid=2", f"seed={seed}", "--json"]
-        assert main(["evaluate", str(trained), *options]) == 0
-        found.append(json.loads(capsys.readouterr().out))
-    first, second = found
+    options = ["digits=2", "count=2", "table=2", "grid=2", "--json"]
+    first, second = (
+        json.loads(curta("evaluate", str(trained), *options, f"seed={seed}").out) for seed in (5, 6)
+    )
     assert all(
         len(row["exact_match"]) == 2 and row["generated"]["agrees"] for row in first["lengths"]
     )
@@ -85,23 +70,18 @@ def test_evaluate_prints_json_of_every_member_and_draws_problems_by_its_seed(
     assert first["examples"] != second["examples"]
 
 
-def test_probe_prints_json_that_its_file_and_the_report_hold(
-    trained: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_probe_prints_json_that_its_file_and_the_report_hold(trained: Path, curta: Curta) -> None:
     command = ["probe", str(trained), "top-k", "problem=57+68", "k=2", "--member", "1"]
-    assert main([*command, "--json"]) == 0
-    table = json.loads(capsys.readouterr().out)
+    table = json.loads(curta(*command, "--json").out)
     assert table == json.loads((trained / "probes" / "top-k.json").read_text())
     assert table["columns"][:4] == ["member", "index", "true", "scored"]
     assert {row["member"] for row in table["rows"]} == set(table["members"]) == {1}
     assert table["options"] == {"problem": "57+68", "k": 2}
     assert "top-k" in (trained / "report.html").read_text()
     assert (trained / "probes" / "top-k.svg").read_bytes().startswith(b"<svg")
-    assert main([*command[:4], "k=10000000", "--json"]) == 0  # more than there are tokens
-    rows = json.loads(capsys.readouterr().out)["rows"]
+    rows = json.loads(curta(*command[:4], "k=10000000", "--json").out)["rows"]
     assert all(sum(name.startswith("top ") for name in row) < 100 for row in rows)
-    assert main(command) == 0
-    text = capsys.readouterr().out
+    text = curta(*command).out
     assert all(word in text for word in ("entropy", "57+68", "75+86=521$", "Report:"))
 
 
@@ -110,13 +90,12 @@ def test_probe_prints_json_that_its_file_and_the_report_hold(
 
 @pytest.mark.slow
 def test_activations_are_printed_and_written_to_a_file(
-    shared_runs: Shared, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    shared_runs: Shared, curta: Curta, tmp_path: Path
 ) -> None:
     """With all of another problem's embedding a member writes what it writes after that."""
-    run, out = shared_runs.trained("mine"), tmp_path / "found.npz"
+    run, out = shared_runs.trained("mine"), tmp_path / "values.npz"
     zero = "zero=layer.0.attention.heads:head=1"
-    assert main(["probe", "mine", "activations", "12+34", "5+6", zero, "--out", str(out)]) == 0
-    text = capsys.readouterr().out
+    text = curta("probe", "mine", "activations", "12+34", "5+6", zero, "--out", str(out)).out
     words = " ".join(text.split())
     assert "layer.0.attention.weights member 2, problem 2, head 2, query 8, key 8" in words
     assert "with changes" in text
@@ -126,31 +105,27 @@ def test_activations_are_printed_and_written_to_a_file(
     assert read.about.interventions == ["zero layer.0.attention.heads:head=1"]
     assert (read.about.run, read.about.step) == ("mine", run.step)
     command = ["probe", "mine", "activations", "12+34", "patch=embedding=21+35", "--json"]
-    assert main([*command, "sites=final,logits", "--member", "1"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert set(found["shapes"]) == {"final", "logits"}
-    assert found["about"]["members"] == [1]
-    (row,) = found["answers"]
+    recorded = json.loads(curta(*command, "sites=final,logits", "--member", "1").out)
+    assert set(recorded["shapes"]) == {"final", "logits"}
+    assert recorded["about"]["members"] == [1]
+    (row,) = recorded["answers"]
     assert (row["problem"], row["member"]) == ("12+34", 1)
+    assert [*row] == ["problem", "member", "answer", "changed", "right"]
 
 
 # Several runs.
 
 
 @pytest.mark.slow
-def test_compare_prints_its_table_as_json_and_nothing_else(
-    capsys: pytest.CaptureFixture[str], runs_folder: Path
-) -> None:
+def test_compare_prints_its_table_as_json_and_nothing_else(curta: Curta, runs_folder: Path) -> None:
     entries = ["one: addition", "two: addition positions.name=rope positions.base=100.0"]
     options = ["--run", "mine", "--seeds", "1", "--json"]
-    assert main(["compare", *entries, *options, *SMALL]) == 0
-    table = json.loads(capsys.readouterr().out)
+    table = json.loads(curta("compare", *entries, *options, *SMALL).out)
     assert table == json.loads((runs_folder / "mine" / "comparison.json").read_text())
     assert [row["settings"]["positions"]["name"] for row in table["rows"]] == ["window", "rope"]
     assert (runs_folder / "mine" / "report.html").exists()
-    assert "exists already with other runs" in refused(
-        capsys, "compare", *entries, "--run", "mine", "training.steps=3"
-    )
+    refused = curta("compare", *entries, "--run", "mine", "training.steps=3", code=2).err
+    assert "exists already with other runs" in refused
 
 
 def test_a_thread_that_is_still_at_work_does_not_crash_the_end() -> None:

@@ -10,9 +10,11 @@ import pytest
 import tomli_w
 
 from curta.config.errors import printable
-from curta.frontends.cli import display, main
+from curta.frontends.cli import display
 from tests.made_once import Shared
 from tests.runs.test_folders import change
+
+from .conftest import Curta
 
 EVIL = "\x1b]0;evil\x07\x1b[2J[bold]x[/bold][link=file:///etc]y[/link]\u202e:warning:\r\n\x9bz"
 """A title for the window, an empty screen, markup, a link, letters from right to left."""
@@ -48,13 +50,10 @@ def copy(trained: Path, runs_folder: Path) -> Copy:
     return made
 
 
-def terminal() -> display.Screen:
-    return display.Screen(force_terminal=True, width=400)
-
-
 @pytest.fixture(autouse=True)
 def _terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a wide terminal with colours and links."""
+    terminal = lambda: display.Screen(force_terminal=True, width=400)
     monkeypatch.setattr(display, "console", terminal)
 
 
@@ -70,18 +69,18 @@ def plain(text: str) -> str:
     return shown
 
 
-def said(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:
-    assert main(words) == code
-    out, err = capsys.readouterr()
-    return plain(out) + plain(err)
+@pytest.fixture
+def said(curta: Curta) -> Callable[..., str]:
+    """Call a command; return all that it printed, as a terminal would show it."""
+    return lambda *words, code=0: "".join(map(plain, curta(*words, code=code)))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_runs_shows_foreign_names_as_letters(
-    copy: Copy, name: str, capsys: pytest.CaptureFixture[str]
+    copy: Copy, name: str, said: Callable[..., str]
 ) -> None:
     copy(name)
-    text = said(capsys, "runs")
+    text = said("runs")
     assert printable(name) in text
     if name.isprintable():
         assert SHOWN in text
@@ -93,28 +92,28 @@ def test_runs_shows_foreign_names_as_letters(
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["[link=y]", "[red]x"])
 def test_commands_show_foreign_texts_as_letters(
-    copy: Copy, name: str, capsys: pytest.CaptureFixture[str]
+    copy: Copy, name: str, said: Callable[..., str]
 ) -> None:
     copy(name)
-    assert f"{printable(name)} is finished" in said(capsys, "train", "--resume", name)
-    assert printable(name) in said(capsys, "evaluate", name, "count=4")
-    assert printable(name) in said(capsys, "report", name)
-    assert printable(name) in said(capsys, "page", name)
-    assert printable(name) in said(capsys, "probe", name, "tokens")
-    assert "carries" in said(capsys, "probe", name)
-    said(capsys, "ask", name, "1+2", "--trace")
-    said(capsys, "show", name, "1+2")
-    said(capsys, "show", name, "--layers")
-    assert printable(name) in said(capsys, "ask", name, "1*2", code=2)
+    assert f"{printable(name)} is finished" in said("train", "--resume", name)
+    assert printable(name) in said("evaluate", name, "count=4")
+    assert printable(name) in said("report", name)
+    assert printable(name) in said("page", name)
+    assert printable(name) in said("probe", name, "tokens")
+    assert "carries" in said("probe", name)
+    said("ask", name, "1+2", "--trace")
+    said("show", name, "1+2")
+    said("show", name, "--layers")
+    assert printable(name) in said("ask", name, "1*2", code=2)
 
 
 def test_symbols_and_roles_of_a_foreign_machine_are_letters(
-    copy: Copy, capsys: pytest.CaptureFixture[str]
+    copy: Copy, said: Callable[..., str]
 ) -> None:
     folder = copy("mine")
     text = (folder / "machine.json").read_text().replace('"sum"', json.dumps(EVIL))
     (folder / "machine.json").write_text(text)
     assert r"\x1b[2J[bold]x[/bold][link=file:///etc]y[/link]\u202e" in said(
-        capsys, "show", "mine", "--window"
+        "show", "mine", "--window"
     )
-    said(capsys, "show", "mine", "1+2", code=2)
+    said("show", "mine", "1+2", code=2)

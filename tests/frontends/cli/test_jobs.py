@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from curta.config.cluster import Cluster
-from curta.frontends.cli import main
 from curta.frontends.cli.arguments import Destination, destination
 from curta.runs import folders
 from curta.runs.cluster import ClusterTask, Job, JobFolder
+
+from .conftest import Curta
 
 
 @pytest.fixture
@@ -28,48 +29,30 @@ def job(runs_folder: Path) -> JobFolder:
     return folder
 
 
-@pytest.mark.parametrize(
-    ("words", "line"),
-    [
-        (["train", "--cluster", "mill.toml"], "--cluster needs --on slurm, or --on local"),
-        (["train", "--on", "local", "cluster.tmie=5"], "did you mean 'cluster.time'?"),
-        (["compare", "--on", "local"], "--on needs a comparison"),
-        (["compare", "encodings", "--on", "local", "--json"], "--json prints the results"),
-        (["runs", "mine", "--logs", "--json"], "--json and --logs: give one of them"),
-        (["runs", "mine", "--cancel", "--logs"], "--logs and --cancel: give one of them"),
-        (["runs", "mnie", "--wait"], "unknown job 'mnie': did you mean 'mine'?"),
-        (["runs", "mine/width-61", "--logs"], "did you mean 'width-16'?"),
-    ],
-)
-def test_a_mistake_is_one_line(
-    job: JobFolder, capsys: pytest.CaptureFixture[str], words: list[str], line: str
-) -> None:
-    assert main(words) == 2
-    said = capsys.readouterr().err
-    assert line in said
-    assert said.count("\n") == 1
+def test_a_job_or_run_of_it_that_is_not_there_is_one_line(job: JobFolder, curta: Curta) -> None:
+    assert "did you mean 'mine'?" in curta("runs", "mnie", "--wait", code=2).err
+    assert "did you mean 'width-16'?" in curta("runs", "mine/width-61", "--logs", code=2).err
 
 
 def test_the_command_line_is_laid_on_the_file(tmp_path: Path) -> None:
     path = tmp_path / "mill.toml"
     path.write_text('[cluster]\npartition = "gpu"\ntime = 30\nsetup = ["module load cuda"]\n')
-    given = {
+    settings = {
         "cluster.time": "90",
         "cluster.options.qos": "low",
         "cluster.options.exclusive": "true",
     }
     options = {"qos": "low", "exclusive": True}
     cluster = Cluster("gpu", time=90, setup=("module load cuda",), options=options)
-    assert destination("slurm", path, True, given) == Destination("slurm", cluster, wait=True)
+    assert destination("slurm", path, True, settings) == Destination("slurm", cluster, wait=True)
     assert destination(None, None, False, {}) is None
 
 
-def test_a_job_is_shown_and_cancelled(job: JobFolder, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_job_is_shown_and_cancelled(job: JobFolder, curta: Curta) -> None:
     """As a table, as JSON, and by the logs of the runs that are named."""
 
     def shown(*words: str, code: int = 0) -> str:
-        assert main(["runs", *words]) == code
-        text = capsys.readouterr().out
+        text: str = curta("runs", *words, code=code).out
         assert "\x1b" not in text
         return text
 

@@ -14,6 +14,8 @@ from curta.runs import folders
 from tests import tiny
 from tests.runs.test_ownership import OWNS
 
+from .conftest import Curta
+
 pytestmark = pytest.mark.usefixtures("brief")
 
 
@@ -25,11 +27,6 @@ def three(runs_folder: Path) -> Path:
     return runs_folder
 
 
-def listed(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
-    assert main(["runs", "--json", *words]) == 0
-    return [row["name"] for row in json.loads(capsys.readouterr().out)]
-
-
 @pytest.mark.parametrize(
     ("words", "names"),
     [
@@ -39,63 +36,52 @@ def listed(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
         (["none*"], []),
     ],
 )
-def test_runs_are_filtered(
-    three: Path, capsys: pytest.CaptureFixture[str], words: list[str], names: list[str]
-) -> None:
-    assert listed(capsys, *words) == names
+def test_runs_are_filtered(three: Path, curta: Curta, words: list[str], names: list[str]) -> None:
+    rows = json.loads(curta("runs", "--json", *words).out)
+    assert [(row["name"], row["seeds"], row["status"]) for row in rows] == [
+        (name, 2, "created") for name in names
+    ]
 
 
-def test_rm_asks_first(
-    three: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rm_asks_first(three: Path, curta: Curta, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("click.termui.visible_prompt_func", lambda text: "n")
-    assert main(["runs", "--remove", "sum"]) == 1
-    assert "Nothing was removed" in "".join(capsys.readouterr())
+    assert "Nothing was removed" in "".join(curta("runs", "--remove", "sum", code=1))
     assert folders.existing() == ["sum", "sum-2", "take"]
     monkeypatch.setattr("click.termui.visible_prompt_func", lambda text: "y")
-    assert main(["runs", "--remove", "sum"]) == 0
+    curta("runs", "--remove", "sum")
     assert folders.existing() == ["sum-2", "take"]
     assert sorted(path.name for path in three.iterdir()) == ["sum-2", "take"]
 
 
-def test_rm_without_a_terminal_needs_yes(three: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rm_without_a_terminal_needs_yes(
+    three: Path, curta: Curta, capsys: pytest.CaptureFixture[str]
+) -> None:
     read, write = os.pipe()
     os.close(write)
     with os.fdopen(read) as empty, pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.stdin", empty)
         assert main(["runs", "--remove", "sum"]) == 2
     assert "--yes" in capsys.readouterr().err
-    assert main(["runs", "--remove", "--yes", "sum", "sum-2"]) == 0
+    curta("runs", "--remove", "--yes", "sum", "sum-2")
     assert folders.existing() == ["take"]
 
 
-def test_what_is_no_run_is_not_removed(three: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_no_run_is_not_removed(three: Path, curta: Curta) -> None:
     (three / "mine").mkdir()
     (three / "mine" / "thesis.txt").write_text("years of work")
     (three / "link").symlink_to(three / "take")
     for name in ("mine", str(three / "mine"), "take2", "link", ".", str(three)):
-        assert main(["runs", "--remove", "--yes", name]) == 2
-        assert capsys.readouterr().err.count("\n") == 1
+        curta("runs", "--remove", "--yes", name, code=2)
     assert (three / "mine" / "thesis.txt").exists()
     assert folders.existing() == ["link", "sum", "sum-2", "take"]
 
 
-def test_a_run_in_use_is_not_removed(three: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_in_use_is_not_removed(three: Path, curta: Curta) -> None:
     command = [sys.executable, "-c", OWNS, str(three / "sum")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "owns\n"
-        assert main(["runs", "--remove", "--yes", "sum"]) == 2
-        assert "in use" in capsys.readouterr().err
+        assert "in use" in curta("runs", "--remove", "--yes", "sum", code=2).err
         assert (three / "sum" / "run.json").exists()
         holder.kill()
-    assert main(["runs", "--remove", "--yes", "sum"]) == 0
-
-
-@pytest.mark.parametrize(
-    ("given", "seeds"), [("2", [0, 1]), ("3,7,11", [3, 7, 11]), ("5,", [5]), ("-1,4", [-1, 4])]
-)
-def test_seeds_are_a_count_or_themselves(given: str, seeds: list[int]) -> None:
-    from curta.frontends.cli.arguments import parse_seeds
-
-    assert folders.seeds_of(parse_seeds(given)) == seeds
+    curta("runs", "--remove", "--yes", "sum")

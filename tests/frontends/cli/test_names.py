@@ -15,7 +15,7 @@ for name in ("jax", "equinox", "optax", "jinja2"):
     sys.modules[name] = None  # importing it is an error
 from curta.frontends.cli import main
 
-def told(arguments):
+def outcome(arguments):
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
@@ -24,7 +24,7 @@ def told(arguments):
             code = repr(error)
     return code, out.getvalue(), err.getvalue()
 
-print(json.dumps([told(arguments) for arguments in json.load(sys.stdin)]))
+print(json.dumps([outcome(arguments) for arguments in json.load(sys.stdin)]))
 """
 """Runs each of the commands in one process, in which nothing heavy can be imported."""
 

@@ -100,10 +100,10 @@ def status(runs: Path, name: str) -> str:
 def test_two_processes_have_the_weights_of_two_devices(runs_folder: Path) -> None:
     """They share each batch: every step sums what both have found."""
     changes = tiny.DENSE | {"positions__name": "rope"}
-    found = of_two("train", *words(changes), "--run=two", "--no-evaluation")
-    assert (found.returncode, found.stderr) == (0, "")
-    assert found.stdout.startswith("two: ")
-    assert sum(line.startswith("step ") for line in found.stdout.splitlines()) == 2
+    done = of_two("train", *words(changes), "--run=two", "--no-evaluation")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("two: ")
+    assert sum(line.startswith("step ") for line in done.stdout.splitlines()) == 2
     curta.train("addition", run="one", **tiny.overrides(**changes), evaluate=False)
     tiny.assert_close(weights(runs_folder, "two"), weights(runs_folder, "one"), TRAINED)
 
@@ -126,13 +126,13 @@ def test_a_training_with_its_evaluation_finds_the_same(runs_folder: Path, kind: 
     The dense ones are wrong on all of a size, so that longer ones are left out.
     """
     dense = tiny.DENSE | {"positions__name": "rope"}
-    asked = words(SIZES | (dense if kind == "dense" else {}))
+    settings = words(SIZES | (dense if kind == "dense" else {}))
     for name, call in (("one", partial(ended, cores="2")), ("two", of_two)):
-        told = call("train", *asked, "--seeds=2", "--run", name)
-        assert "Report: " in told.stdout, told.stderr
-        assert told.returncode == (kind == "window")  # so short a training ends with wrong windows
-        told = call("evaluate", name, "digits=2,4", "--json")
-        assert told.returncode == 0, told.stderr
+        done = call("train", *settings, "--seeds=2", "--run", name)
+        assert "Report: " in done.stdout, done.stderr
+        assert done.returncode == (kind == "window")  # so short a training ends with wrong windows
+        done = call("evaluate", name, "digits=2,4", "--json")
+        assert done.returncode == 0, done.stderr
     tiny.assert_close(weights(runs_folder, "two"), weights(runs_folder, "one"), TRAINED)
     for file in ("evaluation.json", "evaluations/digits-2_4.json"):
         one, two = (json.loads((runs_folder / name / file).read_text()) for name in ("one", "two"))
@@ -142,12 +142,12 @@ def test_a_training_with_its_evaluation_finds_the_same(runs_folder: Path, kind: 
             assert row["perplexity"] == pytest.approx(other["perplexity"], rel=1e-5)
 
 
-def plain(found: Any) -> Any:
+def plain(content: Any) -> Any:
     """An evaluation without its speeds, and without what rounding may change."""
-    if isinstance(found, dict):
+    if isinstance(content, dict):
         without = ("tokens_per_second", "perplexity")
-        return {name: plain(item) for name, item in found.items() if name not in without}
-    return [plain(item) for item in found] if isinstance(found, list) else found
+        return {name: plain(item) for name, item in content.items() if name not in without}
+    return [plain(item) for item in content] if isinstance(content, list) else content
 
 
 @pytest.fixture(scope="module")
@@ -156,8 +156,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
     folder = tmp_path_factory.mktemp("whole")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CURTA_RUNS", str(folder))
-        told = of_two("train", *words(LONG), *TWO, "--run=whole")
-    assert told.returncode == 0, told.stderr
+        done = of_two("train", *words(LONG), *TWO, "--run=whole")
+    assert done.returncode == 0, done.stderr
     return weights(folder, "whole")
 
 
@@ -185,8 +185,8 @@ def test_a_process_that_dies_ends_the_other_and_any_division_goes_on(
         line = "another process has ended: `curta train --resume` goes on from the last checkpoint"
         assert f"curta: {line}\n" in said[0]
     assert status(runs_folder, "two") == "interrupted"
-    told = (of_two if dies else ended)("train", "--resume", "two")
-    assert told.returncode == 0, told.stderr
+    done = (of_two if dies else ended)("train", "--resume", "two")
+    assert done.returncode == 0, done.stderr
     if dies:
         assert tiny.same(weights(runs_folder, "two"), whole)
     step = checkpoints.newest_whole(runs_folder / "two" / "checkpoints")

@@ -66,7 +66,7 @@ BROKEN, SHAKY = "broken", "shaky"
 ENTRIES = [*QUICK[:2], BROKEN, LONG[0], *QUICK[2:4], SHAKY, LONG[1], *QUICK[4:]]
 """In the order in which tasks have them."""
 
-Found = TypeVar("Found")
+Answer = TypeVar("Answer")
 
 
 class Dozen:
@@ -139,7 +139,7 @@ class Dozen:
 
         return until(hold)
 
-    def found(self, name: str) -> dict[str, Any]:
+    def results(self, name: str) -> dict[str, Any]:
         """What a comparison's table is made of, but for times, by entry."""
         path = self.folder / "runs" / name / "comparison.json"
         rows = json.loads(path.read_text())["rows"]
@@ -156,7 +156,7 @@ class Dozen:
 
     def check_against(self, here: str, elsewhere: str) -> None:
         """Table and weights are those of one process, but for the run that is broken elsewhere."""
-        rows, others = self.found(here), self.found(elsewhere)
+        rows, others = self.results(here), self.results(elsewhere)
         weights = self.weights(here)
         assert list(others) == ENTRIES
         assert others.pop(BROKEN)["lengths"] == []
@@ -166,13 +166,13 @@ class Dozen:
         assert self.weights(elsewhere) == weights
 
 
-def until(asked: Callable[[], Found | None], seconds: float = 300.0) -> Found:
+def until(ask: Callable[[], Answer | None], seconds: float = 300.0) -> Answer:
     """What is answered first that is not None."""
     deadline = time.monotonic() + seconds
-    while (found := asked()) is None:
+    while (answer := ask()) is None:
         assert time.monotonic() < deadline, "this has never come"
         time.sleep(0.1)
-    return found
+    return answer
 
 
 def process_of(run: Path) -> int | None:

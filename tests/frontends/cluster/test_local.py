@@ -48,7 +48,7 @@ def test_a_comparison_of_local_tasks_is_that_of_one_process(dozen: Dozen) -> Non
     assert (
         dozen.call("train", "--resume", "tasks", *options).returncode == 0
     )  # the broken one once more
-    assert list(dozen.found("tasks")) == ENTRIES
+    assert list(dozen.results("tasks")) == ENTRIES
 
 
 def test_a_run_of_its_own_is_reported_on(dozen: Dozen) -> None:

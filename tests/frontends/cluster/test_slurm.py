@@ -42,10 +42,10 @@ def test_a_comparison_of_an_array_is_that_of_one_process(dozen: Dozen) -> None:
         tuple(ENTRIES[first : first + 3]) for first in range(0, 12, 3)
     ]
 
-    told = dozen.held("array", LONG[0])
+    process = dozen.held("array", LONG[0])
     command = ["scancel", "--signal=TERM", task_of(job.tasks, LONG[0])]
     subprocess.run(command, env=dozen.environment, check=True)
-    os.kill(told, signal.SIGCONT)
+    os.kill(process, signal.SIGCONT)
     dozen.held("array", LONG[1])  # Slurm itself lets it go on when it says that time is up
 
     until(lambda: dozen.states("array") if dozen.tries("array", LONG[1]).get("requeued") else None)

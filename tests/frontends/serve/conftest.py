@@ -69,7 +69,7 @@ def server() -> Iterator[Served]:
 def ask(server: Served, runs_folder: Path) -> Asks:
     """One request as it is written, path and headers untouched."""
 
-    def asked(
+    def send(
         path: str, method: str = "GET", hosts: tuple[str, ...] | None = None, body: bytes = b""
     ) -> tuple[http.client.HTTPResponse, bytes]:
         connection = http.client.HTTPConnection(HERE, server.port, timeout=60)
@@ -84,4 +84,4 @@ def ask(server: Served, runs_folder: Path) -> Asks:
         connection.close()
         return reply, content
 
-    return asked
+    return send

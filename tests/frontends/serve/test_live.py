@@ -53,10 +53,10 @@ class Paced:
 
 @pytest.fixture
 def paced(runs_folder: Path) -> Iterator[Paced]:
-    found = Paced()
-    assert found.begun.wait(300)
-    yield found
-    found.end()
+    training = Paced()
+    assert training.begun.wait(300)
+    yield training
+    training.end()
 
 
 def begins(text: str) -> re.Pattern[str]:
@@ -68,8 +68,8 @@ def shares(tab: Page) -> set[str]:
     bar = tab.get_by_role("progressbar")
     value = bar.evaluate("bar => Math.floor(100 * bar.value / bar.max) + '%'")
     words = [tab.title(), tab.locator("#now").inner_text(), tab.locator("#said").inner_text()]
-    told = [*words, str(bar.get_attribute("aria-valuetext"))]
-    return {value, *(share for text in told for share in re.findall(r"\d+%", text))}
+    texts = [*words, str(bar.get_attribute("aria-valuetext"))]
+    return {value, *(share for text in texts for share in re.findall(r"\d+%", text))}
 
 
 def test_curves_grow_as_the_run_is_trained_until_it_says_what_it_has_learned(
@@ -220,11 +220,11 @@ def test_named_problems_and_a_grid_appear_as_they_are_answered(
     rows = [row for row in run.folder.read_metrics() if row.named]
     assert [(row.step, row.member) for row in rows] == [(10, 0), (10, 1), (20, 0), (20, 1)]
     for row in rows[2:]:
-        for problem, one in row.named.items():
+        for problem, output in row.named.items():
             answer = run.ask(problem, row.member)
-            assert one.answer == (None if answer is None else str(answer))
-            assert one.correct == (answer == sum(map(int, problem.split("+"))))
-            assert one.perplexity >= 1
+            assert output.answer == (None if answer is None else str(answer))
+            assert output.correct == (answer == sum(map(int, problem.split("+"))))
+            assert output.perplexity >= 1
     tab.goto(f"{server.address}runs/seen/live.html")
     expect(tab.locator("#answers tr")).to_have_count(4)
     first = tab.locator("#answers tr").first
@@ -244,11 +244,11 @@ def test_named_problems_and_a_grid_appear_as_they_are_answered(
         assert f"{filled} of 3 rows" in text
         assert ("left" in text) == (filled == 2)
 
-    found = run.evaluate(show_grid=look)
+    evaluation = run.evaluate(show_grid=look)
     assert [len(text.splitlines()) for text in seen] == [5, 5, 5]
     assert [text.splitlines()[1].strip() for text in seen[:2]] == ["3", "3"]  # not yet there
     assert len(seen[2].splitlines()[1].strip()) > 1
-    assert found.grids[0].digits == [1, 2, 3]
+    assert evaluation.grids[0].digits == [1, 2, 3]
 
 
 def order(tab: Page, server: Served, recipe: str = "addition", **changes: object) -> None:

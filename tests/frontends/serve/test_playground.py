@@ -44,13 +44,13 @@ def until(reached: Callable[[], object], seconds: float = 60.0) -> None:
 @pytest.mark.parametrize("name", shipped_names())
 def test_every_recipe_can_be_watched_as_its_form_proposes(name: str) -> None:
     """With its own named problems, filled up to eight that its models can be asked."""
-    own = recipes.load(name)
-    settings = playground.watching(own)
+    source = recipes.load(name)
+    settings = playground.watching(source)
     assert playground.errors(Order(recipe=name, settings=settings)) == {}
     recipe = resolve(name, values(settings))
-    assert len(recipe.evaluation.named) == max(8, len(own.evaluation.named))
+    assert len(recipe.evaluation.named) == max(8, len(source.evaluation.named))
     assert recipe.training.validate_every
-    assert recipe.summary == own.summary
+    assert recipe.summary == source.summary
 
 
 def test_a_form_has_the_fields_of_the_recipe_and_their_choices(trainings: Trainings) -> None:

@@ -24,9 +24,9 @@ from .conftest import Asks, client
 
 
 def page(target: str) -> Page:
-    found = client.get(target)
-    assert found.status_code == 200
-    return Page(found.text)
+    reply = client.get(target)
+    assert reply.status_code == 200
+    return Page(reply.text)
 
 
 def test_the_index_says_how_far_every_run_is(small: Path) -> None:
@@ -61,11 +61,11 @@ def test_a_damaged_run_is_listed_with_what_is_wrong(small: Path) -> None:
 def test_names_are_escaped_in_addresses_and_pages(small: Path, ask: Asks) -> None:
     name = "a <b>&amp;%20?#é"
     small.rename(small.parent / name)
-    found = next(link for link in links("/") if link.startswith("/runs/"))
-    assert found == f"/runs/{quote(name, safe='')}/report.html"
-    assert ask(found)[0].status == 200
-    reply, _ = ask(found.removesuffix("report.html"))
-    assert reply.headers["Location"] == found
+    link = next(link for link in links("/") if link.startswith("/runs/"))
+    assert link == f"/runs/{quote(name, safe='')}/report.html"
+    assert ask(link)[0].status == 200
+    reply, _ = ask(link.removesuffix("report.html"))
+    assert reply.headers["Location"] == link
     assert b"a <b>" not in client.get("/").content
 
 
@@ -74,18 +74,18 @@ def test_a_report_is_made_once_for_each_state_of_the_runs_files(
 ) -> None:
     made: list[str] = []
     write = api.report
-    monkeypatch.setattr(api, "report", lambda *given: made.append(given[0]) or write(*given))
+    monkeypatch.setattr(api, "report", lambda *names: made.append(names[0]) or write(*names))
     before = {path: path.read_bytes() for path in small.rglob("*") if path.is_file()}
 
-    def asked() -> bytes:
+    def report_page() -> bytes:
         return client.get("/runs/small/report.html").content
 
-    first, content = asked(), (small / "metrics.jsonl").read_text()
-    assert (asked(), len(made)) == (first, 1)
+    first, content = report_page(), (small / "metrics.jsonl").read_text()
+    assert (report_page(), len(made)) == (first, 1)
     (small / "metrics.jsonl").write_text("".join(content.splitlines(keepends=True)[:-2]))
-    assert (asked() == first, len(made)) == (False, 2)
+    assert (report_page() == first, len(made)) == (False, 2)
     (small / "metrics.jsonl").write_text(content)
-    assert (asked(), len(made)) == (first, 3)
+    assert (report_page(), len(made)) == (first, 3)
     assert {path: path.read_bytes() for path in small.rglob("*") if path.is_file()} == before
 
 
@@ -117,43 +117,38 @@ def test_there_is_no_link_to_a_page_that_cannot_be(small: Path, young: Path) -> 
 
 @pytest.mark.slow
 def test_every_link_of_the_index_leads_somewhere(small: Path, young: Path) -> None:
-    begun = begin_comparison(["addition", "two: addition"], {}, 1, "begun")
-    begun.run_comparison(lambda row, run: None)
+    """Also of comparisons: one that is finished, one that is only begun, and a damaged one."""
+    entries = ["one: addition", "two: addition model.role_embeddings=false"]
+    compare(entries, 1, "both", **tiny.overrides())
+    begin_comparison(entries, {}, 1, "begun").run_comparison(lambda row, run: None)
     damaged = small.parent / "damaged"
     damaged.mkdir()
     (damaged / "comparison.json").write_text("{")
-    found = links("/")
-    assert "/runs/begun/report.html" in found
-    assert not [link for link in found if "damaged" in link]
-    assert "comparison.json is not valid JSON" in client.get("/").text
-    for link in [*found, *links("/runs/young/live.html")]:
+    index, leading = client.get("/").text, links("/")
+    assert "2 of 2 runs are finished" in index
+    assert "comparison.json is not valid JSON" in index
+    rows = [f"/runs/both/{name}/report.html" for name in ("one", "two")]
+    assert [link for link in leading if link in rows] == rows
+    assert {"/runs/begun/report.html", "/runs/both/report.html"} <= {*leading}
+    assert not [link for link in leading if "damaged" in link]
+    for link in [*leading, *links("/runs/young/live.html")]:
         target = link if link.startswith("/") else f"/runs/young/{link}"
         assert client.get(target).status_code == 200, link
-
-
-@pytest.mark.slow
-def test_a_comparison_has_its_report_and_its_runs(runs_folder: Path) -> None:
-    entries = ["one: addition", "two: addition model.role_embeddings=false"]
-    compare(entries, 1, "both", **tiny.overrides())
-    index = client.get("/").text
-    assert "2 of 2 runs are finished" in index
-    assert index.index("/runs/both/one/report.html") < index.index("/runs/both/two/report.html")
     assert client.get("/runs/both/").headers["Location"] == "/runs/both/report.html"
     assert b"comparison" in client.get("/runs/both/report.html").content
-    assert client.get("/runs/both/one/report.html").status_code == 200
     assert client.get("/runs/one/report.html").status_code == 404
 
 
 @given(st.data())
 def test_only_known_addresses_are_answered(made: Path, ask: Asks, data: st.DataObject) -> None:
     words = st.sampled_from(["runs", "small", "..", ".", "", "run.json", "report.html", "%2e%2e"])
-    parts = data.draw(st.lists(words | st.text(max_size=4), max_size=6))
-    target = "/" + "/".join(quote(part, safe="/%") for part in parts)
+    segments = data.draw(st.lists(words | st.text(max_size=4), max_size=6))
+    target = "/" + "/".join(quote(segment, safe="/%") for segment in segments)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CURTA_RUNS", str(made))
         reply, _ = ask(target)
-    known = {"/": 200, "/runs/small/": 303, "/runs/small/report.html": 200}
-    assert reply.status == known.get(target.removesuffix("%0A"), 404)  # as `$` ends a route
+    statuses = {"/": 200, "/runs/small/": 303, "/runs/small/report.html": 200}
+    assert reply.status == statuses.get(target.removesuffix("%0A"), 404)  # as `$` ends a route
 
 
 @given(st.lists(st.integers(1, 400), min_size=1, max_size=12), st.integers(100, 2000))
@@ -164,7 +159,7 @@ def test_whatever_the_pace_every_record_comes_once(
     folder = tmp_path_factory.mktemp("young")
     sample.write_json(folder / "run.json", sample.INFO)
     text = typed.lines(Metric(i, 0, i / 7, 0.5, 1.0) for i in range(40))
-    found: list[int] = []
+    steps: list[int] = []
     cursor = ""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(metrics, "MOST", most)
@@ -175,9 +170,9 @@ def test_whatever_the_pace_every_record_comes_once(
             more = True
             while more:
                 news = live.since(folder, cursor)
-                found += [int(record[0] or 0) for record in news["records"]]
+                steps += [int(record[0] or 0) for record in news["records"]]
                 cursor, more = news["cursor"], news["more"]
-    assert found == list(range(40))
+    assert steps == list(range(40))
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "9-9", "0-99999999", "1-\u0663"])

@@ -1,4 +1,4 @@
-"""The command line: parse, call, print. Nothing heavy is imported before it is needed."""
+"""The command line: parse, call, print. JAX is imported only once a command calculates."""
 
 import errno
 import gc

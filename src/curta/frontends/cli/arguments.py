@@ -4,17 +4,18 @@ import dataclasses
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 
 import click
 
-from curta.config import cluster
+from curta.config import cluster, typed
 from curta.config.cluster import Cluster
-from curta.config.errors import UserError, quoted, refuse_if
+from curta.config.errors import UserError, quoted, refuse_first, refuse_if
 from curta.config.limits import INT32, LAYERS, MEMBERS, check_path
-
-if TYPE_CHECKING:
-    from curta.runs.folders import Folder
+from curta.config.recipe import field_paths, parse_value, shipped_names
+from curta.runs import folders
+from curta.runs.comparison_spec import cut
+from curta.runs.folders import Folder
 
 
 class Kind(click.ParamType[Any]):
@@ -46,6 +47,11 @@ def parse_seeds(text: str) -> int | list[int]:
     """Return a count, for seeds 0, 1, ..., or seeds that are separated by commas, or a range.
 
     More than UNASKED members need a range, since a large count may be meant as one seed.
+
+    >>> parse_seeds("2"), parse_seeds("3,7,11"), parse_seeds("5,"), parse_seeds("-1,4")
+    (2, [3, 7, 11], [5], [-1, 4])
+    >>> parse_seeds("5-7")
+    [5, 6, 7]
     """
     if span := re.fullmatch(r"([0-9]{1,9})-([0-9]{1,9})", text):
         first, last = map(int, span.groups())
@@ -72,16 +78,42 @@ KINDS = {"M": MEMBER, "RUN": NAME} | dict.fromkeys(("DIR", "FILE", "PATH"), PATH
 """What an option with that metavar takes; with any other it takes a text, unless it says so."""
 
 
-def command(kind: type[click.Command] = click.Command) -> Callable[[Any], click.Command]:
+FORMS = {
+    "json": "Print the result as JSON.",
+    "latex": "Print the table as LaTeX (booktabs).",
+    "csv": "Print the table as CSV.",
+}
+"""Forms in which commands print results, each an option; `display.notice` prints tables so."""
+
+FORM = "curta.form"
+"""The key of click's context under which the form is kept."""
+
+
+def form() -> str | None:
+    """Return `json`, `csv` or `latex`; None for the screen."""
+    context = click.get_current_context(silent=True)
+    return None if context is None else context.meta.get(FORM)
+
+
+def command(
+    *forms: str, kind: type[click.Command] = click.Command
+) -> Callable[[Any], click.Command]:
     """Make a function a command: its parameters are annotated with what makes each an option.
 
-    Such as `member: Annotated[int, option("Which member.", "M")]` for `--member M`.
+    Such as `member: Annotated[int, option("Which member.", "M")]` for `--member M`. It also has an
+    option for each of these FORMS.
     """
+
+    def note(context: click.Context, param: click.Parameter, is_given: bool) -> None:
+        if is_given and param.name and not context.resilient_parsing:
+            exclude(context.meta.setdefault(FORM, param.name), param.name)
 
     def decorate(function: Any) -> click.Command:
         hints = get_type_hints(function, include_extras=True)
         metadata = {name: getattr(hint, "__metadata__", ()) for name, hint in hints.items()}
         params = [make(name) for name, makers in metadata.items() for make in makers]
+        settings: dict[str, Any] = {"is_flag": True, "callback": note, "expose_value": False}
+        params += [click.Option([f"--{form}"], help=FORMS[form], **settings) for form in forms]
         return click.command(cls=kind, params=params)(function)
 
     return decorate
@@ -106,15 +138,11 @@ def argument(metavar: str, kind: Any = NAME, **settings: Any) -> MakeParameter:
 
 def run_names() -> list[str]:
     """Return the names of the runs and the comparisons in the runs folder."""
-    from curta.runs import folders
-
     return [*folders.existing(), *folders.comparisons()]
 
 
-def find_run(name: str, trust: bool) -> "Folder":
+def find_run(name: str, trust: bool) -> Folder:
     """Find a run by name or path; with `trust` the code that came with it is executed."""
-    from curta.runs import folders
-
     folder = folders.find(name)
     if trust:
         folder.trust()
@@ -125,8 +153,6 @@ def complete(ctx: click.Context, param: click.Parameter, start: str) -> list[str
     """Return runs that begin so, for a shell; where fields are set, also recipes and fields."""
     names = run_names()
     if "FIELD=VALUE" in (param.metavar or ""):
-        from curta.config.recipe import field_paths, shipped_names
-
         names = [*shipped_names(), *names, *(f"{path}=" for path in field_paths())]
     return [name for name in dict.fromkeys(names) if name.startswith(start)]
 
@@ -143,35 +169,6 @@ RECURRENCES = option("Of a looped model (the recipe's).", "N", click.IntRange(1,
 Recurrences = Annotated[int | None, RECURRENCES]
 SEEDS_HELP = "How many seeds, or which: 3,7,11, one such as 7, with a comma, a range such as 0-63."
 SeedsOption = Annotated[int | list[int] | None, option(SEEDS_HELP, "N", Kind(parse_seeds))]
-
-
-# The form in which results are printed.
-
-FORM = "curta.form"
-"""The key of click's context under which the form is kept."""
-
-
-def form() -> str | None:
-    """Return `json`, `csv` or `latex`; None for the screen."""
-    context = click.get_current_context(silent=True)
-    return None if context is None else context.meta.get(FORM)
-
-
-def _form_option(name: str, text: str) -> Callable[[Any], Any]:
-    def note(context: click.Context, param: click.Parameter, is_given: bool) -> None:
-        if is_given and not context.resilient_parsing:
-            exclude(context.meta.setdefault(FORM, name), name)
-
-    return click.option(f"--{name}", is_flag=True, callback=note, expose_value=False, help=text)
-
-
-as_json = _form_option("json", "Print the result as JSON.")
-
-
-def as_tables(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add `--csv` and `--latex`; `display.notice` prints tables accordingly."""
-    latex = _form_option("latex", "Print the table as LaTeX (booktabs).")
-    return latex(_form_option("csv", "Print the table as CSV.")(command))
 
 
 def exclude(*names: str) -> None:
@@ -211,8 +208,7 @@ def split(words: Iterable[str]) -> tuple[list[str], dict[str, str]]:
             names.append(NAME(word))
             continue
         field, text = setting.groups()
-        if not text:
-            raise UserError(f"{quoted(word)} has no value: write {field}=VALUE")
+        refuse_if(not text, f"{quoted(word)} has no value: write {field}=VALUE")
         if field in settings:
             raise UserError(f"{field} is given twice: {settings[field]} and {text}")
         settings[field] = text
@@ -231,9 +227,6 @@ def at_most_one(names: Sequence[str], what: str) -> str | None:
 
 def values(settings: dict[str, str]) -> dict[str, Any]:
     """Return what the texts mean: TOML, plain text, or with commas a list of such values."""
-    from curta.config.recipe import parse_value
-    from curta.runs.comparison_spec import cut
-
     parsed = {}
     for field, text in settings.items():
         pieces = [parse_value(piece.strip()) for piece in cut(text, ",")]
@@ -268,13 +261,12 @@ def destination(
     fields = [field for field in settings if field.startswith("cluster.")]
     texts = {field.removeprefix("cluster."): settings.pop(field) for field in fields}
     if on is None:
-        for name in (*fields, *["--cluster"] * (file is not None), *["--wait"] * wait):
-            raise UserError(f"{name} needs --on slurm, or --on local")
+        names = (*fields, *["--cluster"] * (file is not None), *["--wait"] * wait)
+        refuse_first(f"{name} needs --on slurm, or --on local" for name in names)
         return None
     if (printed := form()) and not wait:
         raise UserError(f"--{printed} prints the results: with --on it needs --wait")
-    if "options" in texts:
-        raise UserError("cluster.options has a name: write cluster.options.qos=low")
+    refuse_if("options" in texts, "cluster.options has a name: write cluster.options.qos=low")
     stated = {} if file is None else cluster.read(file)
     are_texts = {field.name for field in dataclasses.fields(Cluster) if field.default == ""}
     for name, text in texts.items():
@@ -286,4 +278,4 @@ def destination(
     if isinstance(stated.get("setup"), str):
         stated["setup"] = [stated["setup"]]
     where = "the command line" if file is None else repr(str(file))
-    return Destination(on, cluster.parse(stated, where), wait)
+    return Destination(on, typed.parse_fields(Cluster, stated, where, "cluster."), wait)

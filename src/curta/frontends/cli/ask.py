@@ -1,5 +1,6 @@
 """The command `ask`: a trained run calculates. It needs neither JAX nor rich for most runs."""
 
+import itertools
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -18,15 +19,19 @@ from curta.config.errors import (
     notify,
     printable,
     quoted,
+    refuse_if,
 )
 from curta.config.limits import check_path
 from curta.frontends.cli import arguments
 from curta.frontends.cli.arguments import NAME, command, option
+from curta.problems.problem import answer_text, malformed_text, parse
+from curta.programs.user import run_snapshot
+from curta.runs import folders
+from curta.runs.calculator import Calculator, open_calculator
+from curta.runs.folders import Folder
 
 if TYPE_CHECKING:
     from curta.layouts import Layout
-    from curta.runs.calculator import Calculator
-    from curta.runs.folders import Folder
 
 
 JOINED = 1000
@@ -47,7 +52,7 @@ class _Ask(click.Command):
         return super().parse_args(ctx, args)
 
 
-@command(_Ask)
+@command(kind=_Ask)
 def ask(
     words: Annotated[tuple[str, ...], arguments.argument("[RUN] [PROBLEM]...", None, nargs=-1)],
     trust: arguments.Trust,
@@ -61,10 +66,6 @@ def ask(
     Without RUN the newest trained run answers that knows the operator. Without a problem it
     answers what you type, line by line.
     """
-    from curta.problems.problem import answer_text, malformed_text
-    from curta.runs import folders
-    from curta.runs.calculator import open_calculator
-
     # The first word is a run unless it is written as a problem: `12+34`, `-3+5`, `gcd 12,8`.
     is_named = bool(words) and not re.match(r"[-\s]*[0-9]|[a-z]+ +[0-9]", words[0])
     if words and not is_named:
@@ -128,22 +129,14 @@ def ask(
 
 def newest_run(problem: str) -> str:
     """Return the newest trained run that can calculate a problem; of all runs without one."""
-    from curta.problems.problem import parse
-    from curta.programs.user import run_snapshot
-    from curta.runs import folders
-
     trained = []
     for name in folders.existing():
         with suppress(OSError, ValueError):  # UserError, for damaged runs, among them
             info = folders.find(name).read_info()
             if info.checkpoint:
                 trained.append((info.created, name, info.operators))
-    if not trained:
-        raise UserError("no run is trained yet: `curta train` trains one")
+    refuse_if(not trained, "no run is trained yet: `curta train` trains one")
     refusal: UserError | None = None
-    known_operators = dict.fromkeys(
-        operator for _, _, operators in trained for operator in operators
-    )
     for _, name, operators in sorted(trained, reverse=True):
         if not problem:
             return name
@@ -153,24 +146,20 @@ def newest_run(problem: str) -> str:
                 return name
         except UserError as error:
             refusal = refusal or error
-    if refusal is not None:
-        raise refusal
-    raise UserError(
-        f"no run is trained on {quoted(problem)}: they know {' '.join(known_operators)}"
-    )
+    every = " ".join(dict.fromkeys(itertools.chain(*(operators for *_, operators in trained))))
+    raise refusal or UserError(f"no run is trained on {quoted(problem)}: they know {every}")
 
 
-def _warn(folder: "Folder", member: int) -> None:
+def _warn(folder: Folder, member: int) -> None:
     """Warn if the certificate of this member has wrong windows."""
     with suppress(UserError):
         certificate = folder.read_certificate()
-        members = certificate.members if certificate is not None else ()
-        wrong = {one.member: one.wrong for one in members}.get(member, 0)
-        if certificate is not None and wrong:
-            notify(
-                f"member {member} of run {folder.name!r} is wrong on {wrong:,} of"
-                f" {certificate.windows:,} windows, so some of its answers are wrong"
-            )
+        for verdict in certificate.members if certificate else ():
+            if certificate and verdict.member == member and verdict.wrong:
+                notify(
+                    f"member {member} of run {folder.name!r} is wrong on {verdict.wrong:,} of"
+                    f" {certificate.windows:,} windows, so some of its answers are wrong"
+                )
 
 
 def _converse(run: str, answer: Callable[[str], str]) -> int:

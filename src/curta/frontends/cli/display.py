@@ -16,6 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich import status
 from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.measure import Measurement
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -25,7 +26,10 @@ from rich.text import Text
 from curta.config import system
 from curta.config.errors import escape_unprintable, printable
 from curta.config.table import Table, cell
+from curta.config.typed import as_json
 from curta.frontends.cli.arguments import form
+from curta.report.figures import BANDS, band, median_cells
+from curta.report.tables import short
 
 if TYPE_CHECKING:
     from rich.console import ConsoleDimensions
@@ -92,8 +96,6 @@ def notice(content: RenderableType | Table) -> None:
 
 def print_json(result: Any) -> None:
     """Print a result, a dataclass, as JSON on one line."""
-    from curta.config.typed import as_json
-
     print(json.dumps(as_json(result)))
 
 
@@ -116,24 +118,17 @@ def next_steps(*steps: tuple[str, str]) -> None:
         notice(Text.assemble("  ", (f"{command} {words:{widest}}", "bold"), f"  {about}"))
 
 
-class Learning:
+class Learning(Progress):
     """Progress of training: a bar on a terminal, elsewhere a line at times."""
 
     def __init__(self, run: "Run") -> None:
+        text = TextColumn("{task.description}", markup=False)
+        columns = (BarColumn(24), text, TimeRemainingColumn(compact=True))
+        super().__init__(*columns, console=console(), disable=not console().is_terminal)
+        self.task = self.add_task("compiling ...", total=None)
         self.run, self.begun = run, time.monotonic()
         self.warm: tuple[float, int] | None = None
         """When the first steps were over, and how many these were: they are slower than others."""
-        text = TextColumn("{task.description}", markup=False)
-        columns = (BarColumn(24), text, TimeRemainingColumn(compact=True))
-        self.bar = Progress(*columns, console=console(), disable=not console().is_terminal)
-        self.task = self.bar.add_task("compiling ...", total=None)
-
-    def __enter__(self) -> "Learning":
-        self.bar.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.bar.stop()
 
     def show(self, now: "Step") -> None:
         middle, say = statistics.median, console().print
@@ -154,14 +149,14 @@ class Learning:
             f"step {now.step:>{len(f'{now.steps:,}')},}/{now.steps:,}  loss {middle(now.loss):.4f}"
             f"  exact match {cell(middle(shares))}{ends}  {now.examples_per_second:,.0f}/s"
         )
-        self.bar.update(self.task, total=now.steps, completed=now.step, description=line)
+        self.update(self.task, total=now.steps, completed=now.step, description=line)
         moment = time.monotonic()
         if self.warm is None:
             self.warm = moment, now.step
             compiling = self.run.folder.read_info().compile_seconds or 0.0
             preparing = max(0.0, moment - self.begun - now.seconds - compiling)
             say(f"preparing: {preparing:.0f} s, compiling: {compiling:.0f} s")
-        if self.bar.disable:
+        if self.disable:
             # by the clock, since what is validated, watched and saved takes its time too
             steps, seconds = now.step - self.warm[1], moment - self.warm[0]
             if not steps:
@@ -183,28 +178,25 @@ SILENT = 10.0
 """Seconds after which a line is printed where there is no terminal."""
 
 
-class Status:
+class Status(status.Status):
     """What is being done now, written to stderr: on a terminal in place, else a line at times."""
 
     def __init__(self, doing: str = "evaluating") -> None:
+        super().__init__(Text(f"{doing} ..."), console=Screen(stderr=True))
         self.doing, self.printed = doing, time.monotonic()
         self.grid: Grid | None = None
-        self.status = Screen(stderr=True).status(Text(f"{doing} ..."))
 
     def __enter__(self) -> "Status":
         if sys.stderr.isatty():
-            self.status.start()
+            self.start()
         return self
-
-    def __exit__(self, *error: object) -> None:
-        self.status.stop()
 
     def say(self, progress: str) -> None:
         line = printable(f"{self.doing} {progress} ...")
         if self.grid is not None and not progress.startswith(f"grid of {self.grid.operator}: "):
             self.grid = None
-        heat = [] if self.grid is None else [grid_map(self.grid, self.status.console.size)]
-        self.status.update(Group(Text(line), *heat))
+        heat = [] if self.grid is None else [grid_map(self.grid, self.console.size)]
+        self.update(Group(Text(line), *heat))
         if not sys.stderr.isatty() and time.monotonic() - self.printed > SILENT:
             print(line, file=sys.stderr, flush=True)
             self.printed = time.monotonic()
@@ -224,8 +216,6 @@ def grid_map(grid: "Grid", room: "ConsoleDimensions") -> Text:
     Where the screen is too small a letter stands for the mean of several cells. Two letters are as
     wide as one is high.
     """
-    from curta.report.figures import BANDS, band, median_cells
-
     cells, size = median_cells(grid.exact_match), grid.max_digits
     step = max(1, -(-size // max(1, min(room.height - 6, (room.width - 8) // 2))))
     lines = [
@@ -244,8 +234,6 @@ def grid_map(grid: "Grid", room: "ConsoleDimensions") -> Text:
 
 def answer_line(problem: str, answer: str | None, is_right: bool) -> Text:
     """Return `12+34 = 46  right`, with long numbers shortened."""
-    from curta.report.tables import short
-
     verdict = ("  right", "green") if is_right else ("  WRONG", "bold red")
     text = "invalid" if answer is None else short(answer)
     shortened = re.sub("[0-9]+", lambda number: short(number[0]), problem)

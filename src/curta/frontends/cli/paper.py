@@ -11,20 +11,20 @@ from rich.table import Table
 from rich.text import Text
 
 from curta.config.errors import QUOTED, shortened
+from curta.config.recipe import Recipe
 from curta.config.table import Cells, Column, counted
 from curta.config.table import Table as Data
+from curta.evaluation.results import Certificate
 from curta.frontends.cli import display
-from curta.problems.problem import answer_text
+from curta.problems.problem import Problem, answer_text
 from curta.programs.machine import drawing
+from curta.programs.machine.check import ConflictExample, ProgramCheck
 from curta.programs.machine.drawing import GAP, Cut
+from curta.report.tables import members_table
 
 if TYPE_CHECKING:
-    from curta.config.recipe import Recipe
-    from curta.evaluation.results import Certificate
     from curta.layouts import Layout
     from curta.layouts.program import ProgramLayout
-    from curta.problems.problem import Problem
-    from curta.programs.machine.check import ConflictExample, ProgramCheck
 
 COLOURS = ("cyan", "magenta", "yellow", "green", "red", "blue", "bright_cyan", "bright_magenta")
 
@@ -91,13 +91,12 @@ def colours_of(layout: "ProgramLayout") -> dict[str, str]:
     return dict.fromkeys(roles, "") | dict(zip(coloured, itertools.cycle(COLOURS), strict=False))
 
 
-def problem_view(layout: "Layout", problem: "Problem") -> Group:
+def problem_view(layout: "Layout", problem: Problem) -> Group:
     """A problem as the layout writes it: on squared paper, or in a line and token by token."""
     import jax.numpy as jnp
     import numpy as np
 
     from curta.layouts.program import ProgramLayout
-    from curta.problems.problem import answer_text
 
     tokens, prompt = layout.tokens_of(problem)
     if isinstance(layout, ProgramLayout):
@@ -127,7 +126,7 @@ def problem_view(layout: "Layout", problem: "Problem") -> Group:
     return Group(f"layout {layout.name}: {layout.summary}", line, Data("", columns, rows))
 
 
-def steps_table(layout: "ProgramLayout", problem: "Problem") -> Data:
+def steps_table(layout: "ProgramLayout", problem: Problem) -> Data:
     """Every token with its move, its square and what it sees."""
     tokens, prompt = layout.tokens_of(problem)
     colours, axes, rows = colours_of(layout), layout.axes, list[Cells]()
@@ -201,11 +200,10 @@ DRAWN = 5
 
 
 def certificate_view(
-    certificate: "Certificate", layout: "ProgramLayout", drawn: int = DRAWN
+    certificate: Certificate, layout: "ProgramLayout", drawn: int = DRAWN
 ) -> Group:
     """What a certificate says; wrong windows in a problem where the program's code is known."""
     from curta.report.certificate import headline, plain_words, text_to
-    from curta.report.tables import members_table
 
     style = "green" if certificate.perfect else "bold red"
     head, wrong = Text(headline(certificate), style), certificate.wrong[:drawn]
@@ -239,7 +237,7 @@ MANY = 60_000
 """Windows above which a program is hard to learn at default settings."""
 
 
-def check_lines(check: "ProgramCheck", train: str) -> Iterator[Text]:
+def check_lines(check: ProgramCheck, train: str) -> Iterator[Text]:
     """The results of a check, line by line, and at last whether the program can be learned.
 
     `train` is what `curta train` is to be given for it, if anything.
@@ -267,8 +265,8 @@ def check_lines(check: "ProgramCheck", train: str) -> Iterator[Text]:
         if answer.written is not None:
             wrote = f"wrote {shortened(answer_text(answer.written), QUOTED)}"
         yield Text(f"    {text}: {wrote}, should be {shortened(answer_text(answer.truth), QUOTED)}")
-    role, written = program.format.answer.role, [role.name for role in machine.roles]
-    if check.wrongs and role not in written:
+    role, role_names = program.format.answer.role, [role.name for role in machine.roles]
+    if check.wrongs and role not in role_names:
         yield Text(f"  the answer is read from role {role!r}, which the program never writes")
     yield from _window_lines(check)
     if check.unstable:
@@ -304,7 +302,7 @@ def check_lines(check: "ProgramCheck", train: str) -> Iterator[Text]:
     yield Text(f"It can be learned{limit}.{step}", style="bold yellow" if limit else "bold green")
 
 
-def _window_lines(check: "ProgramCheck") -> Iterator[Text]:
+def _window_lines(check: ProgramCheck) -> Iterator[Text]:
     """How many windows there are, and what each role sees; advice where they are many."""
     if check.program.run is None:
         yield Text("  no algorithm: the answer is learned whole, by attention to all tokens")
@@ -331,7 +329,7 @@ def _window_lines(check: "ProgramCheck") -> Iterator[Text]:
         )
 
 
-def _conflict_lines(check: "ProgramCheck", conflict: "ConflictExample") -> Iterator[Text]:
+def _conflict_lines(check: ProgramCheck, conflict: ConflictExample) -> Iterator[Text]:
     """Two windows that look alike, what follows each, and what would tell them apart."""
     windows = "1 window is" if conflict.count == 1 else f"{conflict.count:,} windows are"
     yield Text(
@@ -339,10 +337,9 @@ def _conflict_lines(check: "ProgramCheck", conflict: "ConflictExample") -> Itera
     )
     cells = (f"{cell.place}: {cell.symbol or 'nothing'}" for cell in conflict.window)
     yield Text(f"    it sees     {', '.join(cells)}")
-    for operands, step, token in zip(
-        conflict.problems, conflict.steps, conflict.follows, strict=True
-    ):
-        text = check.program.problem_text(operands)
+    follows = zip(conflict.problems, conflict.steps, conflict.follows, strict=True)
+    for problem, step, token in follows:
+        text = check.program.problem_text(problem)
         yield Text(f"    then        {token}   in {text}, after token {step + 1}")
     yield Text(f"    {conflict.hint}")
 
@@ -350,7 +347,7 @@ def _conflict_lines(check: "ProgramCheck", conflict: "ConflictExample") -> Itera
 # The layers of a model.
 
 
-def layers_view(recipe: "Recipe", problem: "Problem | None") -> Group:
+def layers_view(recipe: Recipe, problem: Problem | None) -> Group:
     """Every weight, what it costs, and for which texts that holds.
 
     Texts are those of the problem, and without one the longest of training.
@@ -358,9 +355,7 @@ def layers_view(recipe: "Recipe", problem: "Problem | None") -> Group:
     from curta.layouts.texts import layout_of
     from curta.model.model_cost import layers, scored_keys
 
-    def sides(shape: tuple[int, ...]) -> str:
-        return " x ".join(f"{side:,}" for side in shape)
-
+    sides = lambda shape: " x ".join(f"{side:,}" for side in shape)
     lengths = scored_keys(recipe, problem)
     tokens, rows, costs = lengths.tokens, list[Cells](), list[tuple[int, ...]]()
     for layer in layers(recipe, layout_of(recipe), lengths.keys):

@@ -2,21 +2,22 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import click
 
 from curta.config import limits
-from curta.config.errors import UserError, quoted, unknown
+from curta.config.errors import UserError, quoted, refuse_if, unknown
 from curta.config.table import Column, Table
+from curta.config.typed import as_json
+from curta.frontends import api
 from curta.frontends.cli import arguments
 from curta.frontends.cli.arguments import command, option
 from curta.frontends.cli.display import Status, notice, show
+from curta.probes import PROBES, options, tasks_for
+from curta.probes.inside.interventions import HOWS, Intervention, parsed
 from curta.problems.problem import answer_text, parse
-
-if TYPE_CHECKING:
-    from curta.probes.inside.interventions import Intervention
-
+from curta.report.tables import probe_table
 
 ACTIVATIONS = "activations"
 USAGE = "RUN [PROBE] [PROBLEM]... [OPTION=VALUE]..."
@@ -38,22 +39,19 @@ class _Probe(click.Command):
 
 def probe_options(name: str) -> list[tuple[str, str, type, Any]]:
     """Return name, text, type and default of a probe's options; UserError for an unknown one."""
-    from curta.probes import PROBES, options
-
     if not name.endswith(".py"):
         PROBES.check(name)
     return options(name)
 
 
-@command(_Probe)
-@arguments.as_json
+@command("json", kind=_Probe)
 def probe(
     words: Annotated[tuple[str, ...], arguments.words(USAGE)],
     trust: arguments.Trust,
     member: Annotated[int | None, option("One member only (all).", "M")],
     recurrences: arguments.Recurrences,
     out: Annotated[Path | None, option("Of activations: write an .npz.", "FILE")],
-) -> int:
+) -> None:
     """Look into what a trained run has learned.
 
     PROBE is one of Curta's, or a file with one; without it, they are listed. `curta probe RUN
@@ -69,11 +67,8 @@ def probe(
     A SITE may select, and several are separated by semicolons:
       zero='layer.0.attention.heads:head=2,role=sum;final'
     """
-    from curta.probes import PROBES, tasks_for
-
     names, texts = arguments.split(words)
-    if not names:
-        raise UserError("which run? curta probe RUN [PROBE]; `curta runs` lists all")
+    refuse_if(not names, "which run? curta probe RUN [PROBE]; `curta runs` lists all")
     if len(names) == 1:
         if texts or set(arguments.on_command_line()) - {"--trust"}:
             raise UserError("--member, --json and options need a probe: leave them out for a list")
@@ -85,10 +80,11 @@ def probe(
         heads = (("probe", False), ("applies to", False), ("what it examines", True))
         columns = [Column(name, words=True, fold=fold) for name, fold in heads]
         notice(Table("", columns, [*rows, [ACTIVATIONS, "all", about]]))
-        return 0
+        return
     run_name, name, *problems = names
     if name == ACTIVATIONS:
-        return activations(run_name, problems, texts, trust, member, recurrences, out)
+        activations(run_name, problems, texts, trust, member, recurrences, out)
+        return
     if problems:
         raise UserError(f"probe {name!r} draws its problems itself: leave out {problems[0]!r}")
     if out is not None or recurrences is not None:
@@ -105,16 +101,12 @@ def probe(
             raise UserError(f"{field}: {error.message}") from None
         except ValueError:
             raise UserError(f"{field} must be a {kind.__name__} (got {quoted(text)})") from None
-    from curta.frontends.api import examine, load
-    from curta.report.tables import probe_table
-
-    run = load(run_name, trust=trust)
+    run = api.load(run_name, trust=trust)
     with Status() as status:
         status.say(name)
-        table = examine(run, name, None if member is None else [member], **values)
+        table = api.examine(run, name, None if member is None else [member], **values)
     show(table, probe_table)
     notice(f"Report: {run.folder.report}")
-    return 0
 
 
 def activations(
@@ -125,67 +117,52 @@ def activations(
     member: int | None,
     recurrences: int | None,
     out: Path | None,
-) -> int:
+) -> None:
     """Record what members calculate over the true texts of problems, and with other values."""
-    if not problems:
-        raise UserError("activations of which problem? curta probe RUN activations 12+34")
+    refuse_if(not problems, "activations of which problem? curta probe RUN activations 12+34")
     interventions = read_interventions(texts)
-    from curta.config.typed import as_json
-    from curta.frontends.api import load
-
-    run, sites = load(name, recurrences, trust), texts.get("sites", "*").split(",")
-    members = None if member is None else [member]
-    recorded = run.activations(problems, sites, interventions, members)
-    answers: list[dict[str, Any]] = []
+    run, sites = api.load(name, recurrences, trust), texts.get("sites", "*").split(",")
+    recorded = run.activations(problems, sites, interventions, None if member is None else [member])
+    rows = []
     if interventions:
         changed = run.intervene(problems, interventions, recorded.about.members)
         for number, problem in enumerate(map(parse, problems)):
             for place, who in enumerate(recorded.about.members):
-                before, after = run.ask(problem, who), changed[place][number]
+                answers = (run.ask(problem, who), changed[place][number])
                 texts_of = [
                     None if answer is None else answer_text(answer, problem.answer_base)
-                    for answer in (before, after)
+                    for answer in answers
                 ]
-                values = (str(problem), who, *texts_of, after == problem.truth)
-                answers.append(dict(zip(ANSWER, values, strict=True)))
+                rows.append([str(problem), who, *texts_of, answers[1] == problem.truth])
+    columns = [
+        Column("problem", words=True),
+        Column("member"),
+        Column("answer", text=lambda text: text or "invalid"),
+        Column("with changes", "changed", lambda text: text or "invalid"),
+        Column("", "right", lambda right: "right" if right else "WRONG", words=True,
+               style=lambda right, row: "green" if right else "bold red"),
+    ]  # fmt: skip
+    answer_table = Table("", columns, rows)
     path = None if out is None else recorded.save(out)
     if arguments.form():
         shapes = {site: list(recorded[site].shape) for site in recorded}
-        about = as_json(recorded.about)
-        print(json.dumps({"about": about, "shapes": shapes, "answers": answers}))
-        return 0
-    rows = []
+        about, answers_of_all = as_json(recorded.about), answer_table.records()
+        print(json.dumps({"about": about, "shapes": shapes, "answers": answers_of_all}))
+        return
+    sizes = []
     for site, axes in recorded.about.axes.items():
-        sizes = zip(axes, recorded[site].shape, strict=True)
-        rows.append([site, ", ".join(f"{axis} {size:,}" for axis, size in sizes)])
-    notice(Table("", [Column("site", words=True), Column("axes", words=True)], rows))
-    if answers:
-        verdict = lambda right: "right" if right else "WRONG"
-        style = lambda right, row: "green" if right else "bold red"
-        columns = [
-            Column("problem", words=True),
-            Column("member"),
-            *(
-                Column(name, text=lambda text: text or "invalid")
-                for name in ("answer", "with changes")
-            ),
-            Column("", "right", verdict, words=True, style=style),
-        ]
+        lengths = zip(axes, recorded[site].shape, strict=True)
+        sizes.append([site, ", ".join(f"{axis} {length:,}" for axis, length in lengths)])
+    notice(Table("", [Column("site", words=True), Column("axes", words=True)], sizes))
+    if rows:
         notice("")
-        notice(Table("", columns, [list(answer.values()) for answer in answers]))
+        notice(answer_table)
     if path is not None:
         notice(f"Arrays: {path}")
-    return 0
 
 
-ANSWER = ("problem", "member", "answer", "changed", "right")
-"""What is printed as JSON of an answer under interventions."""
-
-
-def read_interventions(texts: dict[str, str]) -> "list[Intervention]":
+def read_interventions(texts: dict[str, str]) -> list[Intervention]:
     """Return the changes that settings such as `zero=final` ask for, in order of kind."""
-    from curta.probes.inside.interventions import HOWS, parsed
-
     seed = arguments.values({"seed": texts.get("seed", "0")})["seed"]
     if not isinstance(seed, int) or not 0 <= seed <= limits.INT32:
         raise UserError(f"seed must be 0 to {limits.INT32:,} (got {quoted(seed)})")

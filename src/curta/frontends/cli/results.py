@@ -6,24 +6,42 @@ import re
 import shlex
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import click
 
 from curta.config import files
+from curta.config.descriptions import format_value, help_lines
 from curta.config.errors import UserError, escape_unprintable, printable, quoted, refuse_if, unknown
 from curta.config.limits import INT32, ROWS
+from curta.config.recipe import (
+    Recipe,
+    as_table,
+    field_paths,
+    grouped,
+    lookup,
+    shipped_names,
+    with_overrides,
+)
+from curta.config.registry import optional_module
 from curta.config.table import Column, Table, counted
-from curta.frontends.cli import arguments, display
+from curta.evaluation import readback
+from curta.evaluation.results import read_windows
+from curta.export import EXPORTERS, write
+from curta.frontends import api
+from curta.frontends.cli import arguments, display, paper
 from curta.frontends.cli.arguments import command, option
 from curta.frontends.cli.display import Status, next_steps, notice
+from curta.model import recipes
+from curta.model.positions import user
 from curta.problems.operations import OPERATIONS, operation_named
-from curta.problems.problem import parse
+from curta.problems.problem import parse, widths
+from curta.programs.machine import store
+from curta.programs.user import registry, userfiles
+from curta.runs import comparison_spec, folders
+from curta.runs.folders import Folder
 
-if TYPE_CHECKING:
-    from curta.config.recipe import Recipe
-    from curta.runs.folders import Folder
-
+ROW_COUNT, PORT = click.IntRange(1, ROWS), click.IntRange(0, 65_535)
 SHOWN = "[RECIPE|RUN|FILE] [PROBLEM] [FIELD=VALUE]..."
 
 
@@ -37,7 +55,7 @@ def show(
     layers: Annotated[bool, option("The model's layers, and their cost.")],
     table: Annotated[bool, option("What a certified run has learned, as Python.")],
     member: arguments.Member,
-) -> int:
+) -> None:
     """List the recipes, or show how one writes a problem, its fields or its layers.
 
     RECIPE is a recipe's name or path, a run, or a program's file; PROBLEM is such as 123+45, by
@@ -48,7 +66,8 @@ def show(
     if not names:
         for word in (*arguments.on_command_line(), *settings):
             raise UserError(f"{word} needs a recipe: curta show RECIPE")
-        return list_recipes()
+        list_recipes()
+        return
     views = {"fields": fields, "steps": steps, "window": window, "layers": layers, "table": table}
     view = arguments.only_option(views)
     name, text = names[0], arguments.at_most_one(names[1:], "problem")
@@ -57,11 +76,11 @@ def show(
         raise UserError(f"--{view} is of all problems: leave out the problem")
     if view == "table":
         print(learned_algorithm(name, member), end="")
-        return 0
+        return
     recipe, folder = find_recipe(name, trust, arguments.values(settings), checked=view != "fields")
     if view == "fields":
         show_fields(recipe)
-        return 0
+        return
     if folder is None and not view and text is None:
         notice(f"{printable(name)}: {printable(recipe.summary)}")
         notice(
@@ -71,16 +90,13 @@ def show(
     if not text and view not in ("layers", "window"):
         text = operation_named(recipe.tasks[0].operator).example
     problem = None if text is None else parse(text)
-    from curta.frontends.cli import paper
     from curta.layouts.program import ProgramLayout
     from curta.layouts.texts import layout_of
-    from curta.problems.problem import widths
-    from curta.runs.folders import layout_in
 
     if view == "layers":
         notice(paper.layers_view(recipe, problem))
-        return 0
-    layout = layout_of(recipe) if folder is None else layout_in(folder)
+        return
+    layout = layout_of(recipe) if folder is None else folders.layout_in(folder)
     if problem is not None:
         layout.accept(problem.operator, widths(problem), problem.base)
     if view == "window":
@@ -91,16 +107,10 @@ def show(
         notice(paper.steps_table(layout, problem))
     elif problem is not None:
         notice(paper.problem_view(layout, problem))
-    return 0
 
 
 def learned_algorithm(name: str, member: int = 0) -> str:
     """Return what a member of a certified run has learned, as Python; UserError without windows."""
-    from curta.evaluation import readback
-    from curta.evaluation.results import read_windows
-    from curta.programs.machine import store
-    from curta.runs import folders
-
     folder = folders.find(name)
     certified = read_windows(folder.path)
     if certified is None:
@@ -111,11 +121,8 @@ def learned_algorithm(name: str, member: int = 0) -> str:
     return readback.algorithm(machine, windows, certified, member)
 
 
-def list_recipes() -> int:
+def list_recipes() -> None:
     """Print the recipes that come with the program, in groups, and the comparisons."""
-    from curta.config.recipe import grouped
-    from curta.runs import comparison_spec
-
     groups = grouped()
     groups["Comparisons, for `curta compare`"] = [
         (name, comparison_spec.read(name).title) for name in comparison_spec.names()
@@ -126,15 +133,10 @@ def list_recipes() -> int:
         for name, summary in rows:
             print(f"  {name:{widest}} {summary}")
     print("`curta show NAME` shows one, `curta train NAME` trains it.")
-    return 0
 
 
-def show_fields(recipe: "Recipe") -> None:
+def show_fields(recipe: Recipe) -> None:
     """Print every field of a recipe with its value and one line on what it is."""
-    from curta.config.descriptions import format_value, help_lines
-    from curta.config.recipe import as_table, field_paths, lookup
-    from curta.model.positions import user
-
     encodings = tuple(user.all_settings())
     table, texts = as_table(recipe), help_lines(encodings)
     rows = []
@@ -149,16 +151,11 @@ def show_fields(recipe: "Recipe") -> None:
 
 def find_recipe(
     name: str, trust: bool, changes: dict[str, Any], checked: bool
-) -> "tuple[Recipe, Folder | None]":
+) -> tuple[Recipe, Folder | None]:
     """Return a recipe with changes, or a run's with its folder; its operators are made known.
 
     Unless it is `checked`, fields need not fit together, and JAX is not needed.
     """
-    from curta.config.recipe import shipped_names, with_overrides
-    from curta.model import recipes
-    from curta.programs.user import registry
-    from curta.runs import folders
-
     is_run, is_recipe = name in folders.existing(), name in shipped_names()
     if is_run and is_recipe:
         click.echo(f"This is the recipe. For the run: curta show {folders.root() / name}", err=True)
@@ -181,10 +178,8 @@ TEMPLATE = Path(__file__).with_name("program.py.txt")
 """The first lines of a program, which `curta check --new NAME` writes to NAME.py."""
 
 
-def write_program(name: str) -> int:
+def write_program(name: str) -> None:
     """Write TEMPLATE to a file of that name; UserError if there is one, or the name is taken."""
-    from curta.programs.user import registry
-
     name = name.removesuffix(".py")
     if not re.fullmatch("[a-z]+", name) or keyword.iskeyword(name):
         raise UserError(f"--new needs a name of small letters, such as double (got {quoted(name)})")
@@ -199,11 +194,9 @@ def write_program(name: str) -> int:
         (f"show {path}", "how it writes a problem"),
         (f"train {path}", "teach it to a model"),
     )
-    return 0
 
 
-@command()
-@arguments.as_json
+@command("json")
 def check(
     program: Annotated[str | None, arguments.argument("[PROGRAM]", required=False)],
     new: Annotated[str | None, option("Write a first one to NAME.py.", "NAME", arguments.NAME)],
@@ -212,16 +205,11 @@ def check(
 
     PROGRAM is a file with programs, such as gcd.py, or the name of a program, a recipe or a run.
     """
-    from curta.config.recipe import shipped_names
-    from curta.frontends.cli.paper import check_lines
-    from curta.model import recipes
-    from curta.programs.user import registry, userfiles
-    from curta.runs import folders
-
     if new is not None:
         if program is not None or arguments.form():
             raise UserError("--new writes a program: leave out all else")
-        return write_program(new)
+        write_program(new)
+        return 0
     if program is None:
         raise UserError("check which program? curta check gcd.py; --new NAME writes a first one")
     names, train = [program], program  # what is checked, and what `curta train` takes for it
@@ -240,14 +228,13 @@ def check(
         else:
             names = [*registry.names(), *shipped_names(), *folders.existing()]
             raise unknown("program", program, names, "curta show")
-        if not names:
-            raise UserError(f"{program!r} has no program to check: its layout is not a program's")
+        refuse_if(not names, f"{program!r} has no program to check: its layout is not a program's")
     verdicts = [verdict for name in names for verdict in registry.check(name)]
     if arguments.form():
         print(json.dumps([verdict.table for verdict in verdicts]))
     else:
         for verdict in verdicts:
-            for line in check_lines(verdict, train):
+            for line in paper.check_lines(verdict, train):
                 display.console().print(line, soft_wrap=True)
     return 0 if all(verdict.learnable for verdict in verdicts) else 1
 
@@ -258,20 +245,16 @@ def check(
 @command()
 def data(
     words: Annotated[tuple[str, ...], arguments.words("RECIPE [FIELD=VALUE]...")],
-    rows: Annotated[
-        int, option("Problems to train on.", "N", click.IntRange(1, ROWS), required=True)
-    ],
+    rows: Annotated[int, option("Problems to train on.", "N", ROW_COUNT, required=True)],
     out: Annotated[Path, option("A new folder.", "DIR", required=True)],
     format: Annotated[str, option("parquet, jsonl or text.", "F", default="parquet")],
     seed: Annotated[int, option("Seed of the draws.", "S", click.IntRange(0, INT32), default=0)],
-) -> int:
+) -> None:
     """Write a recipe's problems as a data set.
 
     Splits: train, validation, test_id (drawn alike, held out), test_ood (larger, or written
     otherwise, as the recipe's [evaluation] says). No problem stands in two of them.
     """
-    from curta.frontends import api
-
     names, settings = arguments.split(words)
     recipe = arguments.at_most_one(names, "recipe")
     if recipe is None:
@@ -285,20 +268,17 @@ def data(
     notice(f"rows: {counts}")
     notice(f"problems in more than one split: {summary.overlap}")
     notice(f"Data set: {out} ({pace:,.0f} rows a second)")
-    return 0
 
 
 EVALUATION_HELP = "One with other settings, such as digits-500 (the recipe's)."
 
 
-@command()
-@arguments.as_json
-@arguments.as_tables
+@command(*arguments.FORMS)
 def report(
     runs: Annotated[tuple[str, ...], arguments.argument("RUN...", nargs=-1, required=True)],
     out: Annotated[Path | None, option("Folder to write it to.", "DIR")],
     evaluation: Annotated[str | None, option(EVALUATION_HELP, "E")],
-) -> int:
+) -> None:
     """Write the report of a run, or of several side by side; or print tables of one.
 
     The report lies in the run's folder; that of several, in `reports` of the runs folder.
@@ -308,9 +288,6 @@ def report(
       curta report RUN statistics --latex     one of them; also --csv, --json, or on the screen
       curta report RUN --csv --out DIR        all of them, a file each
     """
-    from curta.frontends import api
-    from curta.runs import folders
-
     name, tables, form = runs[0], runs[1:], arguments.form()
     names = {*arguments.run_names()}
     are_runs = all(
@@ -318,7 +295,7 @@ def report(
     )
     if form is None and (not tables or are_runs):
         notice(f"Report: {api.report(runs, out, evaluation or '')}")
-        return 0
+        return
     available = api.tables(name, evaluation or "")
     for table in tables:
         if table not in available and form is None:
@@ -331,14 +308,13 @@ def report(
             text = escape_unprintable(getattr(available[table], form)(), "\n")
             files.write(out / f"{table}.{'tex' if form == 'latex' else form}", text)
         notice(f"{counted(len(chosen), 'table')}: {out}")
-        return 0
+        return
     for table in tables:
         notice(available[table])
     if not tables:
         heads = [Column("table", words=True), Column("rows"), Column("what it holds", words=True)]
         rows = [[key, len(table.rows), table.title] for key, table in available.items()]
         notice(Table("", heads, rows))
-    return 0
 
 
 @command()
@@ -347,14 +323,13 @@ def page(
     trust: arguments.Trust,
     member: arguments.Member,
     out: Annotated[Path | None, option("File (page-M.html in the run's folder).", "FILE")],
-) -> int:
+) -> None:
     """Write a page in which a trained model calculates."""
     from curta.export import html
 
     folder = arguments.find_run(run, trust)
     notice(f"Page: {html.write_page(html.carried(folder), folder, member, out)}")
     notice("Next: open it in a browser, or send it to somebody: it is one file, without a network.")
-    return 0
 
 
 @command()
@@ -364,26 +339,18 @@ def export(
     to: Annotated[str, option("adderboard, huggingface, onnx.", "FORM", required=True)],
     out: Annotated[Path | None, option("What to write (in the run's folder).", "PATH")],
     member: arguments.Member,
-) -> int:
+) -> None:
     """Write a trained model for other programs."""
-    from curta.export import EXPORTERS, write
-    from curta.frontends.api import load
-
     EXPORTERS.check(to)
-    trained = load(run, trust=trust)
+    trained = api.load(run, trust=trust)
     notice(f"{trained.name} for {to}: {write(trained, to, out, member)}")
-    return 0
 
 
 @command()
 def serve(
-    port: Annotated[
-        int, option("0 is any that is free.", "N", click.IntRange(0, 65_535), default=8642)
-    ],
+    port: Annotated[int, option("0 is any that is free.", "N", PORT, default=8642)],
 ) -> int:
     """Show the runs in a browser, while they train, and begin new ones."""
-    from curta.config.registry import optional_module
-
     for library in ("starlette", "uvicorn"):
         optional_module(library, extra="serve")
     from curta.frontends.serve.server import serve as begin

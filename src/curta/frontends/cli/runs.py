@@ -6,25 +6,26 @@ import shlex
 import time
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import asdict
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, get_args
+from typing import Annotated, Any, get_args
 
 import click
 from rich.console import Group
+from rich.live import Live
 from rich.text import Text
 
 from curta.config.errors import UserError, printable, refuse_if, unknown
 from curta.config.table import Column, Table, cell, counted
+from curta.frontends import listing
 from curta.frontends.cli import arguments, display
 from curta.frontends.cli.arguments import command, option
 from curta.frontends.cli.display import notice
-
-if TYPE_CHECKING:
-    from curta.frontends.listing import RunListing
-    from curta.runs.cluster import JobFolder, RunState
+from curta.frontends.listing import RunListing
+from curta.runs import cluster, folders
+from curta.runs.cluster import JobFolder, RunState, State
 
 PAUSE = 2.0
 """Seconds between two looks at a job."""
@@ -36,8 +37,7 @@ STYLES = {
 """Of a file's state, or a run's."""
 
 
-@command()
-@arguments.as_json
+@command("json")
 def runs(
     names: Annotated[tuple[str, ...], arguments.argument("[NAME]...", nargs=-1)],
     logs: Annotated[bool, option("Print what the runs of a job have printed.")],
@@ -65,7 +65,8 @@ def runs(
         re.search(r"[*?\[]", name) and name not in arguments.run_names() for name in names
     )
     if not names or is_pattern or (len(names) > 1 and not action):
-        return list_runs(names)
+        list_runs(names)
+        return 0
     name = arguments.at_most_one(names, "job")
     assert name is not None
     if not action:
@@ -75,8 +76,6 @@ def runs(
         return follow(job.path)
     if logs:
         return print_logs(job, row)
-    from curta.runs import cluster
-
     cluster.cancel(job)
     address = printable(job.name)
     print(
@@ -86,10 +85,8 @@ def runs(
     return 0
 
 
-def list_runs(patterns: Sequence[str]) -> int:
+def list_runs(patterns: Sequence[str]) -> None:
     """Print the runs whose names match, and the comparisons and jobs among them."""
-    from curta.frontends import listing
-    from curta.runs import cluster, folders
 
     def matches(name: str) -> bool:
         return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
@@ -99,50 +96,20 @@ def list_runs(patterns: Sequence[str]) -> int:
         try:
             listings.append(listing.row((name,), folders.find(name).path))
         except UserError as error:
-            listings.append(listing.RunListing((name,), None, str(error)))
+            listings.append(RunListing((name,), None, str(error)))
     compared = list(filter(matches, folders.comparisons()))
-    if arguments.form():
-        print(json.dumps([
-            {
-                "name": row.name[0],
-                "recipe": row.info.recipe if row.info else "",
-                "operators": row.info.operators if row.info else [],
-                "seeds": len(row.info.seeds) if row.info else 0,
-                "status": row.info.status if row.info else "damaged",
-                "created": row.info.created if row.info else "",
-                "rows": row.slices,
-                "hardest": row.evaluated,
-                "problem": row.error,
-            }
-            for row in listings
-        ]))  # fmt: skip
-        return 0
-    if not (listings or compared):
+    if not (listings or compared or arguments.form()):
         where = repr(str(folders.root()))
         print(f"no such runs in {where}: `curta runs` lists all" if patterns
               else f"no runs in {where} yet: train one with `curta train`")  # fmt: skip
-    if listings:
-        columns = [
-            *(Column(name, text=printable, words=True, fold=True) for name in ("run", "recipe")),
-            Column("seeds", text=lambda count: f"{count or ''}"),
-            Column("status", text=printable, words=True, fold=True,
-                   style=lambda status, row: "" if row[1] else "red"),
-            Column("evaluation (median)", words=True),
-        ]  # fmt: skip
-        rows = []
-        for row in listings:
-            if row.info is None:
-                rows.append([row.name[0], "", 0, row.error, ""])
-                continue
-            among = "the only row" if row.slices == 1 else f"the hardest of {row.slices} rows"
-            hardest = "" if row.evaluated is None else f"{cell(row.evaluated)} in {among}"
-            info = row.info
-            rows.append([row.name[0], info.recipe, len(info.seeds), info.status, hardest])
-        notice(Table("", columns, rows))
+    if listings or arguments.form():
+        notice(runs_table(listings))
+    if arguments.form():
+        return
     if compared:
         notice(f"comparisons: {', '.join(map(printable, compared))}")
     for name in [*compared, *(row.name[0] for row in listings)]:
-        folder = cluster.JobFolder(folders.root() / name)
+        folder = JobFolder(folders.root() / name)
         if not folder.exists:
             continue
         try:
@@ -153,20 +120,43 @@ def list_runs(patterns: Sequence[str]) -> int:
         states = ", ".join(f"{count} {state}" for state, count in counts.items())
         submitted = f"{job.on}, submitted {printable(job.submitted)}"
         notice(f"job {printable(name)}: {submitted}: {states}")
-    return 0
+
+
+def runs_table(listings: Sequence[RunListing]) -> Table:
+    """Return a row for each run; as JSON with all that a program may want to know."""
+    rows = []
+    for row in listings:
+        about: tuple[Any, ...] = ("", [], 0, "damaged", "")
+        if (info := row.info) is not None:
+            about = (info.recipe, info.operators, len(info.seeds), info.status, info.created)
+        among = "the only row" if row.slices == 1 else f"the hardest of {row.slices} rows"
+        hardest = "" if row.evaluated is None else f"{cell(row.evaluated)} in {among}"
+        status = info.status if info else row.error
+        numbers = (row.slices, row.evaluated)
+        rows.append([row.name[0], *about, *numbers, row.error, status, hardest])
+    of_json = ("status", "created", "rows", "hardest", "problem")
+    columns = [
+        Column("run", "name", printable, words=True, fold=True),
+        Column("recipe", text=printable, words=True, fold=True),
+        Column("operators", on_screen=False),
+        Column("seeds", text=lambda count: f"{count or ''}"),
+        *(Column(name, on_screen=False) for name in of_json),
+        Column("status", text=printable, words=True, fold=True, in_csv=False,
+               style=lambda status, row: "red" if row[-3] else ""),
+        Column("evaluation (median)", words=True, in_csv=False),
+    ]  # fmt: skip
+    return Table("", columns, rows)
 
 
 def show_run(name: str) -> int:
     """Print which files of a run or comparison are not whole, and how its job stands."""
-    from curta.runs import cluster
     from curta.runs.verify import verify
 
     files = verify(name)
     damaged = [part for part in files if part.state != "whole"]
-    try:
-        job: JobFolder | None = find_job(name)[0]
-    except UserError:
-        job = None
+    job: JobFolder | None = None
+    with suppress(UserError):
+        job, _ = find_job(name)
     rows = cluster.read_states(job) if job else []
     code = int(bool(damaged) or _has_failed(rows))
     if arguments.form():
@@ -186,8 +176,6 @@ def show_run(name: str) -> int:
 
 def remove_runs(names: Sequence[str], yes: bool) -> int:
     """Remove runs, or comparisons with all their runs; what a process works on stays."""
-    from curta.runs import folders
-
     paths = [folders.removable(name) for name in dict.fromkeys(names)]
     if not yes:
         listed = ", ".join(printable(path) for path in paths)
@@ -207,11 +195,8 @@ def remove_runs(names: Sequence[str], yes: bool) -> int:
 # Jobs: runs that were handed over with --on.
 
 
-def find_job(name: str) -> "tuple[JobFolder, str]":
+def find_job(name: str) -> tuple[JobFolder, str]:
     """Return the job that works on a run or comparison, and the row that `JOB/ROW` names."""
-    from curta.runs import folders
-    from curta.runs.cluster import JobFolder
-
     above, _, last = name.rpartition("/")
     for job, row in ((name, ""), (above, last)) if above else ((name, ""),):
         for path in (Path(job), folders.root() / job):
@@ -226,15 +211,11 @@ def follow(path: Path) -> int:
 
     The exit code is 1 where a run has failed or was cancelled.
     """
-    from rich.live import Live
-
     from curta.frontends.cli.training import show_comparison
-    from curta.runs import cluster
     from curta.runs.comparison import Comparison
-    from curta.runs.folders import COMPARISON
     from curta.training import devices
 
-    folder, as_json = cluster.JobFolder(path), bool(arguments.form())
+    folder, as_json = JobFolder(path), bool(arguments.form())
     rows, is_live = cluster.read_states(folder), display.console().is_terminal and not as_json
     with Live(console=display.console(), transient=True) if is_live else nullcontext() as screen:
         while not all(row.over for row in rows):
@@ -242,7 +223,7 @@ def follow(path: Path) -> int:
                 screen.update(job_view(folder, rows), refresh=True)
             time.sleep(PAUSE)
             rows = cluster.read_states(folder)
-    is_comparison = (folder.path / COMPARISON).exists()
+    is_comparison = (folder.path / folders.COMPARISON).exists()
     if not as_json:
         notice(job_view(folder, rows))
     elif not is_comparison:
@@ -255,14 +236,13 @@ def follow(path: Path) -> int:
     return int(_has_failed(rows))
 
 
-def _has_failed(rows: "Sequence[RunState]") -> bool:
+def _has_failed(rows: Sequence[RunState]) -> bool:
     return any(row.state in ("failed", "cancelled") for row in rows)
 
 
-def job_view(folder: "JobFolder", rows: "Sequence[RunState]") -> Group:
+def job_view(folder: JobFolder, rows: Sequence[RunState]) -> Group:
     """Return a line of counts and a line for each run, those that need attention first."""
     from curta.evaluation.expected import duration
-    from curta.runs.cluster import State
 
     order, counts = get_args(State), Counter(row.state for row in rows)
     listed = ", ".join(f"{counts[state]} {state}" for state in order if counts[state])
@@ -287,10 +267,8 @@ def job_view(folder: "JobFolder", rows: "Sequence[RunState]") -> Group:
     return Group(head, Table("", columns, table))
 
 
-def print_logs(folder: "JobFolder", row: str) -> int:
+def print_logs(folder: JobFolder, row: str) -> int:
     """Print the log of a row; of all rows, also what its tasks have printed that is of no row."""
-    from curta.runs.cluster import read_log
-
     job = folder.read()
     if row and row not in job.runs:
         raise unknown(f"run of job {folder.name!r}", row, job.runs)
@@ -298,7 +276,7 @@ def print_logs(folder: "JobFolder", row: str) -> int:
     for number in range(0 if row else len(job.tasks)):
         logs += folder.task_logs(job, number)
     for path in logs:
-        if text := read_log(path).rstrip():
+        if text := cluster.read_log(path).rstrip():
             notice(Text(f"{printable(path.name)}:", "bold"))
             notice(Text(text))
     return 0

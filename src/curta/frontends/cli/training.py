@@ -16,17 +16,24 @@ from rich.text import Text
 from curta.config import limits, system
 from curta.config.errors import Notice, UserError, printable, quoted, refuse_if
 from curta.config.table import cell, counted, spanned
+from curta.evaluation.results import Evaluation, agrees
+from curta.frontends import api
 from curta.frontends.cli import arguments, display
 from curta.frontends.cli.arguments import Destination, command, destination, option
+from curta.frontends.cli.display import Learning, Status, notice, show
+from curta.frontends.cli.paper import certificate_view
+from curta.frontends.cli.runs import follow
 from curta.problems.operations import operation_named
 from curta.problems.problem import answer_text, parse
-from curta.runs import interrupts
+from curta.report import tables
+from curta.report.run_folder import read_run
+from curta.report.sections import generalisation
+from curta.runs import cluster, comparison_spec, folders, interrupts
+from curta.runs.comparison_spec import Row
+from curta.runs.info import Stage, Tracking
 
 if TYPE_CHECKING:
-    from curta.evaluation.results import Evaluation
     from curta.runs.comparison import Comparison
-    from curta.runs.comparison_spec import Row
-    from curta.runs.info import Stage
     from curta.runs.run import Run
 
 
@@ -76,6 +83,8 @@ AGAINST_HELP = "Evaluate two runs on the same problems, and test the difference.
 RESUMED = ("--resume", "--trust", "--on", "--cluster", "--wait", "training.steps")
 """Options and settings that a resumed training takes."""
 
+STEP = click.IntRange(1, limits.INT32)
+
 DEMO = {"evaluation.digits": (20, 1000), "evaluation.count": 20}
 """An evaluation that takes a second, for `curta train` without a word."""
 
@@ -119,9 +128,6 @@ def train(
                 raise UserError(f"--resume goes on with a run as it was begun: leave out {word}")
         return go_on(resume, trust, arguments.values(settings).get("training.steps"), place)
     refuse_if(trust, "--trust is for --resume RUN: a recipe's files are executed anyway")
-    from curta.frontends import api
-    from curta.runs.info import Tracking
-
     is_demo = recipe is None and not settings and place is None and not no_evaluation
     begun = api.begin(
         recipe or "addition",
@@ -140,14 +146,12 @@ def go_on(name: str, trust: bool, steps: Any, place: Destination | None) -> int:
 
     `COMPARISON/ROW` is a run of a comparison, begun or not.
     """
-    from curta.frontends.api import extend, load
     from curta.runs import life
-    from curta.runs.folders import is_comparison
 
     is_single = trust or steps is not None
     comparison, _, row = name.rpartition("/")
-    is_row = bool(comparison) and is_comparison(comparison) and not is_single
-    if is_row or is_comparison(name):
+    is_row = bool(comparison) and folders.is_comparison(comparison) and not is_single
+    if is_row or folders.is_comparison(name):
         if is_single:
             option = "--trust" if trust else "training.steps"
             raise UserError(f"{option} is for a single run, and {name!r} is a comparison")
@@ -163,11 +167,11 @@ def go_on(name: str, trust: bool, steps: Any, place: Destination | None) -> int:
         refuse_if(not loaded.spec.rows, f"comparison {comparison!r} has no run {row!r}")
         run = loaded.begin_run(loaded.spec.rows[0])
     elif steps is None:
-        run = load(name, trust=trust)
+        run = api.load(name, trust=trust)
     elif not isinstance(steps, int) or not 1 <= steps <= limits.STEPS:
         raise UserError(f"training.steps must be 1 to {limits.STEPS:,} (got {quoted(steps)})")
     else:
-        run = extend(name, steps, trust)
+        run = api.extend(name, steps, trust)
     if not life.missing(run.folder, run.recipe):
         print(f"{printable(run.name)} is finished: {counted(run.recipe.training.steps, 'step')}")
         return 0
@@ -180,11 +184,11 @@ def complete(run: "Run", place: Destination | None = None, is_demo: bool = False
         return hand_over(place, run.folder.path, [run.name])
     from curta.evaluation.expected import duration, total
     from curta.runs import life
-    from curta.runs.folders import has_code
 
     training, digits = run.recipe.training, run.folder.read_info().trained_digits
     example = "window" if run.recipe.positions.name == "window" else "problem"
-    evaluates = has_code(run.layout) and "evaluating" in life.missing(run.folder, run.recipe)
+    missing = life.missing(run.folder, run.recipe)
+    evaluates = folders.has_code(run.layout) and "evaluating" in missing
     seconds = total(run.recipe, run.layout, len(run.seeds)) if evaluates else 0.0
     opening = Text.assemble(
         (printable(run.name), "bold"),
@@ -193,18 +197,18 @@ def complete(run: "Run", place: Destination | None = None, is_demo: bool = False
         f" {counted(training.steps, 'step')} of {counted(training.batch, example)}",
         f"\nevaluation: about {duration(seconds)}" if seconds > display.SILENT else "",
     )
-    display.notice(opening)
+    notice(opening)
     codes, name = [0], run.folder.argument
     try:
         run.complete(run_stage=lambda stage: codes.append(run_stage(run, stage)))
         interrupts.check()
     except interrupts.Interrupted as signal:
-        display.notice(f"Interrupted; saved. Go on with: curta train --resume {name}")
+        notice(f"Interrupted; saved. Go on with: curta train --resume {name}")
         return signal.code
     certificate = run.folder.read_certificate()
     if certificate is not None and certificate.wrong_seeds:
         seeds, members = certificate.wrong_seeds, certificate.members
-        display.notice(
+        notice(
             f"WRONG: seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))} on"
             f" {'up to ' * (len(seeds) > 1)}{max(member.wrong for member in members):,} of"
             f" {certificate.windows:,} windows, after"
@@ -216,7 +220,7 @@ def complete(run: "Run", place: Destination | None = None, is_demo: bool = False
         for text, tokens in zip(SUMS, run.write(SUMS), strict=True) if is_demo else ():
             answer = run.layout.answer(problem := parse(text), tokens)
             answered = None if answer is None else answer_text(answer)
-            display.notice(display.answer_line(text, answered, answer == problem.truth))
+            notice(display.answer_line(text, answered, answer == problem.truth))
         example = shlex.quote(operation_named(run.recipe.tasks[0].operator).example)
         steps = [
             (f"ask {name} {example}", "let it calculate"),
@@ -230,87 +234,76 @@ def complete(run: "Run", place: Destination | None = None, is_demo: bool = False
     return max(codes)
 
 
-def run_stage(run: "Run", stage: "Stage") -> int:
+def run_stage(run: "Run", stage: Stage) -> int:
     """Carry out a stage of a run's life and print its results; the exit code."""
     from curta.runs.run import program_layout
 
     if stage == "training":
-        with display.Learning(run) as learning:
+        with Learning(run) as learning:
             run.train(learning.show)
         show_generalisation(run)
         info = run.folder.read_info()
         for member, step in info.stopped.items():
-            display.notice(
-                f"seed {run.seeds[member]} stopped: its loss was not finite at step {step}"
-            )
+            notice(f"seed {run.seeds[member]} stopped: its loss was not finite at step {step}")
         if info.status == "stopped":
             raise UserError(
                 f"no member of run {run.name!r} is left: try a lower optimizer.learning_rate"
             )
     elif stage == "evaluating":
-        with display.Status() as status:
+        with Status() as status:
             evaluation = run.evaluate(status.say, show_grid=status.show_grid, report=False)
         return show_evaluation(evaluation, run.seeds)
     elif stage == "certifying":
-        from curta.frontends.cli.paper import certificate_view
-
-        with display.Status() as status:
+        with Status() as status:
             certificate = run.certify(status.say, report=False)
-        display.notice(certificate_view(certificate, program_layout(run)))
+        notice(certificate_view(certificate, program_layout(run)))
     else:
-        display.notice(f"Report: {run.write_report()}")
+        notice(f"Report: {run.write_report()}")
     return 0
 
 
 def show_generalisation(run: "Run") -> None:
     """Print for each seed from which step on it was right, where that was watched."""
-    from curta.report.run_folder import read_run
-    from curta.report.sections import generalisation
-
     for line in generalisation(read_run(run.folder.path)):
-        display.notice(line)
+        notice(line)
 
 
-def show_evaluation(evaluation: "Evaluation", seeds: list[int]) -> int:
+def show_evaluation(evaluation: Evaluation, seeds: list[int]) -> int:
     """Print an evaluation: as CSV or LaTeX its main table alone. Return the exit code."""
-    from curta.evaluation.results import agrees
-    from curta.report.tables import exact_match_table, gap_table, named_table
-
     if arguments.form() == "json":
         display.print_json(evaluation)
         return int(not agrees(evaluation.lengths))
     for_screen = arguments.form() is None
-    display.notice(exact_match_table(evaluation, seeds, collapsed=for_screen))
+    notice(tables.exact_match_table(evaluation, seeds, collapsed=for_screen))
     if evaluation.gaps and for_screen:
-        display.notice(gap_table(evaluation.gaps, seeds))
+        notice(tables.gap_table(evaluation.gaps, seeds))
     for grid in evaluation.grids:
         cells = [share for member in grid.exact_match for row in member for share in row]
-        display.notice(
+        notice(
             f"grid of {grid.operator}, {grid.max_digits} x {grid.max_digits} digits,"
             f" {counted(grid.count, 'problem')} a cell, all members:"
             f" mean {cell(statistics.fmean(cells))}, lowest cell {cell(min(cells))}"
         )
     for split in evaluation.splits:
-        display.notice(
+        notice(
             f"split of {split.operator}: {split.training:,} problems trained on,"
             f" {split.held_out:,} held out or drawn to test, {split.overlap:,} in both;"
             f" {split.mirrored:,} of the latter have their twin (2+1 of 1+2) in training"
         )
     for table in evaluation.tables:
-        display.notice(
+        notice(
             f"all {table.count:,} problems of {table.operator} up to {table.limit:,}: correct "
             + " ".join(f"{correct:,}" for correct in table.correct)
         )
     if evaluation.named and for_screen:
-        display.notice(named_table(evaluation.named, seeds))
+        notice(tables.named_table(evaluation.named, seeds))
     return int(not agrees(evaluation.lengths))
 
 
 # Several runs side by side.
 
 
-@command()
-@arguments.as_json
+@command("json")
 def compare(
     words: Annotated[tuple[str, ...], arguments.words("[ENTRY]... [FIELD=VALUE]...")],
     run: Annotated[str | None, option("Name of its folder (made from its entries).", "NAME")],
@@ -329,8 +322,6 @@ def compare(
       curta compare addition model.width=16,32,64
       curta compare addition 'RoPE: addition positions.name=rope model.role_embeddings=false'
     """
-    from curta.runs import comparison_spec
-
     entries, settings = arguments.split(words)
     if not entries:
         for name in (*settings, *arguments.on_command_line()):
@@ -339,9 +330,7 @@ def compare(
             print(f"{name:20} {comparison_spec.read(name).title}")
         return 0
     place = destination(on, cluster, wait, settings)
-    from curta.frontends.api import begin_comparison
-
-    begun = begin_comparison(entries, arguments.values(settings), seeds, run)
+    begun = api.begin_comparison(entries, arguments.values(settings), seeds, run)
     return run_comparison(begun, place)
 
 
@@ -353,16 +342,16 @@ def run_comparison(comparison: "Comparison", place: Destination | None) -> int:
         return hand_over(place, comparison.path, folders)
     pace = comparison.pace()
 
-    def train(row: "Row", run: "Run") -> None:
+    def train(row: Row, run: "Run") -> None:
         if arguments.form():
             return run.train()
         line = f" ({pace.at(row.name)}): {printable(row.recipe.summary)}"
-        display.notice(Text.assemble((printable(row.name), "bold"), line))
-        with display.Learning(run) as learning:
+        notice(Text.assemble((printable(row.name), "bold"), line))
+        with Learning(run) as learning:
             return run.train(learning.show)
 
     try:
-        with display.Status() as status:
+        with Status() as status:
             comparison.run_comparison(train, status.say)
         interrupts.check()
     except interrupts.Interrupted as signal:
@@ -375,10 +364,8 @@ def run_comparison(comparison: "Comparison", place: Destination | None) -> int:
 
 def show_comparison(comparison: "Comparison") -> None:
     """Print what a comparison found, and where its report is; as JSON the results alone."""
-    from curta.report.tables import comparison_table
-
-    display.show(comparison.read_results(), comparison_table)
-    display.notice(f"Report: {comparison.report}")
+    show(comparison.read_results(), tables.comparison_table)
+    notice(f"Report: {comparison.report}")
     name = shlex.quote(comparison.name)
     paths = [shlex.quote(f"{comparison.name}/{row.folder}") for row in comparison.spec.rows]
     pairs = [f"evaluate {' --against '.join(paths[:2])}"] if len(paths) > 1 else []
@@ -391,30 +378,22 @@ def show_comparison(comparison: "Comparison") -> None:
 
 def hand_over(place: Destination, path: Path, runs: Sequence[str]) -> int:
     """Submit runs, by the names of their folders in `path`."""
-    from curta.frontends.cli.runs import follow
-    from curta.runs import cluster
-
     job = cluster.submit(path, runs, place.system, place.cluster)
     name, tasks = printable(path.name), counted(len(job.tasks), "task")
-    display.notice(f"{name}: {counted(len(job.runs), 'run')} in {tasks}; curta runs {name}")
+    notice(f"{name}: {counted(len(job.runs), 'run')} in {tasks}; curta runs {name}")
     return follow(path) if place.wait else 0
 
 
 # Runs that are trained.
 
 
-@command()
-@arguments.as_json
-@arguments.as_tables
+@command(*arguments.FORMS)
 def evaluate(
     words: Annotated[tuple[str, ...], arguments.words("RUN [FIELD=VALUE]...")],
     trust: arguments.Trust,
     against: Annotated[str | None, option(AGAINST_HELP, "RUN")],
     member: Annotated[int | None, option("One member only; saves nothing.", "M")],
-    step: Annotated[
-        int | None,
-        option("An earlier checkpoint (the newest).", "N", click.IntRange(1, limits.INT32)),
-    ],
+    step: Annotated[int | None, option("An earlier checkpoint (the newest).", "N", STEP)],
     recurrences: arguments.Recurrences,
 ) -> int:
     """Evaluate a trained run.
@@ -424,42 +403,34 @@ def evaluate(
     """
     if system.process().index:  # process 0 alone carries it out
         return 0
-    from curta.frontends.api import load
-    from curta.runs import folders
-    from curta.runs.folders import evaluation_name, has_code
-
     names, settings = arguments.split(words)
     name = arguments.at_most_one(names, "run")
     if name is None:
         raise UserError("which run? curta evaluate RUN; `curta runs` lists all")
     changes = evaluation_changes(settings)
     if against is not None:
-        from curta.report.tables import paired_table
-
         for flag, value in (("--step", step), ("--recurrences", recurrences)):
             refuse_if(value is not None, f"{flag} is for one run: leave it out with --against")
         for run_name in (name, against):
             folders.find(run_name)
-        first, second = (load(run_name, trust=trust) for run_name in (name, against))
-        with display.Status() as status:
+        first, second = (api.load(run_name, trust=trust) for run_name in (name, against))
+        with Status() as status:
             comparison = first.paired(second, member, status.say, **changes)
-        display.show(comparison, paired_table)
+        show(comparison, tables.paired_table)
         return 0
-    run = load(name, recurrences, trust)
-    with display.Status() as status:
+    run = api.load(name, recurrences, trust)
+    with Status() as status:
         evaluation = run.evaluate(status.say, member, step, status.show_grid, **changes)
     code = show_evaluation(evaluation, run.seeds if member is None else [run.seeds[member]])
     if arguments.form() == "json":
         return code
     show_generalisation(run)
-    if not has_code(run.layout):
-        display.notice(
-            "These are problems that the run has kept: its program's code was not run (--trust)"
-        )
+    if not folders.has_code(run.layout):
+        notice("These are problems that the run has kept: its program's code was not run (--trust)")
     if evaluation.changes:
-        display.notice(f"Kept beside the recipe's own: {evaluation_name(evaluation.changes)}")
+        notice(f"Kept beside the recipe's own: {folders.evaluation_name(evaluation.changes)}")
     if member is None:
-        display.notice(f"Report: {run.folder.report}")
+        notice(f"Report: {run.folder.report}")
     return code
 
 
@@ -476,8 +447,7 @@ def evaluation_changes(settings: dict[str, str]) -> dict[str, Any]:
     return changes
 
 
-@command()
-@arguments.as_json
+@command("json")
 def certify(
     run: arguments.Run,
     trust: arguments.Trust,
@@ -489,9 +459,8 @@ def certify(
     """
     if check:
         from curta.evaluation import check_certificate
-        from curta.runs.folders import find
 
-        folder = find(run)
+        folder = folders.find(run)
         if folder.read_certificate() is None:
             raise UserError(f"run {run!r} has no certificate: `curta certify {run}` makes it")
         try:
@@ -500,15 +469,11 @@ def certify(
             print(f"refused: {reason}", file=sys.stderr)
             return 1
         return 0
-    from curta.frontends.api import load
-    from curta.frontends.cli.paper import certificate_view
     from curta.runs.run import program_layout
 
-    trained = load(run, trust=trust)
-    with display.Status() as status:
+    trained = api.load(run, trust=trust)
+    with Status() as status:
         certificate = trained.certify(status.say)
-    display.show(
-        certificate, lambda certificate: certificate_view(certificate, program_layout(trained))
-    )
-    display.notice(f"Report: {trained.folder.report}")
+    show(certificate, lambda certificate: certificate_view(certificate, program_layout(trained)))
+    notice(f"Report: {trained.folder.report}")
     return int(not certificate.perfect)

@@ -1,5 +1,6 @@
 """The metrics of a run as they are written, and its grids as they fill: what is new to a page."""
 
+import itertools
 import math
 import time
 import typing
@@ -39,15 +40,17 @@ def since(path: Path, cursor: str) -> dict[str, Any]:
     """
     folder = Folder(path)
     info, part = folder.read_info(), metrics.read_since(folder.metrics, cursor)
-    watched = dict.fromkeys(name for row in part.rows for name in row.evaluated)
-    operators = dict.fromkeys(name for row in part.rows for name in row.validation_by_operator)
-    records = []
-    for row in part.rows:
-        values = [getattr(row, name) for name in COLUMNS]
-        values += [row.evaluated.get(name) for name in watched]
-        values += [row.validation_by_operator.get(name) for name in operators]
-        # JSON has no infinity
-        records.append([v if v is not None and math.isfinite(v) else None for v in values])
+    values = [{name: getattr(row, name) for name in COLUMNS} for row in part.rows]
+    for row, by_column in zip(part.rows, values, strict=True):
+        by_column |= {f"evaluated {name}": share for name, share in row.evaluated.items()}
+        validated = row.validation_by_operator.items()
+        by_column |= {f"validated {name}": share for name, share in validated}
+    columns = list(dict.fromkeys([*COLUMNS, *itertools.chain(*values)]))
+    # JSON has no infinity
+    records = [
+        [v if v is not None and math.isfinite(v) else None for v in map(by_column.get, columns)]
+        for by_column in values
+    ]
     files = [file for file in (path / "run.json", folder.metrics) if file.exists()]
     newest = max(file.stat().st_mtime for file in files)
     return {
@@ -58,11 +61,7 @@ def since(path: Path, cursor: str) -> dict[str, Any]:
         "stopped": info.stopped,
         "evaluated": folder.evaluation.exists(),
         "idle": round(max(0.0, time.time() - newest), 1),
-        "columns": [
-            *COLUMNS,
-            *(f"evaluated {name}" for name in watched),
-            *(f"validated {name}" for name in operators),
-        ],
+        "columns": columns,
         "records": records,
         "cursor": part.cursor,
         "anew": part.anew,

@@ -101,14 +101,14 @@ def form(name: str, settings: Mapping[str, str]) -> Form:
         recipe = recipes.load(name)
     table, choices = as_table(recipe), _choices()
     views = {}
-    for path, text, _, names in field_descriptions():
+    for path, description, _, names in field_descriptions():
         section, _, leaf = path.partition(".")
         value = lookup(table, path)
         of_other = names and leaf != "name" and table[section].get("name") not in names
         if of_other or isinstance(value, dict) or (section == "task" and len(recipe.tasks) > 1):
             continue
         text = settings.get(path, "" if value is None else format_value(value))
-        about = first_sentence(text).replace("`", "")
+        about = first_sentence(description).replace("`", "")
         views[path] = FieldView(path, text, about, choices.get(path, ()))
     watched = [replace(views[path], text=text) for path, text in watching(recipe).items()]
     by_section: dict[str, list[FieldView]] = {}

@@ -19,7 +19,7 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Redire
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from curta.config.errors import UserError
+from curta.config.errors import UserError, refuse_if
 from curta.config.recipe import grouped
 from curta.frontends import api, listing
 from curta.frontends.serve import live, playground
@@ -118,8 +118,7 @@ def watched(request: Request) -> Response:
     row = listing.RunListing(name, None)
     if "/".join(name) not in trainings.jobs or name in listing.run_folders():
         row = listing.row(name, _folder(request))
-        if row.error:
-            raise UserError(row.error)
+        refuse_if(row.error, row.error)
     return HTMLResponse(render("serve/watched.html", row=row, token=trainings.token))
 
 
@@ -205,8 +204,7 @@ def _place(name: listing.Name) -> str:
 
 
 def _name(request: Request) -> listing.Name:
-    params = request.path_params
-    return tuple(params[part] for part in ("comparison", "run") if part in params)
+    return tuple(request.path_params["run"].split("/"))
 
 
 def _folder(request: Request) -> Path:
@@ -222,12 +220,9 @@ def _isolated(*paths: Path, member: int | None = None) -> Response:
 
     They are made one at a time, and kept in memory until a file of the run is another.
     """
-    state = []
-    for file in sorted(file for path in paths for file in path.rglob("*")):
-        about = file.lstat()
-        state.append((file, about.st_size, about.st_mtime_ns, about.st_ctime_ns))
+    state = listing.file_versions(sorted(file for path in paths for file in path.rglob("*")))
     with _LOCK:
-        content = make(paths, member, tuple(state))
+        content = make(paths, member, state)
     links = '<p class="row"><a href="/">All runs</a> <a href="/playground.html">New run</a></p>'
     page = re.sub("<body[^>]*>", lambda body: body[0] + links, content, count=1)
     return HTMLResponse(page, headers=ISOLATED)
@@ -264,8 +259,7 @@ ROUTES = [
     Route("/overlay.html", overlay),
     Route("/together.html", together),
     Route("/trainings/{action}", act, methods=["POST"]),
-    *(Route(f"/runs/{{run}}/{leaf}", endpoint) for leaf, endpoint in OF_RUNS.items()),
-    *(Route(f"/runs/{{comparison}}/{{run}}/{leaf}", page) for leaf, page in OF_RUNS.items()),
+    *(Route(f"/runs/{{run:path}}/{leaf}", endpoint) for leaf, endpoint in OF_RUNS.items()),
     *(
         Route(f"/{name}", lambda request: FileResponse(_REPORT / request.url.path[1:]))
         for name in ("style.css", "elements.js")

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
-from curta.config.errors import UserError
+from curta.config.errors import refuse_if
 
 PATIENCE = 20.0
 """Seconds that a stopped child may take to save what it has learned, once the server ends."""
@@ -46,8 +46,7 @@ class Trainings:
         Raises UserError if it waits or runs already.
         """
         with self._lock:
-            if self.state(run) != "ended":
-                raise UserError(f"run {run!r} is being trained already")
+            refuse_if(self.state(run) != "ended", f"run {run!r} is being trained already")
             self.jobs[run] = QueuedTraining(run, words)
             self._queue.submit(self._train, self.jobs[run])
 
