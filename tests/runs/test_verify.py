@@ -11,7 +11,7 @@ import curta
 from curta.config.errors import UserError
 from curta.frontends.cli import main
 from curta.programs.user.userfiles import KeptFile
-from curta.runs import embedding_history
+from curta.runs import checkpoints
 from curta.runs.folders import Folder
 from curta.runs.run import Run
 from curta.runs.verify import Part
@@ -33,7 +33,7 @@ def everywhere(run: Run) -> None:
     """Gives a finished run what only some have."""
     curta.probe(run, "tokens")
     folder = run.folder.path
-    embedding_history.save(folder / "history", 10, np.zeros((1, 3, 4), np.float32))
+    checkpoints.save_vectors(folder / "history", 10, np.zeros((1, 3, 4), np.float32))
     (folder / "program.py").write_text(OWN_CODE)
     run.folder.update(files=(KeptFile("program.py", "own.py", digest(folder / "program.py")),))
     part = {"of": "x", "name": "+ 3", "rows": []}

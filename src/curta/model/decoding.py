@@ -10,14 +10,7 @@ from jaxtyping import Array, Float, Int
 from curta.layouts import ShapeBounds, TokenPositions
 from curta.model.layers import Flat, KVHeads, Logits, Slots, Tap, Tokens, no_tap, prefixed
 from curta.model.positions.window import WindowEncoding
-from curta.model.transformer import (
-    AttentionOutput,
-    Block,
-    BlockContext,
-    Transformer,
-    project,
-    scan_blocks,
-)
+from curta.model.transformer import Block, BlockContext, Transformer, project, scan_blocks
 
 
 class Cache(NamedTuple):
@@ -60,10 +53,8 @@ def decode_step(
             past = past[0].at[spot].set(keys), past[1].at[spot].set(values)
             return past[0][number], past[1][number], past
 
-        attends = [
-            partial(model.attend, store=partial(store, past))
-            for past in zip(cache.keys, cache.values, strict=True)
-        ]
+        past_by_layer = zip(cache.keys, cache.values, strict=True)
+        attends = [partial(model.attend, store=partial(store, past)) for past in past_by_layer]
         x, layer_caches = model.run_blocks(x, context, attends)
         keys, values = zip(*layer_caches, strict=True)
         return x, Cache(keys, values, cache.index)
@@ -102,7 +93,7 @@ def _attend(
     x: Flat,
     context: BlockContext,
     tap: Tap,
-) -> AttentionOutput:
+) -> tuple[Flat, BlockContext, Flat, BlockContext]:
     """Let the first token of each window attend to the window; `x` is the whole vocabulary."""
     assert isinstance(model.positions, WindowEncoding)
     h = block.sublayer_input(x, block.attention, context)
@@ -115,7 +106,7 @@ def _attend(
     x = x.astype(jnp.float32)[rows[:, 0]].astype(x.dtype)
     context = context._replace(embedded=context.embedded[rows[:, 0]])
     output = block.attention_output(heads.reshape(len(rows), -1), tap)
-    return AttentionOutput(x, context, output, context)
+    return x, context, output, context
 
 
 def vocabulary(model: Transformer) -> Float[Array, "tokens width"]:

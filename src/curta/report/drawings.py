@@ -99,7 +99,7 @@ def trails_section(folder: Path, run: RunData) -> dict[str, Any] | None:
     """
     if not (folder / "history").is_dir():
         return None
-    from curta.runs import embedding_history
+    from curta.runs import checkpoints
 
     name, role = tomllib.loads(run.recipe).get("layout"), ""
     layout: Layout
@@ -109,7 +109,7 @@ def trails_section(folder: Path, run: RunData) -> dict[str, Any] | None:
     else:  # of a program, the machine is enough: its code is not run
         layout = program = ProgramLayout(*store.read(folder / "machine.json", run.name))
         role, tokens = next(iter(program.machine.formats.values())).answer.role, program.digits
-    moments = embedding_history.moments(folder / "history", np.array(tokens))
+    moments = checkpoints.moments(folder / "history", np.array(tokens))
     if moments is None:
         return None
 
