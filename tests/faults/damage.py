@@ -15,18 +15,17 @@ import safetensors.numpy
 from curta.frontends import api
 from curta.runs import interrupts
 from tests.faults import asking, places
-from tests.faults.outcome import Outcome
 
 NEWEST = 40
 """Step of the newest checkpoint."""
 
 
-def run(count: int, seed: int) -> Outcome:
+def run(count: int, seed: int) -> places.Outcome:
     """`count` damaged runs, each asked all that can be."""
     with places.workplace() as folder:
         weights = asking.Weights()
         bases = made(folder, weights)
-        outcome = Outcome()
+        outcome = places.Outcome()
         for case, draw in places.chosen(count, seed):
             outcome.cases += 1
             base = draw.choice(bases)
@@ -67,7 +66,7 @@ def _interrupt(run: Any) -> None:
 
 
 def _check(
-    outcome: Outcome, case: str, seed: int, draw: random.Random, weights: asking.Weights
+    outcome: places.Outcome, case: str, seed: int, draw: random.Random, weights: asking.Weights
 ) -> None:
     for words, said in asking.ask("run", draw):
         outcome.ended[{0: "answered", 1: "answered", 2: "refused"}.get(said.code, "failed")] += 1

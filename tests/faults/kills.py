@@ -12,7 +12,6 @@ from typing import Any
 
 import curta
 from tests.faults import places
-from tests.faults.outcome import Outcome
 
 SOURCE = str(Path(curta.__file__).parents[1])
 
@@ -22,7 +21,7 @@ MOST = 300
 """Seconds after which a process hangs."""
 
 
-def run(count: int, seed: int) -> Outcome:
+def run(count: int, seed: int) -> places.Outcome:
     """`count` kills and interrupts, and several processes at once a few times."""
     with places.workplace() as folder:
         campaign = _Campaign(folder, seed, warm=count > 4)
@@ -39,7 +38,7 @@ class _Campaign:
     """The unbroken run, how long it took, and what was found."""
 
     def __init__(self, folder: Path, seed: int, warm: bool) -> None:
-        self.folder, self.seed, self.outcome = folder, seed, Outcome()
+        self.folder, self.seed, self.outcome = folder, seed, places.Outcome()
         self.recipe = places.recipe(folder)
         if warm:  # what is compiled is kept, so that the next one takes the time that all take
             self.train("unbroken").wait(MOST)

@@ -15,7 +15,6 @@ from curta.config.errors import UserError
 from curta.frontends import api
 from curta.runs import folders
 from tests.faults import damage, places
-from tests.faults.outcome import Outcome
 
 VALID: tuple[tuple[str, ...], ...] = (
     ("train", "addition", "--run", "one", "--seeds", "2", "training.steps=5"),
@@ -48,9 +47,9 @@ PIECES: tuple[str, ...] = (
 ENOUGH = "the input is valid: nothing is trained here"
 
 
-def run(count: int, seed: int) -> Outcome:
+def run(count: int, seed: int) -> places.Outcome:
     """`count` inputs, a third of them command lines, recipes, and problems."""
-    outcome = Outcome()
+    outcome = places.Outcome()
     with places.workplace() as folder, places.runs_at(folder / "runs"):
         api.train(places.recipe(folder), 2, "run", **{"evaluation.certificate": 0})
         with _no_work():

@@ -11,8 +11,9 @@ import shutil
 import signal
 import tempfile
 import traceback
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -28,6 +29,9 @@ PATIENCE = 180
 LONGEST = 400
 """Most characters of a complaint."""
 
+END = 400
+"""Most characters of the beginning and of the end of what went wrong in a case."""
+
 RATE = re.compile(r'"tokens_per_second": [0-9]+')
 """What no two evaluations have the same: how fast they were."""
 
@@ -42,6 +46,21 @@ COPY: dict[str, Any] = {
     "evaluation": {"digits": [2, 3], "count": 8, "generated": 4, "certificate": 4_000},
 }  # fmt: skip
 """The tiny recipe, of a program with so few windows that a certificate takes a moment."""
+
+
+@dataclass
+class Outcome:
+    """Cases that were tried, those that failed, and how the others ended, counted."""
+
+    cases: int = 0
+    failures: list[str] = field(default_factory=list)
+    ended: Counter[str] = field(default_factory=Counter)
+
+    def failed(self, case: object, seed: int, why: str) -> None:
+        """A case that went wrong, with all that it takes to try it again."""
+        is_long = len(why) > 2 * END
+        why = f"{why[:END]} ... {why[-END:]}" if is_long else why
+        self.failures.append(f"case {case}, seed {seed}: {why}")
 
 
 class HangError(BaseException):

@@ -114,9 +114,7 @@ def test_windows_that_an_evaluation_meets_join_the_list(monkeypatch: pytest.Monk
     assert {str(problem) for problem in joined.examples.values()} == {"luhn 7992739871"}
 
 
-def test_a_run_that_ends_wrong_says_so_and_so_does_ask(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_run_that_ends_wrong_says_so_and_so_does_ask(capsys: pytest.CaptureFixture[str]) -> None:
     fields = FIELDS | {"training.steps": 2, "training.repair": 0}
     options = [f"{name}={value}" for name, value in fields.items()]
     assert main(["train", "luhn", "--run", "wrong", *options]) == 1

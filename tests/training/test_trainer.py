@@ -18,15 +18,7 @@ from curta.problems import task_sizes, tasks
 from curta.runs import checkpoints
 from curta.training import records, trainer
 from curta.training.records import Data
-from curta.training.trainer import (
-    KEY_USES,
-    Keys,
-    Member,
-    Metrics,
-    TaskBounds,
-    step_keys,
-    task_keys,
-)
+from curta.training.trainer import KEY_USES, Member, Metrics, TaskBounds, step_keys, task_keys
 from tests import tiny
 
 RECIPE = tiny.recipe()
@@ -217,15 +209,9 @@ def test_a_step_on_windows_has_the_mean_loss_of_those_it_drew() -> None:
 
 @pytest.mark.parametrize(
     ("members", "batch", "devices", "shape"),
-    [
-        (1, 8, 2, (1, 2)),
-        (2, 8, 2, (2, 1)),
-        (3, 8, 2, (1, 2)),
-        (4, 8, 2, (2, 1)),
-        (1, 7, 2, (1, 1)),
-        (5, 8, 1, (1, 1)),
-    ],
-)
+    [(1, 8, 2, (1, 2)), (2, 8, 2, (2, 1)), (3, 8, 2, (1, 2)), (4, 8, 2, (2, 1)),
+     (1, 7, 2, (1, 1)), (5, 8, 1, (1, 1))],
+)  # fmt: skip
 def test_a_mesh_gives_devices_to_members_first_and_to_the_batch_then(
     members: int, batch: int, devices: int, shape: tuple[int, int]
 ) -> None:
@@ -234,28 +220,16 @@ def test_a_mesh_gives_devices_to_members_first_and_to_the_batch_then(
     assert mesh.axis_names == ("member", "batch")
 
 
-TASK_COUNT = 9
-
-
-def of_each_task(seed: int, number: int) -> list[Keys]:
-    """On the one device of a batch."""
-
-    def found(_: jax.Array) -> list[Keys]:
-        return [task_keys(step_keys(seed, number), task) for task in range(TASK_COUNT)]
-
-    whole = jax.vmap(found, axis_name="batch")(jnp.zeros(1))
-    return jax.tree.map(lambda leaf: leaf[0], whole)
-
-
 def test_every_use_of_a_step_has_a_key_of_its_own() -> None:
-    found = []
+    """On the one device of a batch, in a recipe of nine tasks."""
+    every = []
     for seed, number in ((0, 0), (0, 1), (1, 0)):
         keys = step_keys(seed, number)
-        found += [keys.problems, keys.starts, keys.recurrences, keys.dropout]
-        tasks = of_each_task(seed, number)
-        found += [one.problems for one in tasks[1:]] + [one.dropout for one in tasks]
-    words = {tuple(np.asarray(jax.random.key_data(key)).tolist()) for key in found}
-    assert len(words) == len(found) == 3 * (4 + TASK_COUNT - 1 + TASK_COUNT)
+        of_tasks = alone(lambda keys=keys: [task_keys(keys, task) for task in range(9)])
+        every += [keys.problems, keys.starts, keys.recurrences, keys.dropout]
+        every += [keys.problems for keys in of_tasks[1:]] + [keys.dropout for keys in of_tasks]
+    words = {tuple(np.asarray(jax.random.key_data(key)).tolist()) for key in every}
+    assert len(words) == len(every) == 3 * (4 + 8 + 9)
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ that these depend on is fetched by all; process 0 alone writes.
 
 import base64
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
@@ -22,10 +22,11 @@ from curta.layouts import Layout
 from curta.model.transformer import parameters
 from curta.problems import tasks
 from curta.problems.problem import Problem, answer_text, parse
-from curta.runs import checkpoints, interrupts, metrics, trackers
+from curta.runs import checkpoints, interrupts, metrics
 from curta.runs.folders import Folder
 from curta.runs.info import Metric, NamedAnswer
 from curta.runs.life import Ending
+from curta.runs.trackers import Tracker
 from curta.training import devices, optimizers, processes, records, trainer, windows
 from curta.training.records import window_data
 from curta.training.trainer import CHUNK, Member, Metrics
@@ -124,17 +125,12 @@ class Loop:
                 device=devices.description(),  # a run may be begun elsewhere than it is trained
             )
 
-    def run(self, seconds: float) -> Ending:
-        """Train to the end, after so many `seconds` of training; return how it ended."""
-        names = self.folder.read_info().track if self.writes else ()
-        with interrupts.deferred(), trackers.opened(names, self.folder, self.step) as opened:
-            return self._run(self.state, self.step, seconds, opened)
+    def run(self, seconds: float, opened: Sequence[Tracker]) -> Ending:
+        """Train to the end, after so many `seconds` of training; return how it ended.
 
-    def _run(
-        self, state: Member, step: int, seconds: float, opened: list[trackers.Tracker]
-    ) -> Ending:
-        """Call the compiled chunk to the end, keeping records."""
-        settings = self.settings
+        Signals are only noted meanwhile. The trackers that are `opened` receive every row.
+        """
+        state, step, settings = self.state, self.step, self.settings
         # A chunk ends at multiples of these, and where training ends: at the same points however a
         # run is interrupted.
         spans = (

@@ -216,7 +216,9 @@ class Run:
             training_windows = self._training_windows(step)
             state = self._state(step)
             loop = Loop(self.folder, self.recipe, self.layout, training_windows, state, step, show)
-            outcome.status = loop.run(seconds)
+            names = self.folder.read_info().track if is_first else ()
+            with trackers.opened(names, self.folder, step) as opened:
+                outcome.status = loop.run(seconds, opened)
             if loop.final is not None:
                 self._step, state = loop.final
                 self._models = self._stacked(state)
