@@ -24,7 +24,7 @@ def run(count: int, seed: int) -> places.Outcome:
     """`count` damaged runs, each asked all that can be."""
     with places.workplace() as folder:
         weights = asking.Weights()
-        bases = made(folder, weights)
+        bases = finished_runs(folder, weights)
         outcome = places.Outcome()
         for case, draw in places.chosen(count, seed):
             outcome.cases += 1
@@ -37,7 +37,7 @@ def run(count: int, seed: int) -> places.Outcome:
         return outcome
 
 
-def made(folder: Path, weights: asking.Weights) -> list[Path]:
+def finished_runs(folder: Path, weights: asking.Weights) -> list[Path]:
     """A finished run, and one whose evaluation was interrupted; beside them another one."""
     recipe = places.recipe(folder)
     with places.runs_at(folder / "bases") as runs:
@@ -68,9 +68,9 @@ def _interrupt(run: Any) -> None:
 def _check(
     outcome: places.Outcome, case: str, seed: int, draw: random.Random, weights: asking.Weights
 ) -> None:
-    for words, said in asking.ask("run", draw):
-        outcome.ended[{0: "answered", 1: "answered", 2: "refused"}.get(said.code, "failed")] += 1
-        if wrong := said.complaint or weights.complaint(NEWEST, said):
+    for words, reply in asking.ask("run", draw):
+        outcome.ended[{0: "answered", 1: "answered", 2: "refused"}.get(reply.code, "failed")] += 1
+        if wrong := reply.complaint or weights.complaint(NEWEST, reply):
             outcome.failed(case, seed, f"{' '.join(words)}: {wrong}")
 
 

@@ -56,10 +56,10 @@ def run(count: int, seed: int) -> places.Outcome:
             for case, draw in places.chosen(count, seed):
                 outcome.cases += 1
                 words = (_line, _recipe, _problem)[case % 3](draw, folder / "given.toml")
-                said = places.call(*words)
-                valid = ENOUGH in said.err or said.code in (0, 1)
+                reply = places.call(*words)
+                valid = ENOUGH in reply.err or reply.code in (0, 1)
                 outcome.ended["valid" if valid else "refused"] += 1
-                wrong = said.raised or ("" if valid else said.complaint)
+                wrong = reply.raised or ("" if valid else reply.complaint)
                 if wrong:
                     outcome.failed(case, seed, f"{[word[:60] for word in words]}: {wrong}")
     return outcome

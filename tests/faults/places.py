@@ -68,7 +68,7 @@ class HangError(BaseException):
 
 
 @dataclass(frozen=True)
-class Said:
+class Reply:
     """How a command ended: its code, what it printed, and the traceback if it raised."""
 
     code: int
@@ -92,17 +92,17 @@ class Said:
         return f"a line of {longest} characters: {self.err[:300]!r}" if longest > LONGEST else ""
 
 
-def call(*words: str) -> Said:
+def call(*words: str) -> Reply:
     """A command in this process, ended by an alarm if it hangs."""
     out, err = io.StringIO(), io.StringIO()
     try:
         with alarm(), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             code = main(words)
     except HangError:
-        return Said(-1, out.getvalue(), err.getvalue(), f"hangs: {words}")
+        return Reply(-1, out.getvalue(), err.getvalue(), f"hangs: {words}")
     except BaseException:
-        return Said(-1, out.getvalue(), err.getvalue(), short(words))
-    return Said(code, out.getvalue(), err.getvalue())
+        return Reply(-1, out.getvalue(), err.getvalue(), short(words))
+    return Reply(code, out.getvalue(), err.getvalue())
 
 
 def short(words: object) -> str:

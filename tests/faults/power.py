@@ -38,8 +38,8 @@ def recorded(runs: Path, words: tuple[str, ...]) -> Disk:
     runs.mkdir(exist_ok=True)
     disk = Disk(runs)
     with places.runs_at(runs), disk.recorded():
-        said = places.call(*words)
-    assert said.code == 0, said
+        reply = places.call(*words)
+    assert reply.code == 0, reply
     return disk
 
 
@@ -72,9 +72,9 @@ def _cut(
         if listed.complaint or (claimed and places.differences(runs / NAME, whole)):
             outcome.failed(case, seed, f"{where}: says it is whole, or {listed.complaint}")
         assert not ownership._HELD  # nothing of an earlier case is known
-        said = places.call(*(("train", "--resume", NAME) if begun else words))
+        reply = places.call(*(("train", "--resume", NAME) if begun else words))
     outcome.ended["resumed" if begun else "begun anew"] += 1
-    wrong = said.complaint or said.err if said.code else places.differences(runs / NAME, whole)
+    wrong = reply.complaint or reply.err if reply.code else places.differences(runs / NAME, whole)
     if wrong:
         outcome.failed(case, seed, f"{where}: {wrong}")
 

@@ -48,9 +48,9 @@ def logits(model: Transformer, text: Text) -> Array:
 def test_states_after_each_recurrence_are_those_of_models_with_so_many_recurrences() -> None:
     model = designed("rope", {"num_recurrences": 4, "input_injection": "block"})
     where, queries = LAYOUT.where(TEXT), tiny.every_index(TEXT)
-    found = jax.jit(lambda m: m.states(TEXT.tokens, where, queries, ROOM, each=True))(model)
+    observed = jax.jit(lambda m: m.states(TEXT.tokens, where, queries, ROOM, each=True))(model)
     for num_recurrences in (1, 3, 4):
-        read = model.logits(found.after(jnp.int32(num_recurrences)), queries)
+        read = model.logits(observed.after(jnp.int32(num_recurrences)), queries)
         np.testing.assert_allclose(
             read, logits(model.with_recurrences(num_recurrences), TEXT), atol=2e-5
         )
@@ -72,15 +72,15 @@ def test_dropout_leaves_out_embeddings_and_what_else_a_recipe_names(config: dict
     model = designed("nope", config | {"dropout": 0.5})
     where, queries, key = LAYOUT.where(TEXT), tiny.every_index(TEXT), jax.random.key(3)
     run = jax.jit(lambda model, key: model(TEXT.tokens, where, queries, ROOM, key))
-    found = run(model, key)
-    assert tiny.same(run(model, key), found)
-    assert not np.allclose(run(model, jax.random.key(4)), found)
+    observed = run(model, key)
+    assert tiny.same(run(model, key), observed)
+    assert not np.allclose(run(model, jax.random.key(4)), observed)
     plain = logits(designed("nope", config), TEXT)
     np.testing.assert_allclose(run(model, None), plain, rtol=1e-4, atol=1e-5)
     dropped = [
         model._draw_dropout(key, loop, TEXT.tokens) for loop in range(model.config.num_recurrences)
     ]
-    assert not any(tiny.same(one, two) for one, two in itertools.pairwise(dropped))
+    assert not any(tiny.same(first, two) for first, two in itertools.pairwise(dropped))
     row, length = 1, int(TEXT.lengths[1])
     rows = slice(ROOM.total, ROOM.total + length)
     index = model.positions.index(where, ROOM)
@@ -90,13 +90,13 @@ def test_dropout_leaves_out_embeddings_and_what_else_a_recipe_names(config: dict
     assert 0.3 < np.isclose(embedded, 0).mean() < 0.7
     x = textbook.begin(model, embedded)
     for output, attention, mlp in dropped:
-        kept = textbook.Masks(
+        remaining = textbook.Masks(
             None if output is None else output[:, :, rows],
             None if attention is None else attention[:, row, :length, :, :length],
             None if mlp is None else mlp[:, rows],
         )
-        x = textbook.loop(model, x, embedded, kept)
-    np.testing.assert_allclose(found[row, :length], textbook.logits(model, x), atol=1e-4)
+        x = textbook.loop(model, x, embedded, remaining)
+    np.testing.assert_allclose(observed[row, :length], textbook.logits(model, x), atol=1e-4)
 
 
 def deviations(settings: ModelConfig, positions: Positions) -> dict[str, float]:
@@ -104,14 +104,14 @@ def deviations(settings: ModelConfig, positions: Positions) -> dict[str, float]:
     with mock.patch.object(jax.random, "normal", lambda key, shape: jnp.ones(shape)):
         model = Transformer.init(settings, positions, LAYOUT, key=jax.random.key(0))
     leaves = jax.tree_util.tree_leaves_with_path(model)
-    found = {jax.tree_util.keystr(path): float(leaf.max()) for path, leaf in leaves}
-    return {path: scale for path, scale in found.items() if not path.endswith("gain")}
+    observed = {jax.tree_util.keystr(path): float(leaf.max()) for path, leaf in leaves}
+    return {path: scale for path, scale in observed.items() if not path.endswith("gain")}
 
 
 def test_weights_have_the_deviation_of_their_fan_in() -> None:
-    found = deviations(ModelConfig(width=16, gated=True), NoPE())
+    observed = deviations(ModelConfig(width=16, gated=True), NoPE())
     square, wide = 1 / 4, 1 / 8
-    assert found == {
+    assert observed == {
         ".tokens": 1.0,
         **{f".attention.{name}": square for name in ("query", "key", "value", "out")},
         ".mlp.up": square,
@@ -123,9 +123,9 @@ def test_weights_have_the_deviation_of_their_fan_in() -> None:
 
 def test_without_a_scale_of_scores_queries_are_smaller_by_it() -> None:
     """(width * features) ** -1/2, as T5 has it."""
-    found = deviations(ModelConfig(width=64, heads=4, attention_scale=False), NoPE())
-    assert found[".attention.query"] == pytest.approx((64 * 16) ** -0.5)
-    assert found[".attention.key"] == 64**-0.5
+    observed = deviations(ModelConfig(width=64, heads=4, attention_scale=False), NoPE())
+    assert observed[".attention.query"] == pytest.approx((64 * 16) ** -0.5)
+    assert observed[".attention.key"] == 64**-0.5
 
 
 @pytest.mark.parametrize("share", [1e-3, 0.1, 0.5, 0.999])
@@ -152,17 +152,17 @@ SHARED: dict[str, tuple[str, ...]] = {
 SIZE = {"model__num_layers": 3, "model__num_attention_layers": 2}
 
 
-def made(shared: tuple[str, ...], **changes: Any) -> Transformer:
+def sharing(shared: tuple[str, ...], **changes: Any) -> Transformer:
     recipe = tiny.with_encoding("nope", model__weight_sharing=list(shared), **SIZE, **changes)
     return tiny.drawn(recipe, LAYOUT)
 
 
 def test_as_many_weights_are_saved_as_are_shared() -> None:
     """Two attention layers of width 16, three MLPs, five norms before them and the last."""
-    whole = parameters(made(()))
+    whole = parameters(sharing(()))
     square, all_norms = 2 * 16 * 16, 5 * 16
     both = 3 * square - 2 + all_norms
-    saved = [whole - parameters(made(shared)) for shared in SHARED.values()]
+    saved = [whole - parameters(sharing(shared)) for shared in SHARED.values()]
     assert saved == [square - 2, square, square, square, all_norms, both, both]
 
 
@@ -188,8 +188,8 @@ def half_logits(recipe: Recipe, model: Transformer) -> jax.Array:
 
 
 def mean(model: Transformer, recipe: Recipe, chosen: Any) -> tuple[jax.Array, jax.Array]:
-    found = half_logits(recipe, weights.cast(model, chosen))
-    return jnp.mean(jnp.square(found)), found
+    observed = half_logits(recipe, weights.cast(model, chosen))
+    return jnp.mean(jnp.square(observed)), observed
 
 
 @pytest.mark.parametrize(
@@ -207,10 +207,10 @@ def test_logits_are_nearly_those_of_float32_and_gradients_are_float32(
     recipe = tiny.with_encoding(name, **design)
     model = tiny.drawn(recipe, layout_of(recipe))
     (_, exact), _ = jax.value_and_grad(mean, has_aux=True)(model, recipe, "float32")
-    (_, found), gradients = jax.value_and_grad(mean, has_aux=True)(model, recipe, "bfloat16")
-    assert found.dtype == jnp.float32
+    (_, observed), gradients = jax.value_and_grad(mean, has_aux=True)(model, recipe, "bfloat16")
+    assert observed.dtype == jnp.float32
     assert {leaf.dtype for leaf in jax.tree.leaves(gradients)} == {jnp.dtype("float32")}
-    off = np.abs(np.asarray(found - exact)).max()
+    off = np.abs(np.asarray(observed - exact)).max()
     assert 0 < off < 0.1 * np.abs(np.asarray(exact)).max()
 
 
@@ -218,5 +218,5 @@ def test_matrices_are_cast_and_what_encodings_norms_and_head_have_is_not() -> No
     recipe = tiny.with_encoding("learned")
     model = weights.cast(tiny.drawn(recipe, layout_of(recipe)), "bfloat16")
     leaves = jax.tree_util.tree_leaves_with_path(model)
-    kept = {jax.tree_util.keystr(path) for path, leaf in leaves if leaf.dtype == jnp.float32}
-    assert kept == {".positions.table", ".attention.gain", ".mlp.gain", ".gain", ".head"}
+    remaining = {jax.tree_util.keystr(path) for path, leaf in leaves if leaf.dtype == jnp.float32}
+    assert remaining == {".positions.table", ".attention.gain", ".mlp.gain", ".gain", ".head"}

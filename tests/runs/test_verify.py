@@ -49,10 +49,10 @@ def mine(trained: Path, runs_folder: Path) -> Path:
 
 def bad(name: str = "mine") -> dict[str, Part]:
     """What is not whole, by name; each is told once, and in one line."""
-    parts = curta.verify(name)
-    assert len({part.name for part in parts}) == len(parts)
-    assert all("\n" not in part.about for part in parts)
-    return {part.name: part for part in parts if part.state != "whole"}
+    verdicts = curta.verify(name)
+    assert len({part.name for part in verdicts}) == len(verdicts)
+    assert all("\n" not in part.about for part in verdicts)
+    return {part.name: part for part in verdicts if part.state != "whole"}
 
 
 def only(name: str) -> Part:

@@ -97,9 +97,9 @@ def test_the_vectors_of_all_characters_are_kept_at_their_steps_and_at_the_end(
     run.train()
     folder = run.folder.history
     assert checkpoints.steps(folder, "safetensors") == [0, 8, 16, 20]
-    parts = run.layout.composition() if spelled else np.eye(len(run.layout.characters))
+    composition = run.layout.composition() if spelled else np.eye(len(run.layout.characters))
     for step in (0, 20):
-        expected = parts @ np.asarray(run.load_models(step).stacked.tokens)
+        expected = composition @ np.asarray(run.load_models(step).stacked.tokens)
         np.testing.assert_allclose(checkpoints.load_vectors(folder, step), expected, atol=1e-5)
     assert {8, 16} <= {row.step for row in run.folder.read_metrics()}
     path = folder / "00000020.safetensors"

@@ -69,23 +69,23 @@ def learned_by_hand(model: Transformer, no_grad_recurrences: int, taught: int) -
     )
 
 
-def near(one: Any, other: Any) -> bool:
-    pairs = zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True)
+def near(first: Any, other: Any) -> bool:
+    pairs = zip(jax.tree.leaves(first), jax.tree.leaves(other), strict=True)
     return all(np.allclose(a, b, rtol=1e-3, atol=1e-5) for a, b in pairs)
 
 
-def mean(one: Any, other: Any, share: float = 0.5) -> Any:
-    return jax.tree.map(lambda a, b: share * a + (1 - share) * b, one, other)
+def mean(first: Any, other: Any, share: float = 0.5) -> Any:
+    return jax.tree.map(lambda a, b: share * a + (1 - share) * b, first, other)
 
 
 @pytest.mark.slow
 def test_mixed_is_half_the_last_and_half_any_number_of_recurrences() -> None:
     model = with_recurrences("block")
     step = learning(model, Training(recurrence_loss="mixed"))
-    parts = [
+    by_count = [
         learned_by_hand(model, 0, num_recurrences) for num_recurrences in range(1, RECURRENCES + 1)
     ]
-    choices = [mean(part, parts[-1]) for part in parts]
+    choices = [mean(part, by_count[-1]) for part in by_count]
     drawn = [[near(step(keys), choice) for choice in choices] for keys in KEYS]
     assert all(sum(row) == 1 for row in drawn)  # one of them, and no other
     assert np.array(drawn).any(axis=0).all()  # each at some step
@@ -101,8 +101,8 @@ def test_progressive_is_some_recurrences_without_gradient_and_some_with(inject: 
     choices = {pair: learned_by_hand(model, *pair) for pair in sorted(ALLOWED)}
     met = set()
     for keys in KEYS:
-        found = step(keys)
-        same = [pair for pair, choice in choices.items() if near(found, choice)]
+        observed = step(keys)
+        same = [pair for pair, choice in choices.items() if near(observed, choice)]
         assert len(same) == 1
         met |= set(same)
     assert len(met) >= len(ALLOWED) - 1
@@ -115,7 +115,7 @@ def test_the_rest_of_a_progressive_loss_has_all_recurrences_half_of_them_with_gr
 ) -> None:
     model = with_recurrences("block")
     settings = Training(recurrence_loss="progressive", progressive_alpha=alpha)
-    found = learning(model, settings)(KEYS[1])
+    observed = learning(model, settings)(KEYS[1])
     most = learned_by_hand(model, RECURRENCES - 2, 2)
     drawn = learning(model, Training(recurrence_loss="progressive"))(KEYS[1])
-    assert near(found, mean(drawn, most, alpha))
+    assert near(observed, mean(drawn, most, alpha))

@@ -246,13 +246,6 @@ class Run:
             self.recipe, program_layout(self), self.seeds
         )
 
-    def _track(self, results: trackers.Results) -> None:
-        """Pass results of the newest weights to the run's trackers."""
-        names = trackers.installed(self.folder.read_info().track)
-        with trackers.opened(names, self.folder, self.step) as open_trackers:
-            for tracker in open_trackers:
-                tracker.conclude(results)
-
     # Answering
 
     def ask(self, problem: str | Problem, member: int = 0) -> Answer | None:
@@ -334,7 +327,8 @@ class Run:
                 result = replace(result, changes=changed, step=step)
                 self.folder.save_evaluation(result)
                 if not changed:
-                    self._track(trackers.evaluation_results(result, self.seeds))
+                    results = trackers.evaluation_results(result, self.seeds)
+                    trackers.conclude(self.folder, step, results)
             if report:
                 self.write_report()
         return result
@@ -414,7 +408,8 @@ class Run:
                     models, self.recipe, self.seeds, training_windows, say, listed
                 )
                 self.folder.save_certificate(result, content)
-                self._track(trackers.certificate_results(result, self.seeds))
+                results = trackers.certificate_results(result, self.seeds)
+                trackers.conclude(self.folder, self.step, results)
             self._listed_windows = None
             if report:
                 self.write_report()

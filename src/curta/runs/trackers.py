@@ -270,20 +270,6 @@ def checked(names: str | Sequence[str], tracking: Tracking = AS_USUAL) -> list[s
     return chosen
 
 
-def installed(names: Sequence[str]) -> list[str]:
-    """Return those whose library is here; a line tells that the others are given nothing.
-
-    A run may be evaluated elsewhere than it was trained, and that is not to be refused.
-    """
-    usable = []
-    for name in names:
-        try:
-            usable += checked([name])
-        except UserError as error:
-            notify(f"{name} is not given what was found: {error}")
-    return usable
-
-
 @contextmanager
 def opened(names: Sequence[str], folder: Folder, step: int) -> Iterator[list[Tracker]]:
     """Open the trackers of a run, to be closed at the end whatever happens."""
@@ -294,3 +280,19 @@ def opened(names: Sequence[str], folder: Folder, step: int) -> Iterator[list[Tra
             trackers.append(TRACKERS[name](folder, step))
             stack.callback(trackers[-1].close)
         yield trackers
+
+
+def conclude(folder: Folder, step: int, results: Results) -> None:
+    """Pass results of the weights of a step to the run's trackers.
+
+    A line names a tracker whose library is not here: a run may be evaluated elsewhere than it was
+    trained.
+    """
+    for name in folder.read_info().track:
+        try:
+            checked([name])
+        except UserError as error:
+            notify(f"{name} is not given what was found: {error}")
+            continue
+        with opened([name], folder, step) as (tracker,):
+            tracker.conclude(results)

@@ -56,14 +56,14 @@ def verify(name: str) -> list[Part]:
         runs |= {Path(row.run).name for row in comparison.rows if row.status != "waiting"}
         checks += _code_files(path, comparison.files)
     again = f"`curta report {path.name}` makes it"
-    parts = _parts(path, [*checks, (report, partial(files.read_bytes, report), again, False)])
+    verdicts = _parts(path, [*checks, (report, partial(files.read_bytes, report), again, False)])
     for run in sorted(runs):
         if (path / run).is_dir():
-            parts += _parts(path, _run_files(Folder(path / run)))
+            verdicts += _parts(path, _run_files(Folder(path / run)))
         else:
             about = f"its run is not here: `curta train --resume {path.name}`"
-            parts.append(Part(run, "missing", about))
-    return parts
+            verdicts.append(Part(run, "missing", about))
+    return verdicts
 
 
 def _parts(root: Path, checks: Iterable[Check]) -> list[Part]:
@@ -71,11 +71,11 @@ def _parts(root: Path, checks: Iterable[Check]) -> list[Part]:
 
     Any exception counts: there are more ways of being damaged than anybody has thought of.
     """
-    parts = []
+    verdicts = []
     for path, read, remedy, is_needed in checks:
         name = path.relative_to(root).as_posix()
         if not os.path.lexists(path):
-            parts += [Part(name, "missing", remedy)] if is_needed else []
+            verdicts += [Part(name, "missing", remedy)] if is_needed else []
             continue
         complaint = ""
         try:
@@ -87,8 +87,8 @@ def _parts(root: Path, checks: Iterable[Check]) -> list[Part]:
         except Exception as error:
             complaint = f"it cannot be read ({type(error).__name__}: {error})"
         about = f"{complaint}; {remedy}" if complaint else ""
-        parts.append(Part(name, "damaged" if complaint else "whole", about))
-    return parts
+        verdicts.append(Part(name, "damaged" if complaint else "whole", about))
+    return verdicts
 
 
 def _run_files(folder: Folder) -> Iterator[Check]:

@@ -140,8 +140,8 @@ def test_a_long_text_attended_to_part_by_part_comes_to_the_same(
 
     def attended() -> jax.Array:
         q, k, v = jax.random.normal(jax.random.key(0), (3, 2, 12, HEADS, 4))
-        asked = jax.tree.map(lambda part: part[:, -queries:], both)
-        visible = encoding.visible_keys(both, both if queries == 12 else asked)
+        late = jax.tree.map(lambda part: part[:, -queries:], both)
+        visible = encoding.visible_keys(both, both if queries == 12 else late)
         layer = jax.tree.map(lambda leaf: leaf[0], encoding.layers)
         return encoding.attend(layer, visible, q[:, -queries:], k, v)
 
@@ -149,8 +149,8 @@ def test_a_long_text_attended_to_part_by_part_comes_to_the_same(
     monkeypatch.setattr(base, "LONG", 0)
     monkeypatch.setattr(base, "PAIRS", 50)
     assert base.queries_at_once(12, 12) == 4
-    parts = jax.jit(lambda: attended())()  # a function of its own: traced anew
-    np.testing.assert_allclose(parts, whole, rtol=1e-5, atol=1e-6)
+    chunked = jax.jit(lambda: attended())()  # a function of its own: traced anew
+    np.testing.assert_allclose(chunked, whole, rtol=1e-5, atol=1e-6)
 
 
 def at(*indices: int, texts: int = 1) -> TokenPositions:
@@ -185,11 +185,11 @@ def t5_bucket(distance: int, buckets: int, max_distance: int) -> int:
 def test_t5_has_one_number_a_head_for_each_bucket_in_every_block(settings: T5) -> None:
     indices = (0, 1, 7, 15, 16, 31, 32, 33, 90, 127, 128, 129, 1000)
     encoding = built(settings)
-    found = biases(encoding, at(*indices))
+    observed = biases(encoding, at(*indices))
     assert encoding.layers == ()  # so blocks can have none of their own
     for i, j in earlier(indices):
         bucket = t5_bucket(indices[i] - indices[j], settings.num_buckets, settings.max_distance)
-        np.testing.assert_allclose(found[:, i, j], encoding.table[bucket], rtol=1e-6)
+        np.testing.assert_allclose(observed[:, i, j], encoding.table[bucket], rtol=1e-6)
 
 
 # FIRE.
@@ -221,10 +221,10 @@ def test_fire_biases_are_the_formula_in_each_block(change: Any) -> None:
     encoding = change(built(FIRE()))
     maps = jax.tree.map(np.asarray, encoding.maps)
     for block in range(BLOCKS):
-        found = biases(encoding, at(*indices), block)
+        observed = biases(encoding, at(*indices), block)
         for head, (i, j) in ((h, pair) for h in range(HEADS) for pair in earlier(indices)):
             expected = fire(maps, block, head, indices[i], indices[j])
-            assert found[head, i, j] == pytest.approx(expected, abs=1e-5)
+            assert observed[head, i, j] == pytest.approx(expected, abs=1e-5)
 
 
 def test_fire_draws_positions_for_each_block_and_for_all_texts_alike() -> None:
@@ -252,10 +252,10 @@ def test_randomised_positions_are_vectors_of_a_sorted_subset(of: Any) -> None:
     encoding, where = built(positions.Randomised(of=of, max_length=20)), at(*range(TIME), texts=2)
     vectors = np.asarray(encoding.embed(at(*range(20))))[0]
     for seed in range(5):
-        found = np.asarray(encoding.embed(encoding.shift_batch(where, jax.random.key(seed))))
-        tiny.assert_close(found[0], found[1])
-        chosen = [int(np.abs(vectors - row).sum(axis=1).argmin()) for row in found[0]]
-        tiny.assert_close(found[0], vectors[chosen])
+        observed = np.asarray(encoding.embed(encoding.shift_batch(where, jax.random.key(seed))))
+        tiny.assert_close(observed[0], observed[1])
+        chosen = [int(np.abs(vectors - row).sum(axis=1).argmin()) for row in observed[0]]
+        tiny.assert_close(observed[0], vectors[chosen])
         assert chosen == sorted(set(chosen))
         assert chosen != list(range(TIME))
 
