@@ -61,8 +61,8 @@ def waves(
     places: Int[Array, "*shape"], frequencies: Float[Array, " pairs"]
 ) -> Float[Array, "*shape width"]:
     """Return the sine and the cosine of each place times each frequency, in turn."""
-    by_place = jnp.expand_dims(frequencies, tuple(range(places.ndim)))
-    angles = places[..., None].astype(jnp.float32) * by_place
+    angles = places[..., None].astype(jnp.float32)
+    angles = angles * jnp.expand_dims(frequencies, tuple(range(places.ndim)))
     pairs = jnp.stack([jnp.sin(angles), jnp.cos(angles)], axis=-1)
     return pairs.reshape(*places.shape, -1)
 
