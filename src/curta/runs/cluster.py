@@ -37,7 +37,7 @@ from typing import Any, ClassVar, Literal
 
 from curta.config import files, system, typed
 from curta.config.cluster import Cluster
-from curta.config.errors import UserError
+from curta.config.errors import UserError, refuse_if
 from curta.config.registry import optional_module
 from curta.runs import interrupts, metrics, provenance
 from curta.runs.folders import COMPARISON, Folder
@@ -324,8 +324,7 @@ def submit(path: Path, runs: Sequence[str], on: System, cluster: Cluster) -> Job
             " --cancel ends them"
         )
     left = tuple(name for name in runs if not folder.is_finished(name))
-    if not left:
-        raise UserError(f"{folder.name!r} is finished: nothing is left to be done")
+    refuse_if(not left, f"{folder.name!r} is finished: nothing is left to be done")
     for tries in (folder.folder / "runs").glob("*.json"):
         tries.unlink(missing_ok=True)
     tasks = divide(left, on, cluster)

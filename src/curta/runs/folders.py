@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from curta.config import files, limits, system, typed
-from curta.config.errors import UserError, notify, quoted, unknown
+from curta.config.errors import UserError, notify, quoted, refuse_if, unknown
 from curta.config.positions import UserEncoding
 from curta.config.recipe import Recipe, dump, shipped_names, tables
 from curta.evaluation.results import CERTIFICATE, WINDOWS, Certificate, Evaluation
@@ -377,11 +377,9 @@ def locate(name: str) -> Path:
     path = places[os.sep not in name]
     if path.is_dir():
         return path
-    if name in shipped_names():
-        raise UserError(f"{name!r} is not trained yet: `curta train {name}`")
+    refuse_if(name in shipped_names(), f"{name!r} is not trained yet: `curta train {name}`")
     names = [*existing(), *comparisons()]
-    if not names:
-        raise UserError(f"no run {name!r} in {str(root())!r}: train one with `curta train`")
+    refuse_if(not names, f"no run {name!r} in {str(root())!r}: train one with `curta train`")
     raise unknown("run", name, names, "curta runs")
 
 

@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager, redirect_stdout
 from itertools import groupby
 from typing import Any
 
-from curta.config.errors import UserError, notify, unknown
+from curta.config.errors import UserError, notify, refuse_if, unknown
 from curta.config.registry import optional_module
 from curta.evaluation.results import Certificate, Evaluation, operator_and_curve
 from curta.problems.operations import OPERATIONS
@@ -260,8 +260,7 @@ def checked(names: str | Sequence[str], tracking: Tracking = AS_USUAL) -> list[s
     for name in chosen:
         if name not in TRACKERS:
             raise unknown("tracker", name, TRACKERS)
-        if chosen.count(name) > 1:
-            raise UserError(f"tracker {name!r} is named twice")
+        refuse_if(chosen.count(name) > 1, f"tracker {name!r} is named twice")
         optional_module(TRACKERS[name].library, name)
     for field, value in vars(tracking).items():
         users = [name for name, tracker in TRACKERS.items() if field in tracker.takes]

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, PRNGKeyArray
 
 from curta.config import positions
-from curta.config.errors import UserError
+from curta.config.errors import UserError, refuse_if
 from curta.layouts import Layout, ShapeBounds, TokenPositions
 from curta.model.positions.base import Encoding, Heads, Shape, Vectors, is_digit
 from curta.model.weights import Weight, normal
@@ -36,8 +36,7 @@ class LearnedEncoding(Encoding):
 
 
 def build_sinusoidal(settings: positions.Sinusoidal, shape: Shape) -> Encoding:
-    if shape.width % 2:
-        raise UserError("positions 'sinusoidal' has pairs: model.width must be even")
+    refuse_if(shape.width % 2, "positions 'sinusoidal' has pairs: model.width must be even")
     return SinusoidalEncoding(settings.base, shape.width)
 
 
@@ -151,8 +150,7 @@ class CoupledEncoding(Encoding):
 
 
 def build_coupled_sinusoidal(settings: positions.CoupledSinusoidal, shape: Shape) -> Encoding:
-    if shape.width % 2:
-        raise UserError("positions 'coupled-sinusoidal' has pairs: model.width must be even")
+    refuse_if(shape.width % 2, "positions 'coupled-sinusoidal' has pairs: model.width must be even")
     return CoupledSinusoidalEncoding(settings.period, shape.width)
 
 
