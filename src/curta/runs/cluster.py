@@ -155,7 +155,8 @@ def read_log(path: Path) -> str:
 
 def last_line(path: Path) -> str:
     """Return the last line of a log: an error, where there was one."""
-    return read_log(path).rpartition("\n")[2].strip().removeprefix("curta: ")
+    lines = read_log(path).splitlines() or [""]
+    return lines[-1].strip().removeprefix("curta: ")
 
 
 def claim(path: Path) -> int | None:
