@@ -10,7 +10,14 @@ from jaxtyping import Array, Float, Int
 from curta.layouts import ShapeBounds, TokenPositions
 from curta.model.layers import Flat, KVHeads, Logits, Slots, Tap, Tokens, no_tap, prefixed
 from curta.model.positions.window import WindowEncoding
-from curta.model.transformer import Block, BlockContext, Transformer, project, scan_blocks
+from curta.model.transformer import (
+    AttentionOutput,
+    Block,
+    BlockContext,
+    Transformer,
+    project,
+    scan_blocks,
+)
 
 
 class Cache(NamedTuple):
@@ -93,7 +100,7 @@ def _attend(
     x: Flat,
     context: BlockContext,
     tap: Tap,
-) -> tuple[Flat, BlockContext, Flat, BlockContext]:
+) -> AttentionOutput:
     """Let the first token of each window attend to the window; `x` is the whole vocabulary."""
     assert isinstance(model.positions, WindowEncoding)
     h = block.sublayer_input(x, block.attention, context)
@@ -106,7 +113,7 @@ def _attend(
     x = x.astype(jnp.float32)[rows[:, 0]].astype(x.dtype)
     context = context._replace(embedded=context.embedded[rows[:, 0]])
     output = block.attention_output(heads.reshape(len(rows), -1), tap)
-    return x, context, output, context
+    return AttentionOutput(x, context, output, context)
 
 
 def vocabulary(model: Transformer) -> Float[Array, "tokens width"]:

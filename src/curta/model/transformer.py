@@ -54,13 +54,18 @@ class BlockContext(NamedTuple):
     embedded: Flat  # the input of the first block, which may be injected again
 
 
-AttentionOutput = tuple[ActiveTokens, BlockContext, ActiveTokens, Any]
-"""The result of one attention layer: `x, context, output, aux`.
+class AttentionOutput(NamedTuple):
+    """The result of one attention layer."""
 
-The state before attention of the tokens that go on (all of them, or the scored ones), the context
-of these tokens, and what attention adds to their state. `aux` is for the caller: the updated cache,
-or `context` where only the scored tokens go on.
-"""
+    x: ActiveTokens
+    """The state before attention of the tokens that go on: all of them, or the scored ones."""
+    context: BlockContext
+    """The context of these tokens."""
+    output: ActiveTokens
+    """What attention adds to their state."""
+    aux: Any
+    """For the caller: the updated cache, or `context` where only the scored tokens go on."""
+
 
 Attend = Callable[["Block", Flat, BlockContext, Tap], AttentionOutput]
 
@@ -77,7 +82,7 @@ class Block(eqx.Module):
     def __call__(
         self, x: Flat, context: BlockContext, attend: Attend | None = None, tap: Tap = no_tap
     ) -> tuple[ActiveTokens, Any]:
-        """Return x + attention(norm(x)), then x + mlp(norm(x)); and attention's `aux`.
+        """Return x + attention(norm(x)), then x + mlp(norm(x)); and `AttentionOutput.aux`.
 
         `attend` is `Transformer.attend`, or its equivalent over windows; None in an MLP-only layer.
         """
@@ -396,7 +401,7 @@ class Transformer(eqx.Module):
             shares = tap("attention.weights", shares).astype(values.dtype)
             heads = jnp.einsum("bhqk,bkhe->bqhe", shares, values)
         output = block.attention_output(heads.reshape(x.shape), tap)
-        return x, context, output, aux
+        return AttentionOutput(x, context, output, aux)
 
     def repeat_kv(
         self, heads: Float[Array, "*tokens kv_heads features"]
