@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from curta.frontends.serve.server import APP, HERE
 from curta.runs import checkpoints
 from tests.faults import places
-from tests.faults.places import Said
+from tests.faults.places import Reply
 
 QUICK = (
     ("runs",), ("ask", "RUN", "copy 12"), ("show", "RUN", "copy 12"),
@@ -32,26 +32,27 @@ SLOW = (
 """And one of these."""
 
 
-def ask(run: str, draw: random.Random) -> Iterator[tuple[tuple[str, ...], Said]]:
+def ask(run: str, draw: random.Random) -> Iterator[tuple[tuple[str, ...], Reply]]:
     """Asks in a random order: the words, and what came of them."""
     several = [*QUICK, *draw.choice(SLOW)]
     draw.shuffle(several)
     for words in several:
-        said = [word.replace("RUN", run) for word in words]
-        yield words, _get(said[0]) if words[0].startswith("/") else places.call(*said)
+        filled_in = [word.replace("RUN", run) for word in words]
+        is_page = words[0].startswith("/")
+        yield words, _get(filled_in[0]) if is_page else places.call(*filled_in)
 
 
-def _get(path: str) -> Said:
+def _get(path: str) -> Reply:
     """A page of the server: code 0, or 2 if it is refused."""
     try:
         with places.alarm():
             reply = TestClient(APP, f"http://{HERE}", follow_redirects=False).get(path)
     except places.HangError:
-        return Said(-1, "", "", f"hangs: {path}")
+        return Reply(-1, "", "", f"hangs: {path}")
     except BaseException:
-        return Said(-1, "", "", places.short(path))
+        return Reply(-1, "", "", places.short(path))
     code = {200: 0, 303: 0, 404: 2}.get(reply.status_code, reply.status_code)
-    return Said(code, reply.text, "refused" if code == 2 else "")
+    return Reply(code, reply.text, "refused" if code == 2 else "")
 
 
 class Weights:
@@ -86,14 +87,14 @@ class Weights:
         with mock.patch.object(checkpoints, "save", save):
             yield
 
-    def complaint(self, newest: int, said: Said) -> str:
+    def complaint(self, newest: int, reply: Reply) -> str:
         """What is wrong with the weights that were used by a command; empty if nothing is."""
         used, self.used = self.used, []
         foreign = [step for step, weights in used if weights not in self.saved]
         if foreign:
             return f"used other weights as those of step {foreign}"
         older = [step for step, _ in used if step < newest]
-        silent = older and not said.err and not said.code
+        silent = older and not reply.err and not reply.code
         return f"used the weights of step {older} without a word" if silent else ""
 
 

@@ -15,18 +15,17 @@ import safetensors.numpy
 from curta.frontends import api
 from curta.runs import interrupts
 from tests.faults import asking, places
-from tests.faults.outcome import Outcome
 
 NEWEST = 40
 """Step of the newest checkpoint."""
 
 
-def run(count: int, seed: int) -> Outcome:
+def run(count: int, seed: int) -> places.Outcome:
     """`count` damaged runs, each asked all that can be."""
     with places.workplace() as folder:
         weights = asking.Weights()
-        bases = made(folder, weights)
-        outcome = Outcome()
+        bases = finished_runs(folder, weights)
+        outcome = places.Outcome()
         for case, draw in places.chosen(count, seed):
             outcome.cases += 1
             base = draw.choice(bases)
@@ -38,7 +37,7 @@ def run(count: int, seed: int) -> Outcome:
         return outcome
 
 
-def made(folder: Path, weights: asking.Weights) -> list[Path]:
+def finished_runs(folder: Path, weights: asking.Weights) -> list[Path]:
     """A finished run, and one whose evaluation was interrupted; beside them another one."""
     recipe = places.recipe(folder)
     with places.runs_at(folder / "bases") as runs:
@@ -67,11 +66,11 @@ def _interrupt(run: Any) -> None:
 
 
 def _check(
-    outcome: Outcome, case: str, seed: int, draw: random.Random, weights: asking.Weights
+    outcome: places.Outcome, case: str, seed: int, draw: random.Random, weights: asking.Weights
 ) -> None:
-    for words, said in asking.ask("run", draw):
-        outcome.ended[{0: "answered", 1: "answered", 2: "refused"}.get(said.code, "failed")] += 1
-        if wrong := said.complaint or weights.complaint(NEWEST, said):
+    for words, reply in asking.ask("run", draw):
+        outcome.ended[{0: "answered", 1: "answered", 2: "refused"}.get(reply.code, "failed")] += 1
+        if wrong := reply.complaint or weights.complaint(NEWEST, reply):
             outcome.failed(case, seed, f"{' '.join(words)}: {wrong}")
 
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import curta
 from tests.faults import places
-from tests.faults.outcome import Outcome
 
 SOURCE = str(Path(curta.__file__).parents[1])
 
@@ -22,7 +21,7 @@ MOST = 300
 """Seconds after which a process hangs."""
 
 
-def run(count: int, seed: int) -> Outcome:
+def run(count: int, seed: int) -> places.Outcome:
     """`count` kills and interrupts, and several processes at once a few times."""
     with places.workplace() as folder:
         campaign = _Campaign(folder, seed, warm=count > 4)
@@ -39,7 +38,7 @@ class _Campaign:
     """The unbroken run, how long it took, and what was found."""
 
     def __init__(self, folder: Path, seed: int, warm: bool) -> None:
-        self.folder, self.seed, self.outcome = folder, seed, Outcome()
+        self.folder, self.seed, self.outcome = folder, seed, places.Outcome()
         self.recipe = places.recipe(folder)
         if warm:  # what is compiled is kept, so that the next one takes the time that all take
             self.train("unbroken").wait(MOST)
@@ -67,7 +66,7 @@ class _Campaign:
                 [sys.executable, "-m", "curta", *words], env=os.environ | variables, text=True,
                 stdout=subprocess.DEVNULL, stderr=file,
             )  # fmt: skip
-        process.said = err  # type: ignore[attr-defined]
+        process.errors = err  # type: ignore[attr-defined]
         return process
 
     def life(self, case: int, draw: random.Random) -> None:
@@ -78,7 +77,7 @@ class _Campaign:
             self._break(case, self.go_on(name), name, draw, quiet)
         process = self.go_on(name)
         code = process.wait(MOST)
-        self._is(case, code == 0, f"the last resume ended with {code}: {said(process)}")
+        self._is(case, code == 0, f"the last resume ended with {code}: {errors_of(process)}")
         wrong = places.differences(self.folder / name, self.whole)
         self._is(case, not wrong, f"after {name} was resumed: {wrong}")
         status = self.status(name)
@@ -115,9 +114,9 @@ class _Campaign:
         elif way < 0.5:
             time.sleep(draw.uniform(0, self.seconds))
         else:
-            wanted, end = draw.choice(STAGES), time.monotonic() + self.seconds * 3
+            stage, end = draw.choice(STAGES), time.monotonic() + self.seconds * 3
             while process.poll() is None and time.monotonic() < end:
-                if self.status(name) == wanted:
+                if self.status(name) == stage:
                     break
                 time.sleep(0.005)
             time.sleep(draw.uniform(0, 0.4))
@@ -125,7 +124,7 @@ class _Campaign:
     def _ended_well(self, case: int, kind: str, code: int, process: subprocess.Popen[str]) -> None:
         """The code of a signal, or that of a process that had ended already; a line or two."""
         codes = {0, *(128 + getattr(signal, f"SIG{word}") for word in kind.split())}
-        text = said(process)
+        text = errors_of(process)
         self._is(case, code in codes, f"{kind} ended with {code}: {text}")
         self._is(case, "Traceback" not in text, f"{kind}: {text}")
         lines = [line for line in text.splitlines() if line.strip()]
@@ -138,9 +137,9 @@ class _Campaign:
         codes = [process.wait(MOST) for process in several]
         self.outcome.cases += len(several)
         self._is(case, codes == [0] * 6, f"six without a name ended with {codes}")
-        made = names() - before
-        self._is(case, len(made) == 6, f"six without a name made {sorted(made)}")
-        for name in sorted(made):
+        new_names = names() - before
+        self._is(case, len(new_names) == 6, f"six without a name made {sorted(new_names)}")
+        for name in sorted(new_names):
             wrong = places.differences(self.folder / name, self.whole)
             self._is(case, not wrong, f"of six without a name, {name}: {wrong}")
         named, half = (f"{word}-{case.partition(' ')[2]}" for word in ("named", "half"))
@@ -162,7 +161,7 @@ class _Campaign:
         good = codes.count(0) >= 1 if late else codes.count(0) == 1
         self._is(case, good and {*codes} <= {0, 2}, f"{name}: codes {codes}")
         for process, code in zip(several, codes, strict=True):
-            text = said(process)
+            text = errors_of(process)
             if code:
                 named = f"process {several[codes.index(0)].pid} " in text or not late
                 self._is(case, text.count("\n") == 1 and named, f"{name} refused by: {text}")
@@ -180,9 +179,9 @@ class _Campaign:
             self.outcome.failed(case, self.seed, why)
 
 
-def said(process: subprocess.Popen[str]) -> str:
+def errors_of(process: subprocess.Popen[str]) -> str:
     """What it said on stderr."""
-    return str(process.said.read_text())  # type: ignore[attr-defined]
+    return str(process.errors.read_text())  # type: ignore[attr-defined]
 
 
 def listening(process: subprocess.Popen[str]) -> None:

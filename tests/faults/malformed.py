@@ -15,7 +15,6 @@ from curta.config.errors import UserError
 from curta.frontends import api
 from curta.runs import folders
 from tests.faults import damage, places
-from tests.faults.outcome import Outcome
 
 VALID: tuple[tuple[str, ...], ...] = (
     ("train", "addition", "--run", "one", "--seeds", "2", "training.steps=5"),
@@ -48,19 +47,19 @@ PIECES: tuple[str, ...] = (
 ENOUGH = "the input is valid: nothing is trained here"
 
 
-def run(count: int, seed: int) -> Outcome:
+def run(count: int, seed: int) -> places.Outcome:
     """`count` inputs, a third of them command lines, recipes, and problems."""
-    outcome = Outcome()
+    outcome = places.Outcome()
     with places.workplace() as folder, places.runs_at(folder / "runs"):
         api.train(places.recipe(folder), 2, "run", **{"evaluation.certificate": 0})
         with _no_work():
             for case, draw in places.chosen(count, seed):
                 outcome.cases += 1
                 words = (_line, _recipe, _problem)[case % 3](draw, folder / "given.toml")
-                said = places.call(*words)
-                valid = ENOUGH in said.err or said.code in (0, 1)
+                reply = places.call(*words)
+                valid = ENOUGH in reply.err or reply.code in (0, 1)
                 outcome.ended["valid" if valid else "refused"] += 1
-                wrong = said.raised or ("" if valid else said.complaint)
+                wrong = reply.raised or ("" if valid else reply.complaint)
                 if wrong:
                     outcome.failed(case, seed, f"{[word[:60] for word in words]}: {wrong}")
     return outcome

@@ -11,8 +11,9 @@ import shutil
 import signal
 import tempfile
 import traceback
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -27,6 +28,9 @@ PATIENCE = 180
 
 LONGEST = 400
 """Most characters of a complaint."""
+
+END = 400
+"""Most characters of the beginning and of the end of what went wrong in a case."""
 
 RATE = re.compile(r'"tokens_per_second": [0-9]+')
 """What no two evaluations have the same: how fast they were."""
@@ -44,12 +48,27 @@ COPY: dict[str, Any] = {
 """The tiny recipe, of a program with so few windows that a certificate takes a moment."""
 
 
+@dataclass
+class Outcome:
+    """Cases that were tried, those that failed, and how the others ended, counted."""
+
+    cases: int = 0
+    failures: list[str] = field(default_factory=list)
+    ended: Counter[str] = field(default_factory=Counter)
+
+    def failed(self, case: object, seed: int, why: str) -> None:
+        """A case that went wrong, with all that it takes to try it again."""
+        is_long = len(why) > 2 * END
+        why = f"{why[:END]} ... {why[-END:]}" if is_long else why
+        self.failures.append(f"case {case}, seed {seed}: {why}")
+
+
 class HangError(BaseException):
     """A command that did not end in time."""
 
 
 @dataclass(frozen=True)
-class Said:
+class Reply:
     """How a command ended: its code, what it printed, and the traceback if it raised."""
 
     code: int
@@ -73,17 +92,17 @@ class Said:
         return f"a line of {longest} characters: {self.err[:300]!r}" if longest > LONGEST else ""
 
 
-def call(*words: str) -> Said:
+def call(*words: str) -> Reply:
     """A command in this process, ended by an alarm if it hangs."""
     out, err = io.StringIO(), io.StringIO()
     try:
         with alarm(), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             code = main(words)
     except HangError:
-        return Said(-1, out.getvalue(), err.getvalue(), f"hangs: {words}")
+        return Reply(-1, out.getvalue(), err.getvalue(), f"hangs: {words}")
     except BaseException:
-        return Said(-1, out.getvalue(), err.getvalue(), short(words))
-    return Said(code, out.getvalue(), err.getvalue())
+        return Reply(-1, out.getvalue(), err.getvalue(), short(words))
+    return Reply(code, out.getvalue(), err.getvalue())
 
 
 def short(words: object) -> str:

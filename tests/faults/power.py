@@ -10,12 +10,11 @@ from curta.runs import ownership
 from curta.runs.folders import Folder
 from tests.faults import places
 from tests.faults.disk import Disk
-from tests.faults.outcome import Outcome
 
 NAME = "run"
 
 
-def run(count: int, seed: int) -> Outcome:
+def run(count: int, seed: int) -> places.Outcome:
     """`count` cuts, in turn of a training and of one that is resumed."""
     with places.workplace() as folder:
         recipe = places.recipe(folder)
@@ -23,7 +22,7 @@ def run(count: int, seed: int) -> Outcome:
         first = recorded(folder / "first", words)
         whole = places.contents(folder / "first" / NAME)
         second = resumed(folder / "second", first)
-        outcome = Outcome()
+        outcome = places.Outcome()
         for case, draw in places.chosen(count, seed):
             disk = (first, second)[case % 2]
             outcome.cases += 1
@@ -39,8 +38,8 @@ def recorded(runs: Path, words: tuple[str, ...]) -> Disk:
     runs.mkdir(exist_ok=True)
     disk = Disk(runs)
     with places.runs_at(runs), disk.recorded():
-        said = places.call(*words)
-    assert said.code == 0, said
+        reply = places.call(*words)
+    assert reply.code == 0, reply
     return disk
 
 
@@ -59,7 +58,7 @@ class _All(random.Random):
 
 
 def _cut(
-    outcome: Outcome, case: str, disk: Disk, draw: random.Random, seed: int, runs: Path,
+    outcome: places.Outcome, case: str, disk: Disk, draw: random.Random, seed: int, runs: Path,
     words: tuple[str, ...], whole: dict[str, Any],
 ) -> None:  # fmt: skip
     """One power failure, and what comes of it."""
@@ -73,9 +72,9 @@ def _cut(
         if listed.complaint or (claimed and places.differences(runs / NAME, whole)):
             outcome.failed(case, seed, f"{where}: says it is whole, or {listed.complaint}")
         assert not ownership._HELD  # nothing of an earlier case is known
-        said = places.call(*(("train", "--resume", NAME) if begun else words))
+        reply = places.call(*(("train", "--resume", NAME) if begun else words))
     outcome.ended["resumed" if begun else "begun anew"] += 1
-    wrong = said.complaint or said.err if said.code else places.differences(runs / NAME, whole)
+    wrong = reply.complaint or reply.err if reply.code else places.differences(runs / NAME, whole)
     if wrong:
         outcome.failed(case, seed, f"{where}: {wrong}")
 

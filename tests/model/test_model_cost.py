@@ -62,10 +62,10 @@ def test_parameters_and_multiply_adds_are_those_of_the_program(name: str) -> Non
     index = jnp.arange(tokens)[None]
     where = TokenPositions(index, jnp.zeros_like(index), jnp.zeros((1, tokens, 1), jnp.int32))
     bounds = layout.bounds("+", (2, 2))
-    program = jax.make_jaxpr(lambda one: one(index, where, index, bounds))(model)
+    program = jax.make_jaxpr(lambda built: built(index, where, index, bounds))(model)
     looked_up = tokens * (len(layout.characters) + len(layout.roles)) * recipe.model.width
-    found = multiplied(program.jaxpr) - looked_up
-    assert found == tokens * sum(row.multiply_adds for row in rows)
+    adds = multiplied(program.jaxpr) - looked_up
+    assert adds == tokens * sum(row.multiply_adds for row in rows)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from curta.frontends import api
 from curta.probes.fourier import Fourier, of_logits, of_neurons, of_vectors
 from curta.problems.problem import Problem
-from curta.runs import embedding_history
+from curta.runs import checkpoints
 from curta.runs.run import Run
 
 from .helpers import examined, only, subject
@@ -76,7 +76,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         made.train()
         vectors = np.zeros((2, MODULUS + 4, 8), np.float32)
         vectors[1, :MODULUS, 7] = 2 + wave("cos", 4, MODULUS)
-        embedding_history.save(made.folder.history, 4, vectors)
+        checkpoints.save_vectors(made.folder.history, 4, vectors)
         yield made
 
 

@@ -75,9 +75,9 @@ def done(brief: None, tmp_path_factory: pytest.TempPathFactory) -> Comparison:
     """Two small entries of two seeds, carried out."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CURTA_RUNS", str(tmp_path_factory.mktemp("runs")))
-        made = begun()
-        assert made.run_comparison()
-    return made
+        comparison = begun()
+        assert comparison.run_comparison()
+    return comparison
 
 
 @pytest.mark.slow
@@ -143,10 +143,10 @@ def test_other_content_is_refused_by_name_and_else_numbered(
 ) -> None:
     shutil.copytree(done.path, runs_folder / "two")
     before = times(runs_folder / "two")
-    made = planned(*other.pop("words", WORDS), **other)
+    spec = planned(*other.pop("words", WORDS), **other)
     with pytest.raises(UserError, match="'two' exists already with other runs"):
-        Comparison.begin(made, "two")
-    assert Comparison.begin(replace(made, base="two")).name == "two-2"
+        Comparison.begin(spec, "two")
+    assert Comparison.begin(replace(spec, base="two")).name == "two-2"
     assert Comparison.begin(replace(planned(), base="two")).name == "two"
     assert times(runs_folder / "two") == before
 
@@ -154,13 +154,13 @@ def test_other_content_is_refused_by_name_and_else_numbered(
 def test_a_file_that_names_code_is_refused_and_nothing_is_executed(
     runs_folder: Path, tmp_path: Path
 ) -> None:
-    made, code = begun("sent"), tmp_path / "code.py"
+    comparison, code = begun("sent"), tmp_path / "code.py"
     code.write_text("from pathlib import Path\nPath(__file__).with_name('executed').touch()\n")
-    made.path.mkdir(parents=True)
-    made.save()
-    content = json.loads((made.path / "comparison.json").read_text())
+    comparison.path.mkdir(parents=True)
+    comparison.save()
+    content = json.loads((comparison.path / "comparison.json").read_text())
     content["rows"][0]["settings"]["program"] = str(code)
-    (made.path / "comparison.json").write_text(json.dumps(content))
+    (comparison.path / "comparison.json").write_text(json.dumps(content))
     with pytest.raises(UserError, match=r"names the file '.*code\.py'"):
         Comparison.load("sent")
     assert not (tmp_path / "executed").exists()
@@ -170,16 +170,16 @@ def test_a_comparison_keeps_the_files_of_code_that_its_recipes_name(runs_folder:
     """So its runs can begin in another process; a file that is another is not executed."""
     decay = Path(__file__).parents[2] / "docs" / "examples" / "decay.py"
     words = ["one: addition-reversed", f"two: addition-reversed positions.name={decay}"]
-    made = Comparison.begin(comparison_spec.plan(words), "own")
-    made.save()
-    (kept,) = made.code
-    assert (made.path / kept.file).read_bytes() == decay.read_bytes()
+    comparison = Comparison.begin(comparison_spec.plan(words), "own")
+    comparison.save()
+    (code,) = comparison.code
+    assert (comparison.path / code.file).read_bytes() == decay.read_bytes()
     assert {part.state for part in curta.verify("own")} == {"whole"}
     userfiles.KNOWN.clear()
-    assert Comparison.load("own").spec.rows == made.spec.rows
-    assert userfiles.known(kept.file) is not None
+    assert Comparison.load("own").spec.rows == comparison.spec.rows
+    assert userfiles.known(code.file) is not None
     userfiles.KNOWN.clear()
-    (made.path / kept.file).write_text("raise SystemExit")
+    (comparison.path / code.file).write_text("raise SystemExit")
     with pytest.raises(UserError, match=r"is not the file it was made with"):
         Comparison.load("own")
     assert "damaged" in {part.state for part in curta.verify("own")}

@@ -36,11 +36,11 @@ def repaired(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def test_rounds_of_repair_end_with_every_window_right(repaired: Run) -> None:
     """What was held out and had to be shown is counted apart from what is held out and right."""
-    certificate, shown = repaired.folder.read_certificate(), windows.read(repaired.folder.path)
+    certificate, listed = repaired.folder.read_certificate(), windows.read(repaired.folder.path)
     assert certificate is not None
-    assert shown is not None
+    assert listed is not None
     assert (certificate.windows, certificate.grade, certificate.perfect) == (240, "closed", True)
-    for member, since in zip(certificate.members, shown.since, strict=True):
+    for member, since in zip(certificate.members, listed.since, strict=True):
         assert member.shown == 240 - 48 == np.sum(since == 0)
         assert member.shown + member.repaired + member.held_out == 240
         assert member.held_out_correct == member.held_out
@@ -76,10 +76,10 @@ def test_a_round_that_was_killed_ends_with_the_same_weights(repaired: Run) -> No
     again = api.load("killed")
     again.train()
     assert tiny.same(again.load_models().stacked, repaired.load_models().stacked)
-    kept, whole = (windows.read(run.folder.path) for run in (again, repaired))
-    assert kept is not None
+    resumed, whole = (windows.read(run.folder.path) for run in (again, repaired))
+    assert resumed is not None
     assert whole is not None
-    assert np.array_equal(kept.since, whole.since[:, : len(kept.rows)])
+    assert np.array_equal(resumed.since, whole.since[:, : len(resumed.rows)])
 
 
 @pytest.mark.slow
@@ -97,15 +97,15 @@ def test_windows_that_an_evaluation_meets_join_the_list(monkeypatch: pytest.Monk
     fields = FIELDS | {"training.problems": 2, "evaluation.count": 60, "evaluation.digits": [9]}
     run = api.begin("luhn", [3], "met", fields, evaluate=True)
     run.complete()
-    verdict, shown = run.folder.read_certificate(), windows.read(run.folder.path)
+    verdict, listed = run.folder.read_certificate(), windows.read(run.folder.path)
     assert verdict is not None
-    assert shown is not None
+    assert listed is not None
     assert verdict.met > 0
-    assert verdict.windows == 120 + verdict.met == len(shown.rows)
+    assert verdict.windows == 120 + verdict.met == len(listed.rows)
     assert verdict.grade == "saturated"
     assert not verdict.wrong_seeds
 
-    table = shown.rows[:60], shown.targets[:60], shown.since[:, :60]
+    table = listed.rows[:60], listed.targets[:60], listed.since[:, :60]
     windows.save(run.folder.path, windows.TrainingWindows(*table))
     assert main(["ask", "met", "luhn 7992739871"]) == 0
     joined = windows.read(run.folder.path)
@@ -114,9 +114,7 @@ def test_windows_that_an_evaluation_meets_join_the_list(monkeypatch: pytest.Monk
     assert {str(problem) for problem in joined.examples.values()} == {"luhn 7992739871"}
 
 
-def test_a_run_that_ends_wrong_says_so_and_so_does_ask(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_run_that_ends_wrong_says_so_and_so_does_ask(capsys: pytest.CaptureFixture[str]) -> None:
     fields = FIELDS | {"training.steps": 2, "training.repair": 0}
     options = [f"{name}={value}" for name, value in fields.items()]
     assert main(["train", "luhn", "--run", "wrong", *options]) == 1

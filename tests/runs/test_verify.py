@@ -11,7 +11,7 @@ import curta
 from curta.config.errors import UserError
 from curta.frontends.cli import main
 from curta.programs.user.userfiles import KeptFile
-from curta.runs import embedding_history
+from curta.runs import checkpoints
 from curta.runs.folders import Folder
 from curta.runs.run import Run
 from curta.runs.verify import Part
@@ -33,7 +33,7 @@ def everywhere(run: Run) -> None:
     """Gives a finished run what only some have."""
     curta.probe(run, "tokens")
     folder = run.folder.path
-    embedding_history.save(folder / "history", 10, np.zeros((1, 3, 4), np.float32))
+    checkpoints.save_vectors(folder / "history", 10, np.zeros((1, 3, 4), np.float32))
     (folder / "program.py").write_text(OWN_CODE)
     run.folder.update(files=(KeptFile("program.py", "own.py", digest(folder / "program.py")),))
     part = {"of": "x", "name": "+ 3", "rows": []}
@@ -49,10 +49,10 @@ def mine(trained: Path, runs_folder: Path) -> Path:
 
 def bad(name: str = "mine") -> dict[str, Part]:
     """What is not whole, by name; each is told once, and in one line."""
-    parts = curta.verify(name)
-    assert len({part.name for part in parts}) == len(parts)
-    assert all("\n" not in part.about for part in parts)
-    return {part.name: part for part in parts if part.state != "whole"}
+    verdicts = curta.verify(name)
+    assert len({part.name for part in verdicts}) == len(verdicts)
+    assert all("\n" not in part.about for part in verdicts)
+    return {part.name: part for part in verdicts if part.state != "whole"}
 
 
 def only(name: str) -> Part:

@@ -9,7 +9,7 @@ import curta
 from curta.config.errors import UserError
 from curta.evaluation import gap
 from curta.frontends import api
-from curta.runs import embedding_history
+from curta.runs import checkpoints
 from curta.runs.loop import Progress
 from curta.runs.run import Run
 from tests import tiny
@@ -96,14 +96,14 @@ def test_the_vectors_of_all_characters_are_kept_at_their_steps_and_at_the_end(
     run = begin(model__compositional_embeddings=spelled, training__history_every=8)
     run.train()
     folder = run.folder.history
-    assert embedding_history.steps(folder) == [0, 8, 16, 20]
-    parts = run.layout.composition() if spelled else np.eye(len(run.layout.characters))
+    assert checkpoints.steps(folder, "safetensors") == [0, 8, 16, 20]
+    composition = run.layout.composition() if spelled else np.eye(len(run.layout.characters))
     for step in (0, 20):
-        expected = parts @ np.asarray(run.load_models(step).stacked.tokens)
-        np.testing.assert_allclose(embedding_history.load(folder, step), expected, atol=1e-5)
+        expected = composition @ np.asarray(run.load_models(step).stacked.tokens)
+        np.testing.assert_allclose(checkpoints.load_vectors(folder, step), expected, atol=1e-5)
     assert {8, 16} <= {row.step for row in run.folder.read_metrics()}
     path = folder / "00000020.safetensors"
     path.write_bytes(path.read_bytes()[:-1])
     for step in (20, 30):
         with pytest.raises(UserError, match=rf"000000{step}.*missing or damaged"):
-            embedding_history.load(folder, step)
+            checkpoints.load_vectors(folder, step)

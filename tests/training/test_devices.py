@@ -52,10 +52,10 @@ def test_devices_are_as_many_as_cores_unless_fewer_are_asked_for(
     monkeypatch.setattr(devices, "visible", lambda: 4)
     monkeypatch.delenv("CURTA_CORES")
     assert devices.cores() == 4
-    for given, found in (("1", 1), ("4", 4), ("64", 4), ("", 4)):
-        monkeypatch.setenv("CURTA_CORES", given)
-        assert devices.cores() == found
-    for given in ("0", "two", "-1"):
-        monkeypatch.setenv("CURTA_CORES", given)
+    for setting, count in (("1", 1), ("4", 4), ("64", 4), ("", 4)):
+        monkeypatch.setenv("CURTA_CORES", setting)
+        assert devices.cores() == count
+    for setting in ("0", "two", "-1"):
+        monkeypatch.setenv("CURTA_CORES", setting)
         with pytest.raises(UserError, match="should be a count of cores"):
             devices.cores()

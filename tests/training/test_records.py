@@ -25,14 +25,14 @@ SEEDS = [3, 8]
 
 
 @cache
-def made(sampling: str) -> Data:
+def data_by(sampling: str) -> Data:
     recipe = tiny.recipe(training__sampling=sampling, **BOTH)
     data, bounds = records.training_data(recipe, paper.layout(recipe), SEEDS)
     assert bounds == ()
     return jax.device_get(data)
 
 
-def shown(data: Data, member: int) -> list[tuple[paper.Window, int]]:
+def windows_of(data: Data, member: int) -> list[tuple[paper.Window, int]]:
     """The windows of a member, and what follows each."""
     places = data.by_member[0][member, : data.by_member[1][member]]
     rows, targets = (part[places].tolist() for part in data.shared)
@@ -52,12 +52,12 @@ def counted(seed: int) -> Counter[tuple[paper.Window, int]]:
 
 
 def test_a_member_is_shown_the_windows_of_its_own_problems_each_once() -> None:
-    uniform = made("uniform")
+    uniform = data_by("uniform")
     for member, seed in enumerate(SEEDS):
-        found = shown(uniform, member)
-        assert len(set(found)) == len(found)
-        assert set(found) == set(counted(seed))
-    assert set(shown(uniform, 0)) != set(shown(uniform, 1))
+        observed = windows_of(uniform, member)
+        assert len(set(observed)) == len(observed)
+        assert set(observed) == set(counted(seed))
+    assert set(windows_of(uniform, 0)) != set(windows_of(uniform, 1))
 
 
 def test_a_closed_list_has_the_windows_of_all_problems() -> None:
@@ -78,21 +78,23 @@ def drawn(data: Data, member: int, count: int) -> np.ndarray:
     mine = jax.tree.map(lambda part: jnp.asarray(part[member]), data.by_member)
     draw = jax.jit(lambda key: trainer.draw_windows(data._replace(by_member=mine), key, count))
     places = np.asarray(draw(jax.random.key(1)))
-    known = data.by_member[0][member, : data.by_member[1][member]]
-    assert np.isin(places, known).all()
-    return np.bincount(places, minlength=len(data.shared[0]))[known] / count
+    windows = data.by_member[0][member, : data.by_member[1][member]]
+    assert np.isin(places, windows).all()
+    return np.bincount(places, minlength=len(data.shared[0]))[windows] / count
 
 
 def test_windows_are_drawn_all_alike_or_by_their_frequency() -> None:
     """Within five standard deviations of 200,000 draws."""
-    uniform, frequency = made("uniform"), made("frequency")
+    uniform, frequency = data_by("uniform"), data_by("frequency")
     for member, seed in enumerate(SEEDS):
-        counts, mine = counted(seed), shown(uniform, member)
+        counts, mine = counted(seed), windows_of(uniform, member)
         even = np.full(len(mine), 1 / len(mine))
-        often = np.array([counts[window] / counts.total() for window in shown(frequency, member)])
+        often = np.array(
+            [counts[window] / counts.total() for window in windows_of(frequency, member)]
+        )
         for data, share in ((uniform, even), (frequency, often)):
-            found = drawn(data, member, 200_000)
-            assert (abs(found - share) < 5 * np.sqrt(share / 200_000)).all()
+            observed = drawn(data, member, 200_000)
+            assert (abs(observed - share) < 5 * np.sqrt(share / 200_000)).all()
 
 
 def test_an_encoding_that_sees_all_is_given_whole_texts() -> None:

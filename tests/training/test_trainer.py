@@ -18,15 +18,7 @@ from curta.problems import task_sizes, tasks
 from curta.runs import checkpoints
 from curta.training import records, trainer
 from curta.training.records import Data
-from curta.training.trainer import (
-    KEY_USES,
-    Keys,
-    Member,
-    Metrics,
-    TaskBounds,
-    step_keys,
-    task_keys,
-)
+from curta.training.trainer import KEY_USES, Member, Metrics, TaskBounds, step_keys, task_keys
 from tests import tiny
 
 RECIPE = tiny.recipe()
@@ -83,7 +75,7 @@ def test_two_steps_resume_and_two_more_are_four_steps(
     checkpoints.save(tmp_path, 2, state, "mine")
     like = jax.eval_shape(lambda: begun(RECIPE, 0, 1))
     state, after = program(2, 1)(checkpoints.load(tmp_path, 2, like, "mine"), 2, 2)
-    joined = jax.tree.map(lambda *parts: np.concatenate(parts, axis=1), before, after)
+    joined = jax.tree.map(lambda *pieces: np.concatenate(pieces, axis=1), before, after)
     assert tiny.same(state, four[0])
     assert tiny.same(joined, four[1])
 
@@ -142,8 +134,10 @@ def test_loss_and_exact_are_those_computed_by_hand() -> None:
     """Cross entropy in NumPy over the completion only, from the logits of all tokens."""
     model, bounds = tiny.drawn(DENSE, LAYOUT), tiny.bounds(LAYOUT, 4)
     text = tiny.text(LAYOUT, tiny.random_sums(6, 4), bounds.total)
-    asked = jax.jit(lambda: model(text.tokens, LAYOUT.where(text), tiny.every_index(text), bounds))
-    logits, tokens = np.asarray(asked()), np.asarray(text.tokens)
+    every_logit = jax.jit(
+        lambda: model(text.tokens, LAYOUT.where(text), tiny.every_index(text), bounds)
+    )
+    logits, tokens = np.asarray(every_logit()), np.asarray(text.tokens)
     losses, flawless = [], []
     for row, (start, end) in enumerate(zip(text.prompts.tolist(), text.lengths.tolist())):  # noqa: B905
         right = []
@@ -155,11 +149,11 @@ def test_loss_and_exact_are_those_computed_by_hand() -> None:
     keys = step_keys(0, 0)
 
     @jax.jit
-    def found() -> tuple[jax.Array, jax.Array]:
+    def observed() -> tuple[jax.Array, jax.Array]:
         batch = completion_batch(text, LAYOUT.where(text), bounds)
         return trainer.loss_and_exact_match(model, batch, bounds, keys, DENSE.training)
 
-    loss, exact = found()
+    loss, exact = observed()
     assert float(loss) == pytest.approx(np.mean(losses), rel=1e-5)
     assert float(exact) == pytest.approx(np.mean(flawless))
 
@@ -183,8 +177,8 @@ def test_tasks_count_by_their_share_of_the_batch() -> None:
 
     def part(number: int) -> tuple[jax.Array, jax.Array]:
         task, share = recipe.tasks[number], recipe.shares[number]
-        own = jax.random.fold_in(keys.problems, KEY_USES[-1] + number)
-        data = own if number else keys.problems
+        task_key = jax.random.fold_in(keys.problems, KEY_USES[-1] + number)
+        data = task_key if number else keys.problems
         bounds = layout.bounds(task.operator, task_sizes.widest(task))
         text = layout.tokens(task.operator, tasks.draw(task, data, share), bounds)
         batch = completion_batch(text, layout.where(text), bounds)
@@ -200,7 +194,7 @@ def test_a_step_on_windows_has_the_mean_loss_of_those_it_drew() -> None:
     model, keys = tiny.drawn(RECIPE, layout_of(RECIPE)), step_keys(3, 0)
     data, _ = records.training_data(RECIPE, layout_of(RECIPE), [5])
     data = data._replace(by_member=member(data.by_member, 0))
-    found = alone(
+    observed = alone(
         lambda: trainer.objective(model, RECIPE, bounds_in(RECIPE), data, keys, 1, lambda x: x)
     )
     places = np.asarray(trainer.draw_windows(data, keys.problems, RECIPE.training.batch))
@@ -209,7 +203,7 @@ def test_a_step_on_windows_has_the_mean_loss_of_those_it_drew() -> None:
     right = logits[np.arange(len(rows)), targets]
     losses = np.log(np.exp(logits).sum(axis=1)) - right
     expected = losses.mean(), (logits.argmax(axis=1) == targets).mean()
-    np.testing.assert_allclose(np.array(found), expected, rtol=1e-4)
+    np.testing.assert_allclose(np.array(observed), expected, rtol=1e-4)
 
 
 # Devices.
@@ -217,15 +211,9 @@ def test_a_step_on_windows_has_the_mean_loss_of_those_it_drew() -> None:
 
 @pytest.mark.parametrize(
     ("members", "batch", "devices", "shape"),
-    [
-        (1, 8, 2, (1, 2)),
-        (2, 8, 2, (2, 1)),
-        (3, 8, 2, (1, 2)),
-        (4, 8, 2, (2, 1)),
-        (1, 7, 2, (1, 1)),
-        (5, 8, 1, (1, 1)),
-    ],
-)
+    [(1, 8, 2, (1, 2)), (2, 8, 2, (2, 1)), (3, 8, 2, (1, 2)), (4, 8, 2, (2, 1)),
+     (1, 7, 2, (1, 1)), (5, 8, 1, (1, 1))],
+)  # fmt: skip
 def test_a_mesh_gives_devices_to_members_first_and_to_the_batch_then(
     members: int, batch: int, devices: int, shape: tuple[int, int]
 ) -> None:
@@ -234,28 +222,16 @@ def test_a_mesh_gives_devices_to_members_first_and_to_the_batch_then(
     assert mesh.axis_names == ("member", "batch")
 
 
-TASK_COUNT = 9
-
-
-def of_each_task(seed: int, number: int) -> list[Keys]:
-    """On the one device of a batch."""
-
-    def found(_: jax.Array) -> list[Keys]:
-        return [task_keys(step_keys(seed, number), task) for task in range(TASK_COUNT)]
-
-    whole = jax.vmap(found, axis_name="batch")(jnp.zeros(1))
-    return jax.tree.map(lambda leaf: leaf[0], whole)
-
-
 def test_every_use_of_a_step_has_a_key_of_its_own() -> None:
-    found = []
+    """On the one device of a batch, in a recipe of nine tasks."""
+    every = []
     for seed, number in ((0, 0), (0, 1), (1, 0)):
         keys = step_keys(seed, number)
-        found += [keys.problems, keys.starts, keys.recurrences, keys.dropout]
-        tasks = of_each_task(seed, number)
-        found += [one.problems for one in tasks[1:]] + [one.dropout for one in tasks]
-    words = {tuple(np.asarray(jax.random.key_data(key)).tolist()) for key in found}
-    assert len(words) == len(found) == 3 * (4 + TASK_COUNT - 1 + TASK_COUNT)
+        of_tasks = alone(lambda keys=keys: [task_keys(keys, task) for task in range(9)])
+        every += [keys.problems, keys.starts, keys.recurrences, keys.dropout]
+        every += [keys.problems for keys in of_tasks[1:]] + [keys.dropout for keys in of_tasks]
+    words = {tuple(np.asarray(jax.random.key_data(key)).tolist()) for key in every}
+    assert len(words) == len(every) == 3 * (4 + 8 + 9)
 
 
 @pytest.mark.slow

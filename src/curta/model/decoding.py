@@ -60,10 +60,8 @@ def decode_step(
             past = past[0].at[spot].set(keys), past[1].at[spot].set(values)
             return past[0][number], past[1][number], past
 
-        attends = [
-            partial(model.attend, store=partial(store, past))
-            for past in zip(cache.keys, cache.values, strict=True)
-        ]
+        past_by_layer = zip(cache.keys, cache.values, strict=True)
+        attends = [partial(model.attend, store=partial(store, past)) for past in past_by_layer]
         x, layer_caches = model.run_blocks(x, context, attends)
         keys, values = zip(*layer_caches, strict=True)
         return x, Cache(keys, values, cache.index)

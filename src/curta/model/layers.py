@@ -99,12 +99,10 @@ class Dropout(NamedTuple):
         """
         rows = jnp.arange(len(queries))[:, None]
 
-        def select(
-            mask: Bool[Array, "*blocks tokens width"],
-        ) -> Bool[Array, "*blocks queries width"]:
-            *first, _, width = mask.shape
-            by_text = mask.reshape(*first, len(queries), -1, width)
-            return by_text[..., rows, queries, :].reshape(*first, -1, width)
+        def select(mask: Bool[Array, "..."]) -> Bool[Array, "..."]:
+            *blocks, _, width = mask.shape
+            by_text = mask.reshape(*blocks, len(queries), -1, width)
+            return by_text[..., rows, queries, :].reshape(*blocks, -1, width)
 
         return Dropout(
             None if self.output is None else select(self.output),
@@ -246,15 +244,9 @@ def linear(
     weight: Float[Array, "inputs outputs"],
     bias: Float[Array, " outputs"] | None,
 ) -> Float[Array, "tokens outputs"]:
-    """Return `x @ weight`, plus the bias if there is one."""
-    return add_bias(x @ weight, bias)
-
-
-def add_bias(
-    x: Float[Array, "tokens outputs"], bias: Float[Array, " outputs"] | None
-) -> Float[Array, "tokens outputs"]:
-    """Return `x`, plus the bias if there is one, in the dtype of `x`."""
-    return x if bias is None else x + bias[None].astype(x.dtype)
+    """Return `x @ weight`, plus the bias if there is one, in the dtype of the product."""
+    product = x @ weight
+    return product if bias is None else product + bias[None].astype(product.dtype)
 
 
 def feedforward(

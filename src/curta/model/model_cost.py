@@ -123,8 +123,7 @@ def layers(recipe: Recipe, layout: Layout, keys: int) -> list[Layer]:
     """
     config = recipe.model
     init = partial(Transformer.init, config, recipe.positions, layout)
-    learned = _shapes(lambda key: init(key=key))
-    used = learned
+    learned = used = _shapes(lambda key: init(key=key))
     if config.weight_sharing:
         used = _shapes(lambda key: weights.unshared(init(key=key)))
     rows = [_weight(name, shape, recipe, name in learned) for name, shape in used.items()]
@@ -135,18 +134,10 @@ def layers(recipe: Recipe, layout: Layout, keys: int) -> list[Layer]:
         for name, shape in learned.items()
         if name not in used
     ]
+    shape: tuple[int, ...] = (config.num_attention_layers, config.heads, keys)
     times = config.num_attention_layers * config.num_recurrences
-    attention.append(
-        Layer(
-            name="attention scores, sums",
-            shape=(config.num_attention_layers, config.heads, keys),
-            parameters=0,
-            multiply_adds=2 * times * keys * config.width,
-            inputs=config.width,
-            outputs=config.heads * keys,
-            times=times,
-        )
-    )
+    work, outputs = 2 * times * keys * config.width, config.heads * keys
+    attention.append(Layer("attention scores, sums", shape, 0, work, config.width, outputs, times))
     end = max(number for number, row in enumerate(rows, 1) if row.name.startswith("attention."))
     rows[end:end] = attention
     if config.tie_embeddings:

@@ -131,16 +131,14 @@ def check(candidate: Recipe) -> None:
         _check_layout(candidate, layout)
     check_named(candidate, layout)
     operators = [task.operator for task in candidate.tasks]
-    sizes_by_field = {
-        "evaluation.digits": candidate.evaluation.digits,
-        "training.evaluate_digits": candidate.training.evaluate_digits,
-    }
-    for field, sizes in sizes_by_field.items():
+    for field, sizes in (
+        ("evaluation.digits", candidate.evaluation.digits),
+        ("training.evaluate_digits", candidate.training.evaluate_digits),
+    ):
         for operator in sizes if isinstance(sizes, dict) else ():
             if operator not in operators:
-                raise UserError(
-                    f"{field}: {unknown('operator of this recipe', operator, operators)}"
-                )
+                with error_prefix(field):
+                    raise unknown("operator of this recipe", operator, operators)
 
 
 def _check_layout(candidate: Recipe, layout: "Layout") -> None:

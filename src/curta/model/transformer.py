@@ -12,6 +12,7 @@ its keys and values, the queries alone go on.
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
@@ -94,9 +95,8 @@ class Block(eqx.Module):
             x = self._add(x, output, self.attention, sublayer=0)
             x = tap("middle", x + context.embedded if injection == "sublayer" else x)
         h = self.sublayer_input(x, self.mlp, context)
-        output = tap(
-            "mlp.output", layers.feedforward(self.config, self.mlp, h, self.dropout.mlp, tap)
-        )
+        output = layers.feedforward(self.config, self.mlp, h, self.dropout.mlp, tap)
+        output = tap("mlp.output", output)
         return tap("after", self._add(x, output, self.mlp, sublayer=1)), aux
 
     def sublayer_input(self, x: Flat, layer: SublayerWeights, context: BlockContext) -> Flat:
@@ -108,11 +108,9 @@ class Block(eqx.Module):
     def _add(self, x: Flat, output: Flat, layer: SublayerWeights, sublayer: int) -> Flat:
         """Return x + dropout(output), normalised where the norm stands after the sub-layer."""
         x = x + layers.apply_dropout(self.config, output, index_tree(self.dropout.output, sublayer))
-        return (
-            layers.normalize(self.config, x, layer.after, layer.after_bias)
-            if self.config.norms_after
-            else x
-        )
+        if self.config.norms_after:
+            x = layers.normalize(self.config, x, layer.after, layer.after_bias)
+        return x
 
     def attention_output(self, heads: ActiveTokens, tap: Tap) -> ActiveTokens:
         """Return what attention adds to the state; with a tap, as the sum of what each head adds.
@@ -125,7 +123,8 @@ class Block(eqx.Module):
         by_head = heads.reshape(len(heads), self.config.heads, -1)
         rows = weight.reshape(self.config.heads, -1, weight.shape[-1])
         outputs = tap("attention.heads", jnp.einsum("the,hew->thw", by_head, rows))
-        return tap("attention.output", layers.add_bias(jnp.sum(outputs, axis=1), bias))
+        output = jnp.sum(outputs, axis=1)
+        return tap("attention.output", output if bias is None else output + bias[None])
 
 
 class Transformer(eqx.Module):
@@ -219,9 +218,8 @@ class Transformer(eqx.Module):
 
         if not isinstance(no_grad_recurrences, int) or no_grad_recurrences:
             frozen, start = jax.lax.stop_gradient(((self, context), x))
-            after = jax.lax.fori_loop(
-                0, no_grad_recurrences, lambda number, x: recur(*frozen, x, number), start
-            )
+            again = lambda number, x: recur(*frozen, x, number)
+            after = jax.lax.fori_loop(0, no_grad_recurrences, again, start)
             x = jnp.where(no_grad_recurrences == 0, x, after)  # gradients reach x if there are none
 
         def recur_and_record(x: Flat, number: Array) -> tuple[Flat, ActiveTokens | None]:
@@ -232,10 +230,9 @@ class Transformer(eqx.Module):
         if count:
             # Drawing dropout is slow to compile, so it is not written out several times.
             unroll = 1 if dropout_key is not None else UNROLLED // self.config.num_layers
+            unroll = min(count, max(1, unroll))
             numbers = no_grad_recurrences + jnp.arange(count)
-            x, earlier = jax.lax.scan(
-                recur_and_record, x, numbers, unroll=min(count, max(1, unroll))
-            )
+            x, earlier = jax.lax.scan(recur_and_record, x, numbers, unroll=unroll)
         # In the last recurrence only the queries go on after the last attention layer's keys.
         scored = (queries, self._visible_keys(index, layers.select_queries(where, queries)))
         dropout = self._draw_dropout(dropout_key, no_grad_recurrences + count, tokens)
@@ -316,22 +313,14 @@ class Transformer(eqx.Module):
         return index_tree(Block(model.mlp, attention, positions, dropout, self.config), which)
 
     def _recurrence(
-        self,
-        x: Flat,
-        context: BlockContext,
-        dropout: Dropout,
-        scored: ScoredQueries | None = None,
+        self, x: Flat, context: BlockContext, dropout: Dropout, scored: ScoredQueries | None = None
     ) -> ActiveTokens:
         """Run all blocks; with `scored`, only these queries leave the last attention layer."""
         attending = self.config.num_attention_layers
         whole, x = attending - (scored is not None), self.inject_input(x, context.embedded)
         x = scan_blocks(self.block(slice(whole), dropout), x, context, self.attend)
         if scored is not None:
-            dropout = dropout.for_queries(scored[0])
-
-            def attend(block: Block, x: Flat, context: BlockContext, tap: Tap) -> AttentionOutput:
-                return self.attend(block, x, context, tap, queries=scored)
-
+            dropout, attend = dropout.for_queries(scored[0]), partial(self.attend, queries=scored)
             x, context = self.block(whole, dropout)(x, context, attend)
         return scan_blocks(self.block(slice(attending, None), dropout), x, context)
 
@@ -344,9 +333,8 @@ class Transformer(eqx.Module):
         """
         x, layer_aux = self.inject_input(x, context.embedded), []
         for number, attend in zip_longest(range(self.config.num_layers), attends):
-            x, aux = self.block(number)(
-                x, context, attend, layers.prefixed(tap, f"layer.{number}.")
-            )
+            layer_tap = layers.prefixed(tap, f"layer.{number}.")
+            x, aux = self.block(number)(x, context, attend, layer_tap)
             layer_aux.append(aux)
         return x, layer_aux[: self.config.num_attention_layers]
 

@@ -160,12 +160,10 @@ def check_common(paths: Iterable[str], recipes: Sequence[Recipe]) -> None:
 def without(fields: Mapping[str, Any], path: str) -> dict[str, Any]:
     """Return the fields of a recipe's file without one of them, so that it has its default."""
     section, field = path.split(".")
-    table = fields[section]
-    tables = [
-        {key: value for key, value in fields_of.items() if key != field}
-        for fields_of in (table if isinstance(table, list | tuple) else [table])
-    ]
-    return dict(fields) | {section: tables if isinstance(table, list | tuple) else tables[0]}
+    tables = fields[section]  # one, or a list with a table for each task
+    drop = lambda table: {key: value for key, value in table.items() if key != field}
+    is_list = isinstance(tables, list | tuple)
+    return dict(fields) | {section: list(map(drop, tables)) if is_list else drop(tables)}
 
 
 def _changed_values(recipe: Recipe, path: str) -> list[Any]:

@@ -19,7 +19,7 @@ from curta.probes.inside.question import Question
 from curta.problems import task_sizes, tasks
 from curta.problems.operations import Answer
 from curta.problems.problem import Problem
-from curta.runs import checkpoints, embedding_history
+from curta.runs import checkpoints
 
 if TYPE_CHECKING:
     from curta.probes.inside.interventions import Intervention
@@ -110,9 +110,9 @@ class Subject:
 
         They come from the run's history, or else from its random start and its checkpoints.
         """
-        history = embedding_history.moments(self.run.folder.history, np.array(tokens))
+        history = checkpoints.moments(self.run.folder.history, np.array(tokens))
         if history is not None:
             return history[0], history[1][:, self.members]
         steps = [0, *checkpoints.steps(self.run.folder.checkpoints)]
         models = (self.run.load_models(step).only(*self.members).stacked for step in steps)
-        return steps, np.stack([embedding_history.vectors(model)[:, tokens] for model in models])
+        return steps, np.stack([checkpoints.vectors(model)[:, tokens] for model in models])

@@ -96,14 +96,14 @@ def trails_section(folder: Path, run: RunData) -> dict[str, Any] | None:
     """
     if not (folder / "history").is_dir():
         return None
-    from curta.runs import embedding_history
+    from curta.runs import checkpoints
 
     layout, role = read_layout(folder), ""
     if isinstance(layout, ProgramLayout):
         role, tokens = next(iter(layout.machine.formats.values())).answer.role, layout.digits
     else:
         tokens = digits_and_signs(layout, run.trained)
-    moments = embedding_history.moments(folder / "history", np.array(tokens))
+    moments = checkpoints.moments(folder / "history", np.array(tokens))
     if moments is None:
         return None
 

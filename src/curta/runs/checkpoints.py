@@ -2,6 +2,13 @@
 
 The JSON is written last and holds a checksum, so a checkpoint exists whole or not at all, and one
 that was altered is noticed. The header of the arrays names the run that they belong to.
+
+Beside them, the history has the vectors of all characters at moments that are closer than
+checkpoints: a small file for each, written before the checkpoint of the same step. So a run that is
+resumed has every moment up to its checkpoint, and writes those after it again. The loss of a moment
+stands in metrics.jsonl, at the same step.
+
+JAX is imported where it is used, since reading arrays needs none.
 """
 
 import hashlib
@@ -10,15 +17,24 @@ from bisect import bisect_left
 from collections.abc import Collection, Mapping
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import safetensors.numpy
+from jaxtyping import Float, Int
 
 from curta.config import files
 from curta.config.errors import UserError, notify
 from curta.config.recipe import Recipe
 from curta.config.sections import EvaluationSettings
+
+if TYPE_CHECKING:
+    from curta.model.transformer import Transformer
+
+Vectors = Float[np.ndarray, "members characters width"]
+
+MOMENTS = 200
+"""Most points of a path of vectors: a picture has no room for more."""
 
 LARGEST = 1 << 36
 """Most bytes of a checkpoint: of thousands of members, or of a model of billions of weights."""
@@ -77,7 +93,7 @@ def save(
     without their JSON are removed. `stopped` are members that train no more, with the step at which
     that was.
     """
-    import jax  # here, since reading a checkpoint's arrays needs no JAX
+    import jax
 
     host_arrays = jax.tree.map(lambda leaf: np.asarray(leaf, order="C"), jax.device_get(state))
     data = safetensors.numpy.save(_by_path(host_arrays), metadata={OWNER: of})
@@ -96,12 +112,6 @@ def save(
             file_of(folder, other, kind).unlink(missing_ok=True)
 
 
-def stopped(folder: Path, step: int) -> dict[int, int]:
-    """Return the members that trained no more at a whole checkpoint, and when they stopped."""
-    members = json.loads(record(folder, step)).get("stopped", {})
-    return {int(member): int(at) for member, at in members.items()}
-
-
 def newest_whole(folder: Path) -> int | None:
     """Return the step of the newest checkpoint that is whole; a line tells of later ones.
 
@@ -113,10 +123,10 @@ def newest_whole(folder: Path) -> int | None:
             read(folder, step)
         except DamagedError as error:
             damages.append(error)
-        else:
-            for damage in damages:
-                notify(f"{damage}; the one of step {step} is taken")
-            return step
+            continue
+        for damage in damages:
+            notify(f"{damage}; the one of step {step} is taken")
+        return step
     if damages:
         raise damages[0]
     return None
@@ -197,3 +207,43 @@ def steps(folder: Path, kind: str = "json") -> list[int]:
 def file_of(folder: Path, step: int, kind: str) -> Path:
     """Return the file of one kind, `safetensors` or `json`, of the checkpoint at `step`."""
     return folder / f"{step:08d}.{kind}"
+
+
+# The history of vectors.
+
+
+def vectors(stacked: "Transformer") -> Vectors:
+    """Return the vector of each character in each of the stacked members, as models use it."""
+    import jax
+
+    from curta.training import processes
+
+    characters: Vectors = processes.fetch(jax.vmap(lambda model: model.characters())(stacked))
+    return characters
+
+
+def save_vectors(folder: Path, step: int, moment: Vectors) -> None:
+    """Write one moment."""
+    data = safetensors.numpy.save({"characters": np.ascontiguousarray(moment)})
+    files.write(file_of(folder, step, "safetensors"), data)
+
+
+def load_vectors(folder: Path, step: int) -> Vectors:
+    """Return the moment at `step`; UserError if its file is missing or damaged."""
+    path = file_of(folder, step, "safetensors")
+    try:
+        return safetensors.numpy.load(files.read_bytes(path))["characters"]
+    except (OSError, KeyError, safetensors.SafetensorError):
+        raise UserError(f"{str(path)!r} is missing or damaged") from None
+
+
+def moments(
+    folder: Path, rows: Int[np.ndarray, " chosen"]
+) -> tuple[list[int], Float[np.ndarray, "moments members chosen width"]] | None:
+    """Return steps and vectors of some characters, at most `MOMENTS`, evenly spaced."""
+    chosen = steps(folder, "safetensors")
+    if not chosen:
+        return None
+    if len(chosen) > MOMENTS:
+        chosen = [chosen[round(n)] for n in np.linspace(0, len(chosen) - 1, MOMENTS).tolist()]
+    return chosen, np.stack([load_vectors(folder, step)[:, rows] for step in chosen])

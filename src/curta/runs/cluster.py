@@ -21,7 +21,6 @@ Submitit gets a function of this module, the folder, and the number of the task.
 the function by its name, and unpickles them in the task. Nothing here reads a pickle.
 """
 
-import datetime
 import json
 import os
 import signal
@@ -38,7 +37,7 @@ from typing import Any, ClassVar, Literal
 
 from curta.config import files, system, typed
 from curta.config.cluster import Cluster
-from curta.config.errors import UserError
+from curta.config.errors import UserError, refuse_if
 from curta.config.registry import optional_module
 from curta.runs import interrupts, metrics, provenance
 from curta.runs.folders import COMPARISON, Folder
@@ -148,16 +147,16 @@ class JobFolder:
 
 
 def read_log(path: Path) -> str:
-    """Return the content of a log so far; empty if it is no file."""
+    """Return the content of a log so far, stripped at its end; empty if it is no file."""
     with suppress(OSError):
-        return files.read_bytes(path).decode("utf-8", "replace")
+        return files.read_bytes(path).decode("utf-8", "replace").rstrip()
     return ""
 
 
 def last_line(path: Path) -> str:
-    """Return the last line of a log that is not empty: an error, where there was one."""
-    lines = filter(None, map(str.strip, reversed(read_log(path).splitlines())))
-    return next(lines, "").removeprefix("curta: ")
+    """Return the last line of a log: an error, where there was one."""
+    lines = read_log(path).splitlines() or [""]
+    return lines[-1].strip().removeprefix("curta: ")
 
 
 def claim(path: Path) -> int | None:
@@ -182,8 +181,10 @@ def task_states(ids: Sequence[str]) -> dict[str, str]:
 
     Tasks that have ended, or that Slurm has forgotten, have none.
     """
-    command = ["squeue", "--noheader", "--array", f"--jobs={','.join(ids)}", "--format=%i|%T"]
-    rows = (line.partition("|") for line in _call(command, "Invalid job id").splitlines())
+    if not ids:
+        return {}
+    command = "squeue", "--noheader", "--array", f"--jobs={','.join(ids)}", "--format=%i|%T"
+    rows = (line.partition("|") for line in _call(*command, harmless="Invalid job id").splitlines())
     return {task: state for task, _, state in rows if state not in ENDED}
 
 
@@ -192,8 +193,7 @@ def living(folder: JobFolder, job: Job) -> dict[int, str]:
     if job.on == "local":
         numbers = range(len(job.tasks))
         return {n: "running" for n in numbers if not system.lock_is_free(folder.of_task(n, "lock"))}
-    arrays = _arrays(job)
-    states = task_states(arrays) if arrays else {}
+    states = task_states(_arrays(job))
     return {
         number: "running" if states[task.id] == "RUNNING" else "pending"
         for number, task in enumerate(job.tasks)
@@ -211,7 +211,7 @@ def cancel(folder: JobFolder) -> None:
         raise UserError(f"job {folder.name!r} works on {job.host}: cancel it there")
     folder.save(replace(job, cancelled=True))
     if job.on == "slurm":
-        _call(["scancel", *_arrays(job)])
+        _call("scancel", *_arrays(job))
         return
     for number in living(folder, job):
         with suppress(ProcessLookupError):
@@ -219,21 +219,20 @@ def cancel(folder: JobFolder) -> None:
 
 
 def _arrays(job: Job) -> list[str]:
+    """Return the ids of the arrays that the tasks are in: `1234` of `1234_5`."""
     return sorted({task.id.partition("_")[0] for task in job.tasks if task.id})
 
 
-def _call(command: Sequence[str], harmless: str = "\0") -> str:
+def _call(*words: str, harmless: str = "\0") -> str:
     """Return what a command of Slurm's prints; UserError in its own words unless harmless."""
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=PATIENCE, check=False
-        )
+        done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE, check=False)
     except FileNotFoundError:
-        raise UserError(f"{command[0]} is not here: ask where Slurm is") from None
+        raise UserError(f"{words[0]} is not here: ask where Slurm is") from None
     except subprocess.TimeoutExpired:
-        raise UserError(f"{command[0]} does not answer") from None
+        raise UserError(f"{words[0]} does not answer") from None
     if done.returncode and harmless not in done.stderr:
-        raise UserError(f"{command[0]}: {done.stderr.strip() or done.returncode}")
+        raise UserError(f"{words[0]}: {done.stderr.strip() or done.returncode}")
     return done.stdout
 
 
@@ -270,41 +269,41 @@ class RunState:
 
 def read_states(folder: JobFolder) -> list[RunState]:
     """Return the state of every run, in the order of the job; UserError if Slurm is silent."""
-    job = folder.read()
+    job, states = folder.read(), []
     alive = living(folder, job)  # first: what ends from here on counts as finished
-    return [_read_state(folder, job, name, alive) for name in job.runs]
-
-
-def _read_state(folder: JobFolder, job: Job, name: str, alive: dict[int, str]) -> RunState:
-    tries = folder.read_tries(name)
-    numbers = [number for number, task in enumerate(job.tasks) if name in task.runs]
-    line = tries.failure
-    state: State = "failed"
-    if folder.is_finished(name):
-        line, state = "", "finished"
-    elif tries.task is not None and (
-        alive.get(tries.task) == "running" or not system.lock_is_free(folder.of_run(name, "lock"))
-    ):
-        state = "running"
-    elif tries.failures > job.cluster.retries:
-        state = "failed"
-    elif alive.keys() & numbers:
-        state = "requeued" if tries.requeued or tries.task is not None else "pending"
-    elif job.cancelled:
-        state = "cancelled"
-    elif not line and numbers:
-        # The last line of a task that is gone says why, such as that memory did not suffice.
-        line = last_line(folder.task_logs(job, numbers[-1])[-1]) or "its task has ended without it"
-    row = RunState(name, state, failures=tries.failures, line=line)
-    run = Folder(folder.run_folder(name))
-    if not (run.path / "run.json").exists():
-        return row
-    info = run.read_info()
-    rows = metrics.read_last(run.metrics, len(info.seeds))
-    step, seconds = max(((row.step, row.seconds) for row in rows), default=(0, 0.0))
-    stage = info.status if state == "running" and info.status in STAGES else ""
-    left = (info.steps - step) * seconds / step if stage == "training" and step else None
-    return replace(row, stage=stage, step=step, steps=info.steps, seconds_left=left)
+    for name in job.runs:
+        tries = folder.read_tries(name)
+        numbers = [number for number, task in enumerate(job.tasks) if name in task.runs]
+        line = tries.failure
+        state: State = "failed"
+        if folder.is_finished(name):
+            line, state = "", "finished"
+        elif tries.task is not None and (
+            alive.get(tries.task) == "running"
+            or not system.lock_is_free(folder.of_run(name, "lock"))
+        ):
+            state = "running"
+        elif tries.failures > job.cluster.retries:
+            state = "failed"
+        elif alive.keys() & numbers:
+            state = "requeued" if tries.requeued or tries.task is not None else "pending"
+        elif job.cancelled:
+            state = "cancelled"
+        elif not line and numbers:
+            # The last line of a task that is gone says why, such as that memory did not suffice.
+            log = folder.task_logs(job, numbers[-1])[-1]
+            line = last_line(log) or "its task has ended without it"
+        stage, step, steps, left = "", 0, 0, None
+        run = Folder(folder.run_folder(name))
+        if (run.path / "run.json").exists():
+            info = run.read_info()
+            rows = metrics.read_last(run.metrics, len(info.seeds))
+            step, seconds = max(((row.step, row.seconds) for row in rows), default=(0, 0.0))
+            stage = info.status if state == "running" and info.status in STAGES else ""
+            steps = info.steps
+            left = (steps - step) * seconds / step if stage == "training" and step else None
+        states.append(RunState(name, state, stage, step, steps, left, tries.failures, line))
+    return states
 
 
 # What is submitted.
@@ -326,18 +325,16 @@ def submit(path: Path, runs: Sequence[str], on: System, cluster: Cluster) -> Job
             " --cancel ends them"
         )
     left = tuple(name for name in runs if not folder.is_finished(name))
-    if not left:
-        raise UserError(f"{folder.name!r} is finished: nothing is left to be done")
+    refuse_if(not left, f"{folder.name!r} is finished: nothing is left to be done")
     for tries in (folder.folder / "runs").glob("*.json"):
         tries.unlink(missing_ok=True)
     tasks = divide(left, on, cluster)
-    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    host = socket.gethostname()
+    now, host = provenance.now(), socket.gethostname()
     job = Job(on, cluster, tuple(runs), tasks, provenance.command(), now, host)
     folder.save(job)  # first: a task reads there what it has to do
-    begin = _submit_to_slurm if on == "slurm" else _begin_processes
-    begun = zip(tasks, begin(folder, job), strict=True)
-    job = replace(job, tasks=tuple(replace(task, id=id) for task, id in begun))
+    ids = (_submit_to_slurm if on == "slurm" else _begin_processes)(folder, job)
+    tasks = tuple(replace(task, id=id) for task, id in zip(tasks, ids, strict=True))
+    job = replace(job, tasks=tasks)
     folder.save(job)
     return job
 
@@ -355,13 +352,11 @@ def divide(runs: tuple[str, ...], on: System, cluster: Cluster) -> tuple[Cluster
 
 def _submit_to_slurm(folder: JobFolder, job: Job) -> list[str]:
     """Submit the tasks to Slurm as one array; return their ids."""
-    submitit = optional_module("submitit", "cluster")
+    submitit, scripts = optional_module("submitit", "cluster"), folder.folder / "submitit"
+    numbers = list(range(len(job.tasks)))
     try:
-        executor = submitit.SlurmExecutor(
-            folder.folder / "submitit", max_num_timeout=job.cluster.requeues
-        )
+        executor = submitit.SlurmExecutor(scripts, max_num_timeout=job.cluster.requeues)
         executor.update_parameters(**slurm_parameters(job.cluster, folder.name))
-        numbers = list(range(len(job.tasks)))
         with redirect_stderr(StringIO()):  # the error repeats what sbatch prints
             tasks = executor.map_array(work, [str(folder.path)] * len(numbers), numbers)
     except RuntimeError as error:  # of submitit, also where sbatch has refused
@@ -401,7 +396,7 @@ def _begin_processes(folder: JobFolder, job: Job) -> list[str]:
     Submitit's local executor would need a time limit for each, and its processes end with the
     terminal. A process inherits the lock that says that it lives.
     """
-    processes = []
+    ids = []
     for number in range(len(job.tasks)):
         lock = claim(folder.of_task(number, "lock"))
         assert lock is not None
@@ -412,9 +407,9 @@ def _begin_processes(folder: JobFolder, job: Job) -> list[str]:
                 env=os.environ | local_environment(job, number), pass_fds=[lock],
             )  # fmt: skip
         system.release_lock(lock)
-        processes.append(str(process.pid))
+        ids.append(str(process.pid))
         process.returncode = 0  # it is left alone: Python would warn that it is still running
-    return processes
+    return ids
 
 
 def local_environment(job: Job, number: int) -> dict[str, str]:
@@ -435,10 +430,8 @@ def work(folder: str, number: int) -> None:
     A task of Slurm's that a signal has ended is queued again, unless the job was cancelled.
     """
     requeue: Any = signal.getsignal(signal.SIGUSR2)  # the handler of submitit
-    job_folder = JobFolder(Path(folder))
-    received = _work(job_folder, number)
-    job = job_folder.read()
-    if received is None or job.on == "local" or job.cancelled:
+    received, job = _work(JobFolder(Path(folder)), number), JobFolder(Path(folder)).read()
+    if not received or job.on == "local" or job.cancelled:
         return
     # SIGUSR2 says that its time is nearly over; SIGTERM alone that the machine is needed, or that
     # the task is being cancelled, and then Slurm does not list it as running.
@@ -460,8 +453,10 @@ def again(folder: str, number: int) -> Any:
 work.checkpoint = again  # type: ignore[attr-defined]  # submitit looks for it there
 
 
-def _work(folder: JobFolder, number: int) -> int | None:
+def _work(folder: JobFolder, number: int) -> int:
     """Do runs that no other process works on, until none is left or a signal ends the task.
+
+    Returns the number of that signal, or 0.
 
     Slurm sends signals to all processes of a task, some several times. So a run ignores them, and
     gets one SIGINT from here, upon which it saves.
@@ -515,7 +510,7 @@ def _work(folder: JobFolder, number: int) -> int | None:
                     line = f"its process was killed by {signal.Signals(-code).name}"
                 folder.update_tries(name, task=None, failures=tries.failures + 1, failure=line)
                 waiting.append(name)  # it is tried again, after the others
-    return received or None
+    return received
 
 
 if __name__ == "__main__":

@@ -31,12 +31,7 @@ from curta.programs.user.userfiles import KeptFile
 from curta.runs import folders, life, metrics, ownership
 from curta.runs.comparison_spec import ComparisonSpec, Row
 from curta.runs.folders import COMPARISON, Folder, read_comparison
-from curta.runs.info import (
-    ComparisonResults,
-    ComparisonRow,
-    slice_summary,
-    summary_statistics,
-)
+from curta.runs.info import ComparisonResults, ComparisonRow, slice_summary, summary_statistics
 from curta.runs.run import Run, Say, silent
 
 if TYPE_CHECKING:
@@ -112,8 +107,11 @@ class Comparison:
 
         With the name of an `evaluation` it is that of each run in place of the recipe's.
         """
-        paths = [self.path / row.folder for row in self.spec.rows]
-        return _results(self.name, self.spec, paths, evaluation, self.code)
+        spec = self.spec
+        rows = [_row(row, self.path / row.folder, evaluation) for row in spec.rows]
+        return ComparisonResults(
+            self.name, spec.title, spec.summary, spec.seeds, list(spec.swept), rows, self.code
+        )
 
     def read_rows(self) -> "Rows":
         """Return the evaluations of all entries: median, least and greatest over the seeds."""
@@ -144,10 +142,6 @@ class Comparison:
 
         Returns False if it was interrupted.
         """
-
-        def evaluate(row: Row, run: Run) -> None:
-            run.evaluate(lambda progress: say(f"{row.name}: {progress}"))
-
         self.path.mkdir(parents=True, exist_ok=True)
         with ownership.owned(self.path):
             self.save()
@@ -158,7 +152,11 @@ class Comparison:
                 if not run.folder.read_info().over:
                     return False
                 if "evaluating" in life.missing(run.folder, run.recipe):
-                    evaluate(row, run)
+
+                    def say_of_row(progress: str, name: str = row.name) -> None:
+                        say(f"{name}: {progress}")
+
+                    run.evaluate(say_of_row)
                 self.save()
             self.conclude()
         return True
@@ -221,25 +219,12 @@ def beside(folders: Sequence[Folder], evaluation: str = "") -> ComparisonResults
     if twice is not None:
         raise UserError(f"two of the runs are called {twice!r}: each is shown once, by its name")
     infos = [folder.read_info() for folder in folders]
-    rows = tuple(
-        Row(folder.name, info.recipe, {}, folder.read_recipe())
+    rows = [
+        _row(Row(folder.name, info.recipe, {}, folder.read_recipe()), folder.path, evaluation)
         for folder, info in zip(folders, infos, strict=True)
-    )
-    seeds, name = max((info.seeds for info in infos), key=len), "-".join(names)
-    spec = ComparisonSpec(", ".join(names), "", seeds, rows, (), name)
-    return _results(name, spec, [folder.path for folder in folders], evaluation)
-
-
-def _results(
-    name: str,
-    spec: ComparisonSpec,
-    paths: Sequence[Path],
-    evaluation: str,
-    code: tuple[KeptFile, ...] = (),
-) -> ComparisonResults:
-    rows = [_row(row, path, evaluation) for row, path in zip(spec.rows, paths, strict=True)]
-    swept = list(spec.swept)
-    return ComparisonResults(name, spec.title, spec.summary, spec.seeds, swept, rows, code)
+    ]
+    seeds = max((info.seeds for info in infos), key=len)
+    return ComparisonResults("-".join(names), ", ".join(names), "", seeds, [], rows)
 
 
 def refused(recipe: Recipe) -> list[UnevaluatedSize]:

@@ -21,14 +21,7 @@ from annotated_types import MaxLen, MinLen
 
 from curta.config import files, limits, typed
 from curta.config.errors import UserError, unknown
-from curta.config.recipe import (
-    Recipe,
-    as_table,
-    lookup,
-    parse_value,
-    shipped_names,
-    tables,
-)
+from curta.config.recipe import Recipe, as_table, lookup, parse_value, shipped_names, tables
 from curta.model import recipes, unread
 from curta.programs.user import registry
 from curta.runs import folders

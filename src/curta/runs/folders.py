@@ -16,7 +16,6 @@ runs/NAME/recipe.toml      the resolved recipe
 """
 
 import dataclasses
-import datetime
 import hashlib
 import itertools
 import json
@@ -32,7 +31,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from curta.config import files, limits, system, typed
-from curta.config.errors import UserError, notify, quoted, unknown
+from curta.config.errors import UserError, notify, quoted, refuse_if, unknown
 from curta.config.positions import UserEncoding
 from curta.config.recipe import Recipe, dump, shipped_names, tables
 from curta.evaluation.results import CERTIFICATE, WINDOWS, Certificate, Evaluation
@@ -221,21 +220,23 @@ class Folder:
 
         Raises UserError if there were checkpoints, and there are none any more.
         """
-        from curta.runs import embedding_history
-
-        info, step = self.read_info(), self._newest_whole()
-        if step is None and info.checkpoint:
+        info, newest = self.read_info(), self._newest_whole()
+        if newest is None and info.checkpoint:
             raise UserError(
                 f"run {self.name!r} was trained to step {info.checkpoint}, but its checkpoints are"
                 " gone: put them back, or train anew under another name"
             )
-        seconds = metrics.cut(self.metrics, step or 0)
-        embedding_history.cut(self.history, step or 0)
-        if step is not None and step > info.checkpoint:
+        step = newest or 0
+        seconds = metrics.cut(self.metrics, step)
+        for moment in checkpoints.steps(self.history, "safetensors"):
+            if moment > step:
+                checkpoints.file_of(self.history, moment, "safetensors").unlink()
+        if step > info.checkpoint:
             # the process was gone after it had written the checkpoint, and before run.json
-            stopped = info.stopped | checkpoints.stopped(self.checkpoints, step)
+            members = json.loads(checkpoints.record(self.checkpoints, step)).get("stopped", {})
+            stopped = info.stopped | {int(member): int(at) for member, at in members.items()}
             self.update(checkpoint=step, stopped=stopped, training_seconds=round(seconds, 3))
-        return step or 0, seconds
+        return step, seconds
 
     def read_weights(self, recipe: Recipe) -> "list[dict[str, np.ndarray]]":
         """Return every member's weights by path, as of the newest whole checkpoint.
@@ -245,18 +246,13 @@ class Folder:
         step, seeds = self.newest_checkpoint(), self.read_info().seeds
         owner = checkpoints.owner(recipe, seeds, step)
         arrays = checkpoints.arrays(self.checkpoints, step, owner)
-        members = []
-        for member in range(len(seeds)):
-            has_best = ".best.score" in arrays and arrays[".best.score"][member] >= 0
-            prefix = ".best.model." if has_best else ".model."
-            members.append(
-                {
-                    name.removeprefix(prefix): array[member]
-                    for name, array in arrays.items()
-                    if name.startswith(prefix)
-                }
-            )
-        return members
+        scores = arrays.get(".best.score", [-1] * len(seeds))
+        prefixes = [".best.model." if score >= 0 else ".model." for score in scores]
+        return [
+            {path.removeprefix(prefix): array[member] for path, array in arrays.items()
+             if path.startswith(prefix)}
+            for member, prefix in enumerate(prefixes)
+        ]  # fmt: skip
 
 
 def layout_in(folder: Folder, recipe: Recipe | None = None) -> "Layout":
@@ -350,7 +346,7 @@ def create(
                     recipe=base,
                     seeds=seeds,
                     status="created",
-                    created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+                    created=provenance.now(),
                     versions=provenance.versions(),
                     device=devices.description(),
                     platform=platform.platform(),
@@ -387,11 +383,9 @@ def locate(name: str) -> Path:
     path = places[os.sep not in name]
     if path.is_dir():
         return path
-    if name in shipped_names():
-        raise UserError(f"{name!r} is not trained yet: `curta train {name}`")
+    refuse_if(name in shipped_names(), f"{name!r} is not trained yet: `curta train {name}`")
     names = [*existing(), *comparisons()]
-    if not names:
-        raise UserError(f"no run {name!r} in {str(root())!r}: train one with `curta train`")
+    refuse_if(not names, f"no run {name!r} in {str(root())!r}: train one with `curta train`")
     raise unknown("run", name, names, "curta runs")
 
 
@@ -420,7 +414,6 @@ def comparison_path(name: str) -> Path:
 
 def read_comparison(path: Path) -> ComparisonResults:
     """Read comparison.json in a comparison's folder."""
-
     return typed.read(ComparisonResults, path / COMPARISON, f"comparison {path.name!r}")
 
 

@@ -127,11 +127,34 @@ def extended_recipe(folder: Folder, steps: int) -> Recipe:
     Raises UserError for a run that cannot be trained on, and for too few or too many steps.
     """
     info, recipe = folder.read_info(), folder.read_recipe()
-    if not info.over and recipe.training.extended_at and recipe.training.steps == steps:
+    training, where = recipe.training, f"run {folder.name!r}"
+    if not info.over and training.extended_at and training.steps == steps:
         return recipe
-    _check_extension(folder, info, recipe, steps)
-    earlier = tuple(end for end in recipe.training.extended_at if end < info.checkpoint)
-    training = replace(recipe.training, steps=steps, extended_at=(*earlier, info.checkpoint))
+    if (folder.path.resolve().parent / COMPARISON).exists():
+        raise UserError(f"{where} is one of a comparison, which says how many steps it has")
+    if info.status == "stopped":
+        raise UserError(f"{where} has stopped: the loss of every member was no longer finite")
+    if not info.over and training.extended_at[-1:] != (info.checkpoint,):
+        raise UserError(
+            f"{where} is not finished: `curta train --resume {folder.argument}` trains it first"
+        )
+    if info.ended is not None:
+        raise UserError(
+            f"{where} ended at step {info.ended:,}, as it was right on training.stop_at"
+            f" {training.stop_at:g}: train one without that"
+        )
+    if info.imported is not None:
+        raise UserError(f"{where} was imported, without the state that its optimiser had")
+    if info.checkpoint > training.steps:
+        raise UserError(f"{where} was trained on by rounds of repair: train one with more steps")
+    if not info.checkpoint < steps <= STEPS:
+        raise UserError(f"{where} has {info.checkpoint:,} steps: give it more, up to {STEPS:,}")
+    if checkpoints.newest_whole(folder.checkpoints) != info.checkpoint:
+        raise UserError(
+            f"{where} has lost its last checkpoint: `curta runs {folder.argument}` says more"
+        )
+    earlier = tuple(end for end in training.extended_at if end < info.checkpoint)
+    training = replace(training, steps=steps, extended_at=(*earlier, info.checkpoint))
     summary = f"{re.sub(SUFFIX, '', recipe.summary)}; trained on to {steps:,} steps"
     return replace(recipe, training=training, summary=shortened(summary, LETTERS))
 
@@ -164,30 +187,3 @@ def extend(folder: Folder, steps: int) -> None:
         folder.update(status="interrupted", steps=steps, done=())
         for path in out_of_date:
             path.unlink(missing_ok=True)
-
-
-def _check_extension(folder: Folder, info: RunInfo, recipe: Recipe, steps: int) -> None:
-    where, training = f"run {folder.name!r}", recipe.training
-    if (folder.path.resolve().parent / COMPARISON).exists():
-        raise UserError(f"{where} is one of a comparison, which says how many steps it has")
-    if info.status == "stopped":
-        raise UserError(f"{where} has stopped: the loss of every member was no longer finite")
-    if not info.over and training.extended_at[-1:] != (info.checkpoint,):
-        raise UserError(
-            f"{where} is not finished: `curta train --resume {folder.argument}` trains it first"
-        )
-    if info.ended is not None:
-        raise UserError(
-            f"{where} ended at step {info.ended:,}, as it was right on training.stop_at"
-            f" {training.stop_at:g}: train one without that"
-        )
-    if info.imported is not None:
-        raise UserError(f"{where} was imported, without the state that its optimiser had")
-    if info.checkpoint > training.steps:
-        raise UserError(f"{where} was trained on by rounds of repair: train one with more steps")
-    if not info.checkpoint < steps <= STEPS:
-        raise UserError(f"{where} has {info.checkpoint:,} steps: give it more, up to {STEPS:,}")
-    if checkpoints.newest_whole(folder.checkpoints) != info.checkpoint:
-        raise UserError(
-            f"{where} has lost its last checkpoint: `curta runs {folder.argument}` says more"
-        )

@@ -13,21 +13,20 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool
 
 from curta.config import files
 from curta.config.recipe import Recipe
-from curta.config.sections import Training
 from curta.config.table import counted
 from curta.evaluation import gap, generation, memo, scoring
 from curta.layouts import Layout
-from curta.model.transformer import Transformer, parameters
+from curta.model.transformer import parameters
 from curta.problems import tasks
 from curta.problems.problem import Problem, answer_text, parse
-from curta.runs import checkpoints, embedding_history, interrupts, metrics, trackers
+from curta.runs import checkpoints, interrupts, metrics
 from curta.runs.folders import Folder
 from curta.runs.info import Metric, NamedAnswer
 from curta.runs.life import Ending
+from curta.runs.trackers import Tracker
 from curta.training import devices, optimizers, processes, records, trainer, windows
 from curta.training.records import window_data
 from curta.training.trainer import CHUNK, Member, Metrics
@@ -109,7 +108,6 @@ class Loop:
         self.repairs, self.first = bool(recipe.round_steps), step
         self._resting: dict[int, int] = {}
         """Members that the present round of repair leaves as they are, each with 0 steps of it."""
-        self._models: scoring.Models | None = None
         mesh = trainer.training_mesh(recipe, self.members)
         self.place = partial(trainer.place_data, mesh=mesh)
         self.step, self.state = step, trainer.shard(state, mesh)
@@ -127,16 +125,18 @@ class Loop:
                 device=devices.description(),  # a run may be begun elsewhere than it is trained
             )
 
-    def run(self, seconds: float) -> Ending:
-        """Train to the end, after so many `seconds` of training; return how it ended."""
-        names = self.folder.read_info().track if self.writes else ()
-        with interrupts.deferred(), trackers.opened(names, self.folder, self.step) as opened:
-            return self._run(self.state, self.step, seconds, opened)
+    def run(self, seconds: float, opened: Sequence[Tracker]) -> Ending:
+        """Train to the end, after so many `seconds` of training; return how it ended.
 
-    def _run(
-        self, state: Member, step: int, seconds: float, opened: Sequence[trackers.Tracker]
-    ) -> Ending:
-        """Call the compiled chunk to the end, keeping records."""
+        Signals are only noted meanwhile. The trackers that are `opened` receive every row.
+        """
+        state, step, settings = self.state, self.step, self.settings
+        # A chunk ends at multiples of these, and where training ends: at the same points however a
+        # run is interrupted.
+        spans = (
+            CHUNK, settings.checkpoint_every, settings.validate_every, settings.evaluate_every,
+            settings.history_every,
+        )  # fmt: skip
         if self.repairs and step > self.end:
             self._enter_round(step)
         status, repair = self._status(step), ""
@@ -145,7 +145,10 @@ class Loop:
         if status == "done":
             state, status = self._next_round(state, step)
         while status is None:
-            begun, count = time.perf_counter(), _until_boundary(step, self.settings, self.end)
+            begun = time.perf_counter()
+            boundaries = [step - step % span + span for span in spans if span]
+            boundaries += [end for end in (*settings.ends, self.end) if end > step]
+            count = min(boundaries) - step
             state, chunk = self.call(state, self.data, jnp.int32(step), jnp.int32(count))
             chunk = Metrics(*(column[:, :count] for column in processes.fetch(chunk)))
             seconds += time.perf_counter() - begun
@@ -161,26 +164,19 @@ class Loop:
                 for tracker in opened:
                     tracker.add(rows)
             loss, exact_match = (column[:, -BUCKET:].mean(axis=1).tolist() for column in chunk)
+            named = {row.member: row.named for row in rows if row.named}
+            examples = count * settings.batch * self.members
             progress = Progress(
-                step=step,
-                steps=self.end,
-                seconds=seconds,
-                loss=loss,
-                exact_match=exact_match,
-                stopped=self.stopped,
-                examples_per_second=(
-                    count * self.settings.batch * self.members / (time.perf_counter() - begun)
-                ),
-                named={row.member: row.named for row in rows if row.named},
-                validated=validated,
-                repair=repair,
-            )
+                step, self.end, seconds, loss, exact_match, self.stopped,
+                examples_per_second=examples / (time.perf_counter() - begun),
+                named=named, validated=validated, repair=repair,
+            )  # fmt: skip
             status = self._status(step)
             ends = status == "done"
             if ends:
                 state, status = self._next_round(state, step)
             self._keep_vectors(state, step, status)
-            if status is not None or ends or self._is_due(step, self.settings.checkpoint_every):
+            if status is not None or ends or self._is_due(step, settings.checkpoint_every):
                 host_state = processes.fetch(state)
                 if self.writes:
                     self._save(step, host_state, seconds)
@@ -226,40 +222,30 @@ class Loop:
         if not self.repairs:
             return state, "done"
         alive = np.array([member not in self.stopped for member in range(self.members)])
-        if self._finds_wrong(step, processes.local(state.model), alive):
+        number, listed, wrong = self._round_at(step), self._listed, np.zeros((1, 1), bool)
+        if 1 <= number <= self.settings.repair:
+            # All follows from the weights alone, so it is the same where a run is resumed here.
+            listed.since[listed.since >= number] = NEVER
+            del listed.wrong[number - 1 :], listed.wrong_counts[number - 1 :]
+            model = processes.local(state.model)
+            wrong = ~(memo.calculate(model, listed.rows, listed.targets).margin > 0)
+            wrong &= alive[:, None]
+        if wrong.any():
+            is_shown = listed.since >= 0
+            unfinished = (wrong & is_shown).any(axis=1, keepdims=True)
+            listed.since[wrong & ~is_shown & ~unfinished] = number
+            listed.wrong.append(wrong & (listed.since >= 0))
+            listed.wrong_counts.append(wrong.sum(axis=1))
             if self.writes:  # before the first step: a run that is killed resumes with the same
-                windows.save(self.folder.path, self._listed)
+                windows.save(self.folder.path, listed)
             self._enter_round(step)
             alive &= [member not in self._resting for member in range(self.members)]
-            is_far = self._listed.wrong_counts[-1] > MANY * len(self._listed.rows)
+            is_far = listed.wrong_counts[-1] > MANY * len(listed.rows)
             peaks = self.recipe.optimizer.learning_rate * np.where(is_far, FASTER, 1.0)
             rates = processes.put(peaks.astype(np.float32), state.alive.sharding)
             state = state._replace(hyperparams=state.hyperparams._replace(learning_rate=rates))
         status: Ending | None = None if self.end > step else "done"
         return state._replace(alive=processes.put(alive, state.alive.sharding)), status
-
-    def _finds_wrong(
-        self, step: int, model: Transformer, alive: Bool[np.ndarray, " members"]
-    ) -> bool:
-        """Return whether a round begins after this step; if so, `windows` holds its data.
-
-        That follows from the weights alone, so it is the same where a run is resumed here.
-        """
-        number, listed = self._round_at(step), self._listed
-        if not 1 <= number <= self.settings.repair:
-            return False
-        listed.since[listed.since >= number] = NEVER
-        del listed.wrong[number - 1 :], listed.wrong_counts[number - 1 :]
-        wrong = ~(memo.calculate(model, listed.rows, listed.targets).margin > 0)
-        wrong &= alive[:, None]
-        if not wrong.any():
-            return False
-        is_shown = listed.since >= 0
-        unfinished = (wrong & is_shown).any(axis=1, keepdims=True)
-        listed.since[wrong & ~is_shown & ~unfinished] = number
-        listed.wrong.append(wrong & (listed.since >= 0))
-        listed.wrong_counts.append(wrong.sum(axis=1))
-        return True
 
     def _enter_round(self, step: int) -> None:
         """Load the data of the round of this step, and set the step at which it ends."""
@@ -292,9 +278,9 @@ class Loop:
         """Keep the characters' vectors at their steps and at the end, but for an interrupt's."""
         every = self.settings.history_every
         if every and (self._is_due(step, every) or status in ("done", "stopped")):
-            vectors = embedding_history.vectors(state.model)
+            vectors = checkpoints.vectors(state.model)
             if self.writes:
-                embedding_history.save(self.folder.history, step, vectors)
+                checkpoints.save_vectors(self.folder.history, step, vectors)
 
     def _measure(
         self, state: Member, step: int, rows: list[Metric]
@@ -363,41 +349,32 @@ class Loop:
         return state, rows, validated
 
     def _models_at(self, state: Member) -> scoring.Models:
-        """Return the members as they are now; only weights of earlier ones are replaced."""
+        """Return the members as they are now."""
         model = processes.local(state.model)
-        if self._models is None:
-            self._models = scoring.Models(
-                model, self.layout, self.members, shared=True, seeds=self.seeds
-            )
-        else:
-            self._models = replace(self._models, stacked=model)
-        return self._models
+        return scoring.Models(model, self.layout, self.members, shared=True, seeds=self.seeds)
 
     def _validated(self, state: Member, step: int) -> Validated:
         """Average over the tasks by their shares, or evenly when the problems are fresh."""
         models, settings, recipe_tasks = self._models_at(state), self.settings, self.recipe.tasks
         if settings.fresh_validation:
             sets = [tasks.held_out_drawn(task, settings.validation, step) for task in recipe_tasks]
-            shares = np.full((len(recipe_tasks), 1), 1 / len(recipe_tasks))
+            shares = np.full((len(recipe_tasks), 1, 1), 1 / len(recipe_tasks))
         else:
             sets = self._validation
-            shares = np.array(self.recipe.shares)[:, None] / settings.batch
+            shares = np.array(self.recipe.shares)[:, None, None] / settings.batch
         scores = [scoring.scores(models, problems, loss=settings.loss) for problems in sets]
-        exact_match = np.array([score.exact_match.mean(axis=1) for score in scores])
-        columns = (
-            np.array([score.loss for score in scores]),
-            exact_match,
-            np.array([score.token_accuracy for score in scores]),
-        )
-        loss, right, tokens = (
-            np.sum(column * shares, axis=0).astype(np.float32).tolist() for column in columns
-        )
-        operators = [task.operator for task in recipe_tasks]
-        by_operator = dict(zip(operators, exact_match.tolist(), strict=True))
+        by_task = np.array(
+            [[score.loss, score.exact_match.mean(axis=1), score.token_accuracy] for score in scores]
+        )  # tasks 3 members
+        loss, right, tokens = np.sum(by_task * shares, axis=0).astype(np.float32).tolist()
+        by_operator = {}
+        if len(recipe_tasks) > 1:
+            operators = [task.operator for task in recipe_tasks]
+            by_operator = dict(zip(operators, by_task[:, 1].tolist(), strict=True))
         optimizer, steps = self.recipe.optimizer, self.recipe.round_steps
         factor = optimizers.schedule(optimizer, jnp.int32(step), *settings.ends, round_steps=steps)
         rate = optimizer.learning_rate * float(factor)
-        return Validated(loss, right, tokens, by_operator if len(operators) > 1 else {}, rate)
+        return Validated(loss, right, tokens, by_operator, rate)
 
     @cached_property
     def _validation(self) -> list[list[Problem]]:
@@ -406,16 +383,6 @@ class Loop:
     @cached_property
     def _watched(self) -> dict[str, list[list[Problem]]]:
         return gap.watched_problems(self.recipe, self.layout, self.seeds)
-
-
-def _until_boundary(step: int, settings: Training, end: int = 0) -> int:
-    """Steps to the next point at which a chunk ends: the same points however a run is cut up."""
-    spans = (
-        CHUNK, settings.checkpoint_every, settings.validate_every, settings.evaluate_every,
-        settings.history_every,
-    )  # fmt: skip
-    ends = (at - step for at in (*settings.ends, end) if at > step)
-    return min(*(span - step % span for span in spans if span), *ends)
 
 
 def _rows(metrics: Metrics, first: int, seconds: float, stopped: Mapping[int, int]) -> list[Metric]:

@@ -1,5 +1,6 @@
 """What a run was made with: the command, the versions of all libraries, the state of the code."""
 
+import datetime
 import json
 import os
 import platform
@@ -28,6 +29,11 @@ def versions() -> dict[str, str]:
         with suppress(metadata.PackageNotFoundError):
             installed[name.lower()] = metadata.version(name)
     return installed | {"python": platform.python_version()}
+
+
+def now() -> str:
+    """Return the present time in UTC, to the second."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
 COMMAND = "CURTA_COMMAND"

@@ -7,7 +7,7 @@ inside belong to later folders, and are imported where they are used.
 import importlib
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -37,15 +37,7 @@ from curta.problems.problem import Problem, parse
 from curta.programs import PROGRAMS
 from curta.programs.machine.recording import RecordedWindows
 from curta.programs.user import run_snapshot
-from curta.runs import (
-    checkpoints,
-    evaluations,
-    folders,
-    interrupts,
-    life,
-    ownership,
-    trackers,
-)
+from curta.runs import checkpoints, evaluations, folders, interrupts, life, ownership, trackers
 from curta.runs.folders import Folder
 from curta.runs.info import Stage, slice_summary
 from curta.runs.loop import Loop, Show
@@ -204,10 +196,6 @@ class Run:
                 else:
                     stages = stages[1:]
 
-    def _stage(self, name: Stage | None) -> AbstractContextManager[life.Outcome]:
-        self._check_current()
-        return life.stage(self.folder, name)
-
     def _check_current(self) -> None:
         """Raise UserError if the run was extended since its recipe was read."""
         if self.folder.read_info().steps > self.recipe.training.steps:
@@ -223,12 +211,14 @@ class Run:
         stages = life.missing(self.folder, self.recipe) if is_first else []
         if not processes.from_first("training" in stages):
             return
-        with self._stage("training") as outcome, processes.peers():
+        with life.stage(self.folder, "training") as outcome, processes.peers():
             step, seconds = processes.from_first(self.folder.resume() if is_first else None)
             training_windows = self._training_windows(step)
             state = self._state(step)
             loop = Loop(self.folder, self.recipe, self.layout, training_windows, state, step, show)
-            outcome.status = loop.run(seconds)
+            names = self.folder.read_info().track if is_first else ()
+            with trackers.opened(names, self.folder, step) as opened:
+                outcome.status = loop.run(seconds, opened)
             if loop.final is not None:
                 self._step, state = loop.final
                 self._models = self._stacked(state)
@@ -246,10 +236,9 @@ class Run:
                 windows_listed = self._list_windows().result()
                 listed = windows_listed.rows, windows_listed.targets
                 closed = [c.operator for c in windows_listed.catalogues if c.closed]
-            training_windows = records.training_windows(
-                self.recipe, program_layout(self), self.seeds, listed, closed
-            )
-            windows.save(self.folder.path, training_windows)
+            layout, seeds = program_layout(self), self.seeds
+            new = records.training_windows(self.recipe, layout, seeds, listed, closed)
+            windows.save(self.folder.path, new)
         processes.from_first(None)  # now the windows are on disk for all
         return self._read_windows()
 
@@ -258,13 +247,6 @@ class Run:
         return windows.read(self.folder.path) or records.training_windows(
             self.recipe, program_layout(self), self.seeds
         )
-
-    def _track(self, results: trackers.Results) -> None:
-        """Pass results of the newest weights to the run's trackers."""
-        names = trackers.installed(self.folder.read_info().track)
-        with trackers.opened(names, self.folder, self.step) as open_trackers:
-            for tracker in open_trackers:
-                tracker.conclude(results)
 
     # Answering
 
@@ -340,13 +322,15 @@ class Run:
         if changed:
             path = self.folder.evaluations / f"{folders.evaluation_name(changed)}.jsonl"
         with ownership.owned(self.folder.path):
-            stage = self._stage(None if changed else "evaluating")
+            self._check_current()
+            stage = life.stage(self.folder, None if changed else "evaluating")
             with stage, evaluations.partial_evaluation(path, depends_on) as keep:
                 result = self._evaluation(models, settings, progress, show_grid, keep=keep)
                 result = replace(result, changes=changed, step=step)
                 self.folder.save_evaluation(result)
                 if not changed:
-                    self._track(trackers.evaluation_results(result, self.seeds))
+                    results = trackers.evaluation_results(result, self.seeds)
+                    trackers.conclude(self.folder, step, results)
             if report:
                 self.write_report()
         return result
@@ -373,20 +357,18 @@ class Run:
         try:
             result = suite.evaluate(self.recipe, models, settings, say, keep, show_grid)
         finally:
-            new = []
             if memo and listed and member is None:
-                new = [n for n in sorted(memo.examples) if n >= len(listed.rows)]
-            if memo and listed and new:
-                examples = [memo.examples[n] for n in new]
-                joined = listed.joined(memo.table.rows[new], memo.table.targets[new], examples)
-                windows.save(self.folder.path, joined)
+                new = sorted(n for n in memo.examples if n >= len(listed.rows))
+                if new:
+                    examples = [memo.examples[n] for n in new]
+                    joined = listed.joined(memo.table.rows[new], memo.table.targets[new], examples)
+                    windows.save(self.folder.path, joined)
         result = replace(result, num_recurrences=self.num_recurrences)
         if not settings.named:
             return result
         say("named problems")
         initial = self.load_models(0)
-        if member is not None:
-            initial = initial.only(member)
+        initial = initial if member is None else initial.only(member)
         return replace(result, named=tuple(named(settings.named, initial, models)))
 
     # Certificate
@@ -420,7 +402,7 @@ class Run:
             )
         training_windows = self._read_windows()
         with ownership.owned(self.folder.path):
-            with self._stage("certifying"):
+            with life.stage(self.folder, "certifying"):
                 say = interrupts.checked(progress)
                 say("windows")
                 listed = None if self._listed_windows is None else self._listed_windows.result()
@@ -428,7 +410,8 @@ class Run:
                     models, self.recipe, self.seeds, training_windows, say, listed
                 )
                 self.folder.save_certificate(result, content)
-                self._track(trackers.certificate_results(result, self.seeds))
+                results = trackers.certificate_results(result, self.seeds)
+                trackers.conclude(self.folder, self.step, results)
             self._listed_windows = None
             if report:
                 self.write_report()
@@ -578,7 +561,8 @@ class Run:
         if out is not None:
             return write(out)
         if not evaluation:
-            with self._stage("reporting"):
+            self._check_current()
+            with life.stage(self.folder, "reporting"):
                 return write(self.folder.path)
         self.folder.read_evaluation(evaluation)
         with life.stage(self.folder):

@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager, redirect_stdout
 from itertools import groupby
 from typing import Any
 
-from curta.config.errors import UserError, notify, unknown
+from curta.config.errors import UserError, notify, refuse_if, unknown
 from curta.config.registry import optional_module
 from curta.evaluation.results import Certificate, Evaluation, operator_and_curve
 from curta.problems.operations import OPERATIONS
@@ -260,28 +260,13 @@ def checked(names: str | Sequence[str], tracking: Tracking = AS_USUAL) -> list[s
     for name in chosen:
         if name not in TRACKERS:
             raise unknown("tracker", name, TRACKERS)
-        if chosen.count(name) > 1:
-            raise UserError(f"tracker {name!r} is named twice")
+        refuse_if(chosen.count(name) > 1, f"tracker {name!r} is named twice")
         optional_module(TRACKERS[name].library, name)
     for field, value in vars(tracking).items():
         users = [name for name, tracker in TRACKERS.items() if field in tracker.takes]
         if value and not set(users) & set(chosen):
             raise UserError(f"--{field} is for --track {' or '.join(users)}")
     return chosen
-
-
-def installed(names: Sequence[str]) -> list[str]:
-    """Return those whose library is here; a line tells that the others are given nothing.
-
-    A run may be evaluated elsewhere than it was trained, and that is not to be refused.
-    """
-    usable = []
-    for name in names:
-        try:
-            usable += checked([name])
-        except UserError as error:
-            notify(f"{name} is not given what was found: {error}")
-    return usable
 
 
 @contextmanager
@@ -294,3 +279,19 @@ def opened(names: Sequence[str], folder: Folder, step: int) -> Iterator[list[Tra
             trackers.append(TRACKERS[name](folder, step))
             stack.callback(trackers[-1].close)
         yield trackers
+
+
+def conclude(folder: Folder, step: int, results: Results) -> None:
+    """Pass results of the weights of a step to the run's trackers.
+
+    A line names a tracker whose library is not here: a run may be evaluated elsewhere than it was
+    trained.
+    """
+    for name in folder.read_info().track:
+        try:
+            checked([name])
+        except UserError as error:
+            notify(f"{name} is not given what was found: {error}")
+            continue
+        with opened([name], folder, step) as (tracker,):
+            tracker.conclude(results)

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from curta.config import files, typed
-from curta.config.errors import UserError
+from curta.config.errors import UserError, refuse_if
 from curta.evaluation.results import CERTIFICATE, WINDOWS, read_windows
 from curta.model import recipes
 from curta.programs.machine import store
 from curta.programs.user import run_snapshot
 from curta.programs.user.userfiles import KeptFile
-from curta.runs import checkpoints, embedding_history, evaluations, folders
+from curta.runs import checkpoints, evaluations, folders
 from curta.runs.folders import COMPARISON, Folder
 from curta.runs.info import Metric, RunInfo
 from curta.training import windows
@@ -48,18 +48,22 @@ def verify(name: str) -> list[Part]:
     path = folders.locate(name)
     if not os.path.lexists(path / COMPARISON):
         return _parts(path, _run_files(Folder(path)))
-    files = _parts(path, _comparison_files(path))
+    report, again = path / "report.html", f"{COPY}, or compare anew under another name"
+    checks: list[Check] = [(path / COMPARISON, partial(folders.read_comparison, path), again, True)]
     runs = {entry.parent.name for entry in path.glob("*/run.json")}
     with suppress(OSError, ValueError):  # a damaged file has its line
-        rows = folders.read_comparison(path).rows
-        runs |= {Path(row.run).name for row in rows if row.status != "waiting"}
+        comparison = folders.read_comparison(path)
+        runs |= {Path(row.run).name for row in comparison.rows if row.status != "waiting"}
+        checks += _code_files(path, comparison.files)
+    again = f"`curta report {path.name}` makes it"
+    verdicts = _parts(path, [*checks, (report, partial(files.read_bytes, report), again, False)])
     for run in sorted(runs):
         if (path / run).is_dir():
-            files += _parts(path, _run_files(Folder(path / run)))
+            verdicts += _parts(path, _run_files(Folder(path / run)))
         else:
             about = f"its run is not here: `curta train --resume {path.name}`"
-            files.append(Part(run, "missing", about))
-    return files
+            verdicts.append(Part(run, "missing", about))
+    return verdicts
 
 
 def _parts(root: Path, checks: Iterable[Check]) -> list[Part]:
@@ -67,12 +71,11 @@ def _parts(root: Path, checks: Iterable[Check]) -> list[Part]:
 
     Any exception counts: there are more ways of being damaged than anybody has thought of.
     """
-    files = []
+    verdicts = []
     for path, read, remedy, is_needed in checks:
         name = path.relative_to(root).as_posix()
         if not os.path.lexists(path):
-            if is_needed:
-                files.append(Part(name, "missing", remedy))
+            verdicts += [Part(name, "missing", remedy)] if is_needed else []
             continue
         complaint = ""
         try:
@@ -84,16 +87,8 @@ def _parts(root: Path, checks: Iterable[Check]) -> list[Part]:
         except Exception as error:
             complaint = f"it cannot be read ({type(error).__name__}: {error})"
         about = f"{complaint}; {remedy}" if complaint else ""
-        files.append(Part(name, "damaged" if complaint else "whole", about))
-    return files
-
-
-def _comparison_files(path: Path) -> Iterator[Check]:
-    again, report = f"{COPY}, or compare anew under another name", path / "report.html"
-    yield path / COMPARISON, partial(folders.read_comparison, path), again, True
-    with suppress(OSError, ValueError):
-        yield from _code_files(path, folders.read_comparison(path).files)
-    yield report, partial(files.read_bytes, report), f"`curta report {path.name}` makes it", False
+        verdicts.append(Part(name, "damaged" if complaint else "whole", about))
+    return verdicts
 
 
 def _run_files(folder: Folder) -> Iterator[Check]:
@@ -115,12 +110,12 @@ def _run_files(folder: Folder) -> Iterator[Check]:
     kinds = "json", "safetensors"
     saved = {step for kind in kinds for step in checkpoints.steps(folder.checkpoints, kind)}
     for step in sorted(saved | ({newest} - {0})):
-        arrays = checkpoints.file_of(folder.checkpoints, step, "safetensors")
-        yield arrays, partial(_read_checkpoint, folder, info, step), again, True
+        file = checkpoints.file_of(folder.checkpoints, step, "safetensors")
+        yield file, partial(_read_checkpoint, folder, info, step), again, True
     again = "remove it: a point of the tokens' paths is lost"
-    for step in embedding_history.steps(folder.history):
+    for step in checkpoints.steps(folder.history, "safetensors"):
         file = checkpoints.file_of(folder.history, step, "safetensors")
-        yield file, partial(embedding_history.load, folder.history, step), again, False
+        yield file, partial(checkpoints.load_vectors, folder.history, step), again, False
     again = f"`curta evaluate {name}` makes it anew"
     yield folder.evaluation, folder.read_evaluation, again, "evaluating" in done
     again = f"`curta certify {name}` makes it anew"
@@ -154,16 +149,17 @@ def _read_checkpoint(folder: Folder, info: RunInfo | None, step: int) -> None:
     with suppress(OSError, ValueError):  # a damaged recipe has its line
         recipe = recipes.parse_fields(folder.read_recipe_fields(), "recipe.toml")
         owner = checkpoints.owner(recipe, info.seeds, step) if info else None
-    if owner not in (None, checkpoints.owner_in(data)):
-        raise UserError("it is of another recipe or of other seeds than the run says")
+    is_foreign = owner not in (None, checkpoints.owner_in(data))
+    refuse_if(is_foreign, "it is of another recipe or of other seeds than the run says")
 
 
 def _code_files(folder: Path, code: Iterable[KeptFile]) -> Iterator[Check]:
     """Yield the user's files, compared by their hashes."""
 
-    def read(file: KeptFile) -> None:
-        if hashlib.sha256(files.read_bytes(folder / file.file)).hexdigest() != file.sha256:
-            raise UserError("it is not the file that the run was made with")
+    def read(path: Path, sha256: str) -> None:
+        digest = hashlib.sha256(files.read_bytes(path)).hexdigest()
+        refuse_if(digest != sha256, "it is not the file that the run was made with")
 
     for file in code:
-        yield folder / file.file, partial(read, file), f"{COPY}; it is not executed", True
+        path = folder / file.file
+        yield path, partial(read, path, file.sha256), f"{COPY}; it is not executed", True

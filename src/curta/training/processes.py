@@ -79,8 +79,8 @@ def fetch(tree: PyTree) -> PyTree:
 def local(tree: PyTree) -> PyTree:
     """Return arrays that this process can compute with alone; unchanged if it can already."""
     leaves = jax.tree.leaves(tree)
-    alone = all(getattr(leaf, "is_fully_addressable", True) for leaf in leaves)
-    return tree if alone else fetch(tree)
+    is_local = all(getattr(leaf, "is_fully_addressable", True) for leaf in leaves)
+    return tree if is_local else fetch(tree)
 
 
 def highest(here: int) -> int:

@@ -121,9 +121,8 @@ def training_data(
         )
     if isinstance(recipe.positions, Window):
         windows = windows or training_windows(recipe, layout, seeds)
-        before_end = step < recipe.training.steps
-        room = bool(recipe.round_steps)
-        return window_data(windows, 0, room=room, skip_met=before_end), ()
+        skip_met = step < recipe.training.steps
+        return window_data(windows, 0, room=bool(recipe.round_steps), skip_met=skip_met), ()
     assert isinstance(layout, ProgramLayout)
     assert layout.recorder is not None
     by_task, bounds_by_task = [], []
@@ -230,12 +229,10 @@ def window_data(
         weights = np.ones(len(numbers))
         if windows.counts is not None:
             weights = windows.counts[member, numbers]
-        wrong = numbers[:0]
-        if number:
-            # With those of earlier rounds: a quarter of all draws on one or two windows alone moves
-            # the weights so far that others become wrong, repaired ones among them.
-            wrong = np.flatnonzero(np.any([w[member] for w in windows.wrong[:number]], axis=0))
-        if len(wrong):
+        # With those of earlier rounds: a quarter of all draws on one or two windows alone moves the
+        # weights so far that others become wrong, repaired ones among them.
+        is_wrong = [wrong[member] for wrong in windows.wrong[:number]]
+        if len(wrong := np.flatnonzero(np.any(is_wrong, axis=0))):
             # Of 90 windows 3 are wrong: these are repeated 10 times more, in 30 of 120 places.
             again = np.tile(wrong, len(numbers) // (REPAIRED_EVERY - 1) // len(wrong))
             weight = weights.sum() / (REPAIRED_EVERY - 1) / max(1, len(again))

@@ -200,9 +200,8 @@ def loss_and_exact_match(
     key = keys.dropout if model.config.dropout else None
     states = partial(model.states, batch.tokens, where, batch.queries, bounds, dropout_key=key)
     losses = jnp.zeros(())
-    for share, state in loss_terms(
-        settings, model.config.num_recurrences, states, keys.recurrences
-    ):
+    terms = loss_terms(settings, model.config.num_recurrences, states, keys.recurrences)
+    for share, state in terms:
         logits = model.logits(state, batch.queries)
         losses = losses + share * _token_losses(settings, logits, batch.goals)
     exact_match = jnp.sum(count_errors(logits, batch) == 0).astype(jnp.float32)
@@ -257,12 +256,10 @@ def objective(
         # and its start. Unused keys leave no trace in the compiled step.
         per_text = jax.random.split(jax.random.fold_in(keys.starts, number), (2, share))
         writing, starts = _shard((per_text[0], per_text[1]), shards)
-        text: Text
         if data.by_member:  # recorded texts
-            chosen = jax.random.randint(
-                keys_of_task.problems, (share,), 0, len(data.by_member[number].tokens)
-            )
-            text = Text(*(column[_shard(chosen, shards)] for column in data.by_member[number]))
+            texts: Text = data.by_member[number]
+            chosen = jax.random.randint(keys_of_task.problems, (share,), 0, len(texts.tokens))
+            text = Text(*(column[_shard(chosen, shards)] for column in texts))
         else:
             if recipe.training.order == "epochs":
                 problems = tasks.epoch_batch(task, keys.order, share, keys.step)
@@ -391,11 +388,10 @@ def training_mesh(recipe: Recipe, members: int) -> Mesh:
     2.1 s on one core, 1.5, 1.6 and 2.2 s on two). Raises UserError if a process is left without
     devices.
     """
-    cores = jax.devices()[0].platform == "cpu"
-    if not isinstance(recipe.positions, Window):
-        mesh = mesh_for(members, math.gcd(*recipe.shares))
-    else:
-        mesh = mesh_for(members, 1 if cores else recipe.training.batch)
+    batch = math.gcd(*recipe.shares)
+    if isinstance(recipe.positions, Window):
+        batch = 1 if jax.devices()[0].platform == "cpu" else recipe.training.batch
+    mesh = mesh_for(members, batch)
     processes.check(mesh, members)
     return mesh
 
@@ -408,8 +404,8 @@ def compile_steps(
     `members` are stacked and donated: do not use them after the call. Members of one device are
     `vectorised`, or take turns; by default they are vectorised on accelerators only.
     """
-    on_accelerator = mesh.devices.flat[0].platform != "cpu"
-    together = on_accelerator if vectorised is None else vectorised
+    if vectorised is None:
+        vectorised = mesh.devices.flat[0].platform != "cpu"
     step_member = partial(step, recipe, bounds, mesh.shape["batch"])
 
     def local(members: Member, data: Data, first: Array, count: Array) -> tuple[Member, Metrics]:
@@ -418,16 +414,11 @@ def compile_steps(
             return steps(step_member, member, data._replace(by_member=by_member), first, count)
 
         args = (members, data.by_member)
-        return jax.vmap(run)(args) if together else jax.lax.map(run, args)
+        return jax.vmap(run)(args) if vectorised else jax.lax.map(run, args)
 
     member, whole = PartitionSpec("member"), PartitionSpec()
-    shard = jax.shard_map(
-        local,
-        mesh=mesh,
-        in_specs=(member, Data(whole, member), whole, whole),
-        out_specs=member,
-        check_vma=False,
-    )
+    specs = (member, Data(whole, member), whole, whole)
+    shard = jax.shard_map(local, mesh=mesh, in_specs=specs, out_specs=member, check_vma=False)
     return jax.jit(shard, donate_argnums=0)
 
 

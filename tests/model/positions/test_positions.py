@@ -8,18 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from curta.config import positions
 from curta.config.errors import UserError
-from curta.config.positions import (
-    FIRE,
-    T5,
-    Abacus,
-    ALiBi,
-    Coupled,
-    Learned,
-    PositionCoupling,
-    Positions,
-    Randomised,
-)
+from curta.config.positions import FIRE, T5, Abacus, ALiBi, Positions
 from curta.layouts import Layout, TokenPositions, layout_named
 from curta.model import weights
 from curta.model.positions import base, build
@@ -49,9 +40,6 @@ def rows(table: Any, indices: list[int]) -> np.ndarray:
     return np.stack([np.asarray(table)[index] for index in indices])[None]
 
 
-# Encodings that know the index in the text, and the one that knows nothing.
-
-
 # Encodings that know coordinates.
 
 
@@ -74,7 +62,7 @@ def test_abacus_displaces_all_digits_by_one_offset_and_no_sign() -> None:
 
 
 def test_coupled_displaces_all_tokens_by_one_start() -> None:
-    encoding = built(Coupled(rows=16, max_start=3), "coupled")
+    encoding = built(positions.Coupled(rows=16, max_start=3), "coupled")
     where = where_of("1+9=01$", "coupled")
     starts = set()
     for seed in range(40):
@@ -84,7 +72,7 @@ def test_coupled_displaces_all_tokens_by_one_start() -> None:
     assert starts == {0, 1, 2, 3}
 
 
-COUPLING = PositionCoupling(max_position=9)
+COUPLING = positions.PositionCoupling(max_position=9)
 
 
 def coupling_where(*problems: tuple[int, int]) -> TokenPositions:
@@ -118,9 +106,13 @@ def test_position_coupling_starts_each_problem_anywhere_that_its_own_length_allo
 @pytest.mark.parametrize(
     ("settings", "layout", "longest"),
     [
-        (Learned(length=24), "reversed", 6),  # 6 + 6 digits, + and =, 7 digits and an end: 22
+        (
+            positions.Learned(length=24),
+            "reversed",
+            6,
+        ),  # 6 + 6 digits, + and =, 7 digits and an end: 22
         (Abacus(rows=9), "reversed", 6),  # the answer has an 8th place, its end's: row 8
-        (Coupled(rows=8), "coupled", 5),  # the end sign stands at place 6, row 7
+        (positions.Coupled(rows=8), "coupled", 5),  # the end sign stands at place 6, row 7
         (COUPLING, "position-coupling", 7),  # the signs have id 7 + 2
     ],
 )
@@ -138,9 +130,7 @@ def test_texts_beyond_a_table_are_refused_in_one_line(
 
 
 @pytest.mark.parametrize(
-    ("settings", "queries"),
-    [(ALiBi(), 12), (FIRE(), 5), (Abacus(), 5)],
-    ids=str,
+    ("settings", "queries"), [(ALiBi(), 12), (FIRE(), 5), (Abacus(), 5)], ids=str
 )
 def test_a_long_text_attended_to_part_by_part_comes_to_the_same(
     monkeypatch: pytest.MonkeyPatch, settings: Positions, queries: int
@@ -150,8 +140,8 @@ def test_a_long_text_attended_to_part_by_part_comes_to_the_same(
 
     def attended() -> jax.Array:
         q, k, v = jax.random.normal(jax.random.key(0), (3, 2, 12, HEADS, 4))
-        asked = jax.tree.map(lambda part: part[:, -queries:], both)
-        visible = encoding.visible_keys(both, both if queries == 12 else asked)
+        late = jax.tree.map(lambda part: part[:, -queries:], both)
+        visible = encoding.visible_keys(both, both if queries == 12 else late)
         layer = jax.tree.map(lambda leaf: leaf[0], encoding.layers)
         return encoding.attend(layer, visible, q[:, -queries:], k, v)
 
@@ -159,8 +149,8 @@ def test_a_long_text_attended_to_part_by_part_comes_to_the_same(
     monkeypatch.setattr(base, "LONG", 0)
     monkeypatch.setattr(base, "PAIRS", 50)
     assert base.queries_at_once(12, 12) == 4
-    parts = jax.jit(lambda: attended())()  # a function of its own: traced anew
-    np.testing.assert_allclose(parts, whole, rtol=1e-5, atol=1e-6)
+    chunked = jax.jit(lambda: attended())()  # a function of its own: traced anew
+    np.testing.assert_allclose(chunked, whole, rtol=1e-5, atol=1e-6)
 
 
 def at(*indices: int, texts: int = 1) -> TokenPositions:
@@ -179,12 +169,6 @@ def earlier(indices: Any) -> list[tuple[int, int]]:
     return [(i, j) for i in range(len(indices)) for j in range(i + 1)]
 
 
-# Sinusoidal.
-
-
-# ALiBi.
-
-
 # T5.
 
 
@@ -201,11 +185,11 @@ def t5_bucket(distance: int, buckets: int, max_distance: int) -> int:
 def test_t5_has_one_number_a_head_for_each_bucket_in_every_block(settings: T5) -> None:
     indices = (0, 1, 7, 15, 16, 31, 32, 33, 90, 127, 128, 129, 1000)
     encoding = built(settings)
-    found = biases(encoding, at(*indices))
+    observed = biases(encoding, at(*indices))
     assert encoding.layers == ()  # so blocks can have none of their own
     for i, j in earlier(indices):
         bucket = t5_bucket(indices[i] - indices[j], settings.num_buckets, settings.max_distance)
-        np.testing.assert_allclose(found[:, i, j], encoding.table[bucket], rtol=1e-6)
+        np.testing.assert_allclose(observed[:, i, j], encoding.table[bucket], rtol=1e-6)
 
 
 # FIRE.
@@ -237,10 +221,10 @@ def test_fire_biases_are_the_formula_in_each_block(change: Any) -> None:
     encoding = change(built(FIRE()))
     maps = jax.tree.map(np.asarray, encoding.maps)
     for block in range(BLOCKS):
-        found = biases(encoding, at(*indices), block)
+        observed = biases(encoding, at(*indices), block)
         for head, (i, j) in ((h, pair) for h in range(HEADS) for pair in earlier(indices)):
             expected = fire(maps, block, head, indices[i], indices[j])
-            assert found[head, i, j] == pytest.approx(expected, abs=1e-5)
+            assert observed[head, i, j] == pytest.approx(expected, abs=1e-5)
 
 
 def test_fire_draws_positions_for_each_block_and_for_all_texts_alike() -> None:
@@ -251,13 +235,13 @@ def test_fire_draws_positions_for_each_block_and_for_all_texts_alike() -> None:
     assert (drawn == drawn[:1]).all()
     assert len({tuple(drawn[0, :, block].tolist()) for block in range(BLOCKS)}) == BLOCKS
     for block in range(BLOCKS):
-        positions = drawn[0, :, block].tolist()
-        assert sorted(set(positions)) == positions
-        assert 0 <= positions[0] <= positions[-1] < 40
-        found = biases(encoding, moved, block)
-        for i, j in earlier(positions):
-            expected = fire(maps, block, 1, positions[i], positions[j])
-            assert found[1, i, j] == pytest.approx(expected, abs=1e-5)
+        indices = drawn[0, :, block].tolist()
+        assert sorted(set(indices)) == indices
+        assert 0 <= indices[0] <= indices[-1] < 40
+        bias = biases(encoding, moved, block)
+        for i, j in earlier(indices):
+            expected = fire(maps, block, 1, indices[i], indices[j])
+            assert bias[1, i, j] == pytest.approx(expected, abs=1e-5)
 
 
 # Randomised positions.
@@ -265,18 +249,18 @@ def test_fire_draws_positions_for_each_block_and_for_all_texts_alike() -> None:
 
 @pytest.mark.parametrize("of", ["learned", "sinusoidal"])
 def test_randomised_positions_are_vectors_of_a_sorted_subset(of: Any) -> None:
-    encoding, where = built(Randomised(of=of, max_length=20)), at(*range(TIME), texts=2)
+    encoding, where = built(positions.Randomised(of=of, max_length=20)), at(*range(TIME), texts=2)
     vectors = np.asarray(encoding.embed(at(*range(20))))[0]
     for seed in range(5):
-        found = np.asarray(encoding.embed(encoding.shift_batch(where, jax.random.key(seed))))
-        tiny.assert_close(found[0], found[1])
-        chosen = [int(np.abs(vectors - row).sum(axis=1).argmin()) for row in found[0]]
-        tiny.assert_close(found[0], vectors[chosen])
+        observed = np.asarray(encoding.embed(encoding.shift_batch(where, jax.random.key(seed))))
+        tiny.assert_close(observed[0], observed[1])
+        chosen = [int(np.abs(vectors - row).sum(axis=1).argmin()) for row in observed[0]]
+        tiny.assert_close(observed[0], vectors[chosen])
         assert chosen == sorted(set(chosen))
         assert chosen != list(range(TIME))
 
 
-@pytest.mark.parametrize("settings", [Randomised(max_length=22), FIRE(max_length=22)])
+@pytest.mark.parametrize("settings", [positions.Randomised(max_length=22), FIRE(max_length=22)])
 def test_a_text_longer_than_what_positions_are_drawn_from_is_refused(settings: Positions) -> None:
     encoding = built(settings)
     encoding.check(tiny.bounds(LAYOUT, 6), training=True)  # 6 + 6 + 7 digits, three signs: 22

@@ -8,22 +8,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, PRNGKeyArray
 
-from curta.config.errors import UserError
-from curta.config.positions import (
-    Abacus,
-    Coupled,
-    CoupledSinusoidal,
-    Learned,
-    PositionCoupling,
-    Randomised,
-    Sinusoidal,
-)
+from curta.config import positions
+from curta.config.errors import UserError, refuse_if
 from curta.layouts import Layout, ShapeBounds, TokenPositions
 from curta.model.positions.base import Encoding, Heads, Shape, Vectors, is_digit
 from curta.model.weights import Weight, normal
 
 
-def build_learned(settings: Learned, shape: Shape) -> Encoding:
+def build_learned(settings: positions.Learned, shape: Shape) -> Encoding:
     return LearnedEncoding(normal(settings.length, shape.width, scale=1.0))
 
 
@@ -43,9 +35,8 @@ class LearnedEncoding(Encoding):
         return self.table[where.index]
 
 
-def build_sinusoidal(settings: Sinusoidal, shape: Shape) -> Encoding:
-    if shape.width % 2:
-        raise UserError("positions 'sinusoidal' has pairs: model.width must be even")
+def build_sinusoidal(settings: positions.Sinusoidal, shape: Shape) -> Encoding:
+    refuse_if(shape.width % 2, "positions 'sinusoidal' has pairs: model.width must be even")
     return SinusoidalEncoding(settings.base, shape.width)
 
 
@@ -66,21 +57,20 @@ class SinusoidalEncoding(Encoding):
 
 
 def waves(
-    positions: Int[Array, "*shape"], frequencies: Float[Array, " pairs"]
+    places: Int[Array, "*shape"], frequencies: Float[Array, " pairs"]
 ) -> Float[Array, "*shape width"]:
-    """Return the sine and the cosine of each position times each frequency, in turn."""
-    angles = positions[..., None].astype(jnp.float32) * jnp.expand_dims(
-        frequencies, tuple(range(positions.ndim))
-    )
+    """Return the sine and the cosine of each place times each frequency, in turn."""
+    angles = places[..., None].astype(jnp.float32)
+    angles = angles * jnp.expand_dims(frequencies, tuple(range(places.ndim)))
     pairs = jnp.stack([jnp.sin(angles), jnp.cos(angles)], axis=-1)
-    return pairs.reshape(*positions.shape, -1)
+    return pairs.reshape(*places.shape, -1)
 
 
-def build_randomised(settings: Randomised, shape: Shape) -> Encoding:
+def build_randomised(settings: positions.Randomised, shape: Shape) -> Encoding:
     if settings.of == "learned":
-        vectors = build_learned(Learned(length=settings.max_length), shape)
+        vectors = build_learned(positions.Learned(length=settings.max_length), shape)
     else:
-        vectors = build_sinusoidal(Sinusoidal(), shape)
+        vectors = build_sinusoidal(positions.Sinusoidal(), shape)
     return RandomisedEncoding(vectors, settings.max_length)
 
 
@@ -121,7 +111,7 @@ def check_subset(bounds: ShapeBounds, max_length: int) -> None:
         )
 
 
-def build_coupled(settings: Coupled, shape: Shape) -> Encoding:
+def build_coupled(settings: positions.Coupled, shape: Shape) -> Encoding:
     tables = normal(len(shape.layout.axes), settings.rows, shape.width, scale=1.0)
     return CoupledEncoding(tables, settings.max_start)
 
@@ -159,9 +149,8 @@ class CoupledEncoding(Encoding):
         return jnp.sum(self.tables[axes, rows], axis=-2)
 
 
-def build_coupled_sinusoidal(settings: CoupledSinusoidal, shape: Shape) -> Encoding:
-    if shape.width % 2:
-        raise UserError("positions 'coupled-sinusoidal' has pairs: model.width must be even")
+def build_coupled_sinusoidal(settings: positions.CoupledSinusoidal, shape: Shape) -> Encoding:
+    refuse_if(shape.width % 2, "positions 'coupled-sinusoidal' has pairs: model.width must be even")
     return CoupledSinusoidalEncoding(settings.period, shape.width)
 
 
@@ -183,7 +172,7 @@ class CoupledSinusoidalEncoding(Encoding):
         return jnp.sum(waves(where.coordinates, frequencies), axis=-2)
 
 
-def build_position_coupling(settings: PositionCoupling, shape: Shape) -> Encoding:
+def build_position_coupling(settings: positions.PositionCoupling, shape: Shape) -> Encoding:
     axes = len(shape.layout.axes)
     return PositionCouplingEncoding(normal(axes, settings.max_position + 1, shape.width, scale=1.0))
 
@@ -226,7 +215,7 @@ class PositionCouplingEncoding(Encoding):
         return jnp.where(where.role[..., None] >= 0, where.coordinates + 1, 0)
 
 
-def build_abacus(settings: Abacus, shape: Shape) -> Encoding:
+def build_abacus(settings: positions.Abacus, shape: Shape) -> Encoding:
     table = normal(settings.rows, shape.width, scale=1.0)
     return AbacusEncoding(table, settings, shape.layout)
 
@@ -248,7 +237,7 @@ class AbacusEncoding(Encoding):
     """
 
     table: Weight  # rows width
-    settings: Abacus = eqx.field(static=True)
+    settings: positions.Abacus = eqx.field(static=True)
     layout: Layout = eqx.field(static=True)
 
     def check(self, bounds: ShapeBounds, *, training: bool = False) -> None:
