@@ -179,7 +179,6 @@ DRAWN: dict[str, tuple[str, Callable[[], Figure]]] = {
     "spaced": ("spaced", lambda: plots.spaced(spaced.contenders(RESULTS.read("spaced")))),
     "sums": ("spaced", lambda: plots.sums(RESULTS.read("spaced")["data"])),
     "sizes": ("sizes", lambda: plots.sizes(sizes.figures(RESULTS))),
-    "ranges": ("announced", lambda: plots.ranges(RESULTS.read("announced"))),
     "roofline": ("profiling", lambda: plots.roofline(
         profiling.profiles(RESULTS), profiling.roofs_of(RESULTS)
     )),

@@ -14,7 +14,6 @@ from matplotlib.figure import Figure
 from curta.problems.sizes import AnswerHistogram
 from curta.report import figures
 from curta.report.figures import ALERT, BANDS, END, INK, MEDIAN, MUTED
-from docs.announced import LABELS, RANGES
 from docs.price import BATCH, STEPS, order
 from docs.profiling import WAYS, Profile, Roof
 from docs.sizes import BEYOND
@@ -68,38 +67,6 @@ def sizes(numbers: Mapping[str, Any]) -> Figure:
     return figure
 
 
-def ranges(numbers: Mapping[str, Any]) -> Figure:
-    """Draw what docs/announced.py has right in and out of range, by pairs trained on.
-
-    L is the first number that training did not have.
-    """
-    trained = {
-        LABELS[name]: (numbers[title], numbers[name])
-        for title, name in RANGES.items()
-        if title in numbers
-    }
-    beyond = [of for of, _ in trained.values()]
-    lines = {
-        "held out, in range": [of["exact match"] for _, of in trained.values()],
-        "one operand L to 2L": [of["range"]["L to 2L, one beyond"] for of in beyond],
-        "both L to 2L": [of["range"]["L to 2L, both beyond"] for of in beyond],
-        "both one digit longer": [of["longer"]["exact match"] for of in beyond],
-        "token accuracy there": [of["longer"]["token accuracy"] for of in beyond],
-    }
-    counts = [of["pairs in training"] for of in beyond]
-    with figures.style():
-        figure, (axes,) = figures.column(1, height=3.2)
-        for colour, (words, shares) in zip((INK, MUTED, *COLOURS), lines.items(), strict=True):
-            draw_seeds(axes, counts, shares, colour, words)
-        names = [f"{count:,}\n({name})" for count, name in zip(counts, trained, strict=True)]
-        log_axis(axes, counts, names)
-        axes.set(xlabel="pairs trained on (their operands)")
-        axes.set_title("Exact match in range and beyond")
-        figures.percent_axis(axes)
-        figures.legend(figure, axes, columns=2)
-    return figure
-
-
 def draw_seeds(
     axes: Axes, counts: Sequence[int], seeds: Sequence[Sequence[float]], colour: str, words: str
 ) -> None:
@@ -146,7 +113,7 @@ def price(numbers: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure:
                 axes.plot(places, [line] * len(places), "o", color=colour, **look)
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter("{x:,.0f}")
-        axes.axvline(most, color=MUTED, linewidth=0.8, linestyle="--")
+        axes.axvline(most, color=MUTED, linewidth=0.8, linestyle="--", label="the budget")
         name_lines(axes, names)
         axes.set(xlabel="sums shown until right")
         figures.legend(figure, axes, columns=1)
@@ -178,7 +145,7 @@ def looped(numbers: Mapping[str, Any]) -> Figure:
             draw_seeds(axes, counts, shares, colour, f"two numbers of {size} digits")
         axes.set_xscale("log", base=2)
         axes.set_xticks(counts, names)
-        axes.set(xlabel="recurrences asked")
+        axes.set(xlabel="recurrences, trained with 8")
         figures.percent_axis(axes)
         colours = ListedColormap([colour for *_, colour in BANDS])
         for name in names:
@@ -193,6 +160,10 @@ def looped(numbers: Mapping[str, Any]) -> Figure:
             grid.set_xticks(ticks, [str(tick + 1) for tick in ticks])
             grid.set_yticks(ticks, [str(tick + 1) for tick in ticks])
             grid.set_title(f"{name} recurrence{'s' * (name != '1')}")
+            if name in (names[0], names[half]):
+                grid.set_ylabel("digits of the first")
+            if name in names[half:]:
+                grid.set_xlabel("digits of the second")
         grids, label = [panels[name] for name in names], "exact match, median of the seeds"
         bar = figure.colorbar(image, ax=grids, shrink=0.8, label=label)
         bar.set_ticks(range(len(BANDS)), labels=[name for _, name, _ in BANDS])

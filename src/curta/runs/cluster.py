@@ -23,6 +23,8 @@ the function by its name, and unpickles them in the task. Nothing here reads a p
 
 import json
 import os
+import shlex
+import shutil
 import signal
 import socket
 import subprocess
@@ -309,20 +311,24 @@ def read_states(folder: JobFolder) -> list[RunState]:
 # What is submitted.
 
 
+def check_system(on: System) -> None:
+    """Raise UserError if nothing can be submitted from here: called before a run is created."""
+    if on == "slurm":
+        optional_module("submitit", "cluster")
+        refuse_if(not shutil.which("sbatch"), "--on slurm needs Slurm: sbatch is not here")
+    refuse_if(on == "local" and not system.OPENS_FOLDERS, "--on local needs Linux or macOS")
+
+
 def submit(path: Path, runs: Sequence[str], on: System, cluster: Cluster) -> Job:
     """Submit the runs that are not finished, by the names of their folders.
 
     Raises UserError if tasks of an earlier submission are still at work, or none can be begun.
     """
     folder = JobFolder(path.resolve())
-    if on == "slurm":
-        optional_module("submitit", "cluster")
-    elif not system.OPENS_FOLDERS:
-        raise UserError("--on local needs Linux or macOS")
     if folder.exists and living(folder, folder.read()):
         raise UserError(
-            f"tasks of {folder.name!r} are at work: `curta runs {folder.name}` shows them,"
-            " --cancel ends them"
+            f"tasks of {folder.name!r} are at work:"
+            f" `curta runs {shlex.quote(folder.name)}` shows them, --cancel ends them"
         )
     left = tuple(name for name in runs if not folder.is_finished(name))
     refuse_if(not left, f"{folder.name!r} is finished: nothing is left to be done")

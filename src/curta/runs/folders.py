@@ -365,9 +365,8 @@ def create(
                 )
                 folder.save_info(info)
             return Folder(path.with_name(chosen))
-    raise UserError(
-        f"run {name!r} exists already: choose another name, or `curta train --resume {name}`"
-    )
+    resume = f"`curta train --resume {shlex.quote(str(name))}`"
+    raise UserError(f"run {name!r} exists already: choose another name, or {resume}")
 
 
 def locate(name: str) -> Path:

@@ -6,6 +6,7 @@ and its complaint is the line.
 
 import hashlib
 import os
+import shlex
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -55,13 +56,14 @@ def verify(name: str) -> list[Part]:
         comparison = folders.read_comparison(path)
         runs |= {Path(row.run).name for row in comparison.rows if row.status != "waiting"}
         checks += _code_files(path, comparison.files)
-    again = f"`curta report {path.name}` makes it"
+    name = shlex.quote(path.name)
+    again = f"`curta report {name}` makes it"
     verdicts = _parts(path, [*checks, (report, partial(files.read_bytes, report), again, False)])
     for run in sorted(runs):
         if (path / run).is_dir():
             verdicts += _parts(path, _run_files(Folder(path / run)))
         else:
-            about = f"its run is not here: `curta train --resume {path.name}`"
+            about = f"its run is not here: `curta train --resume {name}`"
             verdicts.append(Part(run, "missing", about))
     return verdicts
 
@@ -92,7 +94,7 @@ def _parts(root: Path, checks: Iterable[Check]) -> list[Part]:
 
 
 def _run_files(folder: Folder) -> Iterator[Check]:
-    path, name, info = folder.path, folder.address, None
+    path, name, info = folder.path, folder.argument, None
     with suppress(OSError, ValueError):  # a damaged file has its line
         info = folder.read_info()
     done, newest = (info.done, info.checkpoint) if info else ((), 0)
@@ -101,7 +103,7 @@ def _run_files(folder: Folder) -> Iterator[Check]:
     # Each field alone: whether they fit together, code says that is not executed here.
     fields = folder.read_recipe_fields
     yield folder.recipe, lambda: recipes.parse_fields(fields(), "recipe.toml"), COPY, True
-    machine = partial(store.read, folder.machine, name)
+    machine = partial(store.read, folder.machine, folder.address)
     yield folder.machine, machine, COPY, bool(info and info.programs)
     again = f"only curves are lost by it: leave it, or {COPY}"
     has_curves = bool(newest and info and not info.imported)

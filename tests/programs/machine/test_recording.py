@@ -185,5 +185,5 @@ def test_a_program_that_never_ends_is_stopped() -> None:
     sheet = Paper(("place", "row"), Vocabulary(), limit=10)
     for _ in range(10):
         sheet.write("sum", 0)
-    with pytest.raises(ProgramError, match="more than 10 tokens were written: does it ever end"):
+    with pytest.raises(ProgramError, match=r"more than 10 tokens were written \(does it"):
         sheet.write("sum", 0)

@@ -209,7 +209,7 @@ BEGIN = (
         (BEGIN + "    paper.move(plaec=1)\n", "mistaken.py line 6: unknown axis 'plaec'"),
         (BEGIN + "    n[99]\n", "mistaken.py line 6: IndexError: list index out of range"),
         (BEGIN + "    while True:\n        n.append(0) if not n else n\n",
-         "mistaken.py line [67]: stopped after 0.5 seconds of one call: does it ever end"),
+         "mistaken.py line [67]: stopped after 0.5 seconds of one call \\(does it ever end"),
         (BEGIN + "    pass\n", "mistaken.py line 3: program 'spin' wrote nothing"),
         (BEGIN + "    paper.write('out', 1)\n",
          "mistaken.py line 3: program 'spin' never ends a text: call paper.end"),

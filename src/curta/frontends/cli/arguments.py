@@ -14,6 +14,7 @@ from curta.config.errors import UserError, quoted, refuse_first, refuse_if
 from curta.config.limits import INT32, LAYERS, MEMBERS, check_path
 from curta.config.recipe import field_paths, parse_value, shipped_names
 from curta.runs import folders
+from curta.runs.cluster import check_system
 from curta.runs.comparison_spec import cut
 from curta.runs.folders import Folder
 
@@ -266,6 +267,7 @@ def destination(
         return None
     if (printed := form()) and not wait:
         raise UserError(f"--{printed} prints the results: with --on it needs --wait")
+    check_system(on)
     refuse_if("options" in texts, "cluster.options has a name: write cluster.options.qos=low")
     stated = {} if file is None else cluster.read(file)
     are_texts = {field.name for field in dataclasses.fields(Cluster) if field.default == ""}

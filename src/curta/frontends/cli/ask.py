@@ -77,7 +77,8 @@ def ask(
     converses = not problems and file is None and sys.stdin.isatty()
     if not problems and not converses:
         file = file or "-"
-    lines = problems if file is None else _read_lines(file)
+    source = "standard input" if file == "-" else repr(file)
+    lines = problems if file is None else _read_lines(file, source)
     if not is_named:
         run = newest_run(lines[0] if lines else "")
     folder = arguments.find_run(run, trust)
@@ -117,7 +118,7 @@ def ask(
         answers = answers_to(lines)
     except UserError:
         for number, line in enumerate(lines if file else (), 1):
-            with error_prefix(f"line {number} of {file!r}"):
+            with error_prefix(f"line {number} of {source}"):
                 accept([line])
         raise
     if not is_named:
@@ -181,15 +182,14 @@ def _converse(run: str, answer: Callable[[str], str]) -> int:
             print(f"curta: {as_line(str(error))}", file=sys.stderr)
 
 
-def _read_lines(name: str) -> list[str]:
+def _read_lines(name: str, source: str) -> list[str]:
     """Return the problems of a file, or of standard input for `-`; blank lines at its end go."""
     if name == "-":
-        with files.reading("standard input"):
+        with files.reading(source):
             text = sys.stdin.buffer.read().decode("utf-8-sig")
     else:
-        text = files.read_text(Path(name), repr(name))
+        text = files.read_text(Path(name), source)
     lines = text.rstrip().splitlines()
     if not lines:
-        where = "standard input" if name == "-" else repr(name)
-        raise UserError(f"{where} is empty: write one problem a line, such as 12+34")
+        raise UserError(f"{source} is empty: write one problem a line, such as 12+34")
     return lines

@@ -114,7 +114,9 @@ def learned_algorithm(name: str, member: int = 0) -> str:
     folder = folders.find(name)
     certified = read_windows(folder.path)
     if certified is None:
-        raise UserError(f"run {name!r} has no certificate: `curta certify {name}` makes it")
+        raise UserError(
+            f"run {name!r} has no certificate: `curta certify {folder.argument}` makes it"
+        )
     if not 0 <= member < len(certified.token):
         raise UserError(f"no member {member}: run {name!r} has 0 to {len(certified.token) - 1}")
     machine, windows = store.read(folder.machine, folder.name)
@@ -158,7 +160,8 @@ def find_recipe(
     """
     is_run, is_recipe = name in folders.existing(), name in shipped_names()
     if is_run and is_recipe:
-        click.echo(f"This is the recipe. For the run: curta show {folders.root() / name}", err=True)
+        path = shlex.quote(str(folders.root() / name))
+        click.echo(f"This is the recipe. For the run: curta show {path}", err=True)
     if (is_run and not is_recipe) or Path(name, "run.json").exists():
         if changes:
             raise UserError(f"run {name!r} is as it was trained: leave out {next(iter(changes))}")

@@ -380,7 +380,7 @@ def hand_over(place: Destination, path: Path, runs: Sequence[str]) -> int:
     """Submit runs, by the names of their folders in `path`."""
     job = cluster.submit(path, runs, place.system, place.cluster)
     name, tasks = printable(path.name), counted(len(job.tasks), "task")
-    notice(f"{name}: {counted(len(job.runs), 'run')} in {tasks}; curta runs {name}")
+    notice(f"{name}: {counted(len(job.runs), 'run')} in {tasks}; curta runs {shlex.quote(name)}")
     return follow(path) if place.wait else 0
 
 

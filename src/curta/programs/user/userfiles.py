@@ -208,7 +208,7 @@ def limited(seconds: float) -> Iterator[None]:
         return
 
     def stop(number: int, frame: FrameType | None) -> None:
-        raise OutOfTime(f"stopped after {seconds:g} seconds of one call: does it ever end?")
+        raise OutOfTime(f"stopped after {seconds:g} seconds of one call (does it ever end?)")
 
     before = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
