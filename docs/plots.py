@@ -162,7 +162,7 @@ def looped(numbers: Mapping[str, Any]) -> Figure:
             grid.set_title(f"{name} recurrence{'s' * (name != '1')}")
             if name in (names[0], names[half]):
                 grid.set_ylabel("digits of the first")
-            if name in names[half:]:
+            if name == names[half + 1]:
                 grid.set_xlabel("digits of the second")
         grids, label = [panels[name] for name in names], "exact match, median of the seeds"
         bar = figure.colorbar(image, ax=grids, shrink=0.8, label=label)
