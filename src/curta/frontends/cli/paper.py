@@ -268,6 +268,12 @@ def check_lines(check: ProgramCheck, train: str) -> Iterator[Text]:
     role, role_names = program.format.answer.role, [role.name for role in machine.roles]
     if check.wrongs and role not in role_names:
         yield Text(f"  the answer is read from role {role!r}, which the program never writes")
+    answers = [token for token in machine.tokens if token.role == role and token.value is None]
+    digits = [token.symbol for token in answers if token.symbol.isdecimal()]
+    if check.wrongs and digits:
+        yield Text(
+            f"  role {role!r} has digits written as text: write {digits[0]}, not {digits[0]!r}"
+        )
     yield from _window_lines(check)
     if check.unstable:
         text = program.problem_text(check.unstable)

@@ -69,8 +69,6 @@ class Vocabulary(dict[Key, int]):
             raise ProgramError(f"a role must be a name, such as 'sum' (got {role!r})")
         if not (isinstance(symbol, str) and symbol) and not is_whole(symbol):
             raise ProgramError(f"a symbol must be a digit from 0 up, or a sign (got {symbol!r})")
-        if isinstance(symbol, str) and symbol.isdecimal():
-            raise ProgramError(f"a digit is written as a number: {int(symbol)}, not {symbol!r}")
         if not is_whole(carry) or carry >= len(CARRIES):
             raise ProgramError(f"a carry must be a digit (got {carry!r})")
         if not all(isinstance(step, int) for step in move):
