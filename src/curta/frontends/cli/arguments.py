@@ -1,4 +1,7 @@
-"""What commands are given: options, settings as `field=value`, and where runs go."""
+"""What commands are given: options, settings as `field=value`, and where runs go.
+
+Only `curta.config` is imported here: a command's help needs no more.
+"""
 
 import dataclasses
 import re
@@ -13,10 +16,6 @@ from curta.config.cluster import Cluster
 from curta.config.errors import UserError, quoted, refuse_first, refuse_if
 from curta.config.limits import INT32, LAYERS, MEMBERS, check_path
 from curta.config.recipe import field_paths, parse_value, shipped_names
-from curta.runs import folders
-from curta.runs.cluster import check_system
-from curta.runs.comparison_spec import cut
-from curta.runs.folders import Folder
 
 
 class Kind(click.ParamType[Any]):
@@ -137,22 +136,11 @@ def argument(metavar: str, kind: Any = NAME, **settings: Any) -> MakeParameter:
     return lambda name: click.Argument([name], type=kind, **settings)
 
 
-def run_names() -> list[str]:
-    """Return the names of the runs and the comparisons in the runs folder."""
-    return [*folders.existing(), *folders.comparisons()]
-
-
-def find_run(name: str, trust: bool) -> Folder:
-    """Find a run by name or path; with `trust` the code that came with it is executed."""
-    folder = folders.find(name)
-    if trust:
-        folder.trust()
-    return folder
-
-
 def complete(ctx: click.Context, param: click.Parameter, start: str) -> list[str]:
     """Return runs that begin so, for a shell; where fields are set, also recipes and fields."""
-    names = run_names()
+    from curta.runs import folders
+
+    names = folders.names()
     if "FIELD=VALUE" in (param.metavar or ""):
         names = [*shipped_names(), *names, *(f"{path}=" for path in field_paths())]
     return [name for name in dict.fromkeys(names) if name.startswith(start)]
@@ -228,6 +216,8 @@ def at_most_one(names: Sequence[str], what: str) -> str | None:
 
 def values(settings: dict[str, str]) -> dict[str, Any]:
     """Return what the texts mean: TOML, plain text, or with commas a list of such values."""
+    from curta.runs.comparison_spec import cut
+
     parsed = {}
     for field, text in settings.items():
         pieces = [parse_value(piece.strip()) for piece in cut(text, ",")]
@@ -259,6 +249,8 @@ def destination(
     on: On, file: Path | None, wait: bool, settings: dict[str, str]
 ) -> Destination | None:
     """Take the `cluster.` fields out of the settings; None where runs are trained here."""
+    from curta.runs.cluster import check_system
+
     fields = [field for field in settings if field.startswith("cluster.")]
     texts = {field.removeprefix("cluster."): settings.pop(field) for field in fields}
     if on is None:
