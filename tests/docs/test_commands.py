@@ -15,9 +15,9 @@ import pytest
 from curta.config import recipe
 from curta.config.sections import EvaluationSettings
 from curta.frontends.cli import arguments, cli
-from curta.frontends.cli.probe import ACTIVATIONS, probe_options
-from curta.frontends.cli.training import evaluation_changes
+from curta.frontends.cli.commands import ACTIVATIONS, evaluation_changes
 from curta.model import recipes
+from curta.probes import options
 from curta.probes.inside.interventions import HOWS
 from curta.problems.operations import OPERATIONS
 from curta.programs import PROGRAMS
@@ -83,7 +83,7 @@ def look_up(command: str, params: dict[str, Any]) -> None:
             if probe == ACTIVATIONS:
                 assert set(settings) <= {"sites", "seed", *HOWS}
             elif probe and not probe.endswith(".py"):
-                assert set(settings) <= {option for option, *_ in probe_options(probe)}
+                assert set(settings) <= {option for option, *_ in options(probe)}
         case "check":
             program = params["program"]
             assert params["new"] or program in PROGRAMS or Path(program).exists()

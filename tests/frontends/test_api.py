@@ -19,9 +19,16 @@ from tests import tiny
 pytestmark = pytest.mark.usefixtures("brief")
 
 
-def test_importing_curta_does_not_import_jax() -> None:
-    code = "import sys, curta; sys.exit('jax' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+HELP = "[cli.main([name, '--help']) for name in ('train', 'runs', 'probe')]"
+
+
+@pytest.mark.parametrize(
+    ("code", "module"),
+    [("import curta", "jax"), (f"from curta.frontends import cli; {HELP}", "numpy")],
+)
+def test_what_needs_no_slow_module_does_not_import_it(code: str, module: str) -> None:
+    code += f"; import sys; sys.exit('{module}' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
 
 def test_curta_has_what_it_names_and_nothing_else() -> None:

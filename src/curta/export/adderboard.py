@@ -110,9 +110,8 @@ def _literal(value: Any) -> str:
 def _metadata(member: Exported) -> dict[str, Any]:
     """Return the facts that the board asks for, in its terms."""
     recipe, model, config = member.recipe, member.model, member.model.config
-    sums = spanned(
-        task_sizes.span(*(task for task in recipe.tasks if task.operator == "+")), "digit"
-    )
+    additions = [task for task in recipe.tasks if task.operator == "+"]
+    sums = spanned(task_sizes.span(*additions), "digit")
     how = ", ".join(map(short, recipe.programs))
     trained = f"sums of {sums}" + (f", as program {how} writes them" if how else "")
     sharing = [f"weights shared: {name}" for name in config.weight_sharing]

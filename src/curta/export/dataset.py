@@ -114,11 +114,9 @@ class DataColumns:
         decimal, several = False, False
         for task in recipe.tasks:
             operation, base = OPERATIONS[task.operator], layout.base(task.operator)
-            sizes = [task_sizes.widest(task)]
-            sizes += [
-                tasks.as_size(s, task.operator) for s in recipe.evaluation.sizes(task.operator)
-            ]
-            for size in sizes:
+            evaluated = recipe.evaluation.sizes(task.operator)
+            sizes = (tasks.as_size(size, task.operator) for size in evaluated)
+            for size in (task_sizes.widest(task), *sizes):
                 answers = operation.widths(size)
                 decimal = decimal or base ** max(*size, *answers) > 10**FITS
                 several = several or len(answers) > 1
@@ -258,10 +256,8 @@ class Source:
         """
         # A batch is a power of two, no larger than needed. The drawn problems depend on it, so it
         # never changes.
-        task, bounds = (
-            self.task,
-            self.layout.bounds(self.task.operator, task_sizes.widest(self.task)),
-        )
+        task = self.task
+        bounds = self.layout.bounds(task.operator, task_sizes.widest(task))
         needed = self.rows if self.split == TRAIN else self.rows * BUCKETS
         most = (TOKENS // bounds.total).bit_length() - 1
         size = 1 << max(5, min(14, most, needed.bit_length()))
@@ -350,11 +346,8 @@ def larger_than_trained(task: Task, problem: Problem) -> bool:
     """Return whether training can never draw the problem, since it is too large."""
     if task.values:
         return max(problem.operands) > task.values[1]
-    if len(problem.operands) > len(task_sizes.widest(task)):
-        return True
-    return any(
-        width > most for width, most in zip(widths(problem), task_sizes.widest(task), strict=False)
-    )
+    sizes = itertools.zip_longest(widths(problem), task_sizes.widest(task), fillvalue=0)
+    return any(width > most for width, most in sizes)
 
 
 def _source(

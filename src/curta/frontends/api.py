@@ -138,12 +138,10 @@ def load(run: str, num_recurrences: int | None = None, trust: bool = False) -> "
     A looped model can be asked and evaluated with another number of recurrences. With `trust`
     the code that came with the run is executed: a program's, a position encoding's.
     """
-    folder = folders.find(run)
+    folder = folders.find(run, trust)
     from curta.runs.run import Run
 
     _configure()
-    if trust:
-        folder.trust()
     return Run(folder, num_recurrences)
 
 
@@ -204,8 +202,7 @@ def report(names: str | Sequence[str], out: str | Path | None = None, evaluation
         return load(words[0]).write_report(place, evaluation)
     from curta.export import html
     from curta.report.comparison import write_together
-    from curta.report.rendering import PagePart
-    from curta.runs import checkpoints, comparison
+    from curta.runs import comparison
 
     if len(words) == 1:
         _configure()
@@ -218,9 +215,7 @@ def report(names: str | Sequence[str], out: str | Path | None = None, evaluation
         _configure()
         paths, results = {run.name: run.path for run in runs}, comparison.beside(runs, evaluation)
         default = folders.root() / "reports" / name
-    every = map(folders.Folder, paths.values())
-    trained = [html.carried(run) for run in every if checkpoints.steps(run.checkpoints)]
-    work = html.at_work(trained) if trained else PagePart()
+    work = html.trained_at_work(map(folders.Folder, paths.values()))
     return write_together(place or default, results, paths, work, evaluation)
 
 

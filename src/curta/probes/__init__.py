@@ -14,7 +14,7 @@ from curta.config.registry import Registry
 from curta.config.task import Task
 from curta.programs.user import userfiles
 from curta.programs.user.userfiles import watched
-from curta.runs import ownership
+from curta.runs import folders, ownership
 
 if TYPE_CHECKING:
     from curta.probes.base import Probe, ProbeTable
@@ -104,11 +104,9 @@ def examine(
     from curta.probes.subject import Subject
 
     kind = probe_named(name)
-    probe, every = kind(**options), range(len(run.seeds))
-    chosen = list(every if members is None else members)
-    for member in chosen:
-        if member not in every:
-            raise UserError(f"no member {member}: run {run.name!r} has 0 to {every[-1]}")
+    probe, count = kind(**options), len(run.seeds)
+    numbers = range(count) if members is None else members
+    chosen = [folders.check_member(number, run.name, count) for number in numbers]
     tasks = tasks_for(kind, run.recipe)
     if not tasks:
         has = kind.unfit(run.recipe) or " ".join(task.operator for task in run.recipe.tasks)

@@ -2,7 +2,7 @@
 
 One part is removed at a time, at all tokens and in every recurrence, and members predict each
 digit of the answer after the true text before it. Removing sets the part to zero or, with
-`--how mean`, to its mean over all tokens of the same role in the sample. A neighbour's attention
+`how=mean`, to its mean over all tokens of the same role in the sample. A neighbour's attention
 weight is always set to zero, without giving its share to other keys.
 """
 
@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from curta.config.errors import unknown
 from curta.probes.base import Row, TaskFinding, TaskProbe, option, seed_option
 from curta.probes.inside.interventions import Intervention
 from curta.probes.pictures import by_digit
@@ -36,12 +35,9 @@ class Ablation(TaskProbe):
 
     count: int = option(50, "problems of the sample")
     seed: int = seed_option()
-    how: str = option("zero", "what stands in place of a part: zero, or its mean", kind=str)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.how not in ("zero", "mean"):
-            raise unknown("--how", self.how, ("zero", "mean"))
+    how: str = option(
+        "zero", "what stands in place of a part: zero, or its mean", str, choices=("zero", "mean")
+    )
 
     def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
         """Return a row for each part and digit, first those of the unchanged model."""

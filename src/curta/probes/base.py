@@ -55,9 +55,16 @@ class Finding(NamedTuple):
         return cls(columns, rows, {"shows": shows, "panels": list(panels)}, notes)
 
 
-def option(default: Any, says: str, kind: type = int, least: int = 1, most: int = PROBLEMS) -> Any:
-    """Return a dataclass field that is an option, with its help text, type and bounds."""
-    about = {"says": says, "kind": kind, "least": least, "most": most}
+def option(
+    default: Any,
+    says: str,
+    kind: type = int,
+    least: int = 1,
+    most: int = PROBLEMS,
+    choices: Sequence[str] = (),
+) -> Any:
+    """Return a dataclass field that is an option: its help text, type, and bounds or `choices`."""
+    about = {"says": says, "kind": kind, "least": least, "most": most, "choices": choices}
     return field(default=default, metadata=about)
 
 
@@ -79,12 +86,14 @@ class Probe(ABC):
 
     def __post_init__(self) -> None:
         for option_field in fields(self):
-            value, least = getattr(self, option_field.name), option_field.metadata["least"]
-            most = option_field.metadata["most"]
+            name, about = option_field.name, option_field.metadata
+            value, least, most = getattr(self, name), about["least"], about["most"]
+            if about["choices"] and value not in about["choices"]:
+                raise UserError(f"{name} must be {' or '.join(about['choices'])} (got {value!r})")
             if isinstance(value, int) and value < least:
-                raise UserError(f"{option_field.name} must be at least {least} (got {value})")
+                raise UserError(f"{name} must be at least {least} (got {value})")
             if isinstance(value, int) and value > most:
-                raise UserError(f"{option_field.name} must be at most {most:,} (got {value:,})")
+                raise UserError(f"{name} must be at most {most:,} (got {value:,})")
 
     @classmethod
     def about(cls, task: Task) -> bool:

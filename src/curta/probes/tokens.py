@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from curta.config.errors import UserError
 from curta.probes.base import Finding, Probe, Row, option
 from curta.probes.pictures import Panel, Paths
 from curta.problems.operations import OPERATIONS
@@ -38,12 +37,9 @@ class TokenPaths(Probe):
     name: ClassVar[str] = "tokens"
     summary: ClassVar[str] = "the vectors of digits and signs in a plane, and how they moved"
 
-    plane: str = option("dimensions", "dimensions (0 and 1), or principal (components)", kind=str)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.plane not in PLANES:
-            raise UserError(f"plane must be dimensions or principal (got {self.plane!r})")
+    plane: str = option(
+        "dimensions", "dimensions (0 and 1), or principal (components)", str, choices=(*PLANES,)
+    )
 
     def examine(self, subject: Subject) -> Finding:
         layout = subject.layout

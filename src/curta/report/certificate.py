@@ -253,9 +253,8 @@ def role_tables(
         mask = roles == number
         if role.name not in certified or not mask.any():
             continue
-        mine = CertifiedWindows(
-            windows.rows[mask], windows.targets[mask], *(array[:, mask] for array in windows[2:])
-        )
+        by_member = (array[:, mask] for array in windows[2:])
+        mine = CertifiedWindows(windows.rows[mask], windows.targets[mask], *by_member)
         itself, *neighbours = cell_factors(layout, role.name, mine.rows)
         cells = [itself._replace(name=role.name), *neighbours]
         cells = [cell for cell in cells if len(cell.labels) > 1]
@@ -305,9 +304,8 @@ def pack_table(table: RoleTable, whole: bool) -> dict[str, Any]:
     inverse, count = inverse.reshape(-1), len(groups)
     margin = np.full(count, np.inf)
     np.minimum.at(margin, inverse, windows.margin.min(0))
-    number, unshown, wrong = (
-        np.bincount(inverse, weights, count) for weights in (None, table.unshown, table.wrong)
-    )
+    weights = (None, table.unshown, table.wrong)
+    number, unshown, wrong = (np.bincount(inverse, each, count) for each in weights)
     margins = np.clip(np.rint(margin * 100), -9e6, 9e6)
     columns = np.stack([*groups.T, number, unshown, margins, wrong]).astype("<i4")
     # all lowest bytes first, then all second bytes, ...: equal bytes side by side compress well

@@ -7,9 +7,10 @@ from functools import cached_property
 from pathlib import Path
 from statistics import fmean
 
+from curta.config.table import MISSING
 from curta.evaluation.results import SliceSummary, UnevaluatedSize
 from curta.report.run_folder import RunData, Trained, read_run
-from curta.report.summary import MISSING, Range, finite, range_of
+from curta.report.summary import Range, finite, range_of
 from curta.runs import folders
 from curta.runs.info import ComparisonResults, ComparisonRow
 
@@ -78,9 +79,8 @@ def compared_of(
     Runs show the recipe's evaluation, or the further evaluation of the given name.
     """
     begun = {name: path for name, path in folders.items() if (path / "run.json").exists()}
-    return ComparisonData(
-        results, {name: read_run(path, evaluation) for name, path in begun.items()}
-    )
+    runs = {name: read_run(path, evaluation) for name, path in begun.items()}
+    return ComparisonData(results, runs)
 
 
 def evaluated_sizes(row: ComparisonRow) -> list[SliceSummary | UnevaluatedSize]:

@@ -11,12 +11,13 @@ from typing import Any
 
 from markupsafe import Markup
 
+from curta.config.table import MISSING, cell
 from curta.report.compared import ComparisonData, compared_of, exact_match_at, read_comparison
 from curta.report.comparison_figures import draw_all
 from curta.report.figures import COMPARISON_FIGURES, svg_element
 from curta.report.page import RunReport, page_scripts, report_run, write_page
 from curta.report.rendering import PagePart, document, render
-from curta.report.summary import MISSING, Range, cell, listed, range_of
+from curta.report.summary import Range, listed, range_of
 from curta.report.tables import gap_rows
 from curta.runs.info import ComparisonResults
 

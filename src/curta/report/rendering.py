@@ -90,7 +90,7 @@ def environment() -> Environment:
         "BANDS": BANDS,
         "DESCRIPTIONS": DESCRIPTIONS,
         "GAP": drawing.GAP,
-        "MISSING": summary.MISSING,
+        "MISSING": table.MISSING,
         "NONE": drawing.NONE,
         "PLANES": PLANES,
     }

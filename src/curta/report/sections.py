@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from curta.config.table import sized
+from curta.config.table import MISSING, sized
 from curta.evaluation.results import (
     HELD_OUT,
     TRAINED,
@@ -25,15 +25,7 @@ from curta.evaluation.statistics import of_slice, wilson
 from curta.programs.machine.paper import CARRIES
 from curta.report.figures import Members, curves, watched
 from curta.report.run_folder import RunData
-from curta.report.summary import (
-    MISSING,
-    by_operator,
-    by_size,
-    collapse,
-    hardest,
-    percent,
-    trained_on,
-)
+from curta.report.summary import by_operator, by_size, collapse, hardest, percent, trained_on
 from curta.report.tables import seeds_table
 
 LEARNED = 0.99

@@ -8,10 +8,7 @@ from itertools import groupby
 from statistics import median
 from typing import NamedTuple
 
-from curta.config.table import MISSING as MISSING
-from curta.config.table import cell as cell
-from curta.config.table import counted as counted
-from curta.config.table import spanned
+from curta.config.table import MISSING, spanned
 from curta.evaluation.results import SliceResult
 from curta.report.run_folder import Trained
 from curta.runs.info import Checkout

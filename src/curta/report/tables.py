@@ -10,7 +10,7 @@ from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from curta.config.errors import printable
-from curta.config.table import MISSING, Cells, Column, Table, cell, decimal
+from curta.config.table import MISSING, Cells, Column, Table, cell, counted, decimal
 from curta.evaluation.results import (
     Certificate,
     Evaluation,
@@ -31,7 +31,7 @@ from curta.evaluation.statistics import (
 )
 from curta.probes.base import ProbeTable, read_probes
 from curta.report.compared import evaluated_sizes, exact_match_at
-from curta.report.summary import Range, collapse, counted, listed, perplexity, range_of, size_name
+from curta.report.summary import Range, collapse, listed, perplexity, range_of, size_name
 from curta.runs.folders import Folder, read_comparison
 from curta.runs.info import ComparisonResults
 
@@ -108,18 +108,17 @@ def statistics_tables(by_entry: Statistics) -> dict[str, Table]:
 # Exact match of an evaluation.
 
 
-def slice_columns() -> list[Column]:
-    """Return the columns that name a slice: operator, size, slice and number of problems."""
-    return [
-        Column("op", "operator", printable, words=True, once=True),
-        Column("digits", "size", size_name, once=True),
-        Column("slice", text=printable, words=True, fold=True),
-        Column("count"),
-    ]
+SLICE_COLUMNS = (
+    Column("op", "operator", printable, words=True, once=True),
+    Column("digits", "size", size_name, once=True),
+    Column("slice", text=printable, words=True, fold=True),
+    Column("count"),
+)
+"""The columns that name a slice: operator, size, slice and number of problems."""
 
 
 def slice_cells(row: SliceResult | SliceStatistics | PairedSlice) -> Cells:
-    """Return a slice's values for `slice_columns`."""
+    """Return a slice's values for `SLICE_COLUMNS`."""
     return [row.operator, row.size, row.slice_name, row.count]
 
 
@@ -140,7 +139,7 @@ def exact_match_table(results: Evaluation, seeds: Sequence[int], collapsed: bool
         return f"all {cell(shares[0])}" if same and shares else cell(shares)
 
     columns = [
-        *slice_columns(),
+        *SLICE_COLUMNS,
         *(Column(name) for name in Range._fields),
         Column("token acc", "token_accuracy", on_screen=wrong),
         Column("perplexity", text=lambda value: cell(None) if value is None else perplexity(value),
@@ -291,7 +290,7 @@ def seeds_table(by_entry: Statistics) -> Table:
     """
     every = [(name, row) for name, rows in by_entry.items() for row in rows]
     worst = [min(row.members, key=lambda member: member.right) for _, row in every]
-    title, notes, columns = "exact match", [WILSON], _member_columns()
+    title, notes, columns = "exact match", [WILSON], MEMBER_COLUMNS
     cells = [_member_cells(member) for member in worst]
     if any(len(row.members) > 1 for _, row in every):
         title, notes = "exact match over seeds", [WILSON, BOOTSTRAP]
@@ -309,24 +308,19 @@ def seeds_table(by_entry: Statistics) -> Table:
     rows = [
         [name, *slice_cells(row), *values] for (name, row), values in zip(every, cells, strict=True)
     ]
-    return Table(title, [_entry_column(by_entry), *slice_columns(), *columns], rows, notes=notes)
+    return Table(title, [_entry_column(by_entry), *SLICE_COLUMNS, *columns], rows, notes=notes)
 
 
 def every_seed_table(by_entry: Statistics) -> Table:
     """A row per slice and seed, with the interval of its share."""
-    columns = [_entry_column(by_entry), *slice_columns(), Column("seed", text=str)]
+    columns = [_entry_column(by_entry), *SLICE_COLUMNS, Column("seed", text=str)]
     rows = [
         [name, *slice_cells(row), member.seed, *_member_cells(member)]
         for name, rows in by_entry.items()
         for row in rows
         for member in row.members
     ]
-    return Table("exact match, every seed", [*columns, *_member_columns()], rows, notes=[WILSON])
-
-
-def _member_columns() -> list[Column]:
-    interval = _interval_columns("95 %", "exact_match")
-    return [Column("right"), Column("exact match", "exact_match"), *interval]
+    return Table("exact match, every seed", [*columns, *MEMBER_COLUMNS], rows, notes=[WILSON])
 
 
 def _member_cells(member: MemberStatistics) -> Cells:
@@ -341,6 +335,13 @@ def _interval_columns(heading: str, key: str) -> list[Column]:
 
     ends = (Column(f"{key}_{end}", on_screen=False) for end in ("low", "high"))
     return [Column(heading, text=text, in_csv=False), *ends]
+
+
+MEMBER_COLUMNS = [
+    Column("right"),
+    Column("exact match", "exact_match"),
+    *_interval_columns("95 %", "exact_match"),
+]
 
 
 def _ends(interval: Interval | None) -> Cells:
@@ -360,7 +361,7 @@ def paired_table(pair: Paired) -> Table:
     first, second = printable(pair.first), printable(pair.second)
     if pair.member_seeds is not None:
         columns = [
-            *slice_columns(),
+            *SLICE_COLUMNS,
             Column("both"),
             Column(f"only {first}", "only_first"),
             Column(f"only {second}", "only_second"),
@@ -380,7 +381,7 @@ def paired_table(pair: Paired) -> Table:
         return Table(f"right on the same problems: {names}", columns, rows, notes=notes)
 
     columns = [
-        *slice_columns(),
+        *SLICE_COLUMNS,
         Column(first, "first_mean"),
         Column(second, "second_mean"),
         Column("difference", text=lambda value: f"{value:+.3f}"),

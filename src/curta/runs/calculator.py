@@ -23,10 +23,9 @@ class Calculator:
     def __init__(self, folder: Folder, member: int) -> None:
         """Read the member; UserError for a folder that is damaged, or not trained yet."""
         self.folder = folder
-        self.name, seeds, where = folder.name, folder.read_info().seeds, f"run {folder.name!r}"
+        self.name, where = folder.name, f"run {folder.name!r}"
         recipe = folder.state_recipe()
-        if not 0 <= member < len(seeds):
-            raise UserError(f"no member {member}: {where} has 0 to {len(seeds) - 1}")
+        folders.check_member(member, folder.name, len(folder.read_info().seeds))
         self.machine, windows = store.read(folder.machine, folder.name)
         store.check_operators(self.machine, [task.operator for task in recipe.tasks], where)
         weights = folder.read_weights(recipe)[member]

@@ -14,12 +14,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from curta.config import files, sections, typed
 from curta.config.errors import UserError
 from curta.evaluation.results import Gap, SliceResult
-from curta.evaluation.suite import Find, GridRow, Keep, PartResult
+
+if TYPE_CHECKING:
+    from curta.evaluation.suite import Find, Keep, PartResult
 
 PARTIAL = "evaluating.jsonl"
 """The parts of the recipe's evaluation that are done, until all are."""
@@ -42,11 +44,11 @@ class EvaluatedPart:
 
     of: str
     name: str
-    rows: list[SliceResult] | GridRow | list[Gap]
+    rows: list[SliceResult] | list[list[float]] | list[Gap]
 
 
 @contextmanager
-def partial_evaluation(path: Path, depends_on: Any) -> Iterator[Keep]:
+def partial_evaluation(path: Path, depends_on: Any) -> "Iterator[Keep]":
     """Yield what evaluates a part and saves it to a file, or returns it if it is there already.
 
     The file is removed once the block ends well. Its parts count only if they are of the same
@@ -59,7 +61,7 @@ def partial_evaluation(path: Path, depends_on: Any) -> Iterator[Keep]:
     if path.exists():  # without a torn line, to which the next one would be added
         files.write(path, typed.lines(saved))
 
-    def keep(name: str, find: Find) -> PartResult:
+    def keep(name: str, find: "Find") -> "PartResult":
         if name not in results:
             results[name] = find()
             path.parent.mkdir(exist_ok=True)

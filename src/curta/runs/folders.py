@@ -126,10 +126,6 @@ class Folder:
         info = self.read_info()
         return RunCode(self.path, tuple(info.operators), info.programs, info.files)
 
-    def trust(self) -> None:
-        """Execute the code that came with the run."""
-        userfiles.trust(self.path, self.read_info().files)
-
     def read_recipe(self) -> Recipe:
         """Read the recipe, and make its operators known."""
         run_snapshot.make_known(self.read_code())
@@ -312,6 +308,13 @@ def seeds_of(seeds: int | Sequence[int]) -> list[int]:
     return chosen
 
 
+def check_member(member: int, run: str, members: int) -> int:
+    """Return the number of a member; UserError where a run of so many has none with it."""
+    if not 0 <= member < members:
+        raise UserError(f"no member {member}: run {run!r} has 0 to {members - 1}")
+    return member
+
+
 def create(
     recipe: Recipe,
     layout: "Layout",
@@ -383,20 +386,24 @@ def locate(name: str) -> Path:
     if path.is_dir():
         return path
     refuse_if(name in shipped_names(), f"{name!r} is not trained yet: `curta train {name}`")
-    names = [*existing(), *comparisons()]
-    refuse_if(not names, f"no run {name!r} in {str(root())!r}: train one with `curta train`")
-    raise unknown("run", name, names, "curta runs")
+    refuse_if(not names(), f"no run {name!r} in {str(root())!r}: train one with `curta train`")
+    raise unknown("run", name, names(), "curta runs")
 
 
-def find(name: str) -> Folder:
-    """Find the run of that name in the runs folder, or at that path; its run.json is readable."""
+def find(name: str, trust: bool = False) -> Folder:
+    """Find the run of that name in the runs folder, or at that path; its run.json is readable.
+
+    With `trust` the code that came with it is executed.
+    """
     path = locate(name)
     if (path / COMPARISON).exists():
         inside = sorted(file.parent.name for file in path.glob("*/run.json"))
         hint = f": name one of its runs, such as {path / inside[0]}" if inside else " without runs"
         raise UserError(f"{name!r} is a comparison{hint}")
     folder = Folder(path)
-    folder.read_info()
+    info = folder.read_info()
+    if trust:
+        userfiles.trust(path, info.files)
     return folder
 
 
@@ -424,6 +431,11 @@ def is_comparison(name: str) -> bool:
 def comparisons() -> list[str]:
     """Return the names of the comparisons in the runs folder."""
     return _holding(COMPARISON)
+
+
+def names() -> list[str]:
+    """Return the names of the runs and the comparisons in the runs folder."""
+    return [*existing(), *comparisons()]
 
 
 def _holding(file: str) -> list[str]:
@@ -479,7 +491,7 @@ def removable(name: str) -> Path:
     if path.is_symlink():
         raise UserError(f"{str(path)!r} is a link: remove it yourself, or the run that it leads to")
     if not any(os.path.lexists(path / file) for file in ("run.json", COMPARISON)):
-        raise unknown("run", name, [*existing(), *comparisons()], "curta runs")
+        raise unknown("run", name, names(), "curta runs")
     return path
 
 

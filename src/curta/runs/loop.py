@@ -297,9 +297,8 @@ class Loop:
         if settings.validate_every and step % settings.validate_every == 0:
             validated, goal = self._validated(state, step), settings.stop_at
             # in single precision, which the shares have: 0.95 is less there
-            enough = goal is not None and all(
-                np.float32(share) >= np.float32(goal) for share in validated.exact_match
-            )
+            shares = np.array(validated.exact_match, np.float32)
+            enough = goal is not None and bool((shares >= np.float32(goal)).all())
             if enough and step >= settings.stop_after:
                 self.end = step
                 if self.writes:

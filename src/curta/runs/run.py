@@ -146,9 +146,7 @@ class Run:
         return self.load_models().member(self._member(member))
 
     def _member(self, number: int) -> int:
-        if not 0 <= number < len(self.seeds):
-            raise UserError(f"no member {number}: run {self.name!r} has 0 to {len(self.seeds) - 1}")
-        return number
+        return folders.check_member(number, self.name, len(self.seeds))
 
     # Stages
 
@@ -551,11 +549,9 @@ class Run:
         """
         from curta.export import html
         from curta.report.page import write_report
-        from curta.report.rendering import PagePart
 
         def write(place: Path) -> Path:
-            trained = checkpoints.steps(self.folder.checkpoints)
-            work = html.at_work([html.carried(self.folder)]) if trained else PagePart()
+            work = html.trained_at_work([self.folder])
             return write_report(self.folder.path, work, place, evaluation)
 
         if out is not None:
@@ -575,7 +571,7 @@ class Run:
         """
         from curta.export import html
 
-        return html.write_page(html.carried(self.folder), self.folder, member, out)
+        return html.write_page(self.folder, member, out)
 
     def to_transformer_lens(self, member: int = 0) -> Any:
         """Return one member as a `TransformerBridge` of TransformerLens, with hooks and tokenizer.

@@ -4,6 +4,13 @@
 forward pass, `app.js` what a person does.
 """
 
-from curta.export.html.page import Carried, at_work, carried, page_refusal, render_page, write_page
+from curta.export.html.page import (
+    Carried,
+    at_work,
+    page_refusal,
+    render_page,
+    trained_at_work,
+    write_page,
+)
 
-__all__ = ["Carried", "at_work", "carried", "page_refusal", "render_page", "write_page"]
+__all__ = ["Carried", "at_work", "page_refusal", "render_page", "trained_at_work", "write_page"]

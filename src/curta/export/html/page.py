@@ -4,7 +4,7 @@
 """
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -29,8 +29,8 @@ from curta.programs.machine import store
 from curta.programs.machine.machine import Machine, Windows
 from curta.programs.user.run_snapshot import stored
 from curta.report.rendering import PagePart, document, modules_text, package_text, render
-from curta.runs import ownership
-from curta.runs.folders import Folder, layout_in, structure
+from curta.runs import checkpoints, ownership
+from curta.runs.folders import Folder, check_member, layout_in, structure
 
 if TYPE_CHECKING:
     from curta.layouts import Layout
@@ -138,12 +138,12 @@ def carried(folder: Folder) -> Carried:
     return Carried(folder.name, folder.read_recipe(), layout_in(folder), weights, folder)
 
 
-def write_page(run: Carried, folder: Folder, member: int, out: Path | None = None) -> Path:
+def write_page(folder: Folder, member: int, out: Path | None = None) -> Path:
     """Write a page in which one member calculates, by default into the run's folder.
 
     Raises UserError for a member that there is not, and for a model that a page cannot carry.
     """
-    text = render_page(run, member, folder.address)
+    text = render_page(carried(folder), member, folder.address)
     path = out or folder.path / f"page-{member}.html"
     with ownership.owned(folder.path) if out is None else nullcontext():
         files.write(path, text)
@@ -155,8 +155,7 @@ def render_page(run: Carried, member: int, address: str = "") -> str:
 
     `address` is what commands call the run, by default its name.
     """
-    if not 0 <= member < len(run.members):
-        raise UserError(f"no member {member}: run {run.name!r} has 0 to {len(run.members) - 1}")
+    check_member(member, run.name, len(run.members))
     if reason := page_refusal(run.recipe.positions.name, run.parameters):
         raise UserError(f"no page of this run: {reason}")
     design = design_table(run)
@@ -171,6 +170,12 @@ def render_page(run: Carried, member: int, address: str = "") -> str:
         weights=[run.packed(member)],
     )
     return document(f"{run.name}: a model at work", [_working(body)])
+
+
+def trained_at_work(folders: Iterable[Folder]) -> PagePart:
+    """Models of runs that calculate within a report; nothing where none is trained."""
+    trained = [folder for folder in folders if checkpoints.steps(folder.checkpoints)]
+    return at_work(list(map(carried, trained))) if trained else PagePart()
 
 
 def at_work(runs: Sequence[Carried]) -> PagePart:

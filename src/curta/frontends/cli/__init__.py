@@ -19,19 +19,19 @@ from curta.config.errors import Notice, UserError, as_line, unknown
 from curta.runs import interrupts
 
 COMMANDS = {
-    "train": ("training", "Train a recipe, evaluate it and write a report."),
+    "train": ("commands", "Train a recipe, evaluate it and write a report."),
     "ask": ("ask", "Let a trained model calculate each PROBLEM, such as 12+34."),
     "show": ("results", "List the recipes, or show how one writes a problem."),
     "check": ("results", "Check a program: its answers, its windows, its moves."),
-    "evaluate": ("training", "Evaluate a trained run."),
-    "certify": ("training", "List all windows of a program and evaluate every member on them."),
-    "compare": ("training", "Train several recipes side by side, or one with several values."),
-    "probe": ("probe", "Look into what a trained run has learned."),
+    "evaluate": ("commands", "Evaluate a trained run."),
+    "certify": ("commands", "List all windows of a program and evaluate every member on them."),
+    "compare": ("commands", "Train several recipes side by side, or one with several values."),
+    "probe": ("commands", "Look into what a trained run has learned."),
     "report": ("results", "Write the report of a run, or of several; or print tables of one."),
     "page": ("results", "Write a page in which a trained model calculates."),
     "export": ("results", "Write a trained model for other programs."),
     "data": ("results", "Write a recipe's problems as a data set."),
-    "runs": ("runs", "List the runs, or say how one of them stands."),
+    "runs": ("commands", "List the runs, or say how one of them stands."),
     "serve": ("results", "Show the runs in a browser, while they train, and begin new ones."),
 }
 """Every command, in the order in which a user meets them: its module, and what `--help` says."""

@@ -1,22 +1,21 @@
-"""What commands are given: options, settings as `field=value`, and where runs go."""
+"""What commands are given: options, settings as `field=value`, and where runs go.
+
+What reads recipes or runs is imported where it is called: a command has its help without that.
+"""
 
 import dataclasses
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import click
 
-from curta.config import cluster, typed
-from curta.config.cluster import Cluster
 from curta.config.errors import UserError, quoted, refuse_first, refuse_if
 from curta.config.limits import INT32, LAYERS, MEMBERS, check_path
-from curta.config.recipe import field_paths, parse_value, shipped_names
-from curta.runs import folders
-from curta.runs.cluster import check_system
-from curta.runs.comparison_spec import cut
-from curta.runs.folders import Folder
+
+if TYPE_CHECKING:
+    from curta.config.cluster import Cluster
 
 
 class Kind(click.ParamType[Any]):
@@ -137,22 +136,12 @@ def argument(metavar: str, kind: Any = NAME, **settings: Any) -> MakeParameter:
     return lambda name: click.Argument([name], type=kind, **settings)
 
 
-def run_names() -> list[str]:
-    """Return the names of the runs and the comparisons in the runs folder."""
-    return [*folders.existing(), *folders.comparisons()]
-
-
-def find_run(name: str, trust: bool) -> Folder:
-    """Find a run by name or path; with `trust` the code that came with it is executed."""
-    folder = folders.find(name)
-    if trust:
-        folder.trust()
-    return folder
-
-
 def complete(ctx: click.Context, param: click.Parameter, start: str) -> list[str]:
     """Return runs that begin so, for a shell; where fields are set, also recipes and fields."""
-    names = run_names()
+    from curta.config.recipe import field_paths, shipped_names
+    from curta.runs import folders
+
+    names = folders.names()
     if "FIELD=VALUE" in (param.metavar or ""):
         names = [*shipped_names(), *names, *(f"{path}=" for path in field_paths())]
     return [name for name in dict.fromkeys(names) if name.startswith(start)]
@@ -228,6 +217,9 @@ def at_most_one(names: Sequence[str], what: str) -> str | None:
 
 def values(settings: dict[str, str]) -> dict[str, Any]:
     """Return what the texts mean: TOML, plain text, or with commas a list of such values."""
+    from curta.config.recipe import parse_value
+    from curta.runs.comparison_spec import cut
+
     parsed = {}
     for field, text in settings.items():
         pieces = [parse_value(piece.strip()) for piece in cut(text, ",")]
@@ -251,7 +243,7 @@ class Destination:
     """Where runs are handed over to, and whether their end is waited for."""
 
     system: Literal["slurm", "local"]
-    cluster: Cluster
+    cluster: "Cluster"
     wait: bool = False
 
 
@@ -259,6 +251,9 @@ def destination(
     on: On, file: Path | None, wait: bool, settings: dict[str, str]
 ) -> Destination | None:
     """Take the `cluster.` fields out of the settings; None where runs are trained here."""
+    from curta.config import cluster, typed
+    from curta.runs.cluster import check_system
+
     fields = [field for field in settings if field.startswith("cluster.")]
     texts = {field.removeprefix("cluster."): settings.pop(field) for field in fields}
     if on is None:
@@ -270,7 +265,7 @@ def destination(
     check_system(on)
     refuse_if("options" in texts, "cluster.options has a name: write cluster.options.qos=low")
     stated = {} if file is None else cluster.read(file)
-    are_texts = {field.name for field in dataclasses.fields(Cluster) if field.default == ""}
+    are_texts = {field.name for field in dataclasses.fields(cluster.Cluster) if field.default == ""}
     for name, text in texts.items():
         if name.startswith("options."):
             options = stated.setdefault("options", {})
@@ -280,4 +275,4 @@ def destination(
     if isinstance(stated.get("setup"), str):
         stated["setup"] = [stated["setup"]]
     where = "the command line" if file is None else repr(str(file))
-    return Destination(on, typed.parse_fields(Cluster, stated, where, "cluster."), wait)
+    return Destination(on, typed.parse_fields(cluster.Cluster, stated, where, "cluster."), wait)

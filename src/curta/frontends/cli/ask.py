@@ -81,7 +81,7 @@ def ask(
     lines = problems if file is None else _read_lines(file, source)
     if not is_named:
         run = newest_run(lines[0] if lines else "")
-    folder = arguments.find_run(run, trust)
+    folder = folders.find(run, trust)
     calculator = None if recurrences else open_calculator(folder, member)
     if calculator is not None:  # in NumPy, at once
         texts: Calculator | Layout = calculator

@@ -1,8 +1,8 @@
-"""The command `probe`: what a trained run has learned, and what it calculates on the way."""
+"""What `probe` finds: what a trained run has learned, and what it calculates on the way."""
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import click
 
@@ -12,84 +12,32 @@ from curta.config.table import Column, Table
 from curta.config.typed import as_json
 from curta.frontends import api
 from curta.frontends.cli import arguments
-from curta.frontends.cli.arguments import command, option
+from curta.frontends.cli.commands import ACTIVATIONS
 from curta.frontends.cli.display import Status, notice, show
 from curta.probes import PROBES, options, tasks_for
 from curta.probes.inside.interventions import HOWS, Intervention, parsed
 from curta.problems.problem import answer_text, parse
 from curta.report.tables import probe_table
-
-ACTIVATIONS = "activations"
-USAGE = "RUN [PROBE] [PROBLEM]... [OPTION=VALUE]..."
+from curta.runs import folders
 
 
-class _Probe(click.Command):
-    """The command `probe`, whose help for one probe lists the options of that probe."""
-
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        names, _ = arguments.split(ctx.meta.get("curta.words", [])[1:])
-        name = names[1] if len(names) > 1 else ""
-        if not name or name.startswith("-") or name == ACTIVATIONS:
-            return
-        rows = [(f"{option}={default}", text) for option, text, _, default in probe_options(name)]
-        if rows:
-            with formatter.section(f"Options of {name}"):
-                formatter.write_dl(rows)
+def list_probes(name: str, trust: bool) -> None:
+    """Print all probes, and which tasks of a run each applies to."""
+    recipe, rows = folders.find(name, trust).state_recipe(), []
+    for probe, subject in PROBES.items():
+        operators = " ".join(task.operator for task in tasks_for(subject, recipe))
+        rows.append([probe, operators or "nothing here", subject.summary])
+    about = "what members calculate on the way, and with changes of it"
+    heads = (("probe", False), ("applies to", False), ("what it examines", True))
+    columns = [Column(name, words=True, fold=fold) for name, fold in heads]
+    notice(Table("", columns, [*rows, [ACTIVATIONS, "all", about]]))
 
 
-def probe_options(name: str) -> list[tuple[str, str, type, Any]]:
-    """Return name, text, type and default of a probe's options; UserError for an unknown one."""
-    if not name.endswith(".py"):
-        PROBES.check(name)
-    return options(name)
-
-
-@command("json", kind=_Probe)
-def probe(
-    words: Annotated[tuple[str, ...], arguments.words(USAGE)],
-    trust: arguments.Trust,
-    member: Annotated[int | None, option("One member only (all).", "M")],
-    recurrences: arguments.Recurrences,
-    out: Annotated[Path | None, option("Of activations: write an .npz.", "FILE")],
+def examine(
+    run_name: str, name: str, texts: dict[str, str], trust: bool, member: int | None
 ) -> None:
-    """Look into what a trained run has learned.
-
-    PROBE is one of Curta's, or a file with one; without it, they are listed. `curta probe RUN
-    PROBE --help` lists its options, which are given as count=500.
-
-    \b
-    The probe `activations` records what members calculate for each PROBLEM:
-      sites=layer.0.*       which values, by name or pattern
-      zero=SITE             and what the answers are with zeros in their place,
-      mean=SITE             the mean over all tokens of the same role,
-      resample=SITE         the values in another of the problems (seed=S),
-      patch=SITE=PROBLEM    or those in a problem of your choice
-    A SITE may select, and several are separated by semicolons:
-      zero='layer.0.attention.heads:head=2,role=sum;final'
-    """
-    names, texts = arguments.split(words)
-    refuse_if(not names, "which run? curta probe RUN [PROBE]; `curta runs` lists all")
-    if len(names) == 1:
-        if texts or set(arguments.on_command_line()) - {"--trust"}:
-            raise UserError("--member, --json and options need a probe: leave them out for a list")
-        recipe, rows = arguments.find_run(names[0], trust).state_recipe(), []
-        for name, subject in PROBES.items():
-            operators = " ".join(task.operator for task in tasks_for(subject, recipe))
-            rows.append([name, operators or "nothing here", subject.summary])
-        about = "what members calculate on the way, and with changes of it"
-        heads = (("probe", False), ("applies to", False), ("what it examines", True))
-        columns = [Column(name, words=True, fold=fold) for name, fold in heads]
-        notice(Table("", columns, [*rows, [ACTIVATIONS, "all", about]]))
-        return
-    run_name, name, *problems = names
-    if name == ACTIVATIONS:
-        activations(run_name, problems, texts, trust, member, recurrences, out)
-        return
-    if problems:
-        raise UserError(f"probe {name!r} draws its problems itself: leave out {problems[0]!r}")
-    if out is not None or recurrences is not None:
-        raise UserError("--out and --recurrences are for the probe 'activations'")
-    kinds = {field: kind for field, _, kind, _ in probe_options(name)}
+    """Put a probe to a run, with the texts of its options, and print its table."""
+    kinds = {field: kind for field, _, kind, _ in options(name)}
     values: dict[str, Any] = {}
     for field, text in texts.items():
         if field not in kinds:

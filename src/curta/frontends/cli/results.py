@@ -117,8 +117,7 @@ def learned_algorithm(name: str, member: int = 0) -> str:
         raise UserError(
             f"run {name!r} has no certificate: `curta certify {folder.argument}` makes it"
         )
-    if not 0 <= member < len(certified.token):
-        raise UserError(f"no member {member}: run {name!r} has 0 to {len(certified.token) - 1}")
+    folders.check_member(member, name, len(certified.token))
     machine, windows = store.read(folder.machine, folder.name)
     return readback.algorithm(machine, windows, certified, member)
 
@@ -165,7 +164,7 @@ def find_recipe(
     if (is_run and not is_recipe) or Path(name, "run.json").exists():
         if changes:
             raise UserError(f"run {name!r} is as it was trained: leave out {next(iter(changes))}")
-        folder = arguments.find_run(name, trust)
+        folder = folders.find(name, trust)
         return folder.read_recipe() if checked else folder.state_recipe(), folder
     refuse_if(trust, f"--trust is for a run, and {name!r} is a recipe")
     if not (is_recipe or registry.known(name) or Path(name).suffix in (".py", ".toml")):
@@ -292,7 +291,7 @@ def report(
       curta report RUN --csv --out DIR        all of them, a file each
     """
     name, tables, form = runs[0], runs[1:], arguments.form()
-    names = {*arguments.run_names()}
+    names = {*folders.names()}
     are_runs = all(
         run in names or Path(run).exists() or (folders.root() / run).exists() for run in runs
     )
@@ -330,8 +329,8 @@ def page(
     """Write a page in which a trained model calculates."""
     from curta.export import html
 
-    folder = arguments.find_run(run, trust)
-    notice(f"Page: {html.write_page(html.carried(folder), folder, member, out)}")
+    folder = folders.find(run, trust)
+    notice(f"Page: {html.write_page(folder, member, out)}")
     notice("Next: open it in a browser, or send it to somebody: it is one file, without a network.")
 
 

@@ -1,7 +1,6 @@
-"""The command `runs`: what there is, whether its files are whole, and how its jobs stand."""
+"""What `runs` lists: what there is, whether its files are whole, and how its jobs stand."""
 
 import json
-import re
 import shlex
 import time
 from collections import Counter
@@ -10,18 +9,17 @@ from contextlib import nullcontext, suppress
 from dataclasses import asdict
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Any, get_args
 
 import click
 from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
-from curta.config.errors import UserError, printable, refuse_if, unknown
+from curta.config.errors import UserError, printable, unknown
 from curta.config.table import Column, Table, cell, counted
 from curta.frontends import listing
 from curta.frontends.cli import arguments, display
-from curta.frontends.cli.arguments import command, option
 from curta.frontends.cli.display import notice
 from curta.frontends.listing import RunListing
 from curta.runs import cluster, folders
@@ -35,54 +33,6 @@ STYLES = {
     "failed": "bold red", "running": "cyan", "finished": "green",
 }  # fmt: skip
 """Of a file's state, or a run's."""
-
-
-@command("json")
-def runs(
-    names: Annotated[tuple[str, ...], arguments.argument("[NAME]...", nargs=-1)],
-    logs: Annotated[bool, option("Print what the runs of a job have printed.")],
-    wait: Annotated[bool, option("Follow a job to its end, and write the comparison.")],
-    cancel: Annotated[bool, option("End what is at work for it, and what waits.")],
-    remove: Annotated[bool, option("Remove the runs, or comparisons; asks first.")],
-    yes: Annotated[bool, option("With --remove: do not ask.")],
-) -> int:
-    """List the runs, or say how one of them stands.
-
-    NAME is that of a run or a comparison: which of its files are whole, and how its job stands if
-    it was handed over with --on. The exit code is 1 if a file is not whole, or a run of the job
-    has failed. A pattern such as 'addition-*' lists the runs that match. Nothing is executed or
-    changed.
-    """
-    actions = {"logs": logs, "wait": wait, "cancel": cancel, "remove": remove}
-    action = arguments.only_option(actions)
-    refuse_if(action and not names, f"--{action} needs a name: `curta runs` lists all")
-    if action not in ("", "wait") and arguments.form():
-        arguments.exclude("json", action)
-    refuse_if(yes and not remove, "--yes is for --remove")
-    if remove:
-        return remove_runs(names, yes)
-    is_pattern = any(
-        re.search(r"[*?\[]", name) and name not in arguments.run_names() for name in names
-    )
-    if not names or is_pattern or (len(names) > 1 and not action):
-        list_runs(names)
-        return 0
-    name = arguments.at_most_one(names, "job")
-    assert name is not None
-    if not action:
-        return show_run(name)
-    job, row = find_job(name)
-    if wait:
-        return follow(job.path)
-    if logs:
-        return print_logs(job, row)
-    cluster.cancel(job)
-    address = printable(job.name)
-    print(
-        f"{address} is cancelled: what is at work saves, and ends."
-        f" Go on with: curta train --resume {shlex.quote(address)}"
-    )
-    return 0
 
 
 def list_runs(patterns: Sequence[str]) -> None:
@@ -202,8 +152,19 @@ def find_job(name: str) -> tuple[JobFolder, str]:
         for path in (Path(job), folders.root() / job):
             if JobFolder(path).exists:
                 return JobFolder(path.resolve()), row
-    jobs = [run for run in arguments.run_names() if JobFolder(folders.root() / run).exists]
+    jobs = [run for run in folders.names() if JobFolder(folders.root() / run).exists]
     raise unknown("job", name, jobs, "curta runs")
+
+
+def cancel(folder: JobFolder) -> int:
+    """End what is at work for a job, and what waits."""
+    cluster.cancel(folder)
+    address = printable(folder.name)
+    print(
+        f"{address} is cancelled: what is at work saves, and ends."
+        f" Go on with: curta train --resume {shlex.quote(address)}"
+    )
+    return 0
 
 
 def follow(path: Path) -> int:

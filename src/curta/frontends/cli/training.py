@@ -1,25 +1,21 @@
-"""Commands that train and evaluate: `train`, `compare`, `evaluate`, `certify`."""
+"""What `train`, `compare`, `evaluate` and `certify` do with runs, and what they print."""
 
-import functools
-import os
 import shlex
 import statistics
 import sys
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import click
 from rich.text import Text
 
 from curta.config import limits, system
-from curta.config.errors import Notice, UserError, printable, quoted, refuse_if
+from curta.config.errors import UserError, printable, quoted, refuse_if
 from curta.config.table import cell, counted, spanned
 from curta.evaluation.results import Evaluation, agrees
 from curta.frontends import api
 from curta.frontends.cli import arguments, display
-from curta.frontends.cli.arguments import Destination, command, destination, option
+from curta.frontends.cli.arguments import Destination
 from curta.frontends.cli.display import Learning, Status, notice, show
 from curta.frontends.cli.paper import certificate_view
 from curta.frontends.cli.runs import follow
@@ -28,65 +24,14 @@ from curta.problems.problem import answer_text, parse
 from curta.report import tables
 from curta.report.run_folder import read_run
 from curta.report.sections import generalisation
-from curta.runs import cluster, comparison_spec, folders, interrupts
+from curta.runs import cluster, folders, interrupts
 from curta.runs.comparison_spec import Row
-from curta.runs.info import Stage, Tracking
+from curta.runs.info import Stage
 
 if TYPE_CHECKING:
     from curta.runs.comparison import Comparison
     from curta.runs.run import Run
 
-
-def on_all_processes(function: Callable[..., int]) -> Callable[..., int]:
-    """Let srun or mpirun begin a command that trains on several processes, with the same words.
-
-    Process 0 alone prints. In the others, only the line of an error is printed.
-    """
-
-    @functools.wraps(function)
-    def on_processes(**options: Any) -> int:
-        process = system.process()
-        if process.count == 1:
-            return function(**options)
-        output = sys.stdout
-        output.flush()
-        # What libraries print goes nowhere, so process 0 prints to a copy of its output.
-        number = os.open(os.devnull, os.O_WRONLY) if process.index else os.dup(1)
-        sys.stdout = os.fdopen(number, "w", encoding=output.encoding, errors=output.errors)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        if process.index:
-            warnings.simplefilter("ignore", Notice)
-        import jax
-
-        from curta.training import devices, processes
-
-        devices.configure()
-        devices.join(process)
-        try:
-            with processes.peers():
-                code = function(**options)
-        except processes.PeerError as error:
-            print(f"curta: {error}", file=sys.stderr)
-            return 1
-        jax.distributed.shutdown()
-        return code
-
-    return on_processes
-
-
-RESUME_HELP = (
-    "Go on with a run, or a comparison, that was interrupted;"
-    " with training.steps=N train a finished run on."
-)
-AGAINST_HELP = "Evaluate two runs on the same problems, and test the difference."
-
-RESUMED = ("--resume", "--trust", "--on", "--cluster", "--wait", "training.steps")
-"""Options and settings that a resumed training takes."""
-
-STEP = click.IntRange(1, limits.INT32)
-
-DEMO = {"evaluation.digits": (20, 1000), "evaluation.count": 20}
-"""An evaluation that takes a second, for `curta train` without a word."""
 
 SUMS = (
     "9" * 1000 + "+1",
@@ -94,51 +39,6 @@ SUMS = (
     "999999999999999999999999+1",
     "31415926535897932384+27182818284590452353",
 )
-
-
-@command()
-@on_all_processes
-def train(
-    words: Annotated[tuple[str, ...], arguments.words("[RECIPE] [FIELD=VALUE]...")],
-    run: Annotated[str | None, option("Name of the run (the recipe's, numbered).", "NAME")],
-    seeds: arguments.SeedsOption,
-    resume: Annotated[str | None, option(RESUME_HELP, "RUN")],
-    trust: arguments.Trust,
-    no_evaluation: Annotated[bool, option("Do not evaluate the trained models.")],
-    track: Annotated[str | None, option("Trackers, of tensorboard, wandb, trackio.", "T,U")],
-    project: Annotated[str | None, option("Project of wandb or trackio.", "[TEAM/]NAME")],
-    tags: Annotated[str | None, option("Tags that wandb gives the run.", "A,B")],
-    online: Annotated[bool, option("Let wandb send while the run goes on.")],
-    on: arguments.On,
-    cluster: arguments.ClusterFile,
-    wait: arguments.Wait,
-) -> int:
-    """Train a recipe, evaluate it and write a report.
-
-    RECIPE is its name or path, or a program's file, such as gcd.py; FIELD=VALUE changes it:
-    model.width=64. `curta show RECIPE --fields` lists the fields. Without any, the recipe
-    addition is trained, and adds a few large numbers.
-    """
-    names, settings = arguments.split(words)
-    place = destination(on, cluster, wait, settings)
-    recipe = arguments.at_most_one(names, "recipe")
-    if resume is not None:
-        for word in (*map(quoted, names), *arguments.on_command_line(), *settings):
-            if word not in RESUMED:
-                raise UserError(f"--resume goes on with a run as it was begun: leave out {word}")
-        return go_on(resume, trust, arguments.values(settings).get("training.steps"), place)
-    refuse_if(trust, "--trust is for --resume RUN: a recipe's files are executed anyway")
-    is_demo = recipe is None and not settings and place is None and not no_evaluation
-    begun = api.begin(
-        recipe or "addition",
-        seeds or 1,
-        run,
-        DEMO if is_demo else arguments.values(settings),
-        track or (),
-        not no_evaluation,
-        Tracking(project or "", tuple(filter(None, (tags or "").split(","))), online),
-    )
-    return complete(begun, place, is_demo)
 
 
 def go_on(name: str, trust: bool, steps: Any, place: Destination | None) -> int:
@@ -303,37 +203,6 @@ def show_evaluation(evaluation: Evaluation, seeds: list[int]) -> int:
 # Several runs side by side.
 
 
-@command("json")
-def compare(
-    words: Annotated[tuple[str, ...], arguments.words("[ENTRY]... [FIELD=VALUE]...")],
-    run: Annotated[str | None, option("Name of its folder (made from its entries).", "NAME")],
-    seeds: arguments.SeedsOption,
-    on: arguments.On,
-    cluster: arguments.ClusterFile,
-    wait: arguments.Wait,
-) -> int:
-    """Train several recipes side by side, or one with several values of a field.
-
-    A single ENTRY is the name or path of a comparison; without any, those that come with the
-    program are listed. Else entries are recipes, '[NAME: ]RECIPE [FIELD=VALUE ...]', each with
-    changes of its own. A field with several values takes each in turn:
-
-    \b
-      curta compare addition model.width=16,32,64
-      curta compare addition 'RoPE: addition positions.name=rope model.role_embeddings=false'
-    """
-    entries, settings = arguments.split(words)
-    if not entries:
-        for name in (*settings, *arguments.on_command_line()):
-            raise UserError(f"{name} needs a comparison, or recipes, to be about")
-        for name in comparison_spec.names():
-            print(f"{name:20} {comparison_spec.read(name).title}")
-        return 0
-    place = destination(on, cluster, wait, settings)
-    begun = api.begin_comparison(entries, arguments.values(settings), seeds, run)
-    return run_comparison(begun, place)
-
-
 def run_comparison(comparison: "Comparison", place: Destination | None) -> int:
     """Train and evaluate what is not finished, here or elsewhere, and print the results."""
     if place is not None:
@@ -387,37 +256,15 @@ def hand_over(place: Destination, path: Path, runs: Sequence[str]) -> int:
 # Runs that are trained.
 
 
-@command(*arguments.FORMS)
 def evaluate(
-    words: Annotated[tuple[str, ...], arguments.words("RUN [FIELD=VALUE]...")],
-    trust: arguments.Trust,
-    against: Annotated[str | None, option(AGAINST_HELP, "RUN")],
-    member: Annotated[int | None, option("One member only; saves nothing.", "M")],
-    step: Annotated[int | None, option("An earlier checkpoint (the newest).", "N", STEP)],
-    recurrences: arguments.Recurrences,
+    name: str,
+    trust: bool,
+    member: int | None,
+    step: int | None,
+    recurrences: int | None,
+    changes: dict[str, Any],
 ) -> int:
-    """Evaluate a trained run.
-
-    FIELD=VALUE changes the recipe's [evaluation]: digits=20,100 count=500 grid=40 table=999
-    all_sizes=true. The result is then kept beside the run's own evaluation.
-    """
-    if system.process().index:  # process 0 alone carries it out
-        return 0
-    names, settings = arguments.split(words)
-    name = arguments.at_most_one(names, "run")
-    if name is None:
-        raise UserError("which run? curta evaluate RUN; `curta runs` lists all")
-    changes = evaluation_changes(settings)
-    if against is not None:
-        for flag, value in (("--step", step), ("--recurrences", recurrences)):
-            refuse_if(value is not None, f"{flag} is for one run: leave it out with --against")
-        for run_name in (name, against):
-            folders.find(run_name)
-        first, second = (api.load(run_name, trust=trust) for run_name in (name, against))
-        with Status() as status:
-            comparison = first.paired(second, member, status.say, **changes)
-        show(comparison, tables.paired_table)
-        return 0
+    """Evaluate a run, with changes of its evaluation, and print the results; the exit code."""
     run = api.load(name, recurrences, trust)
     with Status() as status:
         evaluation = run.evaluate(status.say, member, step, status.show_grid, **changes)
@@ -434,46 +281,41 @@ def evaluate(
     return code
 
 
-def evaluation_changes(settings: dict[str, str]) -> dict[str, Any]:
-    """Return fields of the evaluation, `digits` or `evaluation.digits`, with their values.
-
-    A single size, or problem, is a list of one.
-    """
-    short = {field.removeprefix("evaluation."): text for field, text in settings.items()}
-    changes = arguments.values(short)
-    for field in ("digits", "named", "layouts"):
-        if field in changes and not isinstance(changes[field], list | dict):
-            changes[field] = [changes[field]]
-    return changes
-
-
-@command("json")
-def certify(
-    run: arguments.Run,
-    trust: arguments.Trust,
-    check: Annotated[bool, option("Check the certificate that is there, by NumPy alone.")],
+def evaluate_both(
+    names: tuple[str, str], trust: bool, member: int | None, changes: dict[str, Any]
 ) -> int:
-    """List all windows of a program and evaluate every member on them.
+    """Evaluate two runs on the same problems, and print the test of their difference."""
+    for name in names:
+        folders.find(name)
+    first, second = (api.load(name, trust=trust) for name in names)
+    with Status() as status:
+        comparison = first.paired(second, member, status.say, **changes)
+    show(comparison, tables.paired_table)
+    return 0
 
-    The exit code is 1 where a window is wrong, or the list is not that of a function.
-    """
-    if check:
-        from curta.evaluation import check_certificate
 
-        folder = folders.find(run)
-        if folder.read_certificate() is None:
-            raise UserError(f"run {run!r} has no certificate: `curta certify {run}` makes it")
-        try:
-            print("\n".join(check_certificate.check(folder.path)))
-        except check_certificate.CheckFailedError as reason:
-            print(f"refused: {reason}", file=sys.stderr)
-            return 1
-        return 0
+def check_certificate(name: str) -> int:
+    """Check the certificate of a run by NumPy alone; the exit code is 1 if it is refused."""
+    from curta.evaluation import check_certificate
+
+    folder = folders.find(name)
+    if folder.read_certificate() is None:
+        raise UserError(f"run {name!r} has no certificate: `curta certify {name}` makes it")
+    try:
+        print("\n".join(check_certificate.check(folder.path)))
+    except check_certificate.CheckFailedError as reason:
+        print(f"refused: {reason}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def certify(name: str, trust: bool) -> int:
+    """Certify a run, and print its certificate; the exit code is 1 where a window is wrong."""
     from curta.runs.run import program_layout
 
-    trained = api.load(run, trust=trust)
+    run = api.load(name, trust=trust)
     with Status() as status:
-        certificate = trained.certify(status.say)
-    show(certificate, lambda certificate: certificate_view(certificate, program_layout(trained)))
-    notice(f"Report: {trained.folder.report}")
+        certificate = run.certify(status.say)
+    show(certificate, lambda certificate: certificate_view(certificate, program_layout(run)))
+    notice(f"Report: {run.folder.report}")
     return int(not certificate.perfect)

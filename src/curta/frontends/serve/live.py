@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from curta.config.errors import UserError
+from curta.config.table import counted
 from curta.config.typed import as_json
 from curta.evaluation import suite
 from curta.evaluation.certificate import window_texts
@@ -18,7 +19,7 @@ from curta.problems.problem import answer_text, parse
 from curta.programs.machine import store
 from curta.report.certificate import headline
 from curta.report.figures import band, median_cells
-from curta.report.summary import counted, percent
+from curta.report.summary import percent
 from curta.runs import evaluations, metrics
 from curta.runs.folders import Folder
 from curta.training import windows as training_windows

@@ -141,15 +141,13 @@ def watching(recipe: Recipe) -> dict[str, str]:
     """Return the settings by which a training of the recipe can be watched as it learns."""
     training = recipe.training
     every = max(10, training.steps // MOMENTS // 10 * 10)
-    named_in_recipe = recipe.evaluation.named
-    named = list(dict.fromkeys([*named_in_recipe, *problems(recipe)]))[
-        : max(PROBLEMS, len(named_in_recipe))
-    ]
+    named = recipe.evaluation.named
+    watched = list(dict.fromkeys([*named, *problems(recipe)]))[: max(PROBLEMS, len(named))]
     return {
         "training.validate_every": str(training.validate_every or every),
         "training.checkpoint_every": str(min(training.checkpoint_every, every)),
         "training.named_at_checkpoints": "true",
-        "evaluation.named": format_value(named),
+        "evaluation.named": format_value(watched),
     }
 
 

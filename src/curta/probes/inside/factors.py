@@ -53,9 +53,8 @@ def together(*factors: WindowFactor) -> WindowFactor:
     codes = np.stack([factor.codes for factor in factors])
     _, both = np.unique(codes, axis=1, return_inverse=True)
     name = ", ".join(factor.name for factor in factors)
-    return WindowFactor(
-        name, both, [str(number) for number in range(int(both.max(initial=-1)) + 1)]
-    )
+    labels = [str(number) for number in range(int(both.max(initial=-1)) + 1)]
+    return WindowFactor(name, both, labels)
 
 
 def explained(values: NeuronValues, factor: WindowFactor) -> float:
