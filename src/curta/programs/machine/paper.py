@@ -69,8 +69,6 @@ class Vocabulary(dict[Key, int]):
             raise ProgramError(f"a role must be a name, such as 'sum' (got {role!r})")
         if not (isinstance(symbol, str) and symbol) and not is_whole(symbol):
             raise ProgramError(f"a symbol must be a digit from 0 up, or a sign (got {symbol!r})")
-        if isinstance(symbol, str) and symbol.isdecimal():
-            raise ProgramError(f"a digit is written as a number: {int(symbol)}, not {symbol!r}")
         if not is_whole(carry) or carry >= len(CARRIES):
             raise ProgramError(f"a carry must be a digit (got {carry!r})")
         if not all(isinstance(step, int) for step in move):
@@ -91,12 +89,17 @@ class FixedVocabulary(Vocabulary):
 
 
 class Paper:
-    """Record one text as token numbers of a vocabulary, which grows as needed."""
+    """Record one text as token numbers of a vocabulary, which grows as needed.
 
-    def __init__(self, axes: tuple[str, ...], vocabulary: Vocabulary, limit: int) -> None:
+    Digits of the role `answer` are numbers; in other roles `2` may be a sign, as in `gcd`.
+    """
+
+    def __init__(
+        self, axes: tuple[str, ...], vocabulary: Vocabulary, limit: int, answer: str = ""
+    ) -> None:
         self.axes = axes
         self.tokens: list[int] = []
-        self.limit = limit
+        self.limit, self.answer = limit, answer
         self._numbers = vocabulary
         self._index = {axis: number for number, axis in enumerate(axes)}
         self._still = [0] * len(axes)
@@ -120,6 +123,8 @@ class Paper:
 
     def write(self, role: str, symbol: int | str, carry: int = 0) -> "Paper":
         """Write a digit or a sign where the pen stands."""
+        if role == self.answer and isinstance(symbol, str) and symbol.isdecimal():
+            raise ProgramError(f"a digit is written as a number: {int(symbol)}, not {symbol!r}")
         key = (symbol, role, carry, tuple(self._move))
         self.tokens.append(self._numbers[key])
         self._move = self._still.copy()
