@@ -194,10 +194,14 @@ class Language:
 
     def __init__(self, edges: Any, first: Any, last: Any) -> None:
         """`edges` are triples (state, letter, state)."""
-        self.edges, self.first, self.last = set(edges), set(first), set(last)
+        self.first, self.last = set(first), set(last)
         self.after: dict[Any, set[Any]] = defaultdict(set)
-        for source, letter, target in self.edges:
+        for source, letter, target in edges:
             self.after[source].add((letter, target))
+
+    @property
+    def edges(self) -> Iterator[Any]:
+        return ((q, x, to) for q, edges in self.after.items() for x, to in edges)
 
     def reverse(self) -> "Language":
         return Language(((to, x, q) for q, x, to in self.edges), self.last, self.first)
@@ -205,28 +209,34 @@ class Language:
     def trim(self) -> "Language":
         """Return the states from which a line can end."""
         back = self.reverse().after
-        live = reach(self.last, lambda q: [to for _, to in back[q]])
+        live = reach(self.last, lambda q: {to for _, to in back[q]})
         edges = ((q, x, to) for q, x, to in self.edges if to in live)
         return Language(edges, self.first & live, self.last)
 
-    def translate(self, start: Any, step: Any, ended: Any = lambda state: True) -> "Language":
+    def translate(self, start: Any, step: Any, ended: Any) -> "dict[Any, Language]":
         """Return what becomes of all lines when they are read letter by letter.
 
         From a reader's state, a letter and the state of the language behind it, `step` makes the
-        letters that may be written, each with the reader's next state. A line counts if the reader
-        has `ended` with it.
+        letters that may be written, each with the reader's next state. The lines are divided by
+        what `ended` says of the reader's last state; those of which it says None do not count.
         """
-        edges = list[Any]()
+        edges, names = list[Any](), dict[Any, int]()
+        name = lambda pair: names.setdefault(pair, len(names))
 
         def follow(pair: Any) -> Iterator[Any]:
             for letter, to in self.after[pair[0]]:
                 for written, state in step(pair[1], letter, to):
-                    edges.append((pair, written, (to, state)))
+                    edges.append((name(pair), written, name((to, state))))
                     yield to, state
 
-        first = [(q, start) for q in self.first]
-        last = [pair for pair in reach(first, follow) if pair[0] in self.last and ended(pair[1])]
-        return Language(edges, first, last)
+        first, last = [(q, start) for q in self.first], defaultdict[Any, list[int]](list)
+        for q, state in reach(first, follow):
+            if q in self.last and (outcome := ended(state)) is not None:
+                last[outcome].append(name((q, state)))
+        languages = defaultdict[Any, Language](lambda: Language([], [], []))
+        for outcome, of in last.items():
+            languages[outcome] = Language(edges, map(name, first), of).trim()
+        return languages
 
     def contains(self, other: "Language") -> bool:
         """Return whether all lines of the other are lines of this, by pairs of its states."""
@@ -469,8 +479,9 @@ class ClosureProof:
             return [(put(x, t), frozenset(then)) for t, then in ways.items()]
 
         if kind == "sign":
-            return papers.translate(None, sign)
-        return papers.translate(frozenset(), operand, lambda states: (-1, False) in states)
+            return papers.translate(None, sign, lambda state: True)[True]
+        ended = lambda states: (-1, False) in states or None
+        return papers.translate(frozenset(), operand, ended)[True]
 
     def admit(
         self, token: int, afar: Any, fed: Any, fresh: Any, lines: list[Any], papers: Language
@@ -525,9 +536,10 @@ class ClosureProof:
             cells = (x[n] if n >= 0 else -1 for n in source)
             return [((x[0], pen, *cells), x[1] if by and not home else -1)]
 
+        empty = lambda pen: pen < 0 or None
         if by < 0 and not home:
-            return papers.reverse().translate(-1, move, (-1).__eq__).reverse()
-        return papers.translate(-1, move, (-1).__eq__)
+            return papers.reverse().translate(-1, move, empty)[True].reverse()
+        return papers.translate(-1, move, empty)[True]
 
     def ends(self, token: int, delta: int) -> bool:
         """Return whether a token ends a sweep in this direction."""
@@ -569,17 +581,23 @@ class ClosureProof:
             role: frozenset(n for r in reach([role], same) for which, n in looks[r] if which == 2)
             for role in roles
         }
+        here = {n for look in looks.values() for which, n in look if which == 0}
+        read = frozenset({1, *own.values()} - {0} | here.union(*behind.values()))
 
         @cache
         def part(x: Letter, places: frozenset[int]) -> Letter:
             return tuple(t if n in places else -1 for n, t in enumerate(x))
 
         @cache
+        def put(row: Letter, x: Letter) -> Letter:
+            return tuple(row[n] if n in read else t for n, t in enumerate(x))
+
+        @cache
         def column(token: int, back: Letter, x: Letter, coming: Letter) -> tuple[int, Letter]:
             """Return the pen's token when a column is left, and the column then."""
             if token < 0:
                 return (coming[1] if token == -1 else token), x
-            row = [*x[:1], -1, *x[2:]]
+            row = [-1, -1, *x[2:]]
             squares = row, coming, back, everywhere
             for _ in range(len(self.wide) + 1):
                 role = self.role(token)
@@ -622,19 +640,18 @@ class ClosureProof:
         def write(table: int, x: Letter, to: Any) -> list[Any]:
             if (state := every_table[table].get(part(x, ahead))) is None:
                 return []
-            return columns(*state, x, views.get(to, frozenset()))
+            rows = columns(*state, part(x, read), views.get(to, frozenset()))
+            return [(put(row, x), then) for row, then in rows]
+
+        def ended(table: int) -> int | None:
+            """Return the token that ends the sweep, for those together that have one next key."""
+            token = -2 - every_table[table].get(self.blank, (-1, ()))[0]
+            if token < 0 or self.role(token) == "end":
+                return None
+            return token if self.tokens[token]["home"][self.axis] else self.alike(token)
 
         begin = number(frozenset([(self.blank, (-1, self.blank))]))
-        lines = words.translate(begin, write)
-        # papers on which the sweep has ended, those together that have the same next key
-        events: dict[int, set[Any]] = defaultdict(set)
-        for q, table in lines.last:
-            token = -2 - every_table[table].get(self.blank, (-1, ()))[0]
-            if token >= 0 and self.role(token) != "end":
-                home = self.tokens[token]["home"][self.axis]
-                events[token if home else self.alike(token)].add((q, table))
-        for token, last in events.items():
-            papers = Language(lines.edges, lines.first, last).trim()
+        for token, papers in words.translate(begin, write, ended).items():
             yield token, papers if delta > 0 else papers.reverse()
 
     def read_prompt(self) -> None:
