@@ -411,10 +411,10 @@ class ClosureProof:
 
     def digits(self, part: Any, states: Iterable[Any]) -> dict[int, set[Any]]:
         """Return the tokens that an operand may have next (-1: none), and the states after."""
-        after: dict[int, set[Any]] = {}
+        after = defaultdict[int, set[Any]](set)
         for state in states:
             for tokens, then, _ in self.fill([part], *state):
-                after.setdefault(next(iter(tokens.values()), -1), set()).add(then)
+                after[next(iter(tokens.values()), -1)].add(then)
         return after
 
     def first_lines(self) -> list[Any]:
@@ -780,24 +780,24 @@ class ClosureProof:
 
         start = min([0, *self.before, *self.marks])
         for square in range(start, 0):
-            edges.append((square, letter(square, self.before.get(square, {})), square + 1))
-        edges += [("blank", x, to) for q, x, to in edges if q == start]
-        waiting, met = [origin], {origin}
-        while waiting:
-            first, states = state = waiting.pop()
+            to = square + 1 if square < -1 else origin
+            edges.append((square, letter(square, self.before.get(square, {})), to))
+
+        def columns(state: Any) -> Iterator[Any]:
+            """Add what may stand on a column; yield the states behind it."""
             for options in combinations(
-                *(self.fill(c, *s) for c, s in zip(self.chains, states, strict=True))
+                *(self.fill(c, *s) for c, s in zip(self.chains, state[1], strict=True))
             ):
                 tags = [tag for *_, tag in options if tag]
                 heads = [sound for _, head, sound in tags if head]
                 if len({ends for ends, *_ in tags}) < 2 and (any(heads) or not heads):
                     tokens = {c: t for cells, *_ in options for c, t in cells.items()}
                     to = (False, tuple(after for _, after, _ in options))
-                    edges.append((0 if first else state, letter(0 if first else None, tokens), to))
-                    waiting += [to] if to not in met else []
-                    met.add(to)
-        if not start:
-            edges += [("blank", x, to) for q, x, to in edges if q == 0]
+                    edges.append((state, letter(0 if state[0] else None, tokens), to))
+                    yield to
+
+        reach([origin], columns)
+        edges += [("blank", x, to) for q, x, to in edges if q == (start or origin)]
         return Language(edges, ["begin"], ["end"])
 
 
