@@ -625,32 +625,26 @@ class ClosureProof:
                 holds, row = column(token, back, x, coming)
                 rear = part(row, behind[self.role(holds)]) if holds >= 0 else ()
                 tables[row].append((coming, (holds, rear)))
-            return [(row, number(frozenset(table))) for row, table in tables.items()]
-
-        # tables by number, so that states are quick to compare
-        every_table = list[dict[Letter, Any]]()
-
-        @cache
-        def number(table: frozenset[Any]) -> int:
-            every_table.append(dict(table))
-            return len(every_table) - 1
+            return [(row, frozenset(table)) for row, table in tables.items()]
 
         views = {q: frozenset(part(x, ahead) for x, _ in words.after[q]) for q in [*words.after]}
 
-        def write(table: int, x: Letter, to: Any) -> list[Any]:
-            if (state := every_table[table].get(part(x, ahead))) is None:
+        pen_by_view = cache(dict)
+
+        def write(table: frozenset[Any], x: Letter, to: Any) -> list[Any]:
+            if (state := pen_by_view(table).get(part(x, ahead))) is None:
                 return []
             rows = columns(*state, part(x, read), views.get(to, frozenset()))
             return [(put(row, x), then) for row, then in rows]
 
-        def ended(table: int) -> int | None:
+        def ended(table: frozenset[Any]) -> int | None:
             """Return the token that ends the sweep, for those together that have one next key."""
-            token = -2 - every_table[table].get(self.blank, (-1, ()))[0]
+            token = -2 - pen_by_view(table).get(self.blank, (-1, ()))[0]
             if token < 0 or self.role(token) == "end":
                 return None
             return token if self.tokens[token]["home"][self.axis] else self.alike(token)
 
-        begin = number(frozenset([(self.blank, (-1, self.blank))]))
+        begin = frozenset([(self.blank, (-1, self.blank))])
         for token, papers in words.translate(begin, write, ended).items():
             yield token, papers if delta > 0 else papers.reverse()
 
