@@ -471,7 +471,7 @@ class ClosureProof:
             return [(put(x, self.many_sign) if x[0] == self.marks.index(-1) else x, None)]
 
         def operand(states: frozenset[Any], x: Letter, to: Any) -> list[Any]:
-            """The reader's state is how far the operand may have come; empty before square 0."""
+            """Write the next digit; the state is how far the operand has come, empty before it."""
             origin = x[0] == self.marks.index(0)
             if not states and not origin:
                 return [(put(x, -1), states)]
@@ -528,7 +528,7 @@ class ClosureProof:
         ]
 
         def move(carried: int, x: Letter, to: Any) -> list[Any]:
-            """The reader carries the pen's token to the next column."""
+            """Write a column without the pen's token, which is carried to the next column."""
             if home:
                 pen = token if x[0] == self.marks.index(by) else -1
             else:
@@ -628,8 +628,7 @@ class ClosureProof:
             return [(row, frozenset(table)) for row, table in tables.items()]
 
         views = {q: frozenset(part(x, ahead) for x, _ in words.after[q]) for q in [*words.after]}
-
-        pen_by_view = cache(dict)
+        pen_by_view: Any = cache(dict)
 
         def write(table: frozenset[Any], x: Letter, to: Any) -> list[Any]:
             if (state := pen_by_view(table).get(part(x, ahead))) is None:
