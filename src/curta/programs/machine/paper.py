@@ -89,17 +89,12 @@ class FixedVocabulary(Vocabulary):
 
 
 class Paper:
-    """Record one text as token numbers of a vocabulary, which grows as needed.
+    """Record one text as token numbers of a vocabulary, which grows as needed."""
 
-    Digits of the role `answer` are numbers; in other roles `2` may be a sign, as in `gcd`.
-    """
-
-    def __init__(
-        self, axes: tuple[str, ...], vocabulary: Vocabulary, limit: int, answer: str = ""
-    ) -> None:
+    def __init__(self, axes: tuple[str, ...], vocabulary: Vocabulary, limit: int) -> None:
         self.axes = axes
         self.tokens: list[int] = []
-        self.limit, self.answer = limit, answer
+        self.limit = limit
         self._numbers = vocabulary
         self._index = {axis: number for number, axis in enumerate(axes)}
         self._still = [0] * len(axes)
@@ -123,8 +118,6 @@ class Paper:
 
     def write(self, role: str, symbol: int | str, carry: int = 0) -> "Paper":
         """Write a digit or a sign where the pen stands."""
-        if role == self.answer and isinstance(symbol, str) and symbol.isdecimal():
-            raise ProgramError(f"a digit is written as a number: {int(symbol)}, not {symbol!r}")
         key = (symbol, role, carry, tuple(self._move))
         self.tokens.append(self._numbers[key])
         self._move = self._still.copy()

@@ -99,7 +99,7 @@ class Program:
 
         Raises ProgramError for a program that writes nothing or never ends.
         """
-        paper = Paper(self.axes, vocabulary, LIMIT, self.answer.role)
+        paper = Paper(self.axes, vocabulary, LIMIT)
         digits = self.format.digits(operands)
         prompt = [vocabulary[key] for key in self.format.prompt(digits)]
         if self.run is None:
