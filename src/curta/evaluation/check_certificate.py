@@ -175,19 +175,7 @@ def margins(
 
 
 Cell = tuple[str, tuple[int, ...]]  # a role, and how far from the pen on the axes of rows
-
-
-class Numbers(dict[Any, int]):
-    """A number for each thing, in the order in which they come; `things` are by number."""
-
-    def __init__(self, things: Sequence[Any] = ()) -> None:
-        self.things: list[Any] = []
-        for thing in things:
-            self[thing]
-
-    def __missing__(self, thing: Any) -> int:
-        self.things.append(thing)
-        return self.setdefault(thing, len(self))
+Letter = tuple[int, ...]  # a column: its mark, the pen's token, the token of each cell; -1: none
 
 
 def reach(start: Iterable[Any], step: Callable[[Any], Iterable[Any]]) -> set[Any]:
@@ -202,45 +190,69 @@ def reach(start: Iterable[Any], step: Callable[[Any], Iterable[Any]]) -> set[Any
 
 
 class Language:
-    """Lines of columns: edges from a state to (letter's number, state)."""
+    """Lines of columns: the ways from a first to a last state along edges, each with a letter."""
 
     def __init__(self, edges: Any, first: Any, last: Any) -> None:
         """`edges` are triples (state, letter, state)."""
-        self.edges, self.first, self.last = set(edges), set(first), set(last)
-        self.after: dict[Any, set[Any]] = {}
-        for source, letter, target in self.edges:
-            self.after.setdefault(source, set()).add((letter, target))
+        self.first, self.last = set(first), set(last)
+        self.after: dict[Any, set[Any]] = defaultdict(set)
+        for source, letter, target in edges:
+            self.after[source].add((letter, target))
+
+    @property
+    def edges(self) -> Iterator[Any]:
+        return ((q, x, to) for q, edges in self.after.items() for x, to in edges)
 
     def reverse(self) -> "Language":
         return Language(((to, x, q) for q, x, to in self.edges), self.last, self.first)
 
-    def rewrite(self, letters: dict[int, int]) -> "Language":
-        return Language(((q, letters[x], to) for q, x, to in self.edges), self.first, self.last)
-
     def trim(self) -> "Language":
         """Return the states from which a line can end."""
-        back: dict[Any, set[Any]] = {}
-        for q, _, to in self.edges:
-            back.setdefault(to, set()).add(q)
-        live = reach(self.last, lambda q: back.get(q, ()))
+        back = self.reverse().after
+        live = reach(self.last, lambda q: {to for _, to in back[q]})
         edges = ((q, x, to) for q, x, to in self.edges if to in live)
         return Language(edges, self.first & live, self.last)
+
+    def translate(self, start: Any, step: Any, ended: Any) -> "dict[Any, Language]":
+        """Return what becomes of all lines when they are read letter by letter.
+
+        From a reader's state, a letter and the state of the language behind it, `step` makes the
+        letters that may be written, each with the reader's next state. The lines are divided by
+        what `ended` says of the reader's last state; those of which it says None do not count.
+        """
+        edges, names = list[Any](), dict[Any, int]()
+        name = lambda pair: names.setdefault(pair, len(names))
+
+        def follow(pair: Any) -> Iterator[Any]:
+            for letter, to in self.after[pair[0]]:
+                for written, state in step(pair[1], letter, to):
+                    edges.append((name(pair), written, name((to, state))))
+                    yield to, state
+
+        first, last = [(q, start) for q in self.first], defaultdict[Any, list[int]](list)
+        for q, state in reach(first, follow):
+            if q in self.last and (outcome := ended(state)) is not None:
+                last[outcome].append(name((q, state)))
+        languages = defaultdict[Any, Language](lambda: Language([], [], []))
+        for outcome, of in last.items():
+            languages[outcome] = Language(edges, map(name, first), of).trim()
+        return languages
 
     def contains(self, other: "Language") -> bool:
         """Return whether all lines of the other are lines of this, by pairs of its states."""
         other = other.trim()
-        steps: dict[Any, dict[int, set[Any]]] = {}
 
-        def step(pair: Any) -> Iterator[Any]:
-            q, states = pair
-            if states not in steps:
-                steps[states] = {}
-                for letter, to in (edge for p in states for edge in self.after.get(p, ())):
-                    steps[states].setdefault(letter, set()).add(to)
-            for letter, to in other.after.get(q, ()):
-                yield to, frozenset(steps[states].get(letter, ()))
+        @cache
+        def step(states: frozenset[Any]) -> dict[Letter, set[Any]]:
+            steps = defaultdict(set)
+            for letter, to in (edge for q in states for edge in self.after[q]):
+                steps[letter].add(to)
+            return steps
 
-        pairs = reach([(q, frozenset(self.first)) for q in other.first], step)
+        pairs = reach(
+            [(q, frozenset(self.first)) for q in other.first],
+            lambda pair: [(to, frozenset(step(pair[1])[x])) for x, to in other.after[pair[0]]],
+        )
         return all(states and (q not in other.last or states & self.last) for q, states in pairs)
 
 
@@ -270,20 +282,16 @@ class ClosureProof:
         self.place = {(roles[r], tuple(m)): n for n, (r, m) in enumerate(keys["cells"], 2)}
         letters = [tuple(row) for row in evidence["letters"].tolist()]
         self.blank = (-1,) * (2 + len(self.place))
-        self.letters = Numbers(letters)
         # Blank columns lie around every line, so any number of them is read at either end.
-        blank, languages = self.letters[self.blank], []
-        for language in range(1 + max(key["language"] for key in keys["keys"])):
-            edges = [("begin", blank, "begin"), ("end", blank, "end")]
-            first, last = ["begin"], ["end"]
-            for at, q, kind in evidence["ends"].tolist():
-                if at == language:
-                    edges.append((q, blank, "end") if kind else ("begin", blank, q))
-                    (last if kind else first).append(q)
-            for at, q, x, to in evidence["edges"].tolist():
-                if at == language:
-                    edges.append((q, self.letters[letters[x]], to))
-            languages.append(Language(edges, first, last))
+        loops = [("begin", self.blank, "begin"), ("end", self.blank, "end")]
+        edges: dict[int, list[Any]] = defaultdict(lambda: [*loops])
+        ends = defaultdict[int, list[list[Any]]](lambda: [["begin"], ["end"]])
+        for n, q, kind in evidence["ends"].tolist():
+            edges[n].append((q, self.blank, "end") if kind else ("begin", self.blank, q))
+            ends[n][kind].append(q)
+        for n, q, x, to in evidence["edges"].tolist():
+            edges[n].append((q, letters[x], to))
+        languages = {n: Language(edges[n], *ends[n]) for n in {k["language"] for k in keys["keys"]}}
         self.languages = {}
         for key in keys["keys"]:
             afar = tuple(sorted(((roles[r], tuple(m)), t) for (r, m), t in key["everywhere"]))
@@ -326,21 +334,18 @@ class ClosureProof:
         # Cells that are seen from some role on, then or later; ahead on other axes nothing stands
         # but the prompt.
         near = [c for role in reached for c, _ in self.near.get(role, ())]
-        self.sight = [
-            max((c[1][along] for c in near if c[0] == part["role"]), default=0)
-            for part, along in self.feeds
-        ]
+        sight = lambda role, along: max((c[1][along] for c in near if c[0] == role), default=0)
+        self.sight = [sight(part["role"], along) for part, along in self.feeds]
         ahead = [
             self.stands(part["role"], along, by)
             for (part, along), by in zip(self.feeds, self.sight, strict=True)
         ] + self.standing
         if self.many:
-            by_line = lambda role: [c[1][self.many_axis] for c in near if c[0] == role]
-            operand = max(by_line(self.many["role"]), default=0)
-            sign = max([operand, *by_line(self.many["role"] + " between")])
-            self.line_sight = operand, sign
-            ahead += [self.stands(self.many["role"], self.many_axis, operand)]
-            ahead += [self.stands(self.many["role"] + " between", self.many_axis, sign)]
+            operand, sign = self.many["role"], self.many["role"] + " between"
+            far = sight(operand, self.many_axis)
+            self.line_sight = far, max(far, sight(sign, self.many_axis))
+            for role, by in zip((operand, sign), self.line_sight, strict=True):
+                ahead.append(self.stands(role, self.many_axis, by))
         highest = [max([0, *(c[1][n] for c in ahead)]) for n in self.axes]
         self.live = {role: {c for c, _ in self.near.get(role, ())} for role in reached}
         size = -1
@@ -355,28 +360,25 @@ class ClosureProof:
             if not self.wide[role][self.axis]:
                 raise CheckFailedError(f"the papers of the proof lack {unseen}")
 
-        keys: list[Any] = [(self.alike(self.pen), tuple(self.everywhere), ())]
-        for n, sight in enumerate(self.sight):
-            keys = [(t, afar, (*fed, frozenset([(0, False)]))) for t, afar, fed in keys]
-            start = -self.line[self.feeds[n][1]]
-            if start > sight + 1:
-                raise CheckFailedError("an operand that comes into sight late is not supported")
-            keys = self.feed(keys, n, range(start, sight + 1))
-        keys = [(*key, lines) for key in keys for lines in self.first_lines()]
-        self.admit(keys, self.pen, self.prompts())
+        begun = [frozenset([(0, False)])] * len(self.feeds)
+        lines = [
+            self.line[along] + by + 1 for (_, along), by in zip(self.feeds, self.sight, strict=True)
+        ]
+        if min(lines, default=0) < 0:
+            raise CheckFailedError("an operand that comes into sight late is not supported")
+        self.admit(self.pen, self.everywhere, begun, lines, self.first_lines(), self.prompts())
         for key, language in self.languages.items():
-            for fresh in key[3][0]:
+            _, afar, fed, seen = key
+            for fresh in seen[0]:
                 language = self.with_line(language, *fresh)
             for token, papers in self.sweep(key, language):
-                afar = tuple((self.shift(c, token), t) for c, t in key[1])
+                more = [(self.shift(c, token), t) for c, t in afar]
                 if self.wide[self.role(token)][self.axis]:
-                    afar += ((self.cell(self.role(token), [0] * len(self.axes)), token),)
-                keys = [(self.alike(token), afar, key[2])]
-                for n, sight in enumerate(self.sight):
-                    by = self.tokens[token]["offset"][self.feeds[n][1]]
-                    keys = self.feed(keys, n, range(sight - by + 1, sight + 1))
-                keys = [(*k, lines) for k in keys for lines in self.next_lines(token, key[3])]
-                self.admit(keys, token, self.moved(token, papers))
+                    more.append((self.cell(self.role(token), [0] * len(self.axes)), token))
+                lines = [self.tokens[token]["offset"][along] for _, along in self.feeds]
+                self.admit(
+                    token, more, fed, lines, self.next_lines(token, seen), self.moved(token, papers)
+                )
         return len(self.languages)
 
     def role(self, token: int) -> str:
@@ -407,24 +409,12 @@ class ClosureProof:
         if not steps <= {-1, 0, 1}:
             raise CheckFailedError("windows and moves further than one column are not supported")
 
-    def feed(self, keys: list[Any], n: int, lines: range) -> list[Any]:
-        """Return keys with the next digits of an operand, on lines so far from the pen's."""
-        part, along = self.feeds[n]
-        for at in lines:
-            new = []
-            for token, afar, fed in keys:
-                for t, states in self.digits(part, fed[n]).items():
-                    more = ((self.stands(part["role"], along, at), t),) if t >= 0 else ()
-                    new.append((token, afar + more, (*fed[:n], frozenset(states), *fed[n + 1 :])))
-            keys = new
-        return keys
-
     def digits(self, part: Any, states: Iterable[Any]) -> dict[int, set[Any]]:
         """Return the tokens that an operand may have next (-1: none), and the states after."""
-        after: dict[int, set[Any]] = {}
+        after = defaultdict[int, set[Any]](set)
         for state in states:
             for tokens, then, _ in self.fill([part], *state):
-                after.setdefault(next(iter(tokens.values()), -1), set()).add(then)
+                after[next(iter(tokens.values()), -1)].add(then)
         return after
 
     def first_lines(self) -> list[Any]:
@@ -473,51 +463,55 @@ class ClosureProof:
         role = self.many["role"] + " between" * (kind == "sign")
         if (place := self.place.get(self.stands(role, self.many_axis, at))) is None:
             return papers
-        put = lambda x, token: self.letters[
-            tuple(token if n == place else t for n, t in enumerate(self.letters.things[x]))
-        ]
-        mark = lambda x: self.letters.things[x][0]
-        if kind == "sign":
-            square = self.marks.index(-1)
-            letters = {x: put(x, self.many_sign) if mark(x) == square else x
-                       for _, x, _ in papers.edges}  # fmt: skip
-            return papers.rewrite(letters)
-        # beside each state how far the operand may have come: not begun, or states of `fill`
+        put = lambda x, token: (*x[:place], token, *x[place + 1 :])
         part = self.many if kind == "first" else self.many | {"follows": True}
-        edges, square = list[Any](), self.marks.index(0)
-        waiting: list[frozenset[Any]] = [frozenset()]
-        for states in waiting:
-            ways = [
-                (t, frozenset(then))
-                for t, then in self.digits(part, states or [(0, False)]).items()
-            ]
-            waiting += [then for _, then in ways if then not in waiting]
-            for q, x, to in papers.edges:
-                if states or mark(x) == square:
-                    edges += [((q, states), put(x, t), (to, then)) for t, then in ways
-                              if states == frozenset() or mark(x) != square]  # fmt: skip
-                else:
-                    edges.append(((q, states), put(x, -1), (to, states)))
-        ended = [states for states in waiting if (-1, False) in states]
-        return Language(
-            edges,
-            [(q, frozenset()) for q in papers.first],
-            [(q, states) for q in papers.last for states in ended],
-        )
+        digits = cache(partial(self.digits, part))
 
-    def admit(self, keys: list[Any], token: int, papers: Language) -> None:
-        """Raise CheckFailedError unless these papers are in the languages of all keys."""
-        live, languages = self.live[self.role(token)], set()
-        roles = self.later[self.role(token)]
-        for pen, afar, fed, lines in keys:
-            afar = tuple(sorted((c, t) for c, t in afar if c in live))
-            if len(dict(afar)) < len(afar):
+        def sign(state: None, x: Letter, to: Any) -> list[Any]:
+            return [(put(x, self.many_sign) if x[0] == self.marks.index(-1) else x, None)]
+
+        def operand(states: frozenset[Any], x: Letter, to: Any) -> list[Any]:
+            """Write the next digit; the state is how far the operand has come, empty before it."""
+            origin = x[0] == self.marks.index(0)
+            if not states and not origin:
+                return [(put(x, -1), states)]
+            ways = {} if states and origin else digits(states or frozenset([(0, False)]))
+            return [(put(x, t), frozenset(then)) for t, then in ways.items()]
+
+        if kind == "sign":
+            return papers.translate(None, sign, lambda state: True)[True]
+        ended = lambda states: (-1, False) in states or None
+        return papers.translate(frozenset(), operand, ended)[True]
+
+    def admit(
+        self, token: int, afar: Any, fed: Any, fresh: Any, lines: list[Any], papers: Language
+    ) -> None:
+        """Raise CheckFailedError unless papers are in the languages of all keys they may have.
+
+        Of each operand along another axis so many digits come into sight (`fresh`) after those that
+        lead to the states `fed`; of `lines` is all that may be known of operands on lines.
+        """
+        roles, each, languages = self.later[self.role(token)], list[Any](), set()
+        for (part, along), states, count, sight in zip(
+            self.feeds, fed, fresh, self.sight, strict=True
+        ):
+            ways: list[Any] = [((), states)]
+            for at in range(sight - count + 1, sight + 1):
+                cell = self.stands(part["role"], along, at)
+                ways = [
+                    (cells + ((cell, t),) * (t >= 0), frozenset(then))
+                    for cells, states in ways
+                    for t, then in self.digits(part, states).items()
+                ]
+            seen = part["role"] in roles
+            each.append([(cells, states if seen else frozenset()) for cells, states in ways])
+        for options in combinations(*each):
+            cells = [*afar, *(cell for cells, _ in options for cell in cells)]
+            cells = sorted((c, t) for c, t in cells if c in self.live[self.role(token)])
+            if len(dict(cells)) < len(cells):
                 raise CheckFailedError("a role is written twice on one square")
-            givens = [part for part, _ in self.feeds]
-            fed = tuple(
-                s if p["role"] in roles else frozenset() for p, s in zip(givens, fed, strict=True)
-            )
-            languages.add(self.languages.get((pen, afar, fed, lines)))
+            key = self.alike(token), tuple(cells), tuple(states for _, states in options)
+            languages |= {self.languages.get((*key, line)) for line in lines}
         for language in languages:
             if not (language or Language([], [], [])).contains(papers):
                 t = self.tokens[token]
@@ -532,34 +526,20 @@ class ClosureProof:
         source = [
             self.place.get(self.shift(c, token, -1), -1) if c in live else -1 for c in self.place
         ]
-        letters = {}
-        for number in {x for _, x, _ in papers.edges}:
-            x = self.letters.things[number]
-            pen = x[1] if not home else token if x[0] == self.marks.index(by) else -1
-            letters[number] = self.letters[x[0], pen, *(x[n] if n >= 0 else -1 for n in source)]
-        papers = papers.rewrite(letters)
-        return papers if home else self.move_pen(papers, by)
 
-    def move_pen(self, papers: Language, by: int) -> Language:
-        """Return papers with the pen, and the token that it holds, one column further, or none.
+        def move(carried: int, x: Letter, to: Any) -> list[Any]:
+            """Write a column without the pen's token, which is carried to the next column."""
+            if home:
+                pen = token if x[0] == self.marks.index(by) else -1
+            else:
+                pen = carried if by else x[1]
+            cells = (x[n] if n >= 0 else -1 for n in source)
+            return [((x[0], pen, *cells), x[1] if by and not home else -1)]
 
-        States are copied: before the pen (-1), behind its new place (-2), and between, where it
-        holds a token.
-        """
-        if by <= 0:
-            return self.move_pen(papers.reverse(), -by).reverse() if by else papers
-        edges = list[Any]()
-        for q, x, to in papers.edges:
-            mark, token, *cells = self.letters.things[x]
-            if token < 0:
-                edges += [((q, n), x, (to, n)) for n in (-1, -2)]
-                continue
-            edges.append(((q, -1), self.letters[mark, -1, *cells], (to, token)))
-            for y, further in papers.after.get(to, ()):
-                mark, _, *cells = self.letters.things[y]
-                edges.append(((to, token), self.letters[mark, token, *cells], (further, -2)))
-        first, last = [(q, -1) for q in papers.first], [(q, -2) for q in papers.last]
-        return Language(edges, first, last)
+        empty = lambda pen: pen < 0 or None
+        if by < 0 and not home:
+            return papers.reverse().translate(-1, move, empty)[True].reverse()
+        return papers.translate(-1, move, empty)[True]
 
     def ends(self, token: int, delta: int) -> bool:
         """Return whether a token ends a sweep in this direction."""
@@ -593,90 +573,78 @@ class ClosureProof:
             for role in roles
         }
         own = {role: self.place.get(self.cell(role, [0] * len(self.axes)), 0) for role in roles}
-        here = {*own.values()} | {n for look in looks.values() for which, n in look if which == 0}
-        ahead = {1} | {n for look in looks.values() for which, n in look if which == 1}
+        ahead = frozenset([1]) | {n for look in looks.values() for which, n in look if which == 1}
         # behind a role, or one that writes after it on the same column
         still = [not (end or self.tokens[t]["offset"][self.axis]) for t, end in enumerate(ends)]
         same = lambda role: (self.role(t) for t in self.follow.get(role, ()) if still[t])
         behind = {
-            role: {n for r in reach([role], same) for which, n in looks[r] if which == 2}
+            role: frozenset(n for r in reach([role], same) for which, n in looks[r] if which == 2)
             for role in roles
         }
-        every = here.union(*behind.values()) - {0}
-        rows = Numbers()
-        part = lambda row, of: rows[tuple([t if n in of else -1 for n, t in enumerate(row)])]
-        blank = part(self.blank, ahead)
-        after: dict[Any, dict[int, list[Any]]] = {}
-        for q, x, to in words.edges:
-            row = self.letters.things[x]
-            seen = part(row, ahead)
-            after.setdefault(q, {}).setdefault(seen, []).append((x, part(row, every), to))
+        here = {n for look in looks.values() for which, n in look if which == 0}
+        read = frozenset({1, *own.values()} - {0} | here.union(*behind.values()))
 
         @cache
-        def column(token: int, back: int, at: int, then: int) -> tuple[int, Any]:
-            """Return the pen's token when a column is left, and what was written, by place."""
-            coming = rows.things[then]
+        def part(x: Letter, places: frozenset[int]) -> Letter:
+            return tuple(t if n in places else -1 for n, t in enumerate(x))
+
+        @cache
+        def put(row: Letter, x: Letter) -> Letter:
+            return tuple(row[n] if n in read else t for n, t in enumerate(x))
+
+        @cache
+        def column(token: int, back: Letter, x: Letter, coming: Letter) -> tuple[int, Letter]:
+            """Return the pen's token when a column is left, and the column then."""
             if token < 0:
-                return (coming[1] if token == -1 else token), ()
-            row, marks = [*rows.things[at]], [(1, -1)]
-            squares = row, coming, rows.things[back], everywhere
+                return (coming[1] if token == -1 else token), x
+            row = [-1, -1, *x[2:]]
+            squares = row, coming, back, everywhere
             for _ in range(len(self.wide) + 1):
                 role = self.role(token)
                 if place := own[role]:
                     if row[place] not in (-1, token):
                         raise CheckFailedError("a role is written twice on one square")
                     row[place] = token
-                    marks.append((place, token))
                 window = [token, *(squares[which][place] for which, place in looks[role])]
                 window += [-1] * (self.table_width - len(window))
                 if (follows := self.table.get(tuple(window))) is None:
                     raise CheckFailedError(f"a window that can occur is not listed: {window}")
                 token = follows
                 if ends[token]:
-                    mark = -1 if self.tokens[token]["home"][self.axis] else token
-                    return -2 - token, (*marks, (1, mark))
+                    row[1] = -1 if self.tokens[token]["home"][self.axis] else token
+                    return -2 - token, tuple(row)
                 if not still[token]:
-                    return token, (*marks,)
+                    return token, tuple(row)
             raise CheckFailedError("the pen does not leave a square")
 
         @cache
-        def put(row: Any, marks: Any) -> Any:
-            return tuple((dict(enumerate(row)) | dict(marks)).values())
+        def columns(token: int, back: Letter, x: Letter, views: frozenset[Letter]) -> list[Any]:
+            """Return all that may become of a column, each with the table behind it."""
+            tables = defaultdict(list)
+            for coming in views:
+                holds, row = column(token, back, x, coming)
+                rear = part(row, behind[self.role(holds)]) if holds >= 0 else ()
+                tables[row].append((coming, (holds, rear)))
+            return [(row, frozenset(table)) for row, table in tables.items()]
 
-        @cache
-        def columns(token: int, back: int, at: int, views: frozenset[int]) -> list[Any]:
-            """Return all that may be written on a column, each with the table behind it."""
-            tables: dict[Any, list[Any]] = {}
-            core = part(rows.things[at], here)
-            for then in views:
-                holds, marks = column(token, back, core, then)
-                rear = behind[self.role(holds)] if holds >= 0 else ()
-                table = tables.setdefault(marks, [])
-                table.append((then, (holds, part(put(rows.things[at], marks), rear))))
-            return [(marks, frozenset(table)) for marks, table in tables.items()]
+        views = {q: frozenset(part(x, ahead) for x, _ in words.after[q]) for q in [*words.after]}
+        pen_by_view: Any = cache(dict)
 
-        coming = {to: frozenset(after.get(to, ())) for _, _, to in words.edges}
-        begin = frozenset([(blank, (-1, part(self.blank, ())))])
-        states = Numbers([(q, begin) for q in words.first])
-        edges, number = list[tuple[int, int, int]](), 0
-        while number < len(states):
-            q, table = states.things[number]
-            for seen, (pen, past) in table:
-                for x, at, to in after.get(q, {}).get(seen, ()):
-                    for marks, then in columns(pen, past, at, coming[to]):
-                        letter = self.letters[put(self.letters.things[x], marks)]
-                        edges.append((number, letter, states[to, then]))
-            number += 1
-        # papers on which the sweep has ended, those together that have the same next key
-        events: dict[int, set[int]] = {}
-        for (q, table), n in states.items():
-            pen, _ = dict(table).get(blank, (-1, 0))
-            if pen < -1 and q in words.last and self.role(-2 - pen) != "end":
-                token = -2 - pen
-                together = token if self.tokens[token]["home"][self.axis] else self.alike(token)
-                events.setdefault(together, set()).add(n)
-        for token, last in events.items():
-            papers = Language(edges, range(len(words.first)), last).trim()
+        def write(table: frozenset[Any], x: Letter, to: Any) -> list[Any]:
+            if (state := pen_by_view(table).get(part(x, ahead))) is None:
+                return []
+            rows = columns(*state, part(x, read), views.get(to, frozenset()))
+            return [(put(row, x), then) for row, then in rows]
+
+        def ended(table: frozenset[Any]) -> int | None:
+            """Return the token that ends the sweep, for those together that have one next key."""
+            token = -2 - pen_by_view(table).get(self.blank, (-1, ()))[0]
+            if token < 0 or self.role(token) == "end":
+                return None
+            return token if self.tokens[token]["home"][self.axis] else self.alike(token)
+
+        begin = frozenset([(self.blank, (-1, self.blank))])
+        for token, papers in words.translate(begin, write, ended).items():
             yield token, papers if delta > 0 else papers.reverse()
 
     def read_prompt(self) -> None:
@@ -795,36 +763,34 @@ class ClosureProof:
         # two blanks or more at either end: what holds of lines with many blanks is enough
         pairs: list[Any] = [("begin", "margin"), ("margin", "blank"), ("blank", "blank")]
         pairs += [(ended, "rest"), ("rest", "end"), ("end", "end")]
-        edges: list[Any] = [(q, self.letters[self.blank], to) for q, to in pairs]
+        edges: list[Any] = [(q, self.blank, to) for q, to in pairs]
         origin = (True, tuple((0, False) for _ in self.chains))
 
-        def letter(square: int | None, tokens: dict[Cell, int]) -> int:
+        def letter(square: int | None, tokens: dict[Cell, int]) -> Letter:
             pen = self.pen in tokens.values() if self.beside else square == self.pen_square
             mark = self.marks.index(square) if square in self.marks else -1
-            return self.letters[
-                mark, self.pen if pen else -1, *(tokens.get(c, -1) for c in self.place)
-            ]
+            return mark, self.pen if pen else -1, *(tokens.get(c, -1) for c in self.place)
 
         start = min([0, *self.before, *self.marks])
         for square in range(start, 0):
-            edges.append((square, letter(square, self.before.get(square, {})), square + 1))
-        edges += [("blank", x, to) for q, x, to in edges if q == start]
-        waiting, met = [origin], {origin}
-        while waiting:
-            first, states = state = waiting.pop()
+            to = square + 1 if square < -1 else origin
+            edges.append((square, letter(square, self.before.get(square, {})), to))
+
+        def columns(state: Any) -> Iterator[Any]:
+            """Add what may stand on a column; yield the states behind it."""
             for options in combinations(
-                *(self.fill(c, *s) for c, s in zip(self.chains, states, strict=True))
+                *(self.fill(c, *s) for c, s in zip(self.chains, state[1], strict=True))
             ):
                 tags = [tag for *_, tag in options if tag]
                 heads = [sound for _, head, sound in tags if head]
                 if len({ends for ends, *_ in tags}) < 2 and (any(heads) or not heads):
                     tokens = {c: t for cells, *_ in options for c, t in cells.items()}
                     to = (False, tuple(after for _, after, _ in options))
-                    edges.append((0 if first else state, letter(0 if first else None, tokens), to))
-                    waiting += [to] if to not in met else []
-                    met.add(to)
-        if not start:
-            edges += [("blank", x, to) for q, x, to in edges if q == 0]
+                    edges.append((state, letter(0 if state[0] else None, tokens), to))
+                    yield to
+
+        reach([origin], columns)
+        edges += [("blank", x, to) for q, x, to in edges if q == (start or origin)]
         return Language(edges, ["begin"], ["end"])
 
 

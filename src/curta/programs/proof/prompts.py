@@ -31,7 +31,6 @@ from curta.programs.proof.words import (
     PEN,
     ROLES,
     Column,
-    Rows,
     UnprovableError,
     Words,
 )
@@ -311,29 +310,28 @@ class PromptLanguage:
         link, begin = self.lines.link, (0, False)
         chain = [link if first else link._replace(first=link.others)]
         numbers, waiting = {begin: 0}, [begin]
-        ways = [(0, False, -1, 0)]
-        """From where, whether the column is square 0, the token, to where."""
+        used = np.unique(papers.write)
+        rows = paper.letters.rows[used]
+        origin, size = rows[:, MARK] == paper.marks.index(0), len(paper.letters)
+
+        def step(state: int, at_origin: bool, token: int, to: int) -> tuple[int, Column, Column]:
+            """Write a token on the columns that are square 0, or on all others."""
+            chosen, written = origin == at_origin, np.full(size, -1)
+            letters = rows[chosen]
+            letters[:, column] = token
+            written[used[chosen]] = paper.letters.number(letters)
+            return state, written, np.full(size, to)
+
+        steps = [step(0, False, -1, 0)]
         for state in waiting:
-            for step in self._steps(chain, *state):
-                if step.after not in numbers:
-                    numbers[step.after] = len(numbers)
-                    waiting.append(step.after)
-                token = next(iter(step.tokens.values()), -1)
-                ways.append((numbers[state], state == begin, token, numbers[step.after]))
-        rows, count = paper.letters.rows[papers.write], len(numbers)
-        origin, pieces = rows[:, MARK] == paper.marks.index(0), list[Rows]()
-        for source, at_origin, token, target in ways:
-            edges = np.flatnonzero(origin == at_origin)
-            letter = rows[edges]
-            letter[:, column] = token
-            ends = papers.source[edges] * count + source, papers.target[edges] * count + target
-            write = paper.letters.number(letter)
-            pieces.append(np.stack([ends[0], write, write, ends[1]], axis=1))
-        first_states, last_states = np.zeros((2, len(papers.first) * count), bool)
-        first_states[::count] = papers.first
-        last_states[numbers[-1, False] :: count] = papers.last
-        source, read, write, target = np.concatenate(pieces).T
-        return Words(source, read, write, target, first_states, last_states).trim()
+            for way in self._steps(chain, *state):
+                if way.after not in numbers:
+                    numbers[way.after] = len(numbers)
+                    waiting.append(way.after)
+                token = next(iter(way.tokens.values()), -1)
+                steps.append(step(numbers[state], state == begin, token, numbers[way.after]))
+        words = papers.translate(steps, [numbers[-1, False]])
+        return replace(words, read=words.write)
 
     def _columns(
         self, states: tuple[State, ...]

@@ -188,9 +188,9 @@ class Words:
     def where(self, digits: Rows, factor: int, base: int, less: bool) -> "Words":
         """Return the words with a number that is less than `factor` times another one, or not.
 
-        A letter has a row of `digits`, one of each number, the lowest first in a word. Beside each
-        state stands the carry of their difference so far, from -factor to 0: it is negative behind
-        a word whose number is less.
+        A letter has a row of `digits`, one of each number, the lowest first in a word. What is
+        carried of their difference is from -factor to 0: less than 0 behind a word whose number is
+        less.
 
         >>> digits = np.array([[0, 0], [1, 0], [0, 1]])  # blank, 1 over 0, 0 over 1
         >>> edges = (np.array([0, 0]), np.array([1, 2]), np.array([1, 2]), np.array([1, 1]))
@@ -198,51 +198,50 @@ class Words:
         >>> one.where(digits, 1, 10, less=True).write.tolist()
         [2]
         """
-        carries = -np.arange(1 + factor)
-        first, second = digits[self.write].T
-        after = (first - factor * second)[:, None] + carries
-        ends = ((of[:, None] * len(carries)) for of in (self.source, self.target))
-        source, target = next(ends) - carries, next(ends) - after // base
-        read, write = (np.repeat(letters, len(carries)) for letters in (self.read, self.write))
-        begin, end = carries == 0, (carries < 0) == less
-        return Words(
-            source.ravel(), read, write, target.ravel(),
-            np.outer(self.first, begin).ravel(), np.outer(self.last, end).ravel(),
-        ).trim()  # fmt: skip
+        first, second = digits.T
+        # the state is how much is carried, less than 0: 3 for a carry of -3
+        carries, same = range(1 + factor), np.arange(len(digits))
+        steps = [(n, same, -((first - factor * second - n) // base)) for n in carries]
+        return self.translate(steps, [n for n in carries if (n > 0) == less])
 
     def move_pen(self, by: int, token: int, letters: WindowIndex) -> "Words":
-        """Return words with the pen, which holds this token, so many columns further.
-
-        Copies of the states count the columns since the pen was left: none yet, 1, ..., `by`,
-        and one more for all columns behind the pen's new place.
-        """
+        """Return words with the pen, which holds this token, so many columns further."""
         if by < 0:
             return self.reverse().move_pen(-by, token, letters).reverse()
         if not by:
             return self
-        rows, states = letters.rows[self.write], len(self.first)
-        pen = rows[:, PEN] >= 0
-        without, with_ = rows.copy(), rows.copy()
-        without[:, PEN], with_[:, PEN] = -1, token
-        lifted, set_down = letters.number(without), letters.number(with_)
-        pieces = []
-        for count in range(by + 2):
-            # before, at the old place, between, at the new place, behind
-            leaves = pen if count == 0 else np.zeros_like(pen)
-            write = np.where(leaves, lifted, self.write)
-            step = np.where(leaves, 1, count)
-            if 0 < count <= by:
-                step = np.full(len(pen), count + 1)
-                write = set_down if count == by else self.write
-            keep = leaves | ~pen
-            pieces.append(
-                np.stack([self.source + count * states, self.read, write,
-                          self.target + step * states], axis=1)[keep]
-            )  # fmt: skip
+        same, used = np.arange(len(letters)), np.unique(self.write)
+        lifted, set_down = np.zeros((2, len(same)), np.int64)
+        for column, pen in ((lifted, -1), (set_down, token)):
+            rows = letters.rows[used]
+            rows[:, PEN] = pen
+            column[used] = letters.number(rows)
+        # states: before the old place, so many columns behind it, behind the new place
+        is_pen = letters.rows[: len(same), PEN] >= 0
+        between = [np.where(is_pen, -1, same)] * (by - 1) + [np.where(is_pen, -1, set_down)]
+        steps = [(0, np.where(is_pen, lifted, same), is_pen.astype(np.int64))]
+        steps += [(n, write, np.full_like(same, n + 1)) for n, write in enumerate(between, 1)]
+        steps += [(by + 1, np.where(is_pen, -1, same), np.full_like(same, by + 1))]
+        return self.translate(steps, [by + 1])
+
+    def translate(
+        self, steps: Sequence[tuple[int, Column, Column]], last: Sequence[int]
+    ) -> "Words":
+        """Return what a reader with states makes of these words, one letter after the other.
+
+        A step is a state, then for each letter what is written there, -1 where words end in vain,
+        and the next state. Readers begin in state 0; words count that leave one in a `last` state.
+        """
+        count, pieces = 1 + max(state for state, _, _ in steps), list[Rows]()
+        for state, letters, following in steps:
+            write = letters[self.write]
+            source, target = self.source * count + state, self.target * count
+            edges = [source, self.read, write, target + following[self.write]]
+            pieces.append(np.stack(edges, axis=1)[write >= 0])
         source, read, write, target = np.concatenate(pieces).T
-        first, last = np.zeros((2, (by + 2) * states), bool)
-        first[:states], last[-states:] = self.first, self.last
-        return Words(source, read, write, target, first, last).trim()
+        first, final = (np.isin(np.arange(count), states) for states in (0, last))
+        ends = np.outer(self.first, first).ravel(), np.outer(self.last, final).ravel()
+        return Words(source, read, write, target, *ends).trim()
 
     @staticmethod
     def union(many: Sequence["Words"]) -> "Words":
