@@ -38,7 +38,7 @@ def pairs() -> Iterator[Any]:
             yield pytest.param(layout, symbol, marks=marks, id=f"{layout.name}-{symbol}")
 
 
-every_pair = pytest.mark.parametrize(("layout", "symbol"), pairs())
+every_pair = pytest.mark.parametrize(("layout", "symbol"), [*pairs()])
 
 write = jax.jit(lambda layout, *rest: layout.tokens(*rest), static_argnums=(0, 1, 3))
 _follow = jax.jit(lambda layout, *rest: layout.follow(*rest), static_argnums=0)
