@@ -175,6 +175,14 @@ def empty_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Figure, "savefig", lambda figure, *to, **how: save(Figure(), *to, **how))
 
 
+@pytest.fixture(scope="module")
+def repaired(
+    shared_runs: made_once.Shared, tmp_path_factory: pytest.TempPathFactory
+) -> made_once.Run:
+    """Two certified members that were trained too briefly, and repaired."""
+    return shared_runs.repaired(tmp_path_factory.mktemp("repaired"))
+
+
 @pytest.fixture(scope="session")
 def shared_runs(tmp_path_factory: pytest.TempPathFactory) -> made_once.Shared:
     """Runs that many tests begin with; the folder is that of all workers."""

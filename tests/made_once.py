@@ -21,6 +21,15 @@ BRIEF = "curta.programs.machine.writing.limit_of", lambda prompt: 60 + prompt
 """Texts of models that never end are given up early, which takes seconds instead of minutes."""
 
 
+REPAIRED: dict[str, Any] = {
+    "training.steps": 150, "training.problems": 100, "training.batch": 64, "model.width": 16,
+    "model.heads": 2, "model.num_layers": 2, "evaluation.digits": [5], "evaluation.count": 5,
+    "evaluation.generated": 2, "evaluation.held_out": 10, "evaluation.certificate": 4_000,
+    "training.checkpoint_every": 40, "training.held_out_windows": 0.2, "training.repair": 40,
+}  # fmt: skip
+"""A training that is too short, and is repaired."""
+
+
 class Shared:
     """Folders of runs, each of a name, below a folder that all workers have in common."""
 
@@ -59,6 +68,15 @@ class Shared:
         made = self.made(hashlib.sha256(about.encode()).hexdigest()[:16], make)
         shutil.copytree(made / "run", folders.root() / name)
         return curta.load(name)
+
+    def repaired(self, root: Path) -> Run:
+        """A copy, in that folder, of two members that rounds of repair have made right."""
+
+        def make() -> None:
+            api.begin("luhn", [3, 4], "repaired", REPAIRED, evaluate=True).complete()
+
+        shutil.copytree(self.made("repaired", make), root, dirs_exist_ok=True)
+        return curta.load(str(root / "repaired"))
 
     wanting = partialmethod(finished, complete=Run.train)
     """A copy of one that is trained, and is to be evaluated and reported."""

@@ -6,8 +6,7 @@ A fault is a small change of one expression or statement of src/curta, of the ki
 each as often as the others. It is caught if a test fails that passes without it, or if the tests
 do not end. Quick tests that name the changed module or lie in its folder run; with `--all` all
 others follow, beginning with those at the top of tests; with `--slow` the slow ones run instead.
-With `--out FILE` a later call goes on where this one stopped; `--only FILE` tries what survived
-there.
+With `--out FILE` a later call goes on where this one stopped.
 """
 
 import argparse
@@ -190,20 +189,11 @@ def main() -> None:
     parser.add_argument("--faults", type=int, default=60)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path)
-    parser.add_argument("--only", type=Path, help="faults that survived in this file")
     parser.add_argument("--all", action="store_true", help="all tests, not the nearest alone")
     parser.add_argument("--slow", action="store_true", help="slow tests instead of quick ones")
     parser.add_argument("--limit", type=float, default=1200, help="seconds for tests of a fault")
-    parser.add_argument("--list", action="store_true", help="show the faults and test nothing")
     options = parser.parse_args()
     faults, results = draw(options.faults, options.seed), []
-    if options.only:
-        rows = json.loads(options.only.read_text())["faults"]
-        survivors = [row for row in rows if not row["caught"]]
-        faults = [f for f in faults if any(asdict(f).items() <= row.items() for row in survivors)]
-    if options.list:
-        print(*(f"{f.file}:{f.line}: {f.before!r} -> {f.after!r}" for f in faults), sep="\n")
-        return
     if options.out and options.out.exists():
         results = json.loads(options.out.read_text())["faults"]
     list_files = ["git", "ls-files", "-co", "--exclude-standard"]

@@ -97,6 +97,10 @@ FILES = {
     "number.toml": 'program = "addition"\n[training]\nsteps = ' + "7" * 5_000,
     "none.py": "x = 1\n",
     "syntax.py": "def\n",
+    "mill.toml": "[clutser]\ntime = 1\n",
+    "titel.toml": 'titel = "Two"\n',
+    "title.toml": 'title = 2\nentries = [{ recipe = "addition" }]\n',
+    "entry.toml": 'title = "Two"\nentries = [{ name = "x" }]\n',
 }
 DAMAGED = (
     ("torn", "run.json", "{"),

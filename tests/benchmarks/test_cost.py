@@ -20,21 +20,12 @@ COSTS: cost.Costs = {
 }
 
 
-def of_runs(runs: int, nodes: int) -> dict[str, str]:
-    return dict(cost.of_runs(COSTS, runs, nodes))
-
-
 def test_runs_on_nodes_come_in_waves_of_which_the_first_compiles() -> None:
     """The first takes 43 s, later ones 15 s: 43 + 9 x 15 s on ten nodes, 43 + 99 x 15 s on one."""
-    rows = of_runs(100, 10)
+    rows = dict(cost.of_runs(COSTS, 100, 10))
     assert rows["first run, later run"] == "43.00 s, 15.00 s"
     assert (rows["all on 10 nodes"], rows["all on one node"]) == ("3 min", "25 min")
     assert rows["left on disk"] == "100.0 MB, 1,200 files"
-
-
-def test_one_run_more_than_nodes_is_one_wave_more() -> None:
-    seconds = [of_runs(runs, 10)["all on 10 nodes"] for runs in (1, 10, 11)]
-    assert seconds == ["43 s", "43 s", "58 s"]
 
 
 def test_members_cost_what_the_line_through_those_measured_says() -> None:
@@ -45,8 +36,3 @@ def test_members_cost_what_the_line_through_those_measured_says() -> None:
     assert rows["a checkpoint"] == "819.2 MB"
     assert (rows["evaluating"], rows["certifying"]) == ("68 min", "68 min")
     assert rows["reporting"] == "2 s"
-
-
-def test_what_falls_with_members_by_chance_is_taken_as_level() -> None:
-    points = [{"count": 1, "step": 0.02}, {"count": 16, "step": 0.01}]
-    assert cost.line(points, "step", 4096) == 0.01

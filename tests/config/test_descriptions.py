@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import pytest
 
+from curta.config.cluster import Cluster
 from curta.config.descriptions import first_sentence, help_lines, texts
 from curta.config.positions import UserEncoding
 from curta.config.recipe import Recipe, field_paths, sections
@@ -13,7 +14,8 @@ from curta.config.recipe import Recipe, field_paths, sections
 LONGEST = 100
 """Letters of a help's line."""
 
-SETTINGS = [Recipe, UserEncoding, *(kind for kinds in sections().values() for kind in kinds)]
+SECTIONS = [kind for kinds in sections().values() for kind in kinds]
+SETTINGS = [Recipe, UserEncoding, *SECTIONS]
 
 
 @pytest.mark.parametrize("kind", SETTINGS)
@@ -32,3 +34,4 @@ def test_every_field_has_a_line_that_says_what_special_values_mean(kind: type[An
 
 def test_there_is_a_line_for_every_path() -> None:
     assert set(help_lines()) == set(field_paths())
+    assert set(texts(Cluster)) == {field.name for field in fields(Cluster)}

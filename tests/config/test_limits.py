@@ -1,14 +1,13 @@
 """Every number of a recipe has bounds, and a number beyond them is one line."""
 
 import dataclasses
-import re
 from typing import Any
 
 import pytest
 
 from curta.config import limits
 from curta.config.errors import UserError
-from curta.config.recipe import changed_evaluation, field_paths
+from curta.config.recipe import field_paths
 from curta.config.sections import EvaluationSettings
 from curta.probes import PROBES
 from curta.runs.comparison_spec import plan
@@ -60,17 +59,3 @@ def test_seeds_and_sweeps_are_counted_before_they_are_listed() -> None:
 def test_a_name_that_no_file_can_have_is_refused(path: str) -> None:
     with pytest.raises(UserError):
         limits.check_path(path)
-
-
-@pytest.mark.parametrize(
-    ("changes", "line"),
-    [
-        ({"count": 10**30}, "evaluation: count must be at most 10,000,000 (got"),
-        ({"digits": (10**9,)}, "evaluation: digits.0 must be at most 100,000 (got"),
-        ({"cuont": 3}, "evaluation: unknown field 'cuont': did you mean 'count'"),
-    ],
-)
-def test_an_evaluation_from_python_has_the_same_bounds(changes: dict[str, Any], line: str) -> None:
-    with pytest.raises(UserError, match=re.escape(line)):
-        changed_evaluation(EvaluationSettings(), changes)
-    assert changed_evaluation(EvaluationSettings(), {"digits": (2, "5/3")}).digits == (2, "5/3")

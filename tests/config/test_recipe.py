@@ -17,7 +17,6 @@ from curta.config.recipe import (
     dump,
     field_paths,
     lookup,
-    parse_value,
     shipped,
     shipped_names,
     with_overrides,
@@ -32,41 +31,11 @@ def parsed(overrides: dict[str, Any], base: dict[str, Any] = tiny.TINY) -> Recip
     return recipes.parse(with_overrides(base, overrides), where="recipe 'mine'")
 
 
-def refusal(overrides: dict[str, Any]) -> str:
-    """The one line with which these overrides are refused."""
-    with pytest.raises(UserError) as caught:
-        parsed(overrides)
-    assert "\n" not in str(caught.value)
-    assert str(caught.value).startswith("recipe 'mine': ")
-    return str(caught.value).removeprefix("recipe 'mine': ")
-
-
 def test_a_section_that_is_a_value_cannot_be_overridden() -> None:
     for base in ({"positions": 3}, {"model": 3}):
         section = next(iter(base))
         with pytest.raises(UserError, match=section):
             parsed({f"{section}.name": "rope"}, base)
-
-
-@pytest.mark.parametrize(
-    ("text", "fields", "says"),
-    [
-        ("5-3", {}, "'5-3': this recipe has no '-': it takes +"),
-        ("1+2+3", {}, "'1+2+3': this recipe takes 2 operands of + (got 3)"),
-        ("1000+1", SEEING | {"layout": "fields", "task.digits": [1, 3]}, "3 digits (got 4)"),
-        (
-            "1" * 40 + "+1",
-            {"layout": "coupled", "positions.name": "learned", "positions.length": 40},
-            "too long for this model: it has 40 learned positions",
-        ),
-    ],
-)
-def test_a_named_problem_that_cannot_be_asked_is_refused(
-    text: str, fields: dict[str, Any], says: str
-) -> None:
-    line = refusal(fields | {"evaluation.named": ["1+2", text]})
-    assert line.startswith("evaluation.named: ")
-    assert says in line
 
 
 SUMMARY = recipes.load("addition").summary
@@ -157,12 +126,3 @@ def test_the_same_encoding_keeps_its_section_and_another_optimiser_what_both_hav
     other = parsed({"optimizer.name": "sgd"}, base)
     assert other.optimizer == SGD(learning_rate=0.5)
     assert "weight_decay" not in dump(other)
-
-
-@pytest.mark.parametrize(
-    ("text", "meaning"),
-    [("3", 3), ("3.5", 3.5), ("true", True), ("[1, 2]", [1, 2]), ("adamw", "adamw"), ("1_0", 10)],
-)
-def test_a_value_from_the_command_line_is_toml_or_else_text(text: str, meaning: Any) -> None:
-    assert parse_value(text) == meaning
-    assert type(parse_value(text)) is type(meaning)

@@ -1,12 +1,10 @@
 """A table in its three forms: what CSV gives back, what LaTeX prints, what stands on a screen."""
 
-import io
 from typing import Any
 
 import pytest
 
 from curta.config.table import Column, Table, cell
-from curta.frontends.cli.display import Screen
 
 
 def table(rows: list[list[Any]], **changes: Any) -> Table:
@@ -22,12 +20,6 @@ def table(rows: list[list[Any]], **changes: Any) -> Table:
 
 def row(operator: str = "+", digits: int = 1000, share: float | None = 0.25) -> list[Any]:
     return [operator, digits, share, "0.2 to 0.3", 0.123456]
-
-
-def printed(of: Table, width: int = 80, **settings: Any) -> list[str]:
-    out = io.StringIO()
-    Screen(file=out, width=width, **settings).print(of)
-    return [line.rstrip() for line in out.getvalue().splitlines()]
 
 
 @pytest.mark.parametrize(
@@ -47,15 +39,6 @@ def test_csv_repeats_what_a_screen_leaves_out_and_has_what_is_not_shown() -> Non
         "+,1000,0.25,0.123456",
         "-,1000,,0.123456",
     ]
-
-
-def test_a_screen_shows_values_for_people_once() -> None:
-    title, head, _, first, second, third = printed(table([row(), row(), row("-", share=None)]))
-    assert title.strip() == "a title"
-    assert head.split() == ["op", "digits", "share", "both"]
-    assert first.split() == ["+", "1,000", "0.250", "0.2", "to", "0.3"]
-    assert second.split() == ["0.250", "0.2", "to", "0.3"]
-    assert third.split() == ["-", "1,000", "—", "0.2", "to", "0.3"]
 
 
 def test_latex_is_a_tabular_with_booktabs() -> None:

@@ -69,19 +69,3 @@ def test_a_damaged_file_is_one_line(change: Any, line: str, tmp_path: Path) -> N
         typed.read(Pottery, path, "it")
     assert str(caught.value).startswith(line)
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("fields", "line"),
-    [
-        ({"heat": "2"}, 'x: kiln.heat should be a valid number, not "2"'),
-        ({}, "x: kiln.heat is missing"),
-        ({"haet": 2}, "x: unknown field 'kiln.haet': did you mean 'kiln.heat'?"),
-        ({"heat": "2", "lid": 1}, "x: unknown field 'kiln.lid': choose from kiln.door, kiln"),
-        ({"heat": 10}, "x: kiln.heat is above 9"),
-    ],
-)
-def test_a_users_mistake_is_one_line_with_its_field(fields: dict[str, Any], line: str) -> None:
-    with pytest.raises(UserError) as caught:
-        typed.parse_fields(Kiln, fields, "x", "kiln.")
-    assert str(caught.value).startswith(line)

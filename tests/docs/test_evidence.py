@@ -4,7 +4,6 @@ import argparse
 import json
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -93,14 +92,3 @@ def test_a_header_says_how_to_measure_again(
     assert header["machine"]["memory"].endswith(" GiB")
     shutil.rmtree(tmp_path / ".git")
     assert record()["header"]["commit"] is record()["header"]["changed"] is None
-
-
-def test_a_command_line_has_names_of_results_or_all(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["study"])
-    assert evidence.arguments("A study.", ["one", "two"]).names == ["one", "two"]
-    monkeypatch.setattr(sys, "argv", ["study", "twoo"])
-    with pytest.raises(SystemExit):
-        evidence.arguments("A study.", ["one", "two"])
-    assert "there is no 'twoo': there are one, two" in capsys.readouterr().err

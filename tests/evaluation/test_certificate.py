@@ -6,21 +6,18 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from curta.config import cache as entries
-from curta.config.errors import Notice, UserError
+from curta.config.errors import Notice
 from curta.config.recipe import Recipe
 from curta.evaluation import certificate
 from curta.evaluation.certificate import WindowCatalogue
 from curta.evaluation.generation import generate
 from curta.evaluation.results import Certificate
-from curta.evaluation.scoring import Models
 from curta.frontends import api
-from curta.layouts import layout_named
 from curta.layouts.program import ProgramLayout
 from curta.problems.problem import parse
 from curta.programs import PROGRAMS
@@ -28,7 +25,6 @@ from curta.programs.machine import Answer, Given, Paper, Program, Sign, program
 from curta.runs import run as run_module
 from curta.runs.run import Run
 from curta.training import records
-from curta.training.windows import TrainingWindows
 from tests import paper, tiny
 
 LUHN = {
@@ -123,16 +119,6 @@ def test_problems_without_it_are_right_and_with_it_wrong(
         assert (written != tokens[prompt:]) == holds, text
         met += holds
     assert 0 < met < 100
-
-
-def test_only_a_program_under_a_window_is_certified(planted: Trained) -> None:
-    of = tiny.with_encoding("rope")
-    model = tiny.drawn(of, layout_named("coupled"))
-    models = Models(jax.tree.map(lambda leaf: leaf[None], model), layout_named("coupled"), 1)
-    none = np.zeros((0, 1), np.int32)
-    windows = TrainingWindows(none, none[:, 0], np.zeros((1, 0), np.int16))
-    with pytest.raises(UserError, match="only models of a program under a window"):
-        certificate.certify(models, of, [0], windows, print)
 
 
 def test_wrong_and_doubtful_margins() -> None:

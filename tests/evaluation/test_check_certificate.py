@@ -15,26 +15,10 @@ import pytest
 import safetensors.numpy
 
 from curta.evaluation.check_certificate import CheckFailedError, ClosureProof, check
-from curta.frontends import api
 from curta.frontends.cli import main
-from curta.problems.sizes import Sizes
-from curta.programs import PROGRAMS
 from curta.programs.machine import store
-from curta.programs.proof.closing import prove
-from curta.programs.proof.listing import list_windows
-from curta.programs.user.registry import in_base
 from curta.runs.run import Run
 from tests.programs.machine import machines
-from tests.runs.test_repair import FIELDS
-
-
-@pytest.fixture(scope="module")
-def certified(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CURTA_RUNS", str(tmp_path_factory.mktemp("runs")))
-        run = api.begin("luhn", [3, 4], "luhn", FIELDS, evaluate=True)
-        run.complete()
-    return run
 
 
 def checked(folder: Path) -> tuple[int, str]:
@@ -50,8 +34,8 @@ def checked(folder: Path) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
-def test_a_certificate_that_holds(certified: Run) -> None:
-    code, text = checked(certified.folder.path)
+def test_a_certificate_that_holds(repaired: Run) -> None:
+    code, text = checked(repaired.folder.path)
     assert code == 0, text
     first, second, last = text.splitlines()
     assert first.startswith("member 0 (seed 3): right on all 240 windows, by ")
@@ -83,9 +67,9 @@ PLANTED: list[tuple[str, dict[tuple[str, str], Change]]] = [
 
 @pytest.mark.parametrize(("reason", "changes"), PLANTED)
 def test_one_that_was_changed(
-    changes: dict[tuple[str, str], Change], reason: str, certified: Run, tmp_path: Path
+    changes: dict[tuple[str, str], Change], reason: str, repaired: Run, tmp_path: Path
 ) -> None:
-    folder = shutil.copytree(certified.folder.path, tmp_path / "run")
+    folder = shutil.copytree(repaired.folder.path, tmp_path / "run")
     for (pattern, name), change in changes.items():
         path = max(folder.glob(pattern))
         arrays = safetensors.numpy.load_file(path)
@@ -95,8 +79,8 @@ def test_one_that_was_changed(
         check(folder)
 
 
-def test_a_certificate_that_counts_wrong_windows(certified: Run, tmp_path: Path) -> None:
-    folder = shutil.copytree(certified.folder.path, tmp_path / "run")
+def test_a_certificate_that_counts_wrong_windows(repaired: Run, tmp_path: Path) -> None:
+    folder = shutil.copytree(repaired.folder.path, tmp_path / "run")
     path = folder / "certificate.json"
     content = json.loads(path.read_text())
     content["members"][1]["wrong"] = 3
@@ -106,16 +90,10 @@ def test_a_certificate_that_counts_wrong_windows(certified: Run, tmp_path: Path)
     assert "refused: member 1 is wrong on 0 windows, certificate.json counts 3" in text
 
 
-CLOSED = {
-    "subtraction": PROGRAMS["subtraction"],
-    "back": machines.back,
-    "double": machines.double,
-    "binary": PROGRAMS["binary"],
-    "multiplication": in_base(PROGRAMS["multiplication"], 3),
-    "sums": in_base(PROGRAMS["sums"], 2),
-    "division": in_base(PROGRAMS["division"], 2),
-    "greatest": machines.greatest,
-}
+CLOSED = (
+    "subtraction", "back", "double", "binary", "multiplication in base 3", "sums in base 2",
+    "division in base 2", "greatest",
+)  # fmt: skip
 Table = dict[tuple[int, ...], int]
 
 
@@ -159,17 +137,10 @@ class Proved(NamedTuple):
 
 @pytest.fixture(scope="module", params=CLOSED)
 def proved(request: pytest.FixtureRequest) -> Proved:
-    of = CLOSED[request.param]
-    count = len(of.format.givens)
-    sizes = Sizes((1, 5), (1, 5), (count, of.format.most or 4))
-    found = machines.made(of, sizes, problems=600)
-    lister = machines.lister(of, found)
-    list_windows(lister, sizes, budget=60_000)
-    closure = prove(lister, 60)
-    assert closure.closed, closure.obstacle
+    lister, closure = machines.closed(request.param)
     rows = map(tuple, lister.table.rows.tolist())
     table = dict(zip(rows, lister.table.targets.tolist(), strict=True))
-    return Proved(store.dump(found.machine, found.windows), table, closure.evidence)
+    return Proved(store.dump(lister.machine, lister.windows), table, closure.evidence)
 
 
 def test_a_proof_is_replayed_and_refused_where_anything_is_missing(proved: Proved) -> None:
@@ -198,16 +169,16 @@ def test_a_proof_whose_lines_end_nowhere_is_refused(proved: Proved) -> None:
 
 
 def test_on_the_command_line(
-    certified: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    repaired: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("CURTA_RUNS", str(certified.folder.path.parent))
-    assert main(["certify", "luhn", "--check"]) == 0
+    monkeypatch.setenv("CURTA_RUNS", str(repaired.folder.path.parent))
+    assert main(["certify", "repaired", "--check"]) == 0
     assert capsys.readouterr().out.startswith("member 0 (seed 3): right on all 240 windows, by ")
-    assert main(["show", "luhn", "--table", "--member", "1"]) == 0
+    assert main(["show", "repaired", "--table", "--member", "1"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "# Member 1, right on all of 240 windows"
     assert (
         "    return write('sum', 'place+1', (2 * number_1 + (number_1 > 4)) % 10, carry=1)" in lines
     )
-    assert main(["show", "luhn", "--table", "--member", "2"]) == 2
-    assert "no member 2: run 'luhn' has 0 to 1" in capsys.readouterr().err
+    assert main(["show", "repaired", "--table", "--member", "2"]) == 2
+    assert "no member 2: run 'repaired' has 0 to 1" in capsys.readouterr().err

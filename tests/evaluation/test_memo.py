@@ -9,64 +9,13 @@ import optax
 import pytest
 from jaxtyping import Array
 
-from curta.evaluation import memo as looked
-from curta.evaluation.memo import Memo
 from curta.layouts.batches import completion_batch
-from curta.layouts.texts import layout_of
 from curta.model.decoding import logits_of_windows
 from curta.model.transformer import Transformer
-from curta.problems.problem import Problem
-from curta.programs.machine.recording import RecordedWindows
 from curta.training import trainer
 from curta.training.records import padded_texts
 from curta.training.trainer import step_keys
 from tests import paper, tiny
-
-RECIPE = tiny.recipe()
-MEMBERS = 2
-
-
-@pytest.fixture(scope="module")
-def stacked() -> Transformer:
-    return trainer.init(RECIPE, layout_of(RECIPE), jnp.arange(MEMBERS)).model
-
-
-@pytest.fixture(scope="module")
-def windows() -> tuple[np.ndarray, np.ndarray]:
-    """Windows of some sums, many of them several times, and what follows each."""
-    layout = paper.layout(RECIPE)
-    problems = paper.some("+", 4, 12) + paper.some("+", 1, 12)
-    return paper.rows([one for problem in problems for one in paper.windows(layout, problem)])
-
-
-def calculated(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
-    """Every window that is calculated from now on."""
-    every: list[tuple[int, ...]] = []
-    calculate = looked.calculate
-
-    def noted(stacked: Transformer, rows: np.ndarray, targets: np.ndarray) -> looked.WindowOutputs:
-        every.extend(map(tuple, rows.tolist()))
-        return calculate(stacked, rows, targets)
-
-    monkeypatch.setattr(looked, "calculate", noted)
-    return every
-
-
-def test_a_window_is_calculated_once_however_often_it_is_looked_up(
-    stacked: Transformer,
-    windows: tuple[np.ndarray, np.ndarray],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    (rows, targets), half = windows, len(windows[0]) // 2
-    memo, every = Memo(stacked, MEMBERS, rows.shape[1]), calculated(monkeypatch)
-    for count in (half, len(rows)):
-        texts = np.zeros(count, np.int64)
-        memo.enter_true(
-            RecordedWindows(rows[:count], targets[:count], texts), [Problem("+", (1, 2))]
-        )
-        memo.true_outputs()
-    memo.tokens(rows, 1)
-    assert len(every) == len(set(every)) == len(set(map(tuple, rows.tolist()))) < len(rows)
 
 
 @pytest.mark.parametrize("operator", ["+", pytest.param("*", marks=pytest.mark.slow)])

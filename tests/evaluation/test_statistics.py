@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from curta.evaluation import statistics
 from curta.evaluation.statistics import holm, mcnemar, of_difference, of_mean, wilson
-from tests.evaluation.rows import row
 
 p_values = st.lists(st.floats(0, 1), min_size=1, max_size=8)
 
@@ -86,14 +85,3 @@ def test_holm_rejects_what_the_procedure_rejects(values: list[float], level: flo
         values, level
     )
     assert all(value <= found <= 1 for value, found in zip(values, adjusted, strict=True))
-
-
-def test_a_row_has_each_seed_and_all_of_them() -> None:
-    found = statistics.of_slice(row(count=200, shares=[1.0, 0.985, 0.0]), [3, 7, 11])
-    assert [one.seed for one in found.members] == [3, 7, 11]
-    assert [one.right for one in found.members] == [200, 197, 0]
-    assert found.members[1].interval == wilson(197, 200)
-    assert (found.median, found.min, found.max) == (0.985, 0.0, 1.0)
-    assert found.mean == pytest.approx(1.985 / 3, abs=1e-6)
-    assert found.deviation == pytest.approx(np.std([1, 0.985, 0], ddof=1), abs=1e-6)
-    assert found.interval is None

@@ -1,5 +1,6 @@
 """Exact match, by one pass or look-up, is what generation shows; longer sizes may be left out."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
@@ -13,7 +14,7 @@ from curta.config.errors import UserError
 from curta.config.sections import EvaluationSettings
 from curta.evaluation import generation, scoring, suite
 from curta.evaluation.generation import completions
-from curta.evaluation.results import WholeTable
+from curta.evaluation.results import Generated, SliceResult, WholeTable
 from curta.evaluation.scoring import Models
 from curta.layouts.texts import layout_of
 from curta.problems.operations import OPERATIONS
@@ -26,7 +27,6 @@ from curta.programs.machine.writing import Completions
 from curta.programs.user import registry
 from curta.training import trainer
 from tests import paper, tiny
-from tests.evaluation.rows import row
 
 pytestmark = pytest.mark.usefixtures("brief")
 
@@ -248,6 +248,28 @@ STOPS: dict[str, tuple[dict[str, Any], dict[str, Any], list[int | str]]] = {
     ),
 }  # fmt: skip
 """A task, settings of the evaluation, and the sizes that are left out."""
+
+
+def row(
+    operator: str = "+",
+    size: str = "20",
+    slice_name: str = "random",
+    count: int = 200,
+    shares: Sequence[float] = (1.0,),
+) -> SliceResult:
+    """Exact match of each member; all else is as if all were right."""
+    return SliceResult(
+        operator=operator,
+        size=size,
+        digits=int(size.split("/")[0].split("x")[-1]),
+        slice_name=slice_name,
+        count=count,
+        exact_match=list(shares),
+        token_accuracy=[1.0] * len(shares),
+        perplexity=[1.0] * len(shares),
+        generated=Generated(8, list(shares), agrees=True, tokens_per_second=1000),
+        errors=[],
+    )
 
 
 @pytest.mark.parametrize("name", STOPS)

@@ -28,9 +28,6 @@ from curta.training import trainer
 from curta.training.records import padded_texts
 from tests import tiny
 
-PRODUCTS = {"program": "multiplication", "task__operator": "*", "task__digits": [1, 3]}
-"""The tiny recipe with two axes, and roles that are found from everywhere on one."""
-
 
 def drawn(of: Recipe, seed: int = 0, layout: Layout | None = None) -> Transformer:
     """A model whose gains are not ones, and whose biases are not zeros, as after training."""

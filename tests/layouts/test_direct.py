@@ -66,36 +66,34 @@ def test_letters_stand_over_numbers_reversed_as_the_source_has_it() -> None:
     assert layout.write(problem) == "33:c,7:b,012:aacb$"
 
 
-@pytest.mark.parametrize(
-    ("completion", "answer"),
-    [("acb$", (2, 3, 1)), ("a$", (1,)), ("aab$", None), ("ac$", None), ("a1$", None), ("$", None)],
-)
-def test_letters_are_read_if_each_comes_once(completion: str, answer: object) -> None:
-    assert layout_named("labelled").read("order", completion) == answer
+READ: list[tuple[str, str, list[tuple[str, object]]]] = [
+    ("labelled", "order", [
+        ("acb$", (2, 3, 1)), ("a$", (1,)), ("aab$", None), ("ac$", None), ("a1$", None),
+        ("$", None),
+    ]),
+    ("blanks", "+", [("51   $", 15), ("5 1$", None), ("   $", None)]),
+    # the hints of an answer, and its carries, may be wrong: its digits count
+    ("hints", "+", [
+        ("d5c2$", 25), ("x5x2$", 25), ("d5c$", None), ("d5c2d$", None), ("d55d$", None),
+        ("52$", None),
+    ]),
+    ("carries", "+", [(".5'2$", 25), (".52$", 25), (".'$", None)]),
+    *((name, "+", [
+        ("6912$", 6912), ("6 912$", 6912), ("0$", 0), ("06912$", None), ("6912", None),
+        (" $", None),
+    ]) for name in ("spaced", "spaced-apart")),
+]  # fmt: skip
 
 
-# Blanks and hints.
+@pytest.mark.parametrize(("name", "operator", "answers"), READ)
+def test_what_is_read_as_an_answer(
+    name: str, operator: str, answers: list[tuple[str, object]]
+) -> None:
+    for completion, answer in answers:
+        assert layout_named(name).read(operator, completion) == answer, completion
 
 
-@pytest.mark.parametrize(
-    ("name", "completion", "answer"),
-    [
-        ("blanks", "51   $", 15),
-        ("blanks", "5 1$", None),
-        ("blanks", "   $", None),
-        ("hints", "d5c2$", 25),
-        ("hints", "x5x2$", 25),  # the hints of an answer may be wrong, its digits count
-        ("hints", "d5c$", None),
-        ("hints", "d5c2d$", None),
-        ("hints", "d55d$", None),
-        ("hints", "52$", None),
-        ("carries", ".5'2$", 25),  # so may the carries
-        ("carries", ".52$", 25),
-        ("carries", ".'$", None),
-    ],
-)
-def test_what_blanks_and_hints_read(name: str, completion: str, answer: int | None) -> None:
-    assert layout_named(name).read("+", completion) == answer
+# Hints.
 
 
 def hinted(a: int, b: int, start: int) -> str:
@@ -140,14 +138,3 @@ def test_operands_longer_than_their_field_are_refused(name: str) -> None:
     ):
         with pytest.raises(UserError, match=rf"'{name}' takes .* at most 3 digits \(got 4\)"):
             refuse()
-
-
-@pytest.mark.parametrize(
-    ("written", "answer"),
-    [("6912$", 6912), ("6 912$", 6912), ("0$", 0), ("06912$", None), ("6912", None), (" $", None)],
-)
-def test_an_answer_with_spaces_is_the_sum_to_the_letter_without_them(
-    written: str, answer: int | None
-) -> None:
-    for name in ("spaced", "spaced-apart"):
-        assert layout_named(name).read("+", written) == answer

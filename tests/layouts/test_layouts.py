@@ -1,7 +1,9 @@
 """Layouts: the device's text against plain Python's, and both against Python's ints."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -18,19 +20,25 @@ from curta.layouts.texts import layout_of
 from curta.model import recipes
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem, parse
-from tests import covering, tiny
+from tests import tiny
 
 BATCH, WIDTH, SEVERAL = 8, 6, 4
 
 
 every_layout = pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
-every_pair = pytest.mark.parametrize(
-    ("layout", "symbol"),
-    covering.parameters(
-        [(layout, symbol) for layout in LAYOUTS.values() for symbol in layout.operators]
-    ),
-    ids=lambda value: getattr(value, "name", value),
-)
+
+
+def pairs() -> Iterator[Any]:
+    """Yield each layout with each operator; where neither is the first of its kind, it is slow."""
+    seen = set()
+    for layout in LAYOUTS.values():
+        for symbol in layout.operators:
+            marks = [pytest.mark.slow] * ({layout.name, symbol} <= seen)
+            seen |= {layout.name, symbol}
+            yield pytest.param(layout, symbol, marks=marks, id=f"{layout.name}-{symbol}")
+
+
+every_pair = pytest.mark.parametrize(("layout", "symbol"), [*pairs()])
 
 write = jax.jit(lambda layout, *rest: layout.tokens(*rest), static_argnums=(0, 1, 3))
 _follow = jax.jit(lambda layout, *rest: layout.follow(*rest), static_argnums=0)

@@ -1,7 +1,6 @@
 """How a recipe's problems are written: windows that are fixed, surveys that are kept."""
 
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -48,26 +47,6 @@ def test_neighbours_have_a_displacement_on_each_axis() -> None:
     layout = paper.layout(recipe)
     assert layout.axes == ("place", "row")
     assert layout.windows["part"] == (("b", (-1, 2)), ("sum", (0, -1)), ("kept", (0, 0)))
-
-
-@pytest.mark.parametrize(
-    ("neighbours", "says"),
-    [
-        ({"smu": CUT}, "there is no role 'smu': a, "),
-        ({"sum": ["c place+1"]}, "'c place+1' names no role"),
-        ({"sum": ["a plce+1"]}, "'a plce+1': unknown axis 'plce': did you mean 'place'?"),
-        ({"sum": ["a place+"]}, "'a place+' names no role"),
-        ({"sum": [""]}, "'' names no role"),
-    ],
-    ids=str,
-)
-def test_neighbours_that_cannot_be_read_are_one_line(
-    neighbours: dict[str, list[str]], says: str
-) -> None:
-    with pytest.raises(UserError, match=re.escape(says)) as caught:
-        fixed(**neighbours)
-    assert str(caught.value).startswith("positions.neighbours: ")
-    assert "\n" not in str(caught.value)
 
 
 @pytest.fixture

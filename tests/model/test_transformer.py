@@ -17,8 +17,7 @@ from curta.layouts import Text, layout_named
 from curta.layouts.texts import layout_of
 from curta.model import layers, weights
 from curta.model.decoding import logits_of_windows
-from curta.model.transformer import Transformer, parameters
-from curta.model.weights import draw, normal
+from curta.model.transformer import Transformer
 from curta.training import records
 from tests import naive, tiny
 
@@ -153,44 +152,6 @@ def test_the_share_is_exact_and_neighbours_know_nothing_of_each_other(share: flo
     assert left_out.mean() == pytest.approx(share, abs=5 * spread)
     both = (left_out[:-1] & left_out[1:]).mean()
     assert both == pytest.approx(share**2, abs=5 * (share**2 / left_out.size) ** 0.5)
-
-
-TREE = {"a": normal(40, 50, scale=2.0), "b": (jnp.arange(3), normal(2000, scale=0.1)), "c": None}
-
-
-def test_weights_have_the_described_shapes_and_deviations_and_the_rest_is_untouched() -> None:
-    drawn = draw(TREE, jax.random.key(0))
-    assert drawn["a"].shape == (40, 50)
-    np.testing.assert_allclose([drawn["a"].std(), drawn["b"][1].std()], [2.0, 0.1], rtol=0.1)
-    np.testing.assert_allclose([drawn["a"].mean(), drawn["b"][1].mean()], 0.0, atol=0.2)
-    np.testing.assert_array_equal(drawn["b"][0], jnp.arange(3))
-    assert drawn["c"] is None
-
-
-SHARED: dict[str, tuple[str, ...]] = {
-    "turned": ("key-query",),
-    "values": ("value-key",),
-    "out": ("out-query",),
-    "negative": ("out-value",),
-    "norms": ("norms",),
-    "all": ("key-query", "value-key", "out-query", "norms"),
-    "all, negative": ("key-query", "value-key", "out-value", "norms"),
-}
-SIZE = {"model__num_layers": 3, "model__num_attention_layers": 2}
-
-
-def made(shared: tuple[str, ...], **changes: Any) -> Transformer:
-    recipe = tiny.with_encoding("nope", model__weight_sharing=list(shared), **SIZE, **changes)
-    return tiny.drawn(recipe, LAYOUT)
-
-
-def test_as_many_weights_are_saved_as_are_shared() -> None:
-    """Two attention layers of width 16, three MLPs, five norms before them and the last."""
-    whole = parameters(made(()))
-    square, all_norms = 2 * 16 * 16, 5 * 16
-    both = 3 * square - 2 + all_norms
-    saved = [whole - parameters(made(shared)) for shared in SHARED.values()]
-    assert saved == [square - 2, square, square, square, all_norms, both, both]
 
 
 DESIGN = {

@@ -10,7 +10,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from curta.config.errors import UserError
 from curta.evaluation.scoring import Models
 from curta.model.transformer import Transformer
 from curta.probes.ablation import NOTHING, Ablation
@@ -21,7 +20,7 @@ from curta.problems.tasks import RANDOM, problems
 from curta.runs.run import Run
 from tests import adder, tiny
 
-from .helpers import ModelSubject, alone, examined, only, subject
+from .helpers import ModelSubject, alone, examined, only
 
 
 def without(model: Transformer, part: str) -> Transformer:
@@ -125,19 +124,3 @@ def test_recurrences_and_encoders_are_patched_too() -> None:
         assert max(table["embedding"]) == pytest.approx(1, abs=1e-3)
         ends = [part for part in table if part.startswith("state after")]
         assert max(table[ends[-1]]) == pytest.approx(1, abs=1e-3)
-
-
-@pytest.mark.parametrize(
-    ("target", "source", "says"),
-    [
-        ("57+68", "157+68", "differ in more than digits"),
-        ("57+168", "157+68", "differ in more than digits"),
-        ("57+68", "67+58", "are written alike"),
-        ("57+68", "57+68", "are written alike"),
-    ],
-)
-def test_problems_that_cannot_be_patched(
-    target: str, source: str, says: str, windowed: Run
-) -> None:
-    with pytest.raises(UserError, match=says):
-        Patching(problem=target, other=source).examine(subject(windowed))

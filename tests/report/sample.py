@@ -2,7 +2,7 @@
 
 import json
 import math
-import random
+from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from statistics import median
@@ -39,20 +39,21 @@ second = [1, 3]
 
 
 def write_run(folder: Path, members: int = 3, size: int = 12, **changes: Any) -> Path:
-    """Writes a finished and evaluated run; `changes` go into its run.json."""
+    """Write a finished and evaluated run; `changes` go into its run.json."""
     write_young_run(folder, members, **changes)
     write_json(folder / "evaluation.json", evaluation(members, size))
     return folder
 
 
 def write_young_run(folder: Path, members: int = 3, **changes: Any) -> Path:
-    """Writes a run that has been trained but not evaluated."""
+    """Write a run that has been trained but not evaluated."""
     folder.mkdir(parents=True, exist_ok=True)
     info = INFO | {"seeds": list(range(members))} | changes
     stopped = {int(member): step for member, step in info["stopped"].items()}
     write_json(folder / "run.json", info)
     (folder / "recipe.toml").write_text(RECIPE, encoding="utf-8")
-    write_metrics(folder, metrics(members, info["steps"], stopped))
+    lines = map(json.dumps, metrics(members, info["steps"], stopped))
+    (folder / "metrics.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return folder
 
 
@@ -60,62 +61,46 @@ def write_json(path: Path, value: object) -> None:
     path.write_text(json.dumps(value), encoding="utf-8")
 
 
-def write_metrics(folder: Path, lines: list[dict[str, Any]]) -> None:
-    text = "".join(json.dumps(line) + "\n" for line in lines)
-    (folder / "metrics.jsonl").write_text(text, encoding="utf-8")
-
-
 def metrics(members: int, steps: int, stopped: dict[int, int] | None = None) -> list[Any]:
     """Losses that fall, each member at its own pace; null once a member stopped."""
     lines = list[Any]()
     for step, member in product(range(10, steps + 1, 10), range(members)):
-        noise = random.Random(f"{step} {member}").gauss(0, 0.12)
-        loss = 2.3 * math.exp(-step / (90 + 25 * member) + noise) + 3e-4 * math.exp(noise)
-        exact = 1 / (1 + math.exp((0.08 - loss) * -60))
+        loss = 2.3 * math.exp(-step / (20 + 5 * member))
+        line = {"step": step, "member": member, "loss": loss, "exact_match": 1 - loss / 3}
         if step >= (stopped or {}).get(member, math.inf):
-            loss, exact = None, 0.0
-        line = {"step": step, "member": member, "loss": loss, "exact_match": exact}
+            line |= {"loss": None, "exact_match": 0.0}
         lines.append(line | {"seconds": 0.0024 * step})
     return lines
 
 
-SIZES: dict[str, tuple[str, ...]] = {"+": ("10", "20", "100"), "//": ("6/3", "50/25")}
+SIZES = {"+": ("10", "20", "100"), "//": ("6/3", "50/25")}
 SLICES = {"+": ("random", "unequal", "carry"), "//": ("random", "exact")}
+"""Of each operation the last one is the hardest."""
 
 
-def evaluation(members: int, size: int, sizes: dict[str, tuple[str, ...]] = SIZES) -> Any:
-    """Exact match that is full nearly everywhere, with a few misses far out."""
+def evaluation(members: int, size: int, sizes: Mapping[str, Sequence[str]] = SIZES) -> Any:
+    """Exact match that falls with the length, and from slice to slice, except for two members."""
     lengths = [
         length(operator, digits, name, members)
         for operator, all_digits in sizes.items()
         for digits in all_digits
         for name in SLICES[operator]
     ]
-    content = {"format": 3, "seed": 1, "lengths": lengths, "grids": [grid(members, size)]}
-    return content | {"examples": EXAMPLES}
-
-
-def grid(members: int, size: int) -> dict[str, Any]:
-    """Exact match of a sum: full, except where one operand is much longer than the other."""
-
-    def cell(member: int, first: int, second: int) -> float:
-        return round(1 - 0.05 * min(max(abs(first - second) - 10 + member, 0), 8), 2)
-
     digits = range(1, size + 1)
-    exact = [[[cell(m, a, b) for b in digits] for a in digits] for m in range(members)]
-    named = {"operator": "+", "max_digits": size, "digits": list(digits), "count": 20}
-    return named | {"exact_match": exact}
+    cells = [
+        [[1 - 0.05 * (abs(a - b) > 9 + member) for b in digits] for a in digits]
+        for member in range(members)
+    ]
+    grid = {"operator": "+", "max_digits": size, "digits": list(digits), "count": 20}
+    content = {"format": 3, "seed": 1, "lengths": lengths, "examples": EXAMPLES}
+    return content | {"grids": [grid | {"exact_match": cells}]}
 
 
 def length(operator: str, size: str, name: str, members: int) -> dict[str, Any]:
-    """Misses grow with the length, most of all on long chains of carries."""
-    digits = int(size.split("/")[0].split("x")[-1])
-    weight = {"random": 0.2, "unequal": 0.1, "carry": 1.0, "exact": 0.5}[name]
-    weight *= math.log10(digits) / 3
-    misses = {2: 0.3, 5: 0.015}
-    exact = [round(1 - weight * misses.get(member, 0), 3) for member in range(members)]
-    generated = {"count": 8, "exact_match": [round(value * 8) / 8 for value in exact]}
-    generated |= {"agrees": True, "tokens_per_second": 123_456}
+    digits = int(size.split("/")[0])
+    missed = digits * (1 + SLICES[operator].index(name)) / 1000
+    exact = [round(1 - missed * (member % 3 == 2), 3) for member in range(members)]
+    generated = {"count": 8, "exact_match": exact, "agrees": True, "tokens_per_second": 123_456}
     row = {"operator": operator, "size": size, "digits": digits, "slice": name, "count": 200}
     row |= {"exact_match": exact, "token_accuracy": exact, "errors": []}
     return row | {"perplexity": [2 - value for value in exact], "generated": generated}
@@ -127,57 +112,43 @@ EXAMPLES: list[dict[str, Any]] = [
     for problem, truth, answer, text, member in (
         ("12+34", "46", "46", "a", 0),
         ("9" * 60 + "+1", "1" + "0" * 60, "1" + "0" * 58 + "10", "b", 2),
-        ("95+17", "112", "102", "21a=201$", 2),
         ("5+5", "10", None, "01==$", 1),
     )
 ]  # fmt: skip
 
+ENTRIES = ("plain", "reversed & padded", "window")
 
-def write_comparison(folder: Path, members: int = 3, swept: tuple[str, ...] = ()) -> list[Any]:
-    """Writes a comparison of three finished entries; the first has no positions at 100 digits.
 
-    Without `swept`, each has a structure of its own; with it, each its own values: of a single
-    field three, of two fields two each.
-    """
+def write_comparison(folder: Path, members: int = 3) -> list[Any]:
+    """Write a comparison of finished entries; the first has no positions at 100 digits."""
     rows = [comparison_row(number, name, members) for number, name in enumerate(ENTRIES)]
-    for number, row in enumerate(rows):
+    for row in rows:
         write_young_run(folder / row["run"], members, name=row["run"], steps=400)
-        powers = [number] if len(swept) == 1 else [number > place for place in range(len(swept))]
-        row["changes"] = {path: 2**power for path, power in zip(swept, powers, strict=True)}
-        row["structure"] = SAME if swept else f"layout {row['name']}: <as it is>."
     content = {"format": ComparisonResults.FORMAT, "name": "three", "title": "Three <entries>"}
-    content |= {"summary": "On one budget", "seeds": list(range(members))}
-    content |= {"swept": list(swept), "rows": rows}
-    write_json(folder / "comparison.json", content)
+    content |= {"summary": "On one budget", "seeds": list(range(members)), "swept": []}
+    write_json(folder / "comparison.json", content | {"rows": rows})
     return rows
 
 
-ENTRIES = ("plain", "reversed & padded", "window")
-SAME = "layout coupled: all digits by their place."
-
-
 def comparison_row(number: int, name: str, members: int) -> dict[str, Any]:
-    """Exact match falls with the length, less in later entries and members."""
-    sizes = [digits for digits in (5, 20, 100) if (number, digits) != (0, 100)]
-    lengths = [
-        slice_of(digits, name, number, members) for digits in sizes for name in ("random", "carry")
-    ]
+    """Exact match falls with the length and the member, and is half of it for carries."""
+    lengths = []
+    for digits, slice_name in product((5, 20, 100), ("random", "carry")):
+        values = [
+            round((1 - digits / (200 + member)) / (1 + (slice_name == "carry")), 6)
+            for member in range(members)
+        ]
+        row = {"operator": "+", "size": str(digits), "digits": digits, "slice": slice_name}
+        named = ("exact_match", "token_accuracy", "perplexity")
+        lengths.append(row | {"count": 50} | dict.fromkeys(named, statistics(values)))
     missing = [{"operator": "+", "size": "100", "digits": 100, "reason": "it has 64 positions"}]
-    row = {"name": name, "run": name.replace(" & ", "-"), "recipe": "addition", "changes": {}}
-    row |= {"structure": "", "settings": {}, "status": "finished", "steps": 400, "stopped": {}}
-    row |= {"parameters": 1000 * 3**number, "training_seconds": 61.0, "lengths": lengths}
-    row |= {"loss": statistics([0.5 / (1 + number + member) for member in range(members)])}
-    return row | {
-        "exact_match": statistics([0.5] * members), "unplaced": [] if number else missing
+    return {
+        "name": name, "run": name.replace(" & ", "-"), "recipe": "addition", "changes": {},
+        "structure": f"layout {name}: <as it is>.", "settings": {}, "status": "finished",
+        "steps": 400, "stopped": {}, "parameters": 1000 * 3**number, "training_seconds": 61.0,
+        "lengths": lengths if number else lengths[:4], "unplaced": [] if number else missing,
+        "loss": statistics([0.5] * members), "exact_match": statistics([0.5] * members),
     }  # fmt: skip
-
-
-def slice_of(digits: int, name: str, number: int, members: int) -> dict[str, Any]:
-    slopes = [digits / (40 * 4**number * (1 + member)) for member in range(members)]
-    values = [max(0.0, 1 - slope) / (1 + (name == "carry")) for slope in slopes]
-    named = {"operator": "+", "size": str(digits), "digits": digits, "slice": name, "count": 50}
-    figures = statistics([round(value, 6) for value in values])
-    return named | dict.fromkeys(("exact_match", "token_accuracy", "perplexity"), figures)
 
 
 def hardest(slices: list[dict[str, Any]], size: str) -> list[float]:

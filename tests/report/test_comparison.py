@@ -11,7 +11,6 @@ import pytest
 
 from curta.report.compared import read_comparison
 from curta.report.comparison import write_comparison, write_together
-from curta.report.comparison_figures import draw_all
 from curta.report.rendering import PagePart
 
 from . import sample
@@ -61,22 +60,9 @@ def test_every_entry_has_its_structure_its_cost_and_its_ranges(folder: Path, pag
         there = [size for size in ("5", "20", "100") if not (row["unplaced"] and size == "100")]
         assert exact[: len(there)] == [shown(row["lengths"], size) for size in there]
         assert exact[len(there) :] == ["no positions"] * (3 - len(there))
-
-
-def test_names_are_escaped(page: Page) -> None:
     assert "Three <entries>" in visible(page)
     assert "<entries>" not in page.source
     assert "<as it is>" not in page.source
-
-
-def test_every_entry_has_its_panels(folder: Path) -> None:
-    """Loss and exact match by step of each, and a panel of lengths; two in a row, none empty."""
-    figures = draw_all(read_comparison(folder))
-    learning, lengths = (figures[name] for name in ("learning", "lengths"))
-    assert [axes.get_title("left") for axes in learning.axes] == [
-        title for name in sample.ENTRIES for title in (name, "")
-    ]
-    assert [axes.get_title("left") for axes in lengths.axes] == [*sample.ENTRIES]
 
 
 def test_an_entry_that_waits_is_shown_as_such(tmp_path: Path) -> None:

@@ -12,14 +12,13 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from jinja2 import DictLoader, UndefinedError
 
 from curta.config.errors import UserError
 from curta.problems.arithmetic import ARITHMETIC
 from curta.problems.operations import OPERATIONS
 from curta.report.figures import DESCRIPTIONS
 from curta.report.page import write_report
-from curta.report.rendering import environment, render, render_text
+from curta.report.rendering import environment, render
 
 from . import sample
 from .parsed import Page, page_without_figures, report, saved_page, visible
@@ -91,14 +90,6 @@ def test_figures_and_tables_can_be_understood_unseen(page: Page) -> None:
     assert len(page.all("h1")) == len(page.all("main")) == 1
 
 
-def test_results_show_every_member_and_their_summary(page: Page) -> None:
-    row = next(row for row in page.rows if row[:2] == ["10", "random"])
-    assert row[2:6] == ["200", "100.0", "98.0", "100.0"]
-    assert row[-3:] == ["100.0", "100.0", "98.0"]
-    heads = next(row for row in page.rows if row[:2] == ["Digits", "Slice"])
-    assert heads[-3:] == ["0", "1†", "2"]
-
-
 def test_every_slice_of_every_operation_is_described(page: Page) -> None:
     operations = [*OPERATIONS.values(), *ARITHMETIC.values()]
     names = {name for operation in operations for name in operation.cases}
@@ -159,17 +150,6 @@ def test_folder_that_is_no_run_is_left_alone(tmp_path: Path) -> None:
 
 
 SCRIPT = "<script>alert(1)</script>"
-
-
-def test_a_text_is_neither_escaped_nor_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A model card or a dataset's README, which ends with a line break."""
-    monkeypatch.setattr(environment(), "loader", DictLoader({"card.md": "{{ name }}\n"}))
-    assert render_text("card.md", name=SCRIPT) == f"{SCRIPT}\n"
-
-
-def test_a_name_that_a_template_does_not_know_is_an_error() -> None:
-    with pytest.raises(UndefinedError, match="reason"):
-        render("serve/refusal.html", title="No")
 
 
 def test_data_of_a_script_cannot_end_it() -> None:

@@ -9,14 +9,12 @@ from typing import Any
 
 import pytest
 
-from curta.evaluation.generation import AROUND, first_error
 from curta.evaluation.results import FirstError, WrongAnswer
-from curta.probes.pictures import Heat, Lines
 from curta.report import figures, sections
 from curta.report.run_folder import Trained, read_run
 
 from . import sample
-from .parsed import page_without_figures, saved_page, visible
+from .parsed import page_without_figures
 
 
 def row(size: str, digits: int, name: str = "random", share: float = 1.0) -> dict[str, Any]:
@@ -60,32 +58,9 @@ def test_sizes_of_training_are_in_distribution(
     assert Trained((2, 9), (3, 8), None).lengths == (2, 9)
 
 
-def error_of(line: str, right: str) -> FirstError:
-    """The first error of texts in which every character is a token."""
-    symbols = sorted({*line, *right})
-    wrote, expected = ([symbols.index(character) for character in t] for t in (line, right))
-    assert first_error(expected, expected, symbols) is None
-    error = first_error(wrote, expected, symbols)
-    assert error is not None
-    return error
-
-
-def test_an_error_is_the_first_token_that_differs_with_what_stands_around_it() -> None:
-    for line, text, at in (("211$", "201$", 1), ("21$", "211$", 2), ("2111", "211$", 3),
-                           ("", "2$", 0), ("211", "2115", 3)):  # fmt: skip
-        assert (error_of(line, text).at, error_of(line, text).start) == (at, 0)
-    right = "0123456789" * 100
-    error, near = error_of(right[:500] + "x" + right[501:], right), sections.AROUND
-    assert error.written == right[500 - AROUND : 500] + "x" + right[501 : 500 + AROUND]
-    assert sections.place_of(error) == {
-        "token": 501, "before": f"…{right[500 - near : 500]}", "wrote": "x", "right": "0",
-        "after": f"{right[501 : 501 + near]}…",
-    }  # fmt: skip
-
-
 def test_the_error_of_a_row_is_that_of_its_weakest_member() -> None:
     (row, *_) = sample.rows_of(sample.evaluation(3, 2))
-    error = error_of("211$", "201$")
+    error = FirstError(0, 0, "2", "x", 0)
     errors = [WrongAnswer("95+17", "112", None, member, error) for member in range(3)]
     row = replace(row, exact_match=[0.9, 0.2, 0.5], errors=errors)
     assert sections.weakest_error(row).member == 1
@@ -141,44 +116,3 @@ def test_cells_have_the_colour_of_their_median_and_the_counts_of_every_member(
     data = json.loads(text)
     assert data["edges"] == [edge for edge, _, _ in figures.BANDS]
     assert data["correct"] == [[[round(20 * cell) for cell in row] for row in m] for m in EXACT]
-
-
-HEAT: Heat = {
-    "form": "heat", "title": "+", "across": "second", "down": "first",
-    "columns": ["0", "1", "2"], "rows": ["0", "1"],
-    "values": [[1.0, 0.5, None], [0.95, 0.0, 1.0]],
-    "texts": [["a", "b", ""], ["$x", "<c>", "d"]], "exact_match": True,
-}  # fmt: skip
-LINES: Lines = {
-    "form": "lines", "title": "+", "across": "digits", "points": ["3", "4", "9"],
-    "curves": [[1.0, 0.5, None], [0.5, 0.25, None], [0.9, 0.0, None]], "inside": 1,
-}  # fmt: skip
-TABLE: dict[str, Any] = {
-    "format": 2, "probe": "longer", "summary": "exact match beyond training", "step": 1200,
-    "members": [0, 1, 2], "options": {"count": 30, "seed": 1}, "notes": ["A <note>."],
-    "columns": ["operator", "digits", "median", "members"],
-    "rows": [
-        {"operator": "+", "digits": 3, "median": 0.9, "members": [1.0, 0.5, 0.9], "more": 1},
-        {"operator": "+", "digits": 9, "median": None, "members": None, "more": 2},
-    ],
-}  # fmt: skip
-
-
-def test_a_report_shows_the_tables_and_pictures_of_probes(tmp_path: Path) -> None:
-    sample.write_run(tmp_path)
-    (tmp_path / "probes").mkdir()
-    for name, panels in {"longer": [LINES], "tables": [HEAT, HEAT, HEAT]}.items():
-        picture = {"shows": f"{name} <shown>", "panels": panels}
-        table = TABLE | {"probe": name, "picture": picture}
-        sample.write_json(tmp_path / "probes" / f"{name}.json", table)
-    page = saved_page(tmp_path)
-    text, labels = visible(page), {svg.get("aria-label") for svg in page.all("svg")}
-    assert "longer: exact match beyond training" in text
-    assert "Members 0 to 2 as of step 1,200; count 30, seed 1. A <note>." in text
-    for cells in (TABLE["columns"], ["+", "3", "0.900", "1.000 0.500 0.900"], ["+", "9", "—", "—"]):
-        assert cells in page.rows
-    for name in ("longer", "tables"):
-        assert (tmp_path / "probes" / f"{name}.svg").is_file()
-        assert f"{name} <shown>" in labels
-    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
-    assert len(ids) == len(set(ids))

@@ -13,16 +13,12 @@ import pytest
 from curta.config.table import Table
 from curta.evaluation.paired import Difference, Discordance, Paired, PairedSlice
 from curta.evaluation.results import (
-    Evaluation,
-    Generated,
     NamedProblem,
-    SliceResult,
     WholeTable,
     Written,
 )
 from curta.evaluation.statistics import Interval, wilson
 from curta.report.tables import (
-    exact_match_table,
     named_table,
     of_comparison,
     of_run,
@@ -149,21 +145,3 @@ def test_two_members_are_told_problem_by_problem() -> None:
     assert table.texts()[1] == ["", "1,000", "random", "100", *numbers]
     assert "Holm: adjusted for all 2 rows together." in table.notes
     assert records(table)[0]["p_holm"] == "0.00048"
-
-
-def test_slices_of_a_size_that_are_all_right_are_one_row_on_a_screen() -> None:
-    def row(size: int, share: float, slice_name: str) -> SliceResult:
-        return SliceResult(
-            operator="+", size=str(size), digits=size, slice_name=slice_name, count=200,
-            exact_match=[share], token_accuracy=[share], perplexity=[1.0],
-            generated=Generated(8, [share], agrees=True, tokens_per_second=270_000), errors=[],
-        )  # fmt: skip
-
-    lengths = [row(20, 1.0, "random"), row(20, 1.0, "carry")]
-    lengths += [row(100, 1.0, "random"), row(100, 0.5, "carry")]
-    results = Evaluation(seed=1, lengths=lengths, examples=[])
-    collapsed = exact_match_table(results, [0], collapsed=True).rows
-    assert [cells[1:4] for cells in collapsed] == [
-        ["20", "all 2", 400], ["100", "random", 200], ["100", "carry", 200],
-    ]  # fmt: skip
-    assert len(exact_match_table(results, [0]).rows) == 4

@@ -57,13 +57,6 @@ def test_unnamed_runs_are_numbered_and_a_name_that_is_taken_is_refused() -> None
     assert Folder(folders.root() / "addition").read_info() == before
 
 
-@pytest.mark.parametrize("name", ["a/b", "..", ".hidden", "/tmp/x"])
-def test_a_name_that_is_no_folder_name_is_refused(name: str, runs_folder: Path) -> None:
-    with pytest.raises(UserError, match="is no name for a run"):
-        created(name)
-    assert not runs_folder.exists()
-
-
 @pytest.mark.parametrize("name", ["run.json", "recipe.toml", "machine.json"])
 def test_a_run_without_one_of_its_files_is_told(name: str) -> None:
     (created().path / name).unlink()

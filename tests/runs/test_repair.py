@@ -15,23 +15,7 @@ from curta.runs import checkpoints
 from curta.runs.run import Run
 from curta.training import windows
 from tests import tiny
-
-FIELDS = {
-    "training.steps": 150, "training.problems": 100, "training.batch": 64, "model.width": 16,
-    "model.heads": 2, "model.num_layers": 2, "evaluation.digits": [5], "evaluation.count": 5,
-    "evaluation.generated": 2, "evaluation.held_out": 10, "evaluation.certificate": 4_000,
-    "training.checkpoint_every": 40, "training.held_out_windows": 0.2, "training.repair": 40,
-}  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def repaired(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Two members whose training is too short, and that are repaired."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CURTA_RUNS", str(tmp_path_factory.mktemp("runs")))
-        run = api.begin("luhn", [3, 4], "repaired", FIELDS, evaluate=True)
-        run.complete()
-    return run
+from tests.made_once import REPAIRED as FIELDS
 
 
 def test_rounds_of_repair_end_with_every_window_right(repaired: Run) -> None:

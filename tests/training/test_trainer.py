@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -15,7 +14,6 @@ from curta.layouts.batches import completion_batch
 from curta.layouts.texts import layout_of
 from curta.model.decoding import logits_of_windows
 from curta.problems import task_sizes, tasks
-from curta.runs import checkpoints
 from curta.training import records, trainer
 from curta.training.records import Data
 from curta.training.trainer import KEY_USES, Member, Metrics, TaskBounds, step_keys, task_keys
@@ -66,18 +64,6 @@ def member(of: Any, number: int) -> Any:
 def four() -> tuple[Member, Metrics]:
     """Seeds 0 and 1 after four steps, on one device."""
     return program(2, 1)(fresh(0, 1), 0, 4)
-
-
-def test_two_steps_resume_and_two_more_are_four_steps(
-    four: tuple[Member, Metrics], tmp_path: Path
-) -> None:
-    state, before = program(2, 1)(fresh(0, 1), 0, 2)
-    checkpoints.save(tmp_path, 2, state, "mine")
-    like = jax.eval_shape(lambda: begun(RECIPE, 0, 1))
-    state, after = program(2, 1)(checkpoints.load(tmp_path, 2, like, "mine"), 2, 2)
-    joined = jax.tree.map(lambda *pieces: np.concatenate(pieces, axis=1), before, after)
-    assert tiny.same(state, four[0])
-    assert tiny.same(joined, four[1])
 
 
 @pytest.mark.parametrize("number", [0, 1])
@@ -207,19 +193,6 @@ def test_a_step_on_windows_has_the_mean_loss_of_those_it_drew() -> None:
 
 
 # Devices.
-
-
-@pytest.mark.parametrize(
-    ("members", "batch", "devices", "shape"),
-    [(1, 8, 2, (1, 2)), (2, 8, 2, (2, 1)), (3, 8, 2, (1, 2)), (4, 8, 2, (2, 1)),
-     (1, 7, 2, (1, 1)), (5, 8, 1, (1, 1))],
-)  # fmt: skip
-def test_a_mesh_gives_devices_to_members_first_and_to_the_batch_then(
-    members: int, batch: int, devices: int, shape: tuple[int, int]
-) -> None:
-    mesh = trainer.mesh_for(members, batch, jax.devices()[:devices])
-    assert mesh.devices.shape == shape
-    assert mesh.axis_names == ("member", "batch")
 
 
 def test_every_use_of_a_step_has_a_key_of_its_own() -> None:

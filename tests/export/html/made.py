@@ -99,22 +99,15 @@ def random_texts(name: str, count: int, length: int) -> tuple[np.ndarray, np.nda
     return tokens[:, :-1], np.stack(rows, axis=1)
 
 
-class Made:
-    """A model with random weights: gains that are not ones, biases that are not zeros."""
-
-    def __init__(self, of: Recipe) -> None:
-        self.recipe, self.model = of, drawn(of)
-        self.layout = self.model.layout
-
-    def page(self, folder: Path) -> Path:
-        """The file of the page."""
-        return page(folder, self.recipe, self.model)
+def dense(of: Recipe) -> tuple[Recipe, Transformer]:
+    """A recipe, and its model with random weights: gains no ones, biases no zeros."""
+    return of, drawn(of)
 
 
-def of_layout(name: str) -> Made:
+def of_layout(name: str) -> tuple[Recipe, Transformer]:
     """A model that writes all of a layout's problems."""
     tasks = [{"operator": operator, "digits": [1, 3]} for operator in layout_named(name).operators]
-    return Made(
+    return dense(
         tiny.recipe(
             layout=name,
             task=tasks,

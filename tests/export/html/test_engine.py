@@ -21,7 +21,7 @@ from curta.runs.run import Run
 from tests import tiny
 from tests.export.made import begun, inside
 
-from .made import PROBLEMS, Made, layout, page, random_texts, shipped
+from .made import PROBLEMS, dense, layout, page, random_texts, shipped
 from .tabs import numbers
 from .test_page import calculate, over, part
 
@@ -30,11 +30,11 @@ pytestmark = pytest.mark.slow
 
 def test_places_below_those_of_the_operands(tab: Page, tmp_path: Path) -> None:
     """A prompt of `spaced` begins at place -3."""
-    made = Made(tiny.with_encoding("coupled", program="spaced"))
-    tab.goto(made.page(tmp_path).as_uri())
-    tokens, _ = made.layout.tokens_of(parse("12+345"))
+    of, model = dense(tiny.with_encoding("coupled", program="spaced"))
+    tab.goto(page(tmp_path, of, model).as_uri())
+    tokens, _ = model.layout.tokens_of(parse("12+345"))
     logits = numbers(tab, f"curta.sites({tokens}).logits.map((row) => [...row])")
-    np.testing.assert_allclose(logits, inside(made.model, [tokens])[0]["logits"], atol=1e-4)
+    np.testing.assert_allclose(logits, inside(model, [tokens])[0]["logits"], atol=1e-4)
 
 
 @pytest.mark.parametrize("name", PROBLEMS)

@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests import tiny
 
-from .made import Made, page, shipped
+from .made import dense, page, shipped
 from .tabs import fits, numbers, screens
 
 pytestmark = pytest.mark.slow
@@ -37,7 +37,7 @@ def either(request: pytest.FixtureRequest) -> Page:
 
 def show(tab: Page, folder: Path, **changes: object) -> Page:
     layers = {"model__num_attention_layers": 2}
-    tab.goto(Made(tiny.dense(**layers | changes)).page(folder).as_uri())
+    tab.goto(page(folder, *dense(tiny.dense(**layers | changes))).as_uri())
     tab.evaluate("curta.design.tokens = 30")
     return tab
 

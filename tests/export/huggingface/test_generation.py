@@ -8,9 +8,9 @@ import pytest
 
 from curta.config.model import ModelConfig
 from tests import tiny
-from tests.designs import DESIGNS
+from tests.designs import DESIGNS, PRODUCTS
 
-from ..made import PRODUCTS, drawn, example_problems, inside, rows
+from ..made import drawn, example_problems, inside, rows
 from .made import folder, opened, tokenizer, told
 
 pytestmark = pytest.mark.slow

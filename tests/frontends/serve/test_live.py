@@ -17,7 +17,6 @@ from curta.evaluation.results import Grid
 from curta.frontends.api import load, train
 from curta.frontends.cli.display import grid_map
 from curta.frontends.serve import live, site
-from curta.frontends.serve.server import APP
 from curta.runs.loop import Progress
 from curta.training import windows
 from tests import tiny
@@ -319,22 +318,6 @@ def test_a_training_is_stopped_and_gone_on_with(
     tab.get_by_role("button", name="Stop").click()
     expect(tab.locator("#status")).to_have_text("interrupted", timeout=3 * PATIENCE)
     assert load("addition").folder.read_info().checkpoint >= step
-
-
-def test_a_foreign_page_can_begin_nothing(
-    runs_folder: Path, server: Served, tab: Page, tmp_path: Path, complaints: list[str]
-) -> None:
-    before = dict(APP.state.trainings.jobs)
-    (tmp_path / "foreign.html").write_text("<!DOCTYPE html><title>x</title>")
-    tab.goto((tmp_path / "foreign.html").as_uri())
-    for headers in ("{}", "{'X-Curta-Token': 'guess'}"):
-        tab.evaluate(
-            f"""fetch("{server.address}trainings/train", {{ method: "POST", headers: {headers},
-                body: '{{"recipe": "addition"}}' }}).catch(() => {{}})"""
-        )
-    tab.goto("about:blank")
-    assert APP.state.trainings.jobs == before
-    complaints.clear()
 
 
 @pytest.mark.parametrize("tab", screens(400, 1200), indirect=True)

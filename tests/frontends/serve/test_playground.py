@@ -53,20 +53,6 @@ def test_every_recipe_can_be_watched_as_its_form_proposes(name: str) -> None:
     assert recipe.summary == source.summary
 
 
-def test_a_form_has_the_fields_of_the_recipe_and_their_choices(trainings: Trainings) -> None:
-    text = client.get("/playground.html?recipe=addition&model.width=64").text
-    assert 'name="model.width" type="text" value="64"' in text
-    assert 'value="[1, 10]"' in text
-    assert "<option selected>window</option>" in text
-    assert "<option selected>relu2</option>" in text
-    assert "rotary" in client.get("/playground.html?recipe=addition-reversed").text
-    fields = {view.path for view in playground.form("addition", {}).first}
-    assert fields <= {*playground.FIRST}
-    rope = playground.form("addition", {"positions.name": "rope"}).sections["positions"]
-    assert "positions.base" in {view.path for view in rope}
-    assert client.get("/playground.html?recipe=nothing").status_code == 404
-
-
 def test_what_is_wrong_is_said_of_each_field_as_on_the_command_line() -> None:
     settings = {
         "model.width": "30", "training.steps": "-1", "optimizer.learning_rate": "fast",

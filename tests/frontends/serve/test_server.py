@@ -83,7 +83,8 @@ def test_there_is_only_reading(ask: Asks, small: Path, method: str) -> None:
      "/runs/..%2f..%2fsecret/report.html", "/runs/small/%2e%2e/%2e%2e/secret",
      "/runs/small/run.json", "/runs/small%00/", "/runs/small/page--1.html", "/%2e%2e/site.py",
      "/%2e%2e/" * 9 + "etc/passwd", "/runs/small/page-00.html", "/x" * 2000,
-     "/runs/small/page-" + "9" * 5000 + ".html", "/runs/%ff/report.html"],
+     "/runs/small/page-" + "9" * 5000 + ".html", "/runs/%ff/report.html",
+     "/playground.html?recipe=nothing"],
     ids=lambda path: path[:40],
 )  # fmt: skip
 def test_nothing_else_can_be_reached(ask: Asks, small: Path, path: str) -> None:

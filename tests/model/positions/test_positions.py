@@ -10,7 +10,7 @@ import pytest
 
 from curta.config import positions
 from curta.config.errors import UserError
-from curta.config.positions import FIRE, T5, Abacus, ALiBi, Positions
+from curta.config.positions import FIRE, Abacus, ALiBi, Positions
 from curta.layouts import Layout, TokenPositions, layout_named
 from curta.model import weights
 from curta.model.positions import base, build
@@ -167,29 +167,6 @@ def biases(encoding: Encoding, where: TokenPositions, block: int = 0) -> np.ndar
 def earlier(indices: Any) -> list[tuple[int, int]]:
     """Every query with every key that it sees."""
     return [(i, j) for i in range(len(indices)) for j in range(i + 1)]
-
-
-# T5.
-
-
-def t5_bucket(distance: int, buckets: int, max_distance: int) -> int:
-    """`_relative_position_bucket` for one distance, not bidirectional."""
-    exact = buckets // 2
-    if distance < exact:
-        return distance
-    far = math.log(distance / exact) / math.log(max_distance / exact) * (buckets - exact)
-    return min(exact + int(far), buckets - 1)
-
-
-@pytest.mark.parametrize("settings", [T5(), T5(num_buckets=8, max_distance=20)])
-def test_t5_has_one_number_a_head_for_each_bucket_in_every_block(settings: T5) -> None:
-    indices = (0, 1, 7, 15, 16, 31, 32, 33, 90, 127, 128, 129, 1000)
-    encoding = built(settings)
-    observed = biases(encoding, at(*indices))
-    assert encoding.layers == ()  # so blocks can have none of their own
-    for i, j in earlier(indices):
-        bucket = t5_bucket(indices[i] - indices[j], settings.num_buckets, settings.max_distance)
-        np.testing.assert_allclose(observed[:, i, j], encoding.table[bucket], rtol=1e-6)
 
 
 # FIRE.

@@ -9,7 +9,7 @@ from curta.config.errors import UserError
 from curta.evaluation.generation import write_texts as plainly
 from curta.evaluation.scoring import Models
 from curta.probes.inside import activations
-from curta.probes.inside.interventions import Intervention, parsed
+from curta.probes.inside.interventions import Intervention
 from curta.probes.inside.question import write_under
 from curta.problems.problem import Problem, parse
 from curta.runs.run import Run
@@ -133,16 +133,8 @@ MISTAKES: list[tuple[Any, str]] = [
     (lambda: Intervention("final", "zeros"), "did you mean 'zero'"),
     (lambda: Intervention("final", "patch"), "from which problem"),
     (lambda: Intervention("final", "zero", "1+2"), "only patch has a source"),
-    (lambda: parsed("final:head", "zero"), "write a selection as head=2"),
-    (lambda: Intervention("finale"), "did you mean 'final'"),
-    (lambda: Intervention(HEADS, where={"haed": 1}), "did you mean 'head'"),
-    (lambda: Intervention(HEADS, where={"head": "first"}), "not first"),
-    (lambda: Intervention("final", where={"role": "sun"}), "unknown role 'sun'"),
     (lambda: Intervention("final", where={"position": 9}), "selects nothing"),
     (lambda: Intervention(WEIGHTS, where={"neighbour": "a"}), "unknown selection"),
-    (lambda: Intervention(WEIGHTS, "mean"), "has no mean"),
-    (lambda: Intervention("final", "resample"), "give several problems"),
-    (lambda: Intervention("final", "patch", "1+"), "operand is missing"),
 ]
 
 

@@ -1,15 +1,19 @@
 """Small programs, and machines made from them, for tests of lists and proofs."""
 
+from functools import cache
 from random import Random
 from typing import NamedTuple
 
 from curta.problems.sizes import Sizes
+from curta.programs import PROGRAMS
 from curta.programs.machine import Answer, Given, Paper, Program, Sign, finding, program
 from curta.programs.machine.machine import Machine, Windows
 from curta.programs.machine.recording import Recording
 from curta.programs.machine.sampling import Drawer
 from curta.programs.machine.survey import machine_of, prompt_vocabulary
-from curta.programs.proof.listing import Lister
+from curta.programs.proof.closing import Closure, prove
+from curta.programs.proof.listing import Lister, list_windows
+from curta.programs.user.registry import in_base
 
 ONE = (Given("a", "place", base=6), Sign("="))
 
@@ -124,3 +128,87 @@ def made(of: Program, sizes: Sizes, problems: int = 1500, words: tuple[int, ...]
 
 def lister(of: Program, from_: Made) -> Lister:
     return Lister(of, from_.machine, from_.windows)
+
+
+PAIR, SINGLE = Sizes((1, 5), (1, 5), (2, 2)), Sizes((1, 7), (1, 7), (1, 1))
+MANY = Sizes((1, 4), (1, 4), (2, 4))
+
+
+@program(
+    "pointed",
+    axes=("place",),
+    prompt=(
+        Given("below", "place", high_first=True, filled=True),
+        Sign(".", "point", step={"place": 1}),
+        Given("above", "place", follows=True),
+        Sign("="),
+    ),
+    answer=Answer("copy", fraction="copy below"),
+    truth=lambda *numbers: 0,
+)
+def pointed(paper: Paper, below: list[int], above: list[int]) -> None:
+    """A number with a point again; its digits above the point follow those below."""
+    for digit in reversed(below):
+        paper.move(place=+1).write("copy below", digit)
+    paper.move(place=+1).write("copy point", ".")
+    for digit in above:
+        paper.move(place=+1).write("copy", digit)
+    paper.end()
+
+
+@program(
+    "shuttle",
+    axes=("place", "row"),
+    prompt=ONE,
+    answer=Answer("answer", high_first=True),
+)
+def shuttle(paper: Paper, a: list[int]) -> None:
+    """The digits upwards, and on the next row downwards."""
+    for digit in a:
+        paper.move(place=+1).write("up", digit)
+    paper.move(place=+1, row=+1).write("turn", "|")
+    for digit in reversed(a):
+        paper.move(place=-1).write("answer", digit)
+    paper.end()
+
+
+CASES = {
+    "comparison": (PROGRAMS["comparison"], PAIR),
+    "subtraction": (PROGRAMS["subtraction"], PAIR),
+    "reverse": (PROGRAMS["reverse"], SINGLE),
+    "back": (back, SINGLE),
+    "longest": (longest, PAIR),
+    "addition in base 2": (in_base(PROGRAMS["addition"], 2), PAIR),
+    "pointed": (pointed, PAIR),
+    "double": (double, PAIR),
+    "binary": (PROGRAMS["binary"], SINGLE),
+    "decimal": (PROGRAMS["decimal"], SINGLE),
+    "multiplication in base 2": (in_base(PROGRAMS["multiplication"], 2), PAIR),
+    "multiplication in base 3": (in_base(PROGRAMS["multiplication"], 3), PAIR),
+    "sums in base 2": (in_base(PROGRAMS["sums"], 2), MANY),
+    "sums in base 3": (in_base(PROGRAMS["sums"], 3), MANY),
+    "division in base 2": (in_base(PROGRAMS["division"], 2), PAIR),
+    "modulo in base 3": (in_base(PROGRAMS["modulo"], 3), PAIR),
+    "greatest": (greatest, MANY),
+    "shuttle": (shuttle, SINGLE),
+}
+
+
+def begun(of: Program, sizes: Sizes, count: int, *word: int, surveyed: int = 600) -> Lister:
+    """A list of the windows of some random problems, on a machine that may know one word more."""
+    machine = made(of, sizes, surveyed, word)
+    begun_list = lister(of, machine)
+    begun_list.add([machine.drawer.numbers(machine.drawer.draw()) for _ in range(count)])
+    return begun_list
+
+
+@cache
+def closed(name: str) -> tuple[Lister, Closure]:
+    """The list of a case, which a proof has completed, and the proof."""
+    of, sizes = CASES[name]
+    whole = begun(of, sizes, 300)
+    if len(of.axes) > 1:
+        list_windows(whole, sizes, budget=60_000)
+    closure = prove(whole, 60)
+    assert closure.closed, (closure.reasons, len(closure.open))
+    return whole, closure

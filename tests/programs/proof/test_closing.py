@@ -2,7 +2,6 @@
 
 import itertools
 from dataclasses import replace
-from functools import cache
 from random import Random
 
 import numpy as np
@@ -10,100 +9,18 @@ import pytest
 
 from curta.problems.sizes import Sizes
 from curta.programs import PROGRAMS
-from curta.programs.machine import Answer, Given, Paper, Program, Sign, program, survey
+from curta.programs.machine import Answer, Paper, Program, program, survey
 from curta.programs.machine.recording import RecordedWindows
 from curta.programs.proof.closing import prove
 from curta.programs.proof.listing import Lister, list_windows
-from curta.programs.user.registry import in_base
 from tests.programs.machine import machines
-
-PAIR, ONE = Sizes((1, 5), (1, 5), (2, 2)), Sizes((1, 7), (1, 7), (1, 1))
-MANY = Sizes((1, 4), (1, 4), (2, 4))
-
-
-@program(
-    "pointed",
-    axes=("place",),
-    prompt=(
-        Given("below", "place", high_first=True, filled=True),
-        Sign(".", "point", step={"place": 1}),
-        Given("above", "place", follows=True),
-        Sign("="),
-    ),
-    answer=Answer("copy", fraction="copy below"),
-    truth=lambda *numbers: 0,
-)
-def pointed(paper: Paper, below: list[int], above: list[int]) -> None:
-    """A number with a point again; its digits above the point follow those below."""
-    for digit in reversed(below):
-        paper.move(place=+1).write("copy below", digit)
-    paper.move(place=+1).write("copy point", ".")
-    for digit in above:
-        paper.move(place=+1).write("copy", digit)
-    paper.end()
-
-
-@program(
-    "shuttle",
-    axes=("place", "row"),
-    prompt=machines.ONE,
-    answer=Answer("answer", high_first=True),
-)
-def shuttle(paper: Paper, a: list[int]) -> None:
-    """The digits upwards, and on the next row downwards."""
-    for digit in a:
-        paper.move(place=+1).write("up", digit)
-    paper.move(place=+1, row=+1).write("turn", "|")
-    for digit in reversed(a):
-        paper.move(place=-1).write("answer", digit)
-    paper.end()
-
-
-CASES = {
-    "comparison": (PROGRAMS["comparison"], PAIR),
-    "reverse": (PROGRAMS["reverse"], ONE),
-    "back": (machines.back, ONE),
-    "longest": (machines.longest, PAIR),
-    "addition in base 2": (in_base(PROGRAMS["addition"], 2), PAIR),
-    "pointed": (pointed, PAIR),
-    "double": (machines.double, PAIR),
-    "binary": (PROGRAMS["binary"], ONE),
-    "decimal": (PROGRAMS["decimal"], ONE),
-    "multiplication in base 2": (in_base(PROGRAMS["multiplication"], 2), PAIR),
-    "multiplication in base 3": (in_base(PROGRAMS["multiplication"], 3), PAIR),
-    "sums in base 2": (in_base(PROGRAMS["sums"], 2), MANY),
-    "sums in base 3": (in_base(PROGRAMS["sums"], 3), MANY),
-    "division in base 2": (in_base(PROGRAMS["division"], 2), PAIR),
-    "modulo in base 3": (in_base(PROGRAMS["modulo"], 3), PAIR),
-    "greatest": (machines.greatest, MANY),
-    "shuttle": (shuttle, ONE),
-}
-
-
-def begun(of: Program, sizes: Sizes, count: int, *word: int, surveyed: int = 600) -> Lister:
-    """A list of the windows of some random problems, on a machine that may know one word more."""
-    made = machines.made(of, sizes, surveyed, word)
-    lister = machines.lister(of, made)
-    lister.add([made.drawer.numbers(made.drawer.draw()) for _ in range(count)])
-    return lister
-
-
-@cache
-def closed(name: str) -> Lister:
-    """The list of a case, which a proof has completed."""
-    of, sizes = CASES[name]
-    lister = begun(of, sizes, 300)
-    if len(of.axes) > 1:
-        list_windows(lister, sizes, budget=60_000)
-    closure = prove(lister, 60)
-    assert closure.closed, (closure.reasons, len(closure.open))
-    return lister
+from tests.programs.machine.machines import CASES, PAIR, SINGLE, begun, closed
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_no_problem_has_a_window_outside_a_closed_list(name: str) -> None:
     """All small problems, and some of up to 60 digits."""
-    lister, (of, _) = closed(name), CASES[name]
+    (lister, _), (of, _) = closed(name), CASES[name]
     rng, counts = Random(3), [2, 3, 4, 7] if of.format.most is None else [of.format.most]
     problems = list[tuple[int, ...]]()
     for count in counts:
@@ -123,7 +40,7 @@ def test_no_problem_has_a_window_outside_a_closed_list(name: str) -> None:
     ["comparison", "back", "longest", "binary", "sums in base 2", "greatest", "shuttle"],
 )
 def test_a_window_that_is_missing_is_found_and_its_problem_recorded(name: str) -> None:
-    whole = closed(name)
+    whole, _ = closed(name)
     for window in range(0, len(whole.table), 1 + len(whole.table) // 3):
         row = tuple(whole.table.rows[window].tolist())
         # a program that draws its own problems is asked no others, so its list stays open
@@ -137,7 +54,7 @@ def test_a_window_that_is_missing_is_found_and_its_problem_recorded(name: str) -
 
 def test_a_rare_window_is_found() -> None:
     """Twelve odd digits in a row: the token for it is known, no listed window has it."""
-    lister = begun(machines.rows, ONE._replace(first=(1, 9)), 1500, 6**13, surveyed=1500)
+    lister = begun(machines.rows, SINGLE._replace(first=(1, 9)), 1500, 6**13, surveyed=1500)
     twelve = [number for number, t in enumerate(lister.machine.tokens) if t.value == 12]
     assert not np.isin(lister.table.rows, twelve).any()
     assert prove(lister).closed
@@ -150,7 +67,7 @@ def test_a_rare_window_is_found() -> None:
      ("multiplication in base 3", "kept")],
 )  # fmt: skip
 def test_a_role_that_windows_do_not_show_is_noticed(name: str, hidden: str) -> None:
-    whole, blind = closed(name), {}
+    (whole, _), blind = closed(name), {}
     for role, neighbours in whole.windows.items():
         blind[role] = tuple(square for square in neighbours if square[0] != hidden)
     lister = Lister(whole.program, whole.machine, blind)
@@ -162,7 +79,7 @@ def test_a_role_that_windows_do_not_show_is_noticed(name: str, hidden: str) -> N
 
 
 def test_a_listed_window_that_is_never_met_is_noticed() -> None:
-    lister = lacking(closed("back"), -1)
+    lister = lacking(closed("back")[0], -1)
     odd = lister.table.rows[:1].copy()
     odd[0, 1:] = odd[0, 0]
     lister.table.add(RecordedWindows(odd, lister.table.targets[:1], np.zeros(1, np.int64)))
@@ -189,8 +106,8 @@ def ahead(paper: Paper, a: list[int]) -> None:
 @pytest.mark.parametrize(
     ("of", "sizes", "reason"),
     [
-        (ahead, ONE, "moves home to a square among the operands"),
-        (up, ONE, "moves home along 'row', a second axis"),
+        (ahead, SINGLE, "moves home to a square among the operands"),
+        (up, SINGLE, "moves home along 'row', a second axis"),
         (PROGRAMS["gcd"], PAIR, "moves back along 'x', a second axis"),
         (PROGRAMS["sorting"], Sizes((1, 3), (1, 3), (1, 4)), "any number of operands"),
     ],
