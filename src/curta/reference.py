@@ -50,7 +50,7 @@ class WindowModel:
     ) -> None:
         self.config, self.machine, self.windows = config, machine, windows
         w = self.weights = unshared(config, weights)
-        characters = character_vectors(config, w, machine.parts)
+        characters = character_vectors(config, w, machine.features)
         self.head = head_matrix(config, w, characters)
         if self.head.shape != (config.width, len(machine.tokens)):
             raise ValueError(f"a head of {self.head.shape} for {len(machine.tokens)} tokens")
@@ -165,16 +165,18 @@ def normed(
 
 
 def character_vectors(
-    config: ModelConfig, weights: Mapping[str, np.ndarray], parts: Float[np.ndarray, "tokens parts"]
+    config: ModelConfig,
+    weights: Mapping[str, np.ndarray],
+    features: Float[np.ndarray, "tokens features"],
 ) -> Float[np.ndarray, "tokens width"]:
-    """Return the vector of each token, each of which is made of `parts`."""
+    """Return the vector of each token, each the sum of the vectors of its features."""
     if config.embedding == "arc":
         radius, start, step = weights["tokens"]
-        angles = start + step * np.arange(len(parts), dtype=np.float32)
+        angles = start + step * np.arange(len(features), dtype=np.float32)
         arc: np.ndarray = radius * np.stack([np.cos(angles), np.sin(angles)], axis=-1)
         return arc
     vectors: np.ndarray = weights["tokens"]
-    return parts @ vectors if config.compositional_embeddings else vectors
+    return features @ vectors if config.compositional_embeddings else vectors
 
 
 def head_matrix(

@@ -58,7 +58,7 @@ def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.chdir(tmp_path)
     known = dict(OPERATIONS)
     yield
-    userfiles.KNOWN.clear()
+    userfiles.EXECUTED.clear()
     for symbol in set(OPERATIONS) - set(known):
         del OPERATIONS[symbol]
 

@@ -16,7 +16,7 @@ ROPE = {"positions.name": "rope"}
 
 def parts(overrides: dict[str, object], members: int = 1, name: str = "addition") -> list[Estimate]:
     recipe = recipes.resolve(name, overrides, "a test")
-    return expected.parts(recipe, layout_of(recipe), recipe.evaluation, members)
+    return expected.part_estimates(recipe, layout_of(recipe), recipe.evaluation, members)
 
 
 @pytest.mark.parametrize("name", ["sources/range", "sums", "base-16", "fractions"])

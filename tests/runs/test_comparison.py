@@ -175,10 +175,10 @@ def test_a_comparison_keeps_the_files_of_code_that_its_recipes_name(runs_folder:
     (code,) = comparison.code
     assert (comparison.path / code.file).read_bytes() == decay.read_bytes()
     assert {part.state for part in curta.verify("own")} == {"whole"}
-    userfiles.KNOWN.clear()
+    userfiles.EXECUTED.clear()
     assert Comparison.load("own").spec.rows == comparison.spec.rows
-    assert userfiles.known(code.file) is not None
-    userfiles.KNOWN.clear()
+    assert userfiles.executed(code.file) is not None
+    userfiles.EXECUTED.clear()
     (comparison.path / code.file).write_text("raise SystemExit")
     with pytest.raises(UserError, match=r"is not the file it was made with"):
         Comparison.load("own")

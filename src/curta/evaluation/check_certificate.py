@@ -225,8 +225,8 @@ class Language:
 
         def follow(pair: Any) -> Iterator[Any]:
             for letter, to in self.after[pair[0]]:
-                for written, state in step(pair[1], letter, to):
-                    edges.append((name(pair), written, name((to, state))))
+                for output, state in step(pair[1], letter, to):
+                    edges.append((name(pair), output, name((to, state))))
                     yield to, state
 
         first, last = [(q, start) for q in self.first], defaultdict[Any, list[int]](list)
@@ -572,7 +572,7 @@ class ClosureProof:
             ]
             for role in roles
         }
-        own = {role: self.place.get(self.cell(role, [0] * len(self.axes)), 0) for role in roles}
+        at_pen = {role: self.place.get(self.cell(role, [0] * len(self.axes)), 0) for role in roles}
         ahead = frozenset([1]) | {n for look in looks.values() for which, n in look if which == 1}
         # behind a role, or one that writes after it on the same column
         still = [not (end or self.tokens[t]["offset"][self.axis]) for t, end in enumerate(ends)]
@@ -582,7 +582,7 @@ class ClosureProof:
             for role in roles
         }
         here = {n for look in looks.values() for which, n in look if which == 0}
-        read = frozenset({1, *own.values()} - {0} | here.union(*behind.values()))
+        read = frozenset({1, *at_pen.values()} - {0} | here.union(*behind.values()))
 
         @cache
         def part(x: Letter, places: frozenset[int]) -> Letter:
@@ -601,7 +601,7 @@ class ClosureProof:
             squares = row, coming, back, everywhere
             for _ in range(len(self.wide) + 1):
                 role = self.role(token)
-                if place := own[role]:
+                if place := at_pen[role]:
                     if row[place] not in (-1, token):
                         raise CheckFailedError("a role is written twice on one square")
                     row[place] = token

@@ -42,7 +42,7 @@ class PartEstimate(NamedTuple):
     seconds: float
 
 
-def parts(
+def part_estimates(
     recipe: Recipe, layout: Layout, settings: sections.EvaluationSettings, members: int
 ) -> list[PartEstimate]:
     """Estimate the parts of an evaluation, in order; sizes may be left out as it goes on."""
@@ -96,7 +96,7 @@ def parts(
 
 def total(recipe: Recipe, layout: Layout, members: int) -> float:
     """Estimate the seconds of an evaluation that leaves no size out."""
-    return sum(part.seconds for part in parts(recipe, layout, recipe.evaluation, members))
+    return sum(part.seconds for part in part_estimates(recipe, layout, recipe.evaluation, members))
 
 
 def whole(name: str, recipe: Recipe, members: int) -> PartEstimate:
@@ -109,10 +109,10 @@ class Pace:
     """Progress and remaining time of an evaluation, from its finished parts."""
 
     def __init__(
-        self, parts: Sequence[PartEstimate], clock: Callable[[], float] = time.monotonic
+        self, estimates: Sequence[PartEstimate], clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self.parts, self.clock, self.begun = parts, clock, clock()
-        self.places = {part.name: place for place, part in enumerate(parts)}
+        self.estimates, self.clock, self.begun = estimates, clock, clock()
+        self.places = {part.name: place for place, part in enumerate(estimates)}
         self.place, self.since = -1, self.begun
         """The current part, and when it began."""
         self.expected = 0.0
@@ -124,12 +124,12 @@ class Pace:
             return "again"
         if self.places[name] != self.place:
             if self.place >= 0:
-                self.expected += self.parts[self.place].seconds
+                self.expected += self.estimates[self.place].seconds
             self.place, self.since = self.places[name], self.clock()
         pace = (self.since - self.begun + TRUST) / (self.expected + TRUST)
-        ahead = sum(part.seconds for part in self.parts[self.place :]) * pace
+        ahead = sum(part.seconds for part in self.estimates[self.place :]) * pace
         left = duration(ahead - (self.clock() - self.since))
-        return f"{self.place + 1} of {len(self.parts)}, about {left} left"
+        return f"{self.place + 1} of {len(self.estimates)}, about {left} left"
 
     def added(self, say: Callable[[str], None]) -> Callable[[str], None]:
         """Return `say` with the remaining time after a part's name; other words unchanged."""

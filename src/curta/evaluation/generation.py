@@ -66,25 +66,25 @@ def decode(
         model, empty_cache(model, where, bounds.total, bounds), tokens, where
     )
     first = jnp.argmax(logits[rows, prompts - 1], axis=-1)
-    written = jnp.full((len(tokens), bounds.completion), end, jnp.int32)
+    output = jnp.full((len(tokens), bounds.completion), end, jnp.int32)
 
     # The state of the loop: step, next tokens, state of the layout, cache, tokens so far, ended.
-    start = (jnp.int32(0), first, state, cache, written, jnp.zeros(len(tokens), bool))
+    start = (jnp.int32(0), first, state, cache, output, jnp.zeros(len(tokens), bool))
 
     def unfinished(now: Any) -> Array:
         step, *_, is_done = now
         return (step < bounds.completion) & ~jnp.all(is_done)
 
     def write(now: Any) -> Any:
-        step, token, state, cache, written, is_done = now
+        step, token, state, cache, output, is_done = now
         token = jnp.where(is_done, end, token)
-        written = written.at[:, step].set(token)
+        output = output.at[:, step].set(token)
         state, role, coordinates = layout.automaton.step(state, token)
         index = jnp.minimum(prompts + step, bounds.total - 1)
         where = TokenPositions(index[:, None], role[:, None], coordinates[:, None])
         cache, logits = decode_step(model, cache, token[:, None], where)
         following = jnp.argmax(logits[:, 0], axis=-1)
-        return step + 1, following, state, cache, written, is_done | (token == end)
+        return step + 1, following, state, cache, output, is_done | (token == end)
 
     return jax.lax.while_loop(unfinished, write, start)[4]
 

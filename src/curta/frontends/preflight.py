@@ -110,7 +110,9 @@ def affordable(
     if "evaluation.digits" in overrides or not changed & {"positions", "model", "layout"}:
         return recipe
     settings, sizes, out = recipe.evaluation, dict[str, Any](), list[str]()
-    estimates = {part.name: part for part in expected.parts(recipe, layout, settings, members)}
+    estimates = {
+        part.name: part for part in expected.part_estimates(recipe, layout, settings, members)
+    }
     for task in recipe.tasks:
         affordable_sizes: list[int | str] = []
         for size in settings.sizes(task.operator):

@@ -201,4 +201,4 @@ class ProgramLayout(Layout):
         return state, where
 
     def composition(self) -> Float[np.ndarray, "tokens parts"]:
-        return self.machine.parts
+        return self.machine.features

@@ -78,7 +78,7 @@ def read(name: str) -> dict[str, Any]:
         fields = recipe.tables(text, f"recipe {name!r}")
         return _with_files(fields, lambda file: str(path.parent / file))
     if name not in recipe.shipped_names():
-        if programs := registry.known(name):
+        if programs := registry.find_programs(name):
             return registry.recipe_fields(programs, [name])
         raise unknown("recipe", name, [*recipe.shipped_names(), *registry.names()], "curta show")
     return recipe.shipped(name)
@@ -180,7 +180,7 @@ def check_problems(
             positions = encoding(candidate, layout)
     else:
         # The limits of the programs; none if the code of one is not registered here.
-        programs = [p for name in candidate.programs for p in registry.known(name)]
+        programs = [p for name in candidate.programs for p in registry.find_programs(name)]
         formats = {program.operator: program.format for program in programs}
         if all(task.operator in formats for task in tasks):
             for task in tasks:

@@ -153,14 +153,14 @@ def read_compound(form: Format, operator: str, line: str) -> list[str] | None:
 def _numbers(form: Format) -> list[list[str | OperandPlace]]:
     """Return numbers and signs in reading order, without the sign that ends the prompt."""
     numbers, places = list[list[str | OperandPlace]](), count()
-    for parts in form.numbers:
-        last = parts[-1]
+    for pieces in form.numbers:
+        last = pieces[-1]
         high_first = not isinstance(last, Given) or last.high_first
         number = [
             OperandPlace(next(places), 1 if part.high_first == high_first else -1)
             if isinstance(part, Given)
             else part.symbol
-            for part in parts
+            for part in pieces
         ]
         numbers.append(number if high_first else number[::-1])
     return numbers[:-1] if isinstance(form.parts[-1], Sign) else numbers

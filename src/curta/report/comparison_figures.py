@@ -176,7 +176,7 @@ def against(compared: ComparisonData, path: str, apart: Sequence[str]) -> Figure
     series = _series(rows, apart)
 
     # Numbers stand by size, anything else side by side. Positive numbers that differ fourfold or
-    # more have a logarithmic axis. Names of values are shown where there is room.
+    # more have a logarithmic axis. Names of values are labelled where there is room.
     values: dict[str, Any] = {
         row.name: row.changes[path] if path else row.parameters for row in rows
     }
@@ -213,8 +213,8 @@ def against(compared: ComparisonData, path: str, apart: Sequence[str]) -> Figure
                 )  # fmt: skip
             axes.set_title(title)
             axes.set_yscale("log") if title == LOSS else figures.percent_axis(axes)
-        shown = figures.spread(places.values(), 0.11, log) if numeric else [*places.values()]
-        ticks = {place: name for name, place in places.items() if place in shown}
+        labelled = figures.spread(places.values(), 0.11, log) if numeric else [*places.values()]
+        ticks = {place: name for name, place in places.items() if place in labelled}
         if log:
             panels[-1].set_xscale("log")
         panels[-1].set_xticks([*ticks], [*ticks.values()], parse_math=False)

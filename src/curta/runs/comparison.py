@@ -63,7 +63,7 @@ class Comparison:
         else:
             raise UserError(f"{name!r} exists already with other runs: choose another name")
         tags = sorted({tag for row in spec.rows for tag in run_snapshot.tags(row.recipe)})
-        code = filter(None, map(userfiles.known, tags))
+        code = filter(None, map(userfiles.executed, tags))
         return cls(path, spec, tuple(KeptFile(file.tag, file.name, file.sha256) for file in code))
 
     @classmethod
@@ -165,7 +165,7 @@ class Comparison:
         """Write what is compared and what is known of it by now."""
         self.path.mkdir(parents=True, exist_ok=True)
         with ownership.owned(self.path):
-            for file in filter(None, (userfiles.known(code.file) for code in self.code)):
+            for file in filter(None, (userfiles.executed(code.file) for code in self.code)):
                 files.write(self.path / file.tag, file.content)
             files.write(self.path / COMPARISON, typed.text(self.read_results(), indent=1))
 

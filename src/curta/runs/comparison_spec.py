@@ -176,7 +176,8 @@ def _is_comparison(word: str) -> bool:
         fields = tables(files.read_text(Path(word), f"comparison {word!r}"), f"comparison {word!r}")
         return "entries" in fields or not set(fields) & {"program", "layout", "task", "training"}
     source = entry(word).recipe
-    if source not in shipped_names() and not source.endswith(".py") and not registry.known(source):
+    is_file = source.endswith(".py")
+    if not is_file and source not in shipped_names() and not registry.find_programs(source):
         raise unknown("comparison or recipe", source, [*names(), *shipped_names()], "curta show")
     return False
 

@@ -450,7 +450,7 @@ def structure(recipe: Recipe) -> str:
         layout = layout_named(recipe.layout)
         phrases = [f"layout {layout.name}: {layout.summary}"]
     else:
-        names = ", ".join(map(userfiles.shown, recipe.programs))
+        names = ", ".join(map(userfiles.display_name, recipe.programs))
         phrases = [
             f"program {names}: the algorithm's steps are what it is trained on",
             "squared paper: the squares of the prompt, and a move with every token",

@@ -181,8 +181,8 @@ def extend(folder: Folder, steps: int) -> None:
                 folder.save_evaluation(replace(evaluation, changes=changes))
             out_of_date.append(folder.evaluation_path(name))
         # what was wanted after training, or has results of the former weights
-        wanted = (s for s in STAGES[1:] if s in info.wanted or (folder.path / FILES[s]).exists())
-        folder.update(wanted=tuple(wanted))
+        stages = (s for s in STAGES[1:] if s in info.wanted or (folder.path / FILES[s]).exists())
+        folder.update(wanted=tuple(stages))
         files.write(folder.recipe, dump(recipe))
         folder.update(status="interrupted", steps=steps, done=())
         for path in out_of_date:

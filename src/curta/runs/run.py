@@ -350,7 +350,7 @@ class Run:
             memo.table.add(RecordedWindows(listed.rows, listed.targets, text))
         timed = []
         if folders.has_code(self.layout):
-            timed = expected.parts(self.recipe, self.layout, settings, models.members)
+            timed = expected.part_estimates(self.recipe, self.layout, settings, models.members)
         say = interrupts.checked(expected.Pace(timed).added(progress))
         try:
             result = suite.evaluate(self.recipe, models, settings, say, keep, show_grid)

@@ -192,7 +192,7 @@ def windows_met(recipe: Recipe, layout: Layout, of: Sequence[Task], seed: int) -
     table = WindowTable(cells_of(layout.windows))
 
     def count(texts: Sequence[RecordedText]) -> None:
-        for chunk in Recording.of(texts).parts(1 << 20):
+        for chunk in Recording.of(texts).pieces(1 << 20):
             table.add(recorded_windows(layout.machine, chunk, layout.windows))
 
     # NumPy counts windows in the background while Python records further texts.

@@ -98,7 +98,7 @@ def test_the_example_of_a_program_is_one_that_it_accepts() -> None:
 
 def forget() -> None:
     """As a new process: no file was executed, no operator is known that is not built in."""
-    userfiles.KNOWN.clear()
+    userfiles.EXECUTED.clear()
     registry.installed.cache_clear()
     registry.REGISTERED.clear()
     for symbol in set(OPERATIONS) - set(BUILT_IN):

@@ -105,7 +105,7 @@ class Carried(NamedTuple):
         """
         config, layout = self.recipe.model, self.layout
         composition = (
-            layout.machine.parts if isinstance(layout, MachineLayout) else layout.composition()
+            layout.machine.features if isinstance(layout, MachineLayout) else layout.composition()
         )
         tensors = reference.unshared(config, self.members[member])
         characters = reference.character_vectors(config, tensors, composition)

@@ -205,11 +205,11 @@ def split(words: Iterable[str]) -> tuple[list[str], dict[str, str]]:
     return names, settings
 
 
-def at_most_one(names: Sequence[str], what: str) -> str | None:
+def at_most_one(names: Sequence[str], noun: str) -> str | None:
     """Return the only name, or None; UserError for a second."""
     if len(names) > 1:
         raise UserError(
-            f"one {what} at a time (got {', '.join(map(quoted, names[:3]))});"
+            f"one {noun} at a time (got {', '.join(map(quoted, names[:3]))});"
             " settings are written field=value, such as model.width=64"
         )
     return names[0] if names else None

@@ -167,7 +167,7 @@ def find_recipe(
         folder = folders.find(name, trust)
         return folder.read_recipe() if checked else folder.state_recipe(), folder
     refuse_if(trust, f"--trust is for a run, and {name!r} is a recipe")
-    if not (is_recipe or registry.known(name) or Path(name).suffix in (".py", ".toml")):
+    if not (is_recipe or registry.find_programs(name) or Path(name).suffix in (".py", ".toml")):
         names = [*shipped_names(), *registry.names(), *folders.existing()]
         raise unknown("recipe or run", name, names, "curta show")
     where = f"recipe {name!r}"
@@ -215,14 +215,14 @@ def check(
     if program is None:
         raise UserError("check which program? curta check gcd.py; --new NAME writes a first one")
     names, train = [program], program  # what is checked, and what `curta train` takes for it
-    if not (userfiles.is_file(program) or registry.known(program)):
+    if not (userfiles.is_file(program) or registry.find_programs(program)):
         if program in shipped_names():
             names = list(recipes.load(program).programs)
         elif program in folders.existing() or Path(program, "run.json").exists():
             code = folders.find(program).read_code()
             names, train = list(code.programs), ""
             userfiles.remembered(code.path, code.files)
-            if not all(map(registry.known, names)):
+            if not all(map(registry.find_programs, names)):
                 file = next(copy.file for copy in code.files if copy.file != "positions.py")
                 raise UserError(
                     f"run {program!r} keeps its program: curta check {code.path / file}"

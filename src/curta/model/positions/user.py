@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 def user_settings(positions: UserEncoding) -> Any:
     """Return the user's dataclass of settings; UserError if the file was not executed."""
-    file = userfiles.known(positions.file)
+    file = userfiles.executed(positions.file)
     if file is None:
         raise UserError(
-            f"the code of position encoding {userfiles.shown(positions.file)} was not run:"
+            f"the code of position encoding {userfiles.display_name(positions.file)} was not run:"
             " add --trust to run the copy that came with the run"
         )
     return settings_class(file)(**positions.settings)
@@ -34,13 +34,13 @@ def build_user(positions: UserEncoding, shape: "Shape") -> "Encoding":
 
     encoding = user_settings(positions).build(shape)
     if not isinstance(encoding, Encoding):
-        raise UserError(f"{userfiles.shown(positions.file)}: build(shape) gives no Encoding")
+        raise UserError(f"{userfiles.display_name(positions.file)}: build(shape) gives no Encoding")
     return encoding
 
 
 def is_known(positions: object) -> bool:
     """Return whether the settings can be built: they are Curta's, or their file was executed."""
-    return not isinstance(positions, UserEncoding) or userfiles.known(positions.file) is not None
+    return not isinstance(positions, UserEncoding) or userfiles.executed(positions.file) is not None
 
 
 def settings_class(file: userfiles.UserFile) -> type[Any]:
@@ -56,7 +56,7 @@ def settings_class(file: userfiles.UserFile) -> type[Any]:
 
 def all_settings() -> list[type[Any]]:
     """Return the settings of each file that was executed in this process and has an encoding."""
-    candidates = map(_settings, userfiles.KNOWN.values())
+    candidates = map(_settings, userfiles.EXECUTED.values())
     return [classes[0] for classes in candidates if len(classes) == 1]
 
 
@@ -78,7 +78,7 @@ def with_user_encoding(fields: Mapping[str, Any], where: str) -> dict[str, Any]:
     if not isinstance(table, Mapping) or not userfiles.is_file(str(table.get("name", ""))):
         return dict(fields)
     tag, settings = str(table["name"]), {k: v for k, v in table.items() if k != "name"}
-    file = userfiles.known(tag)
+    file = userfiles.executed(tag)
     if file is not None:
         kind = settings_class(file)
         parsed = typed.parse_fields(kind, settings, where, "positions.")

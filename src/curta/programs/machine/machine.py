@@ -102,7 +102,7 @@ class Machine:
         ]
 
     @cached_property
-    def parts(self) -> Float[np.ndarray, "tokens parts"]:
+    def features(self) -> Float[np.ndarray, "tokens features"]:
         """Multi-hot features of each token: its digit or symbol, carry, role and move."""
         spelled = [
             (f"{t.symbol if t.value is None else t.value}", f"carries {t.carry}", t.role, t.move)

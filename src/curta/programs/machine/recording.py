@@ -54,11 +54,11 @@ class Recording(NamedTuple):
     def texts(self) -> int:
         return int(self.text[-1]) + 1 if len(self.text) else 0
 
-    def parts(self, size: int) -> Iterator["Recording"]:
+    def pieces(self, size: int) -> Iterator["Recording"]:
         """Yield pieces of whole texts, of about `size` tokens each.
 
         >>> texts = Recording.of([([1, 2], 1), ([3, 4], 1), ([5, 6], 1)])
-        >>> [part.tokens.tolist() for part in texts.parts(size=4)]
+        >>> [piece.tokens.tolist() for piece in texts.pieces(size=4)]
         [[1, 2, 3, 4], [5, 6]]
         """
         begins = np.flatnonzero(np.diff(self.text, prepend=-1))
@@ -172,7 +172,7 @@ def recorded_windows(machine: Machine, recording: Recording, windows: Windows) -
     Raises ProgramError where two tokens of one role stand on one square.
     """
     blocks, texts = list[RecordedWindows](), 0
-    for part in recording.parts(SQUARES // (16 * len(machine.roles))):
+    for part in recording.pieces(SQUARES // (16 * len(machine.roles))):
         squares, query = Squares(machine, part), np.flatnonzero(part.is_query)
         rows = np.full((len(query), cells_of(windows)), len(machine.tokens), np.int32)
         rows[:, 0] = part.tokens[query]

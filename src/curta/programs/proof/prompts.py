@@ -316,11 +316,11 @@ class PromptLanguage:
 
         def step(state: int, at_origin: bool, token: int, to: int) -> tuple[int, Column, Column]:
             """Write a token on the columns that are square 0, or on all others."""
-            chosen, written = origin == at_origin, np.full(size, -1)
+            chosen, rewrite = origin == at_origin, np.full(size, -1)
             letters = rows[chosen]
             letters[:, column] = token
-            written[used[chosen]] = paper.letters.number(letters)
-            return state, written, np.full(size, to)
+            rewrite[used[chosen]] = paper.letters.number(letters)
+            return state, rewrite, np.full(size, to)
 
         steps = [step(0, False, -1, 0)]
         for state in waiting:

@@ -97,18 +97,18 @@ def programs_of(name: str) -> list[Program]:
     """Return the programs of a name or a file; raise UserError if there are none."""
     if userfiles.is_file(name) and not userfiles.is_tag(name):
         return list(userfiles.load(name).programs)
-    programs = known(name)
+    programs = find_programs(name)
     if not programs and userfiles.is_tag(name):
-        raise UserError(f"{userfiles.shown(name)} is not known here: name the file itself")
+        raise UserError(f"{userfiles.display_name(name)} is not known here: name the file itself")
     if not programs:
         raise unknown("program", name, names(), "curta show")
     return programs
 
 
-def known(name: str) -> list[Program]:
+def find_programs(name: str) -> list[Program]:
     """Return the programs of a name without executing a file; none if unknown so far."""
     if userfiles.is_tag(name):
-        file = userfiles.known(name)
+        file = userfiles.executed(name)
         return [] if file is None else list(file.programs)
     program = PROGRAMS.get(name) or REGISTERED.get(name) or installed().get(name)
     return [program] if program else []
@@ -134,7 +134,7 @@ def recorder_of(names: Iterable[str], tasks: Iterable[Task], machine: Machine) -
     programs = [
         in_base(program, bases[program.operator])
         for name in names
-        for program in known(name)
+        for program in find_programs(name)
         if program.operator in machine.formats
     ]
     return store.recorder(machine, programs) if len(programs) == len(machine.formats) else None

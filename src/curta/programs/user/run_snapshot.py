@@ -66,7 +66,7 @@ def keep(path: Path, recipe: Recipe) -> tuple[KeptFile, ...]:
     """Copy the user's files into a run folder, and describe them for run.json."""
     copies = []
     for tag, name in tags(recipe).items():
-        file = userfiles.known(tag)
+        file = userfiles.executed(tag)
         if file is not None:
             files.write(path / name, file.content)
             copies.append(KeptFile(name, file.name, file.sha256))
@@ -82,7 +82,7 @@ def make_known(run: RunCode) -> None:
     symbols = [symbol for symbol in run.operators if symbol not in BUILT_IN]
     if not symbols:
         return
-    programs = {p.operator: p for name in run.programs for p in registry.known(name)}
+    programs = {p.operator: p for name in run.programs for p in registry.find_programs(name)}
     machine, _ = store.read(run.path / "machine.json", run.path.name)
     for symbol in symbols:
         if symbol in programs:
@@ -107,7 +107,7 @@ def formats_known(machine: Machine) -> None:
 def refusal(run: RunCode) -> UserError:
     """Return the error for a use that needs the code of a run's program."""
     program_files = [file for file in run.files if file.file != "positions.py"]
-    names = ", ".join(map(userfiles.shown, run.programs)) or "its program"
+    names = ", ".join(map(userfiles.display_name, run.programs)) or "its program"
     if not program_files:
         return UserError(f"the code of {names} is not known here: register the program first")
     copies = ", ".join(

@@ -83,7 +83,7 @@ class KeptFile:
     sha256: str
 
 
-KNOWN: dict[str, UserFile] = {}
+EXECUTED: dict[str, UserFile] = {}
 """Files executed in this process, by tag."""
 
 
@@ -97,14 +97,14 @@ def is_tag(name: str) -> bool:
     return bool(at) and file.endswith(".py") and len(digits) == TAG
 
 
-def shown(name: str) -> str:
+def display_name(name: str) -> str:
     """Return a tag's file name, or any other name unchanged."""
     return name.rpartition("@")[0] if is_tag(name) else name
 
 
-def known(tag: str) -> UserFile | None:
+def executed(tag: str) -> UserFile | None:
     """Return the file with a tag if it was executed in this process."""
-    return KNOWN.get(tag)
+    return EXECUTED.get(tag)
 
 
 def load(path: str | Path) -> UserFile:
@@ -132,7 +132,7 @@ def remembered(folder: Path, copies: Sequence[KeptFile]) -> None:
     for file in copies:
         tag, path = f"{file.name}@{file.sha256[:TAG]}", folder / file.file
         is_hash = re.fullmatch("[0-9a-f]{64}", file.sha256)  # in a run.json it may be any text
-        if tag not in KNOWN and is_hash and _marker(file.sha256).exists() and path.exists():
+        if tag not in EXECUTED and is_hash and _marker(file.sha256).exists() and path.exists():
             trust(folder, [file])
 
 
@@ -148,8 +148,8 @@ def _execute(path: Path, name: str, content: bytes) -> UserFile:
 
     digest = hashlib.sha256(content).hexdigest()
     tag = f"{name}@{digest[:TAG]}"
-    if tag in KNOWN:
-        return KNOWN[tag]
+    if tag in EXECUTED:
+        return EXECUTED[tag]
     module = ModuleType(f"_{path.stem}_{digest[:TAG]}")
     module.__file__ = str(path)
     sys.modules[module.__name__] = module
@@ -180,7 +180,7 @@ def _execute(path: Path, name: str, content: bytes) -> UserFile:
         del sys.modules[module.__name__]
         raise
     cache.keep(_marker(digest), f"{name}\n".encode())
-    return KNOWN.setdefault(tag, file)
+    return EXECUTED.setdefault(tag, file)
 
 
 def guarded(function: Callable[..., Any], path: Path) -> Callable[..., Any]:
