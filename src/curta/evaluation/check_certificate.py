@@ -214,11 +214,11 @@ class Language:
         return Language(edges, self.first & live, self.last)
 
     def translate(self, start: Any, step: Any, ended: Any) -> "dict[Any, Language]":
-        """Return what becomes of all lines when they are read letter by letter.
+        """Rewrite all lines letter by letter; return the resulting language for each outcome.
 
-        From a reader's state, a letter and the state of the language behind it, `step` makes the
-        letters that may be written, each with the reader's next state. The lines are divided by
-        what `ended` says of the reader's last state; those of which it says None do not count.
+        `step(state, letter, to)` returns pairs of a letter to write and the reader's next state;
+        `to` is the state of the language behind the letter. `ended(state)` returns the outcome of a
+        line that leaves the reader in this state, or None if the line does not count.
         """
         edges, names = list[Any](), dict[Any, int]()
         name = lambda pair: names.setdefault(pair, len(names))
@@ -823,9 +823,10 @@ def check(run: Path) -> list[str]:
         unproved = np.flatnonzero(~(proved > 0))  # in single precision, so prove the exact margin
         exact = margins(windows, unproved, w, machine, DOUBLE)[1]
         if (wrong := int(np.sum(~(exact > 0)))) or member["wrong"]:
-            stated = f", certificate.json counts {member['wrong']:,}"
-            stated = ", as its certificate says" if wrong == member["wrong"] else stated
-            raise CheckFailedError(f"member {number} is wrong on {wrong:,} windows{stated}")
+            stated = "as certificate.json says"
+            if wrong != member["wrong"]:
+                stated = f"certificate.json counts {member['wrong']:,}"
+            raise CheckFailedError(f"member {number} is wrong on {wrong:,} windows, {stated}")
         lines.append(
             f"member {number} (seed {member['seed']}): right on all {len(rows):,} windows, by"
             f" {lead.min():.3g} logits or more in exact arithmetic; proved for any"

@@ -312,10 +312,10 @@ def read_states(folder: JobFolder) -> list[RunState]:
 
 
 def check_system(on: System) -> None:
-    """Raise UserError if nothing can be submitted from here: called before a run is created."""
+    """Raise UserError if jobs cannot be submitted from here; call it before creating runs."""
     if on == "slurm":
-        optional_module("submitit", "cluster")
         refuse_if(not shutil.which("sbatch"), "--on slurm needs Slurm: sbatch is not here")
+        optional_module("submitit", "cluster")
     refuse_if(on == "local" and not system.OPENS_FOLDERS, "--on local needs Linux or macOS")
 
 

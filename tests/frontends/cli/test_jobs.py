@@ -34,6 +34,16 @@ def test_a_job_or_run_of_it_that_is_not_there_is_one_line(job: JobFolder, curta:
     assert "did you mean 'width-16'?" in curta("runs", "mine/width-61", "--logs", code=2).err
 
 
+@pytest.mark.parametrize("command", ["train", "compare"])
+def test_without_slurm_no_run_is_created(
+    command: str, runs_folder: Path, curta: Curta, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    error = curta(command, "addition", "training.steps=1", "--on", "slurm", code=2).err
+    assert error == "curta: --on slurm needs Slurm: sbatch is not here\n"
+    assert not any(runs_folder.glob("*"))
+
+
 def test_the_command_line_is_laid_on_the_file(tmp_path: Path) -> None:
     path = tmp_path / "mill.toml"
     path.write_text('[cluster]\npartition = "gpu"\ntime = 30\nsetup = ["module load cuda"]\n')

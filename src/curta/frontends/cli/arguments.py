@@ -252,7 +252,6 @@ def destination(
 ) -> Destination | None:
     """Take the `cluster.` fields out of the settings; None where runs are trained here."""
     from curta.config import cluster, typed
-    from curta.runs.cluster import check_system
 
     fields = [field for field in settings if field.startswith("cluster.")]
     texts = {field.removeprefix("cluster."): settings.pop(field) for field in fields}
@@ -262,7 +261,6 @@ def destination(
         return None
     if (printed := form()) and not wait:
         raise UserError(f"--{printed} prints the results: with --on it needs --wait")
-    check_system(on)
     refuse_if("options" in texts, "cluster.options has a name: write cluster.options.qos=low")
     stated = {} if file is None else cluster.read(file)
     are_texts = {field.name for field in dataclasses.fields(cluster.Cluster) if field.default == ""}

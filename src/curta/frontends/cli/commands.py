@@ -1,6 +1,6 @@
-"""The commands that train, examine and list runs: what each is given, and what it says of itself.
+"""Options and help of the commands that train, examine and list runs.
 
-What they do is imported as they are called, so that a shell has their help at once.
+Each imports its implementation when it is called, so that its help appears at once.
 """
 
 import functools
@@ -93,15 +93,17 @@ def train(
     """Train a recipe, evaluate it and write a report.
 
     RECIPE is its name or path, or a program's file, such as gcd.py; FIELD=VALUE changes it:
-    model.width=64. `curta show RECIPE --fields` lists the fields. Without any, the recipe
-    addition is trained, and adds a few large numbers.
+    model.width=64. `curta show RECIPE --fields` lists the fields. Without arguments it
+    trains the recipe addition and adds a few large numbers.
     """
     from curta.frontends import api
     from curta.frontends.cli import training
+    from curta.runs.cluster import check_system
     from curta.runs.info import Tracking
 
     names, settings = arguments.split(words)
-    place = destination(on, cluster, wait, settings)
+    if place := destination(on, cluster, wait, settings):
+        check_system(place.system)
     recipe = arguments.at_most_one(names, "recipe")
     if resume is not None:
         for word in (*map(quoted, names), *arguments.on_command_line(), *settings):
@@ -135,8 +137,8 @@ def compare(
     """Train several recipes side by side, or one with several values of a field.
 
     A single ENTRY is the name or path of a comparison; without any, those that come with the
-    program are listed. Else entries are recipes, '[NAME: ]RECIPE [FIELD=VALUE ...]', each with
-    changes of its own. A field with several values takes each in turn:
+    program are listed. Else entries are recipes, '[NAME: ]RECIPE [FIELD=VALUE ...]', each with its
+    own changes. A field with several values takes each in turn:
 
     \b
       curta compare addition model.width=16,32,64
@@ -145,6 +147,7 @@ def compare(
     from curta.frontends import api
     from curta.frontends.cli import training
     from curta.runs import comparison_spec
+    from curta.runs.cluster import check_system
 
     entries, settings = arguments.split(words)
     if not entries:
@@ -153,7 +156,8 @@ def compare(
         for name in comparison_spec.names():
             print(f"{name:20} {comparison_spec.read(name).title}")
         return 0
-    place = destination(on, cluster, wait, settings)
+    if place := destination(on, cluster, wait, settings):
+        check_system(place.system)
     begun = api.begin_comparison(entries, arguments.values(settings), seeds, run)
     return training.run_comparison(begun, place)
 
@@ -227,10 +231,10 @@ def runs(
 ) -> int:
     """List the runs, or say how one of them stands.
 
-    NAME is that of a run or a comparison: which of its files are whole, and how its job stands if
-    it was handed over with --on. The exit code is 1 if a file is not whole, or a run of the job
-    has failed. A pattern such as 'addition-*' lists the runs that match. Nothing is executed or
-    changed.
+    For one NAME, a run or a comparison, it says which files are whole, and how its job stands if
+    it was handed over with --on. The exit code is 1 if a file is damaged or missing, or a run of
+    the job has failed. A pattern such as 'addition-*' lists the runs that match. Nothing is
+    executed or changed.
     """
     from curta.frontends.cli import runs as inventory
     from curta.runs import folders

@@ -227,10 +227,10 @@ class Words:
     def translate(
         self, steps: Sequence[tuple[int, Column, Column]], last: Sequence[int]
     ) -> "Words":
-        """Return what a reader with states makes of these words, one letter after the other.
+        """Rewrite the words letter by letter, by a reader that begins in state 0.
 
-        A step is a state, then for each letter what is written there, -1 where words end in vain,
-        and the next state. Readers begin in state 0; words count that leave one in a `last` state.
+        Each step is one of the reader's states, then, by letter, what it writes (-1 discards the
+        word) and its next state. Only words that leave it in a `last` state are returned.
         """
         count, pieces = 1 + max(state for state, _, _ in steps), list[Rows]()
         for state, letters, following in steps:
