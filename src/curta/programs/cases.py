@@ -25,9 +25,14 @@ def through_the_point(
 
 
 def common_factor(rng: Random, first: int, second: int) -> tuple[int, int]:
-    """Draw two multiples of a number that is half as long."""
-    shared = number(rng, max(1, min(first, second) // 2))
-    wide, narrow = (shared * number(rng, max(1, n - len(to_text(shared)))) for n in (first, second))
+    """Draw two multiples of a number of any length, of which powers of two are often factors."""
+    digits = rng.randint(1, min(first, second))
+    odd_digits = rng.randint(1, digits)
+    shared = number(rng, odd_digits) << rng.randrange(
+        int((10 ** (digits - odd_digits)).bit_length())
+    )
+    free = (width - len(to_text(shared)) for width in (first, second))
+    wide, narrow = (shared * (number(rng, width) if width > 0 else 1) for width in free)
     return wide, narrow
 
 

@@ -1,54 +1,27 @@
 """The greatest common divisor by halves and differences (J. Stein, 1967).
 
-Two numbers, x and y, become smaller until they are equal. If one is even and the other odd,
-half of the even one has the same divisors in common. If both are even, both are halved, and
-the result is doubled in the end. If both are odd, the smaller is taken from the larger.
-
-Before each step they are compared from the right to the left, a sign a place: `<`, `=`, `>`;
-`x` or `y` while only that number has a digit other than 0, `0` while neither has. A half is
-written in pairs: half of the digit, then 5 more if the one to its left is odd. `gcd 6,4=`:
-
-    > > 2 2 33  y 22 |        6 and 4 are both even: 3 and 2, and a 2 to remember
-    > > y 11 |                2 is even: 3 and 1
-    > > x 2 |                 both are odd: 3 - 1 = 2
-    > > x 11 |                2 is even: 1 and 1
-    = x 1 | 2 | 2 $           they are equal: 1, doubled once; the answer is 2
-
-Each number has an axis of its own, on which it moves when it changes, so both are always seen
-where the pen is. Halves of x are written one further on y's axis, where no y is seen.
+While both numbers are even, both are halved, and a `2` is noted each time. After that, whichever
+is even is halved; of two odd numbers the greater one is replaced by half of the difference, until
+they are equal. What is left is doubled once for each noted `2`.
 """
 
 import math
 
 from curta.programs import cases
-from curta.programs.division import subtract
-from curta.programs.machine import Answer, Given, Paper, Sign, program
+from curta.programs.machine import Answer, Given, Paper, ProgramError, Sign, program
 
 
 @program(
     "gcd",
-    axes=("place", "x", "y", "twos"),
+    axes=("place", "row"),
     prompt=(
-        Given("x", "place", everywhere=("y", "twos"), filled=True),
-        Sign(",", everywhere=("place", "x", "y", "twos")),
-        Given("y", "place", everywhere=("x", "twos"), filled=True),
-        Sign("=", everywhere=("twos",)),
+        Given("x", "place", filled=True),
+        Sign(",", everywhere=("place", "row")),
+        Given("y", "place", filled=True),
+        Sign("="),
     ),
     answer=Answer("answer"),
-    broadcast={
-        "so far": ("twos",),
-        "verdict": ("place", "twos"),
-        "turn": ("place", "twos"),
-        "minus": ("place", "twos"),
-        "halve": ("place", "twos"),
-        "half x": ("twos",),
-        "half y": ("twos",),
-        "twos": ("place", "x", "y"),
-        "result": ("place", "x", "y", "twos"),
-        "again": ("place", "x", "y"),
-        "sum": ("x", "y"),
-        "answer": ("x", "y"),
-    },
+    broadcast={"step": ("place",), "two": ("row",), "doubled": ("row",)},
     truth=math.gcd,
     commutes=True,
     cases={
@@ -58,67 +31,95 @@ from curta.programs.machine import Answer, Given, Paper, Sign, program
     },
     example="gcd 1071,462",
 )
-def gcd(paper: Paper, x: list[int], y: list[int]) -> None:
+def gcd(paper: Paper, x: list[int], y: list[int], *, base: int = 10) -> None:
     """The greatest common divisor of two numbers."""
-    twos = 0
-    while (verdict := compare(paper, x, y)) in "<>":
-        paper.home("place").move(place=-1).write("verdict", verdict)
-        paper.home("place").move(place=-1)
-        if x[0] % 2 and y[0] % 2:
-            if verdict == ">":
-                x = subtract(paper.move(x=+1).write("minus", "x"), "x", x, y)
-            else:
-                y = subtract(paper.move(y=+1).write("minus", "y"), "y", y, x)
-            paper.home("place").move(place=-1).write("turn", "|")
-            continue
-        which = "y" if x[0] % 2 else "x" if y[0] % 2 else "2"
-        paper.move(x=+1, y=+1).write("halve", which)
-        if which == "2":
+    if base % 2:
+        raise ProgramError(f"gcd halves digits, so its base must be even (got {base})")
+    nonzero = "0"
+    for digit_x, digit_y in zip(x, y, strict=True):
+        any_x, any_y = digit_x > 0 or nonzero in "x+", digit_y > 0 or nonzero in "y+"
+        nonzero = "+" if any_x and any_y else "x" if any_x else "y" if any_y else "0"
+        paper.move(place=+1).write("nonzero", nonzero)
+    twos, order = 0, ""
+    if nonzero != "+":
+        paper.home("place").move(place=-1).write("double", nonzero)
+        for digit in y if nonzero == "y" else x:
+            paper.move(place=+1).write("answer", digit)
+        paper.end()
+        return
+    while order != "=":
+        paper.home("place").move(place=-1).write("turn", "|")
+        if x[0] % 2 == 0 and y[0] % 2 == 0:
+            for _ in range(twos):
+                paper.move(place=+1).write("past", "-")
+            paper.move(place=+1).write("two", "2")
             twos += 1
-            paper.move(twos=+1).write("twos", "2")
-        if which != "y":
-            x = halve(paper, "x", x)
-        if which == "2":
-            paper.home("place").move(place=-1, x=+1).write("halve", "y")
-        if which != "x":
-            y = halve(paper, "y", y)
-        paper.home("place").move(place=-1, **{"y" if which == "x" else "x": -1})
-        paper.write("turn", "|")
-    write_result(paper, "y" if verdict == "y" else "x", y if verdict == "y" else x, twos)
+            x, y = step(paper, "2", x, y, base)
+            x, y = step(paper, "y", x, y, base)
+        elif x[0] % 2 == 0:
+            x, y = step(paper, "x", x, y, base)
+        elif y[0] % 2 == 0:
+            x, y = step(paper, "y", x, y, base)
+        elif (order := compare(paper, x, y)) != "=":
+            x, y = step(paper, order, x, y, base)
+    write_result(paper, x, twos, base)
 
 
 def compare(paper: Paper, x: list[int], y: list[int]) -> str:
     """Writes how the numbers compare up to each place; the last of it."""
-    order, any_x, any_y, sign = "=", False, False, "0"
+    order = "="
     for digit_x, digit_y in zip(x, y, strict=True):
         order = order if digit_x == digit_y else "<" if digit_x < digit_y else ">"
-        any_x, any_y = any_x or digit_x > 0, any_y or digit_y > 0
-        sign = order if any_x and any_y else "x" if any_x else "y" if any_y else "0"
-        paper.move(place=+1).write("so far", sign)
-    return sign
+        paper.move(place=+1).write("order", order)
+    return order
 
 
-def halve(paper: Paper, role: str, number: list[int]) -> list[int]:
-    """Half of an even number: half of each digit, and 5 if the next one is odd."""
-    halves = []
-    for digit, left in zip(number, [*number[1:], 0], strict=True):
-        paper.move(place=+1).write(f"half {role}", digit // 2)
-        halves.append(digit // 2 + 5 * (left % 2))
-        paper.write(role, halves[-1])
-    return halves
+def step(
+    paper: Paper, sign: str, x: list[int], y: list[int], base: int
+) -> tuple[list[int], list[int]]:
+    """Writes half of a number or of the difference, digit by digit, beside the other number."""
+    paper.home("place").move(place=-1, row=+1).write("step", sign)
+    halved, other = (y, x) if sign in "y<" else (x, y)
+    borrow, digits = 0, list[tuple[int, int]]()
+    for upper, lower in zip(halved, other, strict=True):
+        difference = upper - borrow - (lower if sign in "<>" else 0)
+        borrow = int(difference < 0)
+        digits.append((difference % base, borrow))
+    halves = list[int]()
+    lefts = [digit % 2 for digit, _ in digits[1:]] + [0]
+    for lower, (digit, borrow), left in zip(other, digits, lefts, strict=True):
+        paper.move(place=+1).write("y", lower).write("half", digit // 2, carry=borrow)
+        halves.append(digit // 2 + base // 2 * left)
+        paper.write("x", halves[-1])
+    return halves, other
 
 
-def write_result(paper: Paper, role: str, number: list[int], twos: int) -> None:
-    """The number that is left, doubled as often as both were halved."""
-    paper.home("place").move(place=-1).write("result", role)
+def write_result(paper: Paper, number: list[int], twos: int, base: int) -> None:
+    """Copies the number without its zeros in front, doubles it, and copies it once more."""
+    number = list(number)
+    paper.write("front", ",")
+    while not number[-1]:
+        number.pop()
+        paper.move(place=-1).write("front", ",")
+    paper.home("place").move(place=-1, row=+1).write("double", "=")
     for digit in number:
         paper.move(place=+1).write("sum", digit)
-    for left in range(twos, -1, -1):
-        paper.home("place").move(place=-1, x=+1, y=+1, twos=-1).write("again", "|")
-        carry, twice = 0, []
+    for count in range(twos + 1):
+        paper.home("place").move(place=-1, row=+1).write("again", "|")
+        for _ in range(count):
+            paper.move(place=+1).write("skip", "-")
+        if count == twos:
+            break
+        paper.move(place=+1).write("doubled", "2")
+        paper.home("place").move(place=-1).write("double", ":")
+        carry, above, number = 0, number, []
+        for digit in above:
+            carry, double = divmod(2 * digit + carry, base)
+            number.append(double)
+        number += [carry] * (carry > 0)
         for digit in number:
-            twice.append((2 * digit + carry) % 10 if left else digit)
-            carry = digit // 5
-            paper.move(place=+1).write("sum" if left else "answer", twice[-1])
-        number = twice
+            paper.move(place=+1).write("sum", digit)
+    paper.home("place").move(place=-1).write("double", ".")
+    for digit in number:
+        paper.move(place=+1).write("answer", digit)
     paper.end()
