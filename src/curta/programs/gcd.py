@@ -1,8 +1,21 @@
 """The greatest common divisor by halves and differences (J. Stein, 1967).
 
-While both numbers are even, both are halved, and a `2` is noted each time. After that, whichever
-is even is halved; of two odd numbers the greater one is replaced by half of the difference, until
-they are equal. What is left is doubled once for each noted `2`.
+Each step has a row: y is the number that stays, x is half of the other one, or half of the
+difference if both are odd. While both numbers are even both are halved, and a `2` is noted; what
+is left in the end is doubled once for each. `gcd 6,4=` is written, a line a row:
+
+    + | 2               no number is 0; both are even, so a 2 is noted
+    2 4 3 3             4 stays; half of 6, 3, then 3 as the next digit is not odd
+    y 3 2 2 |           3 stays; half of 4
+    x 3 1 1 | <         3 stays; half of 2; both are odd, and 1 is less than 3
+    < 1 1 1 | = ,       1 stays; half of 3 - 1; they are equal; a mark up to the first digit
+    = 1                 a copy as far as that mark
+    | 2 : 2             the first 2 is taken, and the number doubled
+    | - . 2 $           there is no other one: 2 is the answer
+
+Numbers are compared from the right to the left, as they are halved: the half of a digit is written
+before it, for the digit is 5 more if the next one is odd. Rows only move forward, and a step sees
+the row above; so the windows can be proved complete.
 """
 
 import math
@@ -21,7 +34,7 @@ from curta.programs.machine import Answer, Given, Paper, ProgramError, Sign, pro
         Sign("="),
     ),
     answer=Answer("answer"),
-    broadcast={"step": ("place",), "two": ("row",), "doubled": ("row",)},
+    broadcast={"step": ("place",), "two": ("row",), "taken": ("row",)},
     truth=math.gcd,
     commutes=True,
     cases={
@@ -40,16 +53,13 @@ def gcd(paper: Paper, x: list[int], y: list[int], *, base: int = 10) -> None:
         any_x, any_y = digit_x > 0 or nonzero in "x+", digit_y > 0 or nonzero in "y+"
         nonzero = "+" if any_x and any_y else "x" if any_x else "y" if any_y else "0"
         paper.move(place=+1).write("nonzero", nonzero)
-    twos, order = 0, ""
     if nonzero != "+":
-        paper.home("place").move(place=-1).write("double", nonzero)
-        for digit in y if nonzero == "y" else x:
-            paper.move(place=+1).write("answer", digit)
-        paper.end()
-        return
+        return write_answer(paper, nonzero, y if nonzero == "y" else x)
+
+    order, twos = "", 0
     while order != "=":
         paper.home("place").move(place=-1).write("turn", "|")
-        if x[0] % 2 == 0 and y[0] % 2 == 0:
+        if x[0] % 2 == y[0] % 2 == 0:
             for _ in range(twos):
                 paper.move(place=+1).write("past", "-")
             paper.move(place=+1).write("two", "2")
@@ -62,7 +72,38 @@ def gcd(paper: Paper, x: list[int], y: list[int], *, base: int = 10) -> None:
             x, y = step(paper, "y", x, y, base)
         elif (order := compare(paper, x, y)) != "=":
             x, y = step(paper, order, x, y, base)
-    write_result(paper, x, twos, base)
+
+    number = write_significant(paper, x)
+    for count in range(twos + 1):
+        paper.home("place").move(place=-1, row=+1).write("again", "|")
+        for _ in range(count):
+            paper.move(place=+1).write("past", "-")
+        if count < twos:
+            paper.move(place=+1).write("taken", "2")
+            number = write_double(paper, number, base)
+    write_answer(paper, ".", number)
+
+
+def step(
+    paper: Paper, sign: str, x: list[int], y: list[int], base: int
+) -> tuple[list[int], list[int]]:
+    """Half of x (signs `2` and `x`), y, x - y (`>`) or y - x, and the number that stays."""
+    paper.home("place").move(place=-1, row=+1).write("step", sign)
+    changed, staying = (y, x) if sign in "y<" else (x, y)
+    borrow, digits, borrows = 0, [], []
+    for upper, lower in zip(changed, staying, strict=True):
+        difference = upper - borrow - (lower if sign in "<>" else 0)
+        borrow = int(difference < 0)
+        digits.append(difference % base)
+        borrows.append(borrow)
+    halves = []
+    for place, stays in enumerate(staying):
+        paper.move(place=+1).write("y", stays)
+        paper.write("half", digits[place] // 2, carry=borrows[place])
+        left = digits[place + 1] if place + 1 < len(digits) else 0
+        halves.append(digits[place] // 2 + base // 2 * (left % 2))
+        paper.write("x", halves[-1])
+    return halves, staying
 
 
 def compare(paper: Paper, x: list[int], y: list[int]) -> str:
@@ -74,52 +115,35 @@ def compare(paper: Paper, x: list[int], y: list[int]) -> str:
     return order
 
 
-def step(
-    paper: Paper, sign: str, x: list[int], y: list[int], base: int
-) -> tuple[list[int], list[int]]:
-    """Writes half of a number or of the difference, digit by digit, beside the other number."""
-    paper.home("place").move(place=-1, row=+1).write("step", sign)
-    halved, other = (y, x) if sign in "y<" else (x, y)
-    borrow, digits = 0, list[tuple[int, int]]()
-    for upper, lower in zip(halved, other, strict=True):
-        difference = upper - borrow - (lower if sign in "<>" else 0)
-        borrow = int(difference < 0)
-        digits.append((difference % base, borrow))
-    halves = list[int]()
-    lefts = [digit % 2 for digit, _ in digits[1:]] + [0]
-    for lower, (digit, borrow), left in zip(other, digits, lefts, strict=True):
-        paper.move(place=+1).write("y", lower).write("half", digit // 2, carry=borrow)
-        halves.append(digit // 2 + base // 2 * left)
-        paper.write("x", halves[-1])
-    return halves, other
-
-
-def write_result(paper: Paper, number: list[int], twos: int, base: int) -> None:
-    """Copies the number without its zeros in front, doubles it, and copies it once more."""
-    number = list(number)
+def write_significant(paper: Paper, number: list[int]) -> list[int]:
+    """Copies a number without zeros in front; marks from the left show where it ends."""
+    digits = list(number)
     paper.write("front", ",")
-    while not number[-1]:
-        number.pop()
+    while not digits[-1]:
+        digits.pop()
         paper.move(place=-1).write("front", ",")
-    paper.home("place").move(place=-1, row=+1).write("double", "=")
-    for digit in number:
+    paper.home("place").move(place=-1, row=+1).write("copy", "=")
+    for digit in digits:
         paper.move(place=+1).write("sum", digit)
-    for count in range(twos + 1):
-        paper.home("place").move(place=-1, row=+1).write("again", "|")
-        for _ in range(count):
-            paper.move(place=+1).write("skip", "-")
-        if count == twos:
-            break
-        paper.move(place=+1).write("doubled", "2")
-        paper.home("place").move(place=-1).write("double", ":")
-        carry, above, number = 0, number, []
-        for digit in above:
-            carry, double = divmod(2 * digit + carry, base)
-            number.append(double)
-        number += [carry] * (carry > 0)
-        for digit in number:
-            paper.move(place=+1).write("sum", digit)
-    paper.home("place").move(place=-1).write("double", ".")
+    return digits
+
+
+def write_double(paper: Paper, number: list[int], base: int) -> list[int]:
+    """Twice the number, with one more digit where that is needed."""
+    paper.home("place").move(place=-1).write("copy", ":")
+    carry, doubles = 0, []
+    for digit in number:
+        carry, double = divmod(2 * digit + carry, base)
+        doubles.append(double)
+    doubles += [carry] * carry
+    for digit in doubles:
+        paper.move(place=+1).write("sum", digit)
+    return doubles
+
+
+def write_answer(paper: Paper, sign: str, number: list[int]) -> None:
+    """Copies the number that is the answer."""
+    paper.home("place").move(place=-1).write("copy", sign)
     for digit in number:
         paper.move(place=+1).write("answer", digit)
     paper.end()

@@ -189,6 +189,7 @@ CASES = {
     "sums in base 3": (in_base(PROGRAMS["sums"], 3), MANY),
     "division in base 2": (in_base(PROGRAMS["division"], 2), PAIR),
     "modulo in base 3": (in_base(PROGRAMS["modulo"], 3), PAIR),
+    "gcd in base 2": (in_base(PROGRAMS["gcd"], 2), PAIR),
     "greatest": (greatest, MANY),
     "shuttle": (shuttle, SINGLE),
 }

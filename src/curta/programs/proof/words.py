@@ -108,15 +108,14 @@ class Words:
         """
         part, count = self.last.astype(np.int64), 0
         while True:
-            edges = np.stack([self.source, self.write, part[self.target]], axis=1)
-            edges = edges[distinct(edges)[0]]
+            edges = _distinct_edges(self.source, self.write, part[self.target])
             futures = np.zeros(len(part), np.uint64)
             np.add.at(futures, edges[:, 0], fingerprint(edges[:, 1:]))
             codes = fingerprint(np.stack([part, futures.astype(np.int64)], axis=1))
             _, part = np.unique(codes, return_inverse=True)
             if count == (count := int(part.max(initial=-1)) + 1):
                 break
-        edges = np.stack([part[self.source], self.write, part[self.target]], axis=1)
+        edges = _distinct_edges(part[self.source], self.write, part[self.target])
         source, letter, target = edges[distinct(edges)[0]].T if len(edges) else edges.T
         first, last = np.zeros((2, count), bool)
         first[part[self.first]] = last[part[self.last]] = True
@@ -335,6 +334,17 @@ class Words:
         edge, homeward = np.argsort(-distance[self.target]), np.zeros(len(distance), np.int64)
         homeward[self.source[edge]] = edge  # the last one counts, which is the nearest
         return homeward
+
+
+def _distinct_edges(source: Column, letter: Column, target: Column) -> Rows:
+    """Return the distinct triples, sorted. Each is packed into one number, for speed."""
+    of_letter, of_target = (int(column.max(initial=0)).bit_length() for column in (letter, target))
+    assert int(source.max(initial=0)).bit_length() + of_letter + of_target < 64
+    packed = np.sort((source << (of_letter + of_target)) | (letter << of_target) | target)
+    packed = packed[np.diff(packed, prepend=-1) > 0]
+    below = packed & ((1 << (of_letter + of_target)) - 1)
+    columns = packed >> (of_letter + of_target), below >> of_target, below & ((1 << of_target) - 1)
+    return np.stack(columns, axis=1)
 
 
 def _reached(begin: Mask, source: Column, target: Column) -> Mask:
