@@ -54,7 +54,8 @@ def gcd(paper: Paper, x: list[int], y: list[int], *, base: int = 10) -> None:
         nonzero = "+" if any_x and any_y else "x" if any_x else "y" if any_y else "0"
         paper.move(place=+1).write("nonzero", nonzero)
     if nonzero != "+":
-        return write_answer(paper, nonzero, y if nonzero == "y" else x)
+        write_answer(paper, nonzero, y if nonzero == "y" else x)
+        return
 
     order, twos = "", 0
     while order != "=":

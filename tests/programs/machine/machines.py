@@ -209,7 +209,7 @@ def closed(name: str) -> tuple[Lister, Closure]:
     of, sizes = CASES[name]
     whole = begun(of, sizes, 300)
     if len(of.axes) > 1:
-        list_windows(whole, sizes, budget=60_000)
+        list_windows(whole, sizes, budget=100_000)
     closure = prove(whole, 60)
     assert closure.closed, (closure.reasons, len(closure.open))
     return whole, closure
