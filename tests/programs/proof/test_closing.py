@@ -133,7 +133,8 @@ def test_what_is_not_modelled_is_refused(of: Program, sizes: Sizes, reason: str)
     ("name", "windows"),
     [("multiplication", 3_617), ("division", 11_663), ("gcd", 18_434), ("binary", 417),
      ("decimal", 503), ("addition", 36_399), ("fractions", 55_137), ("spaced", 4_420),
-     ("subtraction", 2_997), ("carried", 605), ("comparison", 465), ("luhn", 240), ("reverse", 229), ("copy", 120)],
+     ("subtraction", 2_997), ("carried", 605), ("comparison", 465),
+     ("luhn", 240), ("reverse", 229), ("copy", 120)],
 )  # fmt: skip
 def test_lists_of_recipes_are_closed(
     name: str, windows: int, monkeypatch: pytest.MonkeyPatch
