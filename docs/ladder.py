@@ -215,7 +215,7 @@ def complete(all_entries: dict[str, dict[str, Any]], stage: str) -> dict[str, li
     return {name: figures for name, figures in seeds.items() if len(figures) == len(SEEDS)}
 
 
-TABLE_SIZES = {"until": (10, 15, 20, 30), "whole": (20, 30, 60, 100)}
+TABLE_SIZES = {"until": (15, 20, 30), "whole": (20, 30, 60, 100)}
 """Digits that the table of each stage has; the file has all sizes."""
 
 

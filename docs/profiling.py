@@ -367,8 +367,6 @@ PIECES = {
     "norms": "norms",
     "sum over cores": "sum of gradients over cores",
     "optimiser": "clipping and AdamW",
-    "joined": "tried: one product for queries, keys and values",
-    "flat": "tried: clipping and AdamW over one flat array",
 }
 """What the pieces of row b are called in its table, in order."""
 
