@@ -36,10 +36,7 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
     return {
         "recipe example": ["```toml", example, "```"],
         # the fields of the recipe itself have no section
-        **{
-            f"recipe {section}".rstrip(): _fields(fields, section)
-            for section in ("", *sections)
-        },
+        **{f"recipe {section}".rstrip(): _fields(fields, section) for section in ("", *sections)},
         "splits": markdown(SPLITS, _splits()),
         "faults": markdown(FAULTS, faults),
         "benchmarks": _benchmarks(results.records("benchmarks")["all"]),

@@ -358,7 +358,6 @@ def roofs_of(results: Results) -> list[Roof]:
 
 
 PIECES = {
-    "step": "the whole step",
     "forward": "forward pass alone, with drawing and writing of problems",
     "forward and backward": "forward and backward pass",
     "products": "products of linear layers",
@@ -374,17 +373,11 @@ HEAD = ("parameters", "GFLOP/s", "of the roofline", "step, ms", "with a loop")
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
-    """Return the roofs, the pieces of row b, and each size under the roof of all cores."""
+    """Return the pieces of row b, and each size under the roof of all cores."""
     seconds = results.read(NAME)[ROW_B]["seconds"]
     medians = {name: median(seconds[name]) for name in PIECES}
-    pieces = (
-        [words, f"{1e3 * medians[name]:,.0f}", f"{medians[name] / medians['step']:.0%}"]
-        for name, words in PIECES.items()
-    )
-    machines = (
-        [str(roof.cores), f"{roof.operations / 1e9:,.1f}", f"{roof.bytes / 1e9:,.1f}"]
-        for roof in roofs_of(results)
-    )
+    seconds_of_step = median(seconds["step"])
+    pieces = ([words, f"{medians[name] / seconds_of_step:.0%}"] for name, words in PIECES.items())
     roof, sizes = roofs_of(results)[-1], list[list[str]]()
     for profile in profiles(results):
         unrolled, loop = (median(profile.steps(way, roof.cores)) for way in WAYS)
@@ -392,8 +385,7 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
         figures = (f"{pace / 1e9:,.1f}", f"{pace / most:.0%}", f"{1e3 * unrolled:,.0f}")
         sizes.append([profile.name, *figures, f"{loop / unrolled - 1:+.0%}"])
     return {
-        f"{NAME}, machine": markdown(("cores", "GFLOP/s", "GB/s"), machines),
-        f"{NAME}, {ROW_B}": markdown(("piece", "ms", "of the step"), pieces),
+        f"{NAME}, {ROW_B}": markdown(("piece", f"of {seconds_of_step:.1f} s"), pieces),
         NAME: markdown(HEAD, sizes),
     }
 
