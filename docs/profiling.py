@@ -358,6 +358,7 @@ def roofs_of(results: Results) -> list[Roof]:
 
 
 PIECES = {
+    "step": "the whole step",
     "forward": "forward pass alone, with drawing and writing of problems",
     "forward and backward": "forward and backward pass",
     "products": "products of linear layers",
@@ -366,6 +367,8 @@ PIECES = {
     "norms": "norms",
     "sum over cores": "sum of gradients over cores",
     "optimiser": "clipping and AdamW",
+    "joined": "tried: one product for queries, keys and values",
+    "flat": "tried: clipping and AdamW over one flat array",
 }
 """What the pieces of row b are called in its table, in order."""
 
@@ -376,8 +379,10 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
     """Return the pieces of row b, and each size under the roof of all cores."""
     seconds = results.read(NAME)[ROW_B]["seconds"]
     medians = {name: median(seconds[name]) for name in PIECES}
-    seconds_of_step = median(seconds["step"])
-    pieces = ([words, f"{medians[name] / seconds_of_step:.0%}"] for name, words in PIECES.items())
+    pieces = (
+        [words, f"{1e3 * medians[name]:,.0f}", f"{medians[name] / medians['step']:.0%}"]
+        for name, words in PIECES.items()
+    )
     roof, sizes = roofs_of(results)[-1], list[list[str]]()
     for profile in profiles(results):
         unrolled, loop = (median(profile.steps(way, roof.cores)) for way in WAYS)
@@ -385,7 +390,7 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
         figures = (f"{pace / 1e9:,.1f}", f"{pace / most:.0%}", f"{1e3 * unrolled:,.0f}")
         sizes.append([profile.name, *figures, f"{loop / unrolled - 1:+.0%}"])
     return {
-        f"{NAME}, {ROW_B}": markdown(("piece", f"of {seconds_of_step:.1f} s"), pieces),
+        f"{NAME}, {ROW_B}": markdown(("piece", "ms", "of the step"), pieces),
         NAME: markdown(HEAD, sizes),
     }
 
