@@ -15,7 +15,7 @@ from docs.shared import markdown
 
 RECIPES = Path(descriptions.__file__).parent / "recipes"
 
-SPLITS = ("recipes", "problems", "training", "held out", "mirrored pair in training")
+SPLITS = ("recipes", "problems", "held out", "mirrored pair in training")
 FAULTS = ("campaign", "cases", "failures", "seconds")
 
 
@@ -76,7 +76,7 @@ def _splits() -> list[list[str]]:
                 split = tasks.split(task)
                 if not split.mirrored:
                     continue
-                counts = split.training, split.held_out, split.mirrored
+                counts = split.held_out, split.mirrored
                 splits[counts].append(f"`{split.operator}`")
         for key, operators in splits.items():
             counted = ", ".join(operators), *(f"{count:,}" for count in key)
