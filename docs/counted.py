@@ -15,9 +15,8 @@ from docs.shared import markdown
 
 RECIPES = Path(descriptions.__file__).parent / "recipes"
 
-SPLITS = ("recipes", "problems", "training", "held out", "mirrored pair in training")
+SPLITS = ("recipes", "problems", "held out", "mirrored pair in training")
 FAULTS = ("campaign", "cases", "failures", "seconds")
-FIELDS = ("field (default)", "meaning")
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
@@ -37,29 +36,32 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
     return {
         "recipe example": ["```toml", example, "```"],
         # the fields of the recipe itself have no section
-        **{
-            f"recipe {section}".rstrip(): markdown(FIELDS, _fields(fields, section))
-            for section in ("", *sections)
-        },
+        **{f"recipe {section}".rstrip(): _fields(fields, section) for section in ("", *sections)},
         "splits": markdown(SPLITS, _splits()),
         "faults": markdown(FAULTS, faults),
         "benchmarks": _benchmarks(results.records("benchmarks")["all"]),
     }
 
 
-def _fields(fields: Iterable[descriptions.FieldDescription], section: str) -> Iterator[list[str]]:
-    """Yield a row for each field of a section, from the text below it in the source."""
+def _fields(fields: Iterable[descriptions.FieldDescription], section: str) -> Iterator[str]:
+    """Yield an item for each field of a section, from the text below it in the source.
+
+    A list, since some texts are too long for a cell of a table.
+    """
     for path, text, default, names in fields:
         of, _, field = path.rpartition(".")
         if of == section:
             whose = f" ({', '.join(f'`{name}`' for name in names)})" if names else ""
             value = descriptions.format_value(default)
-            yield [f"`{field}` (`{value}`)", f"{text}{whose}"]
+            yield f"- `{field}` (`{value}`): {text}{whose}"
 
 
 @cache
 def _splits() -> list[list[str]]:
-    """Return a row for recipes and operators whose tables of problems are divided alike."""
+    """Return a row for recipes and operators whose tables of problems are divided alike.
+
+    Without the operators that have no mirrored pairs.
+    """
     alike: dict[tuple[str, ...], dict[str, None]] = defaultdict(dict)
     for path in sorted(RECIPES.rglob("*.toml")):
         name = path.relative_to(RECIPES).with_suffix("").as_posix()
@@ -72,7 +74,9 @@ def _splits() -> list[list[str]]:
         for task in api.resolve(name, {}).tasks:
             if task.held_out:
                 split = tasks.split(task)
-                counts = split.training, split.held_out, split.mirrored
+                if not split.mirrored:
+                    continue
+                counts = split.held_out, split.mirrored
                 splits[counts].append(f"`{split.operator}`")
         for key, operators in splits.items():
             counted = ", ".join(operators), *(f"{count:,}" for count in key)

@@ -338,7 +338,7 @@ CLAIMS: dict[str, Claim] = {
 }  # fmt: skip
 """By name, which begins with the model's."""
 
-HEAD = ("claim", "holds if", "measured", "verdict")
+HEAD = ("claim", "holds if", "measured")
 
 
 def curves_of(model: str) -> dict[str, Any]:
@@ -368,20 +368,21 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
     for name, claim in CLAIMS.items():
         figures = numbers[name]["seeds"]
         condition = f"{claim.figure} {claim.bound}"
-        row = [claim.words, condition, spread(figures, 2), verdict(claim, figures)]
-        rows.setdefault(name.partition("-")[0], []).append(row)
+        measured_words = f"{spread(figures, 2)}{verdict(claim, figures)}"
+        rows.setdefault(name.partition("-")[0], []).append([claim.words, condition, measured_words])
     return {f"{FILE}, {model}": markdown(HEAD, claims) for model, claims in rows.items()}
 
 
 def verdict(claim: Claim, figures: Shares) -> str:
-    """Return whether a claim is confirmed in all seeds, in some, or refuted.
+    """Return words for a claim that is refuted, or holds in some seeds; nothing if in all.
 
     >>> claim = Claim("", "", list, least=0.5)
     >>> verdict(claim, [0.5, 0.9]), verdict(claim, [0.1, 0.9]), verdict(claim, [0.1, 0.2])
-    ('confirmed', '1 of 2', 'refuted')
+    ('', ', holds in 1 of 2', ', **refuted**')
     """
     count = sum(map(claim.holds, figures))
-    return {len(figures): "confirmed", 0: "refuted"}.get(count, f"{count} of {len(figures)}")
+    some = f", holds in {count} of {len(figures)}"
+    return {len(figures): "", 0: ", **refuted**"}.get(count, some)
 
 
 if __name__ == "__main__":

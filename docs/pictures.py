@@ -58,8 +58,11 @@ def drawn(name: str, run: curta.Run | None = None) -> bytes:
     """Return a picture of the report, as Chromium draws it."""
     picture = (run or addition()).find_pictures()[name]
     with tab(520, 2) as page:
-        page.goto(picture.path.as_uri())
-        screenshot: bytes = page.locator("svg").first.screenshot()
+        # within a page it is as high as it is drawn, and labels at its border are whole
+        style = "body { margin: 0 } p { margin: 0; padding: 6px } svg { overflow: visible }"
+        svg = picture.path.read_text("utf-8")
+        page.set_content(f"<!doctype html><style>{style}</style><p>{svg}</p>")
+        screenshot: bytes = page.locator("p").screenshot()
         return screenshot
 
 
@@ -201,7 +204,8 @@ def small(image: bytes, file_digest: str = "") -> bytes:
     buffer, info = io.BytesIO(), PngInfo()
     info.add_text("results", file_digest)
     flat = Image.open(io.BytesIO(image)).convert("RGB")
-    few = flat.quantize(256, dither=Image.Dither.NONE)
+    # the default method (median cut) gives small patches of a colour to larger ones
+    few = flat.quantize(256, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
     few.save(buffer, "PNG", optimize=True, pnginfo=info)
     assert len(buffer.getvalue()) < MOST
     return buffer.getvalue()
@@ -213,7 +217,7 @@ def main(names: list[str]) -> None:
     for name in names or [*BROWSER, *DRAWN]:
         if name in DRAWN:
             file, draw = DRAWN[name]
-            image = small(png(draw(), dpi=110 if name == "phases" else 200), digest(file))
+            image = small(png(draw(), dpi=200), digest(file))
         elif CHROMIUM:
             image = small(BROWSER[name]())
         else:

@@ -376,16 +376,12 @@ HEAD = ("parameters", "GFLOP/s", "of the roofline", "step, ms", "with a loop")
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
-    """Return the roofs, the pieces of row b, and each size under the roof of all cores."""
+    """Return the pieces of row b, and each size under the roof of all cores."""
     seconds = results.read(NAME)[ROW_B]["seconds"]
     medians = {name: median(seconds[name]) for name in PIECES}
     pieces = (
         [words, f"{1e3 * medians[name]:,.0f}", f"{medians[name] / medians['step']:.0%}"]
         for name, words in PIECES.items()
-    )
-    machines = (
-        [str(roof.cores), f"{roof.operations / 1e9:,.1f}", f"{roof.bytes / 1e9:,.1f}"]
-        for roof in roofs_of(results)
     )
     roof, sizes = roofs_of(results)[-1], list[list[str]]()
     for profile in profiles(results):
@@ -394,7 +390,6 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
         figures = (f"{pace / 1e9:,.1f}", f"{pace / most:.0%}", f"{1e3 * unrolled:,.0f}")
         sizes.append([profile.name, *figures, f"{loop / unrolled - 1:+.0%}"])
     return {
-        f"{NAME}, machine": markdown(("cores", "GFLOP/s", "GB/s"), machines),
         f"{NAME}, {ROW_B}": markdown(("piece", "ms", "of the step"), pieces),
         NAME: markdown(HEAD, sizes),
     }

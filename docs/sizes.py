@@ -35,9 +35,7 @@ BUDGET, BATCH = 20 * 60.0, 64
 """Seconds of one core for a seed, and problems of a step."""
 BEYOND, COUNT = (100, 999), 1000
 """Operands out of range, and how many sums of them are evaluated."""
-HEAD = (
-    "", "parameters", "steps", "held-out loss", "held out", "{} to {}".format(*BEYOND),
-)  # fmt: skip
+HEAD = ("parameters", "steps", "held-out loss", "held out", "{} to {}".format(*BEYOND))
 
 
 def main() -> None:
@@ -94,14 +92,13 @@ def figures(results: Results) -> dict[str, Any]:
 def tables(results: Results) -> dict[str, Iterable[str]]:
     rows = (
         [
-            name,
             f"{of['parameters']:,}",
             f"{of['steps']:,}",
             cell(of["held-out loss"], "loss"),
             spread(of["exact match"]),
             spread(of["beyond"]["exact match"]),
         ]
-        for name, of in figures(results).items()
+        for of in figures(results).values()
     )
     return {NAME: markdown(HEAD, rows)}
 
