@@ -49,7 +49,7 @@ def _checked(target: Any, typechecker: Callable[..., Any]) -> Any:
 
 
 def _again(wrapper: Any, target: Any) -> Any:
-    """The same checks around another function of the same code: beartype's own take 1 ms to make."""
+    """The same checks around another function of the same code: to make them takes 1 ms."""
     if "__beartype_func" not in (wrapper.__kwdefaults__ or {}):
         return target  # it names no types
     other = FunctionType(wrapper.__code__, wrapper.__globals__)
