@@ -59,11 +59,9 @@ def test_states_after_each_recurrence_are_those_of_models_with_so_many_recurrenc
 @pytest.mark.parametrize(
     "config",
     [
-        {},
         {"num_recurrences": 3, "input_injection": "block", "num_attention_layers": 2},
-        {"dropout_sites": ("embedding", "attention", "mlp"), "num_layers": 3},
         {
-            "dropout_sites": ("embedding", "attention", "mlp", "output"),
+            "dropout_sites": ("embedding", "attention", "mlp"),
             "num_recurrences": 2,
             "num_attention_layers": 2,
             "input_injection": "normed",
