@@ -69,9 +69,7 @@ def test_states_after_each_recurrence_are_those_of_models_with_so_many_recurrenc
     ],
     ids=named,
 )
-def test_dropout_leaves_out_embeddings_and_what_else_a_recipe_names(
-    config: dict[str, Any],
-) -> None:
+def test_dropout_leaves_out_embeddings_and_what_else_a_recipe_names(config: dict[str, Any]) -> None:
     """Of each loop others, and none without a key, as in evaluation."""
     model = designed("nope", config | {"dropout": 0.5})
     where, queries, key = LAYOUT.where(TEXT), tiny.every_index(TEXT), jax.random.key(3)
