@@ -51,8 +51,9 @@ import pytest  # noqa: E402
 from jax._src import compiler  # noqa: E402
 from jax._src.interpreters import mlir  # noqa: E402
 
-from curta.programs.machine import survey  # noqa: E402
+from curta.programs.machine import check, survey  # noqa: E402
 from curta.programs.proof import closing  # noqa: E402
+from curta.programs.user import registry  # noqa: E402
 from curta.training import devices  # noqa: E402
 from tests import made_once  # noqa: E402
 
@@ -108,9 +109,11 @@ def compile_by_text(backend: Any, program: Any, devices: Any, options: Any, *oth
 
 compiler.compile_or_get_cached = compile_by_text
 
-# Programs are short enough for the tests to be surveyed in fewer tokens. A proof that takes 8 s
-# takes a minute where every annotation is checked; `proof/test_closing.py` gives its own.
-survey.TOKENS = 48_000
+# Programs are short enough for the tests to be surveyed, checked and listed in fewer tokens. A
+# proof that takes 8 s takes a minute where every annotation is checked; `proof/test_closing.py`
+# gives its own.
+survey.TOKENS, check.TOKENS = 48_000, 6_000
+registry.list_and_prove = functools.partial(closing.list_and_prove, budget=20_000)
 closing.FIRST, closing.SECONDS, closing.ROWS = 4_000, 1.0, 1.0
 
 # Tracing makes objects by the million, and every collection walks all that the suite has imported:
@@ -166,13 +169,20 @@ def brief() -> Iterator[None]:
         yield
 
 
-@pytest.fixture
-def empty_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="module")
+def empty_pictures() -> Iterator[None]:
     """Figures are saved with nothing on them: to draw them takes most of a report's time."""
-    from matplotlib.figure import Figure
+    with pytest.MonkeyPatch.context() as patch:
+        made_once.empty_pictures(patch)
+        yield
 
-    save = Figure.savefig
-    monkeypatch.setattr(Figure, "savefig", lambda figure, *to, **how: save(Figure(), *to, **how))
+
+@pytest.fixture(autouse=True, scope="module")
+def _draw_nothing(request: pytest.FixtureRequest) -> None:
+    """What is drawn is looked at by the tests of reports, pages and pictures."""
+    _, room, *_ = request.path.relative_to(ROOT).parts
+    if room in ("evaluation", "faults", "frontends", "programs", "runs"):
+        request.getfixturevalue("empty_pictures")
 
 
 @pytest.fixture(scope="module")

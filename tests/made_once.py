@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib.figure import Figure
 
 import curta
 from curta.frontends import api
@@ -19,6 +20,12 @@ from tests import tiny
 
 BRIEF = "curta.programs.machine.writing.limit_of", lambda prompt: 60 + prompt
 """Texts of models that never end are given up early, which takes seconds instead of minutes."""
+
+
+def empty_pictures(patch: pytest.MonkeyPatch) -> None:
+    """Save figures with nothing on them: to draw them takes most of a report's time."""
+    save = Figure.savefig
+    patch.setattr(Figure, "savefig", lambda figure, *to, **how: save(Figure(), *to, **how))
 
 
 REPAIRED: dict[str, Any] = {
@@ -46,6 +53,7 @@ class Shared:
                 with pytest.MonkeyPatch.context() as patch:
                     patch.setenv("CURTA_RUNS", str(begun))
                     patch.setattr(*BRIEF)
+                    empty_pictures(patch)
                     make()
                 begun.rename(path)
         return path
@@ -77,6 +85,23 @@ class Shared:
 
         shutil.copytree(self.made("repaired", make), root, dirs_exist_ok=True)
         return curta.load(str(root / "repaired"))
+
+    def in_folder(self, root: Path, name: str, **changes: Any) -> Run:
+        """A copy, in that folder, of a run of the tiny recipe that was trained alone."""
+
+        def make() -> None:
+            api.begin("addition", 2, name, tiny.overrides(**changes)).train()
+
+        shutil.copytree(self.made(name, make), root, dirs_exist_ok=True)
+        return curta.load(str(root / name))
+
+    def half_trained(self, root: Path) -> Run:
+        """Two members that see the window of their program, and have half learned short sums."""
+        return self.in_folder(
+            root, "windowed", task__digits=[1, 3], model__width=32, model__mlp_ratio=4,
+            training__steps=300, training__batch=128, training__problems=1000,
+            training__checkpoint_every=100,
+        )  # fmt: skip
 
     wanting = partialmethod(finished, complete=Run.train)
     """A copy of one that is trained, and is to be evaluated and reported."""

@@ -326,14 +326,8 @@ def test_logits_and_answers_are_those_of_plain_numpy(way: str, name: str, tools:
     for mine, plain in zip(logits or of.logits, of.logits, strict=True):
         np.testing.assert_allclose(mine, plain, rtol=0, atol=(0.1 if half else 2e-5) * largest)
     assert (written or of.written) == of.written
+    assert len({token for text in of.written for token in text}) > 2  # equal ones would say little
     assert not tools.complaints
-
-
-def test_every_design_writes_several_tokens() -> None:
-    """Or equal answers would say little."""
-    for name in DESIGNS:
-        of = design(name)
-        assert len({token for text in of.written for token in text}) > 2, name
 
 
 def test_the_designs_have_every_encoding_and_every_setting_of_a_model() -> None:

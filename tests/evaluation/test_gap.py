@@ -149,10 +149,7 @@ def test_problems_of_training_held_out_ones_and_sizes_are_watched(recipe: Any, s
 
 @pytest.mark.parametrize(
     "changes",
-    [
-        {},
-        {"positions__name": "learned", "positions__length": 32, "evaluation__digits": [3, 60]},
-    ],
+    [{}, {"positions__name": "learned", "positions__length": 32, "evaluation__digits": [3, 60]}],
     ids=["drawn anew", "too long for its positions"],
 )
 def test_only_sizes_are_watched_that_can_be(changes: dict[str, Any]) -> None:

@@ -24,17 +24,15 @@ from tests.made_once import Shared
 SETTINGS = EvaluationSettings(digits=(1, 2), count=40)
 SHORT = replace(SETTINGS, digits=(1,), held_out=30)
 
-HALF = {"training__steps": 260, "training__batch": 64, "task__digits": [1, 2], "model__width": 32}
-"""A run that is right on some problems and wrong on others."""
-
 
 def compare(first: EvaluatedRun, second: EvaluatedRun, member: int | None = None) -> paired.Paired:
     return paired.paired(first, second, ("one", "two"), SETTINGS, member, lambda what: None)
 
 
-@pytest.fixture
-def run(shared_runs: Shared, brief: None) -> Run:
-    return shared_runs.trained(**HALF)
+@pytest.fixture(scope="module")
+def run(shared_runs: Shared, brief: None, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """One that is right on some problems and wrong on others."""
+    return shared_runs.half_trained(tmp_path_factory.mktemp("half"))
 
 
 def only(run: Run, member: int) -> EvaluatedRun:

@@ -16,6 +16,7 @@ from tests.faults import damage, kills, malformed, power
         pytest.param(damage, 5, 1, marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.usefixtures("brief")
 def test_every_case_of_a_campaign_ends_as_it_should(
     campaign: ModuleType, count: int, seed: int
 ) -> None:

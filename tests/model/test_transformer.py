@@ -59,11 +59,9 @@ def test_states_after_each_recurrence_are_those_of_models_with_so_many_recurrenc
 @pytest.mark.parametrize(
     "config",
     [
-        {},
         {"num_recurrences": 3, "input_injection": "block", "num_attention_layers": 2},
-        {"dropout_sites": ("embedding", "attention", "mlp"), "num_layers": 3},
         {
-            "dropout_sites": ("embedding", "attention", "mlp", "output"),
+            "dropout_sites": ("embedding", "attention", "mlp"),
             "num_recurrences": 2,
             "num_attention_layers": 2,
             "input_injection": "normed",
@@ -71,9 +69,7 @@ def test_states_after_each_recurrence_are_those_of_models_with_so_many_recurrenc
     ],
     ids=named,
 )
-def test_dropout_leaves_out_embeddings_and_what_else_a_recipe_names(
-    config: dict[str, Any],
-) -> None:
+def test_dropout_leaves_out_embeddings_and_what_else_a_recipe_names(config: dict[str, Any]) -> None:
     """Of each loop others, and none without a key, as in evaluation."""
     model = designed("nope", config | {"dropout": 0.5})
     where, queries, key = LAYOUT.where(TEXT), tiny.every_index(TEXT), jax.random.key(3)
@@ -198,8 +194,9 @@ def test_logits_are_nearly_those_of_float32_and_gradients_are_float32(
     """Dtypes are mixed nowhere: where they are, the suite's strict promotion raises."""
     recipe = tiny.with_encoding(name, **design)
     model = tiny.drawn(recipe, layout_of(recipe))
-    (_, exact), _ = jax.value_and_grad(mean, has_aux=True)(model, recipe, "float32")
-    (_, found), gradients = jax.value_and_grad(mean, has_aux=True)(model, recipe, "bfloat16")
+    _, exact = jax.jit(lambda model: mean(model, recipe, "float32"))(model)
+    half = jax.value_and_grad(lambda model: mean(model, recipe, "bfloat16"), has_aux=True)
+    (_, found), gradients = jax.jit(half)(model)
     assert found.dtype == jnp.float32
     assert {leaf.dtype for leaf in jax.tree.leaves(gradients)} == {jnp.dtype("float32")}
     off = np.abs(np.asarray(found - exact)).max()

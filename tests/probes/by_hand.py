@@ -51,11 +51,7 @@ def adder() -> Models:
         value=jnp.asarray(entries((0, 0), (0, 4))),
         out=jnp.asarray(entries((0, 1), (4, 2))),
     )
-    mlp = replace(
-        model.mlp,
-        up=jnp.asarray(entries(*NEURONS)),
-        down=jnp.asarray(entries((1, 4))),
-    )
+    mlp = replace(model.mlp, up=jnp.asarray(entries(*NEURONS)), down=jnp.asarray(entries((1, 4))))
     return alone(replace(
         model, tokens=jnp.asarray(digits(layout)), attention=attention, mlp=mlp,
         positions=replace(model.positions, biases=jnp.asarray(seen(model, layout))),

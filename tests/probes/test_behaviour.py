@@ -27,7 +27,6 @@ from curta.problems.tasks import RANDOM, problems
 from curta.runs.run import Run
 from tests.made_once import Shared
 
-from .conftest import trained
 from .helpers import answers, examined, generated, only, subject
 
 pytestmark = pytest.mark.usefixtures("brief")
@@ -108,8 +107,8 @@ def test_operands_lie_where_they_are_said_to(
 
 @pytest.fixture(scope="module")
 def looping(shared_runs: Shared, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    return trained(
-        shared_runs, tmp_path_factory.mktemp("looping"), "looping",
+    return shared_runs.in_folder(
+        tmp_path_factory.mktemp("looping"), "looping",
         model__num_recurrences=2, task__digits=[1, 2],
         layout="coupled", positions__name="nope",
         training__steps=200, training__batch=32, training__recurrence_loss="mixed",

@@ -10,8 +10,9 @@ from curta.probes.fourier import Fourier, of_logits, of_neurons, of_vectors
 from curta.problems.problem import Problem
 from curta.runs import checkpoints
 from curta.runs.run import Run
+from tests import naive
 
-from .helpers import examined, only, subject
+from .helpers import examined, only
 
 MODULUS = 11
 
@@ -80,18 +81,18 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         yield made
 
 
-def test_shares_of_logits_are_those_of_asking_problem_by_problem(run: Run) -> None:
+def test_shares_of_logits_are_those_of_plain_numpy_problem_by_problem(run: Run) -> None:
     """A member's own logits, one text at a time, over all 121 problems."""
     finding = examined(Fourier(top=2), run, 1)
     (row, _) = only(finding, of=f"logits of + mod {MODULUS}")
     (kept,) = only(finding, of="embedding", step=4, rank=1)
     assert (kept["frequency"], kept["share"]) == (4, 1.0)
-    member = subject(run, 1)
+    weights = naive.weights_of(run.load_models().member(1))
     every = np.zeros((MODULUS, MODULUS, MODULUS))
     for a, b in np.ndindex(MODULUS, MODULUS):
-        question = member.question([Problem(f"+ mod {MODULUS}", (a, b))])
-        logits = question.values(question.whole, ["logits"])["logits"]
-        every[a, b] = logits[0, 0, 3, :MODULUS]
+        tokens, _ = run.layout.tokens_of(Problem(f"+ mod {MODULUS}", (a, b)))
+        logits = naive.Forward(run.recipe, weights, run.layout, tokens).all_logits()
+        every[a, b] = logits[3, :MODULUS]
     share = of_logits(every)
     assert row["frequency"] == 1 + share.argmax()
     assert row["share"] == pytest.approx(share.max(), abs=1e-5)

@@ -3,6 +3,7 @@
 Patching must have its whole effect in some places, and can have none in others.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import jax
@@ -34,21 +35,25 @@ def without(model: Transformer, part: str) -> Transformer:
     return replace(model, attention=replace(model.attention, out=out))
 
 
-def right_digits(model: Transformer, run: Run, count: int) -> dict[int, float]:
-    """The share of each digit of the answers that follows true texts, digit by digit."""
+def right_digits(run: Run, count: int) -> Callable[[Transformer], dict[int, float]]:
+    """Of a model the share of each digit of the answers that follows true texts, digit by digit."""
     (task,), layout = run.recipe.tasks, run.layout
     sample = problems(task.operator, RANDOM, task_sizes.widest(task), count, 1)
-    bounds, by_digit = layout.bounds_of(sample), dict[int, list[bool]]()
+    bounds = layout.bounds_of(sample)
     text = tiny.text(layout, sample, bounds.total)
     where, every = layout.where(text), tiny.every_index(text)
-    logits = jax.jit(lambda model: model(text.tokens, where, every, bounds))(model)
-    best = np.asarray(logits).argmax(-1)
-    for row, problem in enumerate(sample):
-        tokens, prompt = layout.tokens_of(problem)
-        digits = [slot for slot in range(prompt, len(tokens)) if tokens[slot] != layout.end]
-        for number, slot in enumerate(digits):
-            by_digit.setdefault(number, []).append(bool(best[row, slot - 1] == tokens[slot]))
-    return {number: float(np.mean(right)) for number, right in by_digit.items()}
+    logits = jax.jit(lambda model: model(text.tokens, where, every, bounds))
+
+    def shares(model: Transformer) -> dict[int, float]:
+        best, by_digit = np.asarray(logits(model)).argmax(-1), dict[int, list[bool]]()
+        for row, problem in enumerate(sample):
+            tokens, prompt = layout.tokens_of(problem)
+            digits = [slot for slot in range(prompt, len(tokens)) if tokens[slot] != layout.end]
+            for number, slot in enumerate(digits):
+                by_digit.setdefault(number, []).append(bool(best[row, slot - 1] == tokens[slot]))
+        return {number: float(np.mean(right)) for number, right in by_digit.items()}
+
+    return shares
 
 
 @pytest.mark.parametrize("name", ["windowed", "dense"])
@@ -59,11 +64,12 @@ def test_a_part_that_is_zero_is_one_without_weights(
     finding = examined(Ablation(count=20), run)
     removals = dict.fromkeys(row["without"] for row in finding.rows)
     assert len(removals) > 5
+    shares_of = right_digits(run, 20)
     for member in (0, 1):
         model = jax.tree.map(jnp.asarray, run.load_models().member(member))
         for part in (part for part in removals if not part.startswith("neighbour")):
             lacking = model if part == NOTHING else without(model, part)
-            expected = right_digits(lacking, run, 20)
+            expected = shares_of(lacking)
             rows = only(finding, without=part)
             shares = {row["digit"]: row["members"][member] for row in rows}
             assert shares == pytest.approx(expected, abs=1e-6)
@@ -117,9 +123,9 @@ def test_recurrences_and_encoders_are_patched_too() -> None:
         {"layout": "framed", "model__causal": False, "positions__name": "learned",
          "positions__length": 64},
     ):  # fmt: skip
-        recipe = tiny.recipe(**changes)
+        recipe = tiny.recipe(model__num_layers=1, **changes)
         models = alone(tiny.drawn(recipe, tiny.layout_of(recipe)))
-        table = effects(models, "12+34", "12+35")
+        table = effects(models, "1+3", "1+4")
         assert sum(np.abs(table["embedding"]) > 1e-3) == 1
         assert max(table["embedding"]) == pytest.approx(1, abs=1e-3)
         ends = [part for part in table if part.startswith("state after")]

@@ -11,11 +11,7 @@ from hypothesis import strategies as st
 from curta.config.task import Task
 from curta.evaluation.scoring import Models
 from curta.probes.inside.question import Question
-from curta.probes.linear import (
-    Linear,
-    carry_into,
-    inputs,
-)
+from curta.probes.linear import Linear, carry_into, inputs
 from curta.probes.logits import DirectLogits, LogitLens, contributions
 from curta.problems.problem import Problem, parse
 from tests import adder, tiny

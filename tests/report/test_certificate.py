@@ -12,13 +12,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from curta.evaluation.results import (
-    Certificate,
-    ClosureResult,
-    Listing,
-    MemberWindows,
-    Rounding,
-)
+from curta.evaluation.results import Certificate, ClosureResult, Listing, MemberWindows, Rounding
 from curta.frontends.cli import main
 from curta.frontends.cli.paper import certificate_view
 from curta.report.certificate import DRAWN, headline, plain_words

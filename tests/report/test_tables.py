@@ -12,19 +12,9 @@ import pytest
 
 from curta.config.table import Table
 from curta.evaluation.paired import Difference, Discordance, Paired, PairedSlice
-from curta.evaluation.results import (
-    NamedProblem,
-    WholeTable,
-    Written,
-)
+from curta.evaluation.results import NamedProblem, WholeTable, Written
 from curta.evaluation.statistics import Interval, wilson
-from curta.report.tables import (
-    named_table,
-    of_comparison,
-    of_run,
-    paired_table,
-    whole_table,
-)
+from curta.report.tables import named_table, of_comparison, of_run, paired_table, whole_table
 from curta.runs.folders import Folder
 from tests.made_once import Shared
 

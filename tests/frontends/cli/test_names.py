@@ -80,9 +80,7 @@ def test_help_needs_no_jax(outcomes: dict[str, tuple[object, str, str]]) -> None
         assert (code, bool(out), err) == (0, True, ""), line
 
 
-def test_a_mistyped_name_is_told_without_jax(
-    outcomes: dict[str, tuple[object, str, str]],
-) -> None:
+def test_a_mistyped_name_is_told_without_jax(outcomes: dict[str, tuple[object, str, str]]) -> None:
     told = list(mistakes())
     assert len(told) > 20
     for words, line in told:

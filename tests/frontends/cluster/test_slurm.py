@@ -12,10 +12,7 @@ from curta.runs.cluster import ClusterTask, JobFolder
 from tests.frontends.cluster import slurm
 from tests.frontends.cluster.dozen import BROKEN, ENTRIES, LONG, SHAKY, Dozen, until
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(bool(slurm.missing()), reason=slurm.missing()),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(slurm.missing()), reason=slurm.missing())]
 
 ASKED = ("--on", "slurm", "cluster.time=2", "cluster.notice=30")
 

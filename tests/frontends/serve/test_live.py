@@ -168,11 +168,7 @@ def test_a_page_of_a_run_calculates_and_reaches_nothing_else(
 
 
 def test_a_strange_report_is_alone_too(
-    small: Path,
-    server: Served,
-    tab: Page,
-    complaints: list[str],
-    monkeypatch: pytest.MonkeyPatch,
+    small: Path, server: Served, tab: Page, complaints: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A run folder may come from anyone: scripts in its report must not read other pages."""
     script = "<script>fetch('/').catch(() => { window.refused = 1 })</script>"

@@ -140,7 +140,9 @@ sys.exit(main(["serve", "--port", "0"]))
 """
 
 
-@pytest.mark.parametrize("path", ["/", "/runs/small/report.html"])
+@pytest.mark.parametrize(
+    "path", [pytest.param("/", marks=pytest.mark.slow), "/runs/small/report.html"]
+)
 def test_ctrl_c_ends_it_with_one_line(small: Path, path: str) -> None:
     """With a browser that stays connected, and with one that waits for a page being made.
 

@@ -6,7 +6,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,29 +15,16 @@ from curta.model.positions.window import WindowEncoding
 from tests import paper, tiny
 
 TIME = 16
-MACHINES: dict[str, dict[str, Any]] = {
-    "addition": {},
-    "multiplication": {"program": "multiplication", "task__operator": "*"},
-    "both": {
-        "program": ["addition", "multiplication"],
-        "task": [{"operator": "+", "digits": [1, 3]}, {"operator": "*", "digits": [1, 2]}],
-    },
-}
-every_machine = pytest.mark.parametrize("name", MACHINES)
 
 
 @cache
-def built(name: str) -> tuple[ProgramLayout, WindowEncoding]:
-    recipe = tiny.recipe(**MACHINES[name])
-    encoding = tiny.drawn(recipe, paper.layout(recipe)).positions
+def built() -> tuple[ProgramLayout, WindowEncoding, Any]:
+    """Sums and products on one machine: which keys each query sees, and with which biases."""
+    tasks = [{"operator": "+", "digits": [1, 3]}, {"operator": "*", "digits": [1, 2]}]
+    recipe = tiny.recipe(program=["addition", "multiplication"], task=tasks)
+    layout = paper.layout(recipe)
+    encoding = tiny.drawn(recipe, layout).positions
     assert isinstance(encoding, WindowEncoding)
-    return paper.layout(recipe), encoding
-
-
-@cache
-def looking(name: str) -> Any:
-    """Which keys each query sees, and with which biases."""
-    layout, encoding = built(name)
     bounds = ShapeBounds(TIME, 1, ((0, 0),) * len(layout.axes))
 
     def look(tokens: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -46,20 +32,17 @@ def looking(name: str) -> Any:
         visible_keys = encoding.visible_keys(encoding.index(where, bounds), where)
         return visible_keys.mask[0], encoding.bias(encoding.biases[0], visible_keys)[0]
 
-    return jax.jit(look)
+    return layout, encoding, jax.jit(look)
 
 
-@every_machine
 @settings(max_examples=20)
 @given(data=st.data())
-def test_a_query_sees_itself_and_its_neighbours_with_a_bias_for_each(
-    name: str, data: st.DataObject
-) -> None:
+def test_a_query_sees_itself_and_its_neighbours_with_a_bias_for_each(data: st.DataObject) -> None:
     """Whatever was written: also where several tokens stand on one square."""
-    layout, encoding = built(name)
+    layout, encoding, look = built()
     count = len(layout.machine.tokens)
     tokens = data.draw(st.lists(st.integers(0, count - 1), min_size=TIME, max_size=TIME))
-    visible, bias = map(np.asarray, looking(name)(jnp.array([tokens], jnp.int32)))
+    visible, bias = map(np.asarray, look(jnp.array([tokens], jnp.int32)))
     table = np.asarray(encoding.biases[0]).reshape(2, len(layout.roles), encoding.cells)
     for query in range(TIME):
         cells = paper.seen(layout, tokens[: query + 1])

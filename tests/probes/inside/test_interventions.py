@@ -1,5 +1,6 @@
 """Interventions, held against what they must do: to models by hand, and to whole answers."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ HEADS = "layer.0.attention.heads"
 WEIGHTS = "layer.0.attention.weights"
 
 
+@cache
 def dense(**changes: Any) -> Models:
     """A model of two attention layers, as it is drawn, with positions by index."""
     shape = {"model__num_attention_layers": 2} | changes
@@ -30,6 +32,13 @@ def dense(**changes: Any) -> Models:
 
 def problems(*texts: str) -> list[Problem]:
     return [parse(text) for text in texts]
+
+
+@cache
+def untouched() -> tuple[Models, list[Problem], Any]:
+    """A model, two problems, and all that it does with these."""
+    models, sums = dense(), problems("12+34", "23+45")
+    return models, sums, find(models, sums)
 
 
 def find(models: Models, sums: list[Problem], *interventions: Intervention) -> Any:
@@ -44,9 +53,9 @@ def test_what_is_not_selected_stays(axis: str) -> None:
     """`21+43=64$` and `32+54=86$`: the second's digits stand at 3 and 4."""
     chosen: Any = {"role": "second", "position": [3, 4]}.get(axis, 1)
     where = {axis: chosen}
-    models, sums = dense(), problems("12+34", "23+45")
+    models, sums, before = untouched()
     site = HEADS if axis == "head" else "layer.0.after"
-    before, after = find(models, sums), find(models, sums, Intervention(site, where=where))
+    after = find(models, sums, Intervention(site, where=where))
     if axis == "role":
         axis, chosen = "position", [3, 4]
     mask = np.zeros(before[site].shape, bool)
