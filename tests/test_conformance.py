@@ -23,11 +23,11 @@ import pytest
 from curta.config.model import ModelConfig
 from curta.config.positions import Positions
 from curta.evaluation.generation import completions
-from curta.evaluation.memo import Memo
+from curta.evaluation.scoring import Memo
 from curta.export import EXPORTERS
 from curta.export.html.page import Carried, render_page
 from curta.layouts import ShapeBounds, Text
-from curta.layouts.batches import completion_batch
+from curta.layouts.base import completion_batch
 from curta.model import weights
 from curta.model.decoding import logits_of_windows
 from curta.model.inspection import record_activations

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from curta.config import cache as entries
+from curta.config import files
 from curta.config.errors import Notice
 from curta.config.recipe import Recipe
 from curta.evaluation import certificate
@@ -188,7 +188,7 @@ def test_a_second_list_is_read_and_the_same(
     assert len(listings) == 1
     (path,) = (cache / "windows").iterdir()
     for damage in (b"", b"\xff" * 64, path.read_bytes()[:-9]):
-        entries._notify_once.cache_clear()
+        files._notify_once.cache_clear()
         path.write_bytes(damage)
         with pytest.warns(Notice, match="a damaged entry of the cache .* is computed again"):
             assert same(listed(*of()), first)

@@ -9,7 +9,7 @@ import optax
 import pytest
 from jaxtyping import Array
 
-from curta.layouts.batches import completion_batch
+from curta.layouts.base import completion_batch
 from curta.model.decoding import logits_of_windows
 from curta.model.transformer import Transformer
 from curta.training import trainer

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from curta.config.recipe import Recipe
-from curta.evaluation.memo import Memo
+from curta.evaluation.scoring import Memo
 from curta.export.adderboard import AdderBoard
 from curta.export.base import Exported
 from curta.model.transformer import Transformer, parameters

@@ -20,11 +20,11 @@ import numpy as np
 import safetensors.numpy
 from jaxtyping import Bool, Float, Int
 
-from curta.config import cache, typed
+from curta.config import files, typed
 from curta.config.errors import UserError
 from curta.config.recipe import Recipe
 from curta.config.task import Task
-from curta.evaluation import memo, results, rounding
+from curta.evaluation import results, rounding, scoring
 from curta.evaluation.scoring import Models
 from curta.layouts import Layout
 from curta.layouts.texts import cache_path, unchanging
@@ -86,10 +86,10 @@ def catalogue_of(recipe: Recipe, layout: Layout, task: Task) -> WindowCatalogue:
     machine = (layout.machine.tokens, layout.machine.roles, layout.windows)
     origin = (code, machine, closing.FIRST, closing.SECONDS)
     path = cache_path("windows", origin, __file__, results.__file__)
-    if (content := cache.read(path)) is not None:
+    if (content := files.read_entry(path)) is not None:
         return _parsed(content)
     catalogue = _list(layout, program, task, budget)
-    cache.keep(path, _content(catalogue))
+    files.keep_entry(path, _content(catalogue))
     return catalogue
 
 
@@ -258,7 +258,7 @@ def certify(
     rows, targets, catalogues = listed.rows, listed.targets, listed.catalogues
     met, machine = len(rows) - len(prepared.rows), layout.machine
 
-    outputs, bound = memo.calculate(models.stacked, rows, targets), None
+    outputs, bound = scoring.calculate(models.stacked, rows, targets), None
     if not rounding.unbounded(models.stacked):
         each = [
             rounding.bounds(models.member(member), rows, targets)

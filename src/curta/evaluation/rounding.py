@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from curta.evaluation.memo import in_blocks
+from curta.evaluation.scoring import in_blocks
 from curta.model.layers import ACTIVATIONS
 from curta.model.positions.window import WindowEncoding
 from curta.model.transformer import Transformer, index_tree

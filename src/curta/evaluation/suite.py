@@ -26,7 +26,7 @@ from curta.evaluation.generation import MOST_NATS, compared, generate, readable_
 from curta.evaluation.results import Evaluation, Example, Gap, Grid, SliceResult
 from curta.evaluation.scoring import Models, exact_match, room_for, rounded, scores
 from curta.layouts import Layout, ShapeBounds
-from curta.model import unread
+from curta.model import recipes
 from curta.problems import task_sizes, tasks
 from curta.problems.operations import OPERATIONS, Operation, operation_named
 from curta.problems.problem import Problem, widths
@@ -63,7 +63,7 @@ def fresh(name: str, find: Find) -> PartResult:
 def settings_of(recipe: Recipe, layout: Layout, changes: Mapping[str, Any]) -> EvaluationSettings:
     """Return the recipe's section with fields changed; UserError for fields without effect."""
     settings = changed_evaluation(recipe.evaluation, changes)
-    for path, error in unread.unread(replace(recipe, evaluation=settings)).items():
+    for path, error in recipes.unread(replace(recipe, evaluation=settings)).items():
         if path.removeprefix("evaluation.") in changes:
             raise error
     for name in settings.layouts:

@@ -14,7 +14,7 @@ from curta.config.errors import UserError, quoted
 from curta.config.recipe import Recipe
 from curta.config.table import Table
 from curta.export.formats import format_named
-from curta.model import recipes, unread
+from curta.model import recipes
 from curta.probes.base import ProbeTable
 from curta.report.notebook import Rows
 from curta.report.tables import of_comparison, of_run
@@ -124,8 +124,8 @@ def data(
     if not 1 <= rows <= limits.ROWS:
         raise UserError(f"--rows must be 1 to {limits.ROWS:,}, not {quoted(rows)}")
     for path in settings:
-        unread.check_data_field(path)
-    resolved = recipes.resolve(recipe, settings, f"recipe {recipe!r}", needs=unread.DATA_NEEDS)
+        recipes.check_data_field(path)
+    resolved = recipes.resolve(recipe, settings, f"recipe {recipe!r}", needs=recipes.DATA_NEEDS)
     from curta.export import dataset
 
     _configure()

@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from curta import programs
-from curta.config import cache
+from curta.config import files
 from curta.config.errors import UserError, unknown
 from curta.config.files import cache_folder
 from curta.config.recipe import Recipe
@@ -74,13 +74,13 @@ def _of_programs(
     if all(map(unchanging, chosen)):
         origins = [[(p.name, p.base, p.file) for p in group] for group in (chosen, more)]
         path = cache_path("machines", (sizes, origins, surveys.TOKENS))
-        content = cache.read(path)
+        content = files.read_entry(path)
     if content is not None:
         machine, windows = store.load(json.loads(content), "the cache")
     else:
         machine, windows = survey(chosen, sizes, more)
     if path is not None and content is None:
-        cache.keep(path, json.dumps(store.dump(machine, windows)).encode())
+        files.keep_entry(path, json.dumps(store.dump(machine, windows)).encode())
     roles = [role.name for role in machine.roles]
     for role, texts in neighbours:
         if role not in roles:

@@ -17,7 +17,7 @@ import numpy as np
 from curta.config import files
 from curta.config.recipe import Recipe
 from curta.config.table import counted
-from curta.evaluation import gap, generation, memo, scoring
+from curta.evaluation import gap, generation, scoring
 from curta.layouts import Layout
 from curta.model.transformer import parameters
 from curta.problems import tasks
@@ -228,7 +228,7 @@ class Loop:
             listed.since[listed.since >= number] = NEVER
             del listed.wrong[number - 1 :], listed.wrong_counts[number - 1 :]
             model = processes.local(state.model)
-            wrong = ~(memo.calculate(model, listed.rows, listed.targets).margin > 0)
+            wrong = ~(scoring.calculate(model, listed.rows, listed.targets).margin > 0)
             wrong &= alive[:, None]
         if wrong.any():
             is_shown = listed.since >= 0
@@ -322,7 +322,7 @@ class Loop:
             if self.windows is not None:
                 sample = self.windows.sample()
                 rows_of, targets = self.windows.rows[sample], self.windows.targets[sample]
-                right = memo.calculate(processes.local(state.model), rows_of, targets).margin > 0
+                right = scoring.calculate(processes.local(state.model), rows_of, targets).margin > 0
                 for member, bits in enumerate(np.packbits(right, axis=1)):
                     added[member]["windows_right"] = base64.b64encode(bits.tobytes()).decode()
         if settings.evaluate_every and step % settings.evaluate_every == 0:

@@ -37,7 +37,7 @@ from curta.problems.problem import Problem, parse
 from curta.programs import PROGRAMS
 from curta.programs.machine.recording import RecordedWindows
 from curta.programs.user import run_snapshot
-from curta.runs import checkpoints, evaluations, folders, interrupts, life, ownership, trackers
+from curta.runs import checkpoints, folders, interrupts, life, ownership, trackers
 from curta.runs.folders import Folder
 from curta.runs.info import Stage, slice_summary
 from curta.runs.loop import Loop, Show
@@ -290,7 +290,7 @@ class Run:
         """Evaluate all members; keyword arguments change the recipe's evaluation section.
 
         Returns what evaluation.json holds. One with changes, with another number of recurrences,
-        or of the checkpoint of an earlier `step`, is written beside it (see `evaluations.py`).
+        or of the checkpoint of an earlier `step`, is written beside it (see `folders.py`).
         With `report` the report is written anew. With a `member` only that one is evaluated, and
         nothing is written. `show_grid` is called with each grid as it fills, after every row.
         """
@@ -311,18 +311,18 @@ class Run:
         if member is not None:
             alone = models.only(self._member(member))
             return self._evaluation(alone, settings, progress, show_grid, member)
-        changed = evaluations.changes(self.recipe.evaluation, settings, self.num_recurrences)
+        changed = folders.evaluation_changes(self.recipe.evaluation, settings, self.num_recurrences)
         if step != self._step:
             changed["step"] = step
         weights = checkpoints.record(self.folder.checkpoints, step)
         depends_on = [weights, asdict(settings), self.num_recurrences]
-        path = self.folder.path / evaluations.PARTIAL
+        path = self.folder.path / folders.PARTIAL
         if changed:
             path = self.folder.evaluations / f"{folders.evaluation_name(changed)}.jsonl"
         with ownership.owned(self.folder.path):
             self._check_current()
             stage = life.stage(self.folder, None if changed else "evaluating")
-            with stage, evaluations.partial_evaluation(path, depends_on) as keep:
+            with stage, folders.partial_evaluation(path, depends_on) as keep:
                 result = self._evaluation(models, settings, progress, show_grid, keep=keep)
                 result = replace(result, changes=changed, step=step)
                 self.folder.save_evaluation(result)

@@ -23,7 +23,7 @@ from curta.config.positions import Window
 from curta.config.recipe import Recipe
 from curta.config.sections import Training
 from curta.layouts import Layout, ShapeBounds, Text
-from curta.layouts.batches import Batch, count_errors, scored_batch
+from curta.layouts.base import Batch, count_errors, scored_batch
 from curta.model import weights
 from curta.model.decoding import logits_of_windows
 from curta.model.layers import Flat, States

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from rich.console import ConsoleDimensions
 
-from curta.evaluation import memo
+from curta.evaluation import scoring
 from curta.evaluation.results import Grid
 from curta.frontends.api import load, train
 from curta.frontends.cli.display import grid_map
@@ -288,7 +288,9 @@ def test_a_run_is_ordered_trained_watched_and_asked(
     listed = windows.read(run.folder.path)
     assert listed is not None
     sample = listed.sample()
-    right = memo.calculate(run.load_models().stacked, listed.rows[sample], listed.targets[sample])
+    right = scoring.calculate(
+        run.load_models().stacked, listed.rows[sample], listed.targets[sample]
+    )
     assert base64.b64decode(bits) == np.packbits(right.margin[0] > 0).tobytes()
     groups = live.windows(run.folder.path)
     assert sorted(n for group in groups for n in group["numbers"]) == list(range(len(sample)))

@@ -20,7 +20,7 @@ from curta.programs.machine import store
 from curta.report.certificate import headline
 from curta.report.figures import band, median_cells
 from curta.report.summary import percent
-from curta.runs import evaluations, metrics
+from curta.runs import folders, metrics
 from curta.runs.folders import Folder
 from curta.training import windows as training_windows
 
@@ -136,7 +136,7 @@ def _grids(folder: Path) -> list[dict[str, Any]]:
     Each has the band of each cell's median, by row, of its `size` rows as far as they are there.
     """
     grids: dict[str, dict[str, Any]] = {}
-    saved = list(evaluations.read_parts(folder / evaluations.PARTIAL))
+    saved = list(folders.read_parts(folder / folders.PARTIAL))
     for part in (part for part in saved if part.of == saved[-1].of):
         place = suite.grid_place(part.name)
         if place is not None:

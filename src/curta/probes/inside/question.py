@@ -18,7 +18,7 @@ from curta.config.model import ModelConfig
 from curta.evaluation import generation
 from curta.evaluation.scoring import BUDGET, Models, room_for
 from curta.layouts import Layout, ShapeBounds, Text, TokenPositions
-from curta.layouts.batches import prompt_batch
+from curta.layouts.base import prompt_batch
 from curta.layouts.program import ProgramLayout
 from curta.model.inspection import AXES, SiteChange, kind, record_activations
 from curta.model.positions.window import WindowEncoding
