@@ -20,8 +20,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from curta.config.model import ModelConfig
 from curta.config.positions import Positions
+from curta.config.sections import ModelConfig
 from curta.evaluation.generation import completions
 from curta.evaluation.scoring import Memo
 from curta.export import EXPORTERS

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from jaxtyping import Array
 
-from curta.config.model import ModelConfig
 from curta.config.positions import NoPE, Positions
 from curta.config.recipe import Recipe
+from curta.config.sections import ModelConfig
 from curta.layouts import Text, layout_named
 from curta.layouts.texts import layout_of
 from curta.model import layers, weights

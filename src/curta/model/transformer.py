@@ -21,8 +21,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from curta.config.model import ModelConfig
 from curta.config.positions import Positions
+from curta.config.sections import ModelConfig
 from curta.layouts import Layout, ShapeBounds, TokenPositions
 from curta.model import layers, weights
 from curta.model.layers import Dropout, Flat, KVHeads, Logits, Queries, States, Tap, Tokens, no_tap

@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Shaped
 
 from curta.config.errors import UserError, unknown
-from curta.config.model import ModelConfig
+from curta.config.sections import ModelConfig
 from curta.evaluation import generation
 from curta.evaluation.scoring import BUDGET, Models, room_for
 from curta.layouts import Layout, ShapeBounds, Text, TokenPositions
