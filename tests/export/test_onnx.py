@@ -13,9 +13,8 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from curta.export.base import machine_data
+from curta.export.base import machine_data, rooms
 from curta.export.huggingface.asking_curta import prompt
-from curta.export.room import rooms
 from curta.model import recipes
 from curta.model.transformer import Transformer
 from curta.programs.machine.writing import write

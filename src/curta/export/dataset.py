@@ -26,9 +26,8 @@ import numpy as np
 from jaxtyping import Array, PRNGKeyArray, UInt
 
 from curta.config import files
-from curta.config.errors import UserError
+from curta.config.errors import UserError, optional_module
 from curta.config.recipe import Recipe, dump
-from curta.config.registry import optional_module
 from curta.config.sections import EvaluationSettings
 from curta.config.task import Task, shares
 from curta.evaluation.evaluation_set import drawn, slices

@@ -16,7 +16,7 @@ from curta.config.table import Table
 from curta.export.formats import format_named
 from curta.model import recipes
 from curta.probes.base import ProbeTable
-from curta.report.notebook import Rows
+from curta.report.rendering import Rows
 from curta.report.tables import of_comparison, of_run
 from curta.runs import comparison_spec, folders, ownership, trackers
 from curta.runs.info import AS_USUAL, Tracking
@@ -201,7 +201,7 @@ def report(names: str | Sequence[str], out: str | Path | None = None, evaluation
     if len(words) == 1 and not folders.is_comparison(words[0]):
         return load(words[0]).write_report(place, evaluation)
     from curta.export import html
-    from curta.report.comparison import write_together
+    from curta.report.page import write_together
     from curta.runs import comparison
 
     if len(words) == 1:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, UInt
 
-from curta.config.registry import Registry
+from curta.config.errors import Registry
 from curta.problems import digits
 from curta.problems.digits import NumberBatch, cut
 from curta.problems.operations import OPERATIONS, SIGNS

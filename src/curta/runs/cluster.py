@@ -40,9 +40,8 @@ from typing import Annotated, Any, ClassVar, Literal
 from annotated_types import Ge, Le
 
 from curta.config import files, limits, system, typed
-from curta.config.errors import UserError, refuse_if, unknown
+from curta.config.errors import UserError, optional_module, refuse_if, unknown
 from curta.config.recipe import tables
-from curta.config.registry import optional_module
 from curta.runs import interrupts, metrics, provenance
 from curta.runs.folders import COMPARISON, Folder
 from curta.runs.info import STAGES

@@ -35,7 +35,7 @@ from curta.runs.info import ComparisonResults, ComparisonRow, slice_summary, sum
 from curta.runs.run import Run, Say, silent
 
 if TYPE_CHECKING:
-    from curta.report.notebook import PictureFile, Rows
+    from curta.report.rendering import PictureFile, Rows
 
 Train = Callable[[Row, Run], None]
 """Trains the run of a row."""
@@ -115,7 +115,7 @@ class Comparison:
 
     def read_rows(self) -> "Rows":
         """Return the evaluations of all entries: median, least and greatest over the seeds."""
-        from curta.report.notebook import Rows, slice_row
+        from curta.report.rendering import Rows, slice_row
 
         return Rows(
             {"name": row.name} | figures
@@ -131,7 +131,7 @@ class Comparison:
 
     def find_pictures(self) -> "dict[str, PictureFile]":
         """Return the report's pictures, `learning` and `lengths` among them."""
-        from curta.report.notebook import find_pictures
+        from curta.report.rendering import find_pictures
 
         return find_pictures(self.path)
 
@@ -171,7 +171,7 @@ class Comparison:
 
     def conclude(self) -> None:
         """Write the results of all its runs, whoever has trained them, and the report."""
-        from curta.report.comparison import write_comparison
+        from curta.report.page import write_comparison
 
         with ownership.owned(self.path):
             self.save()

@@ -48,7 +48,7 @@ from curta.training.windows import TrainingWindows
 if TYPE_CHECKING:
     from curta.probes.inside.activations import Activations
     from curta.probes.inside.interventions import Intervention
-    from curta.report.notebook import PictureFile, Rows
+    from curta.report.rendering import PictureFile, Rows
 
 Say = Callable[[str], None]
 """Receives a few words about what is being done."""
@@ -437,7 +437,7 @@ class Run:
         It is the recipe's evaluation, or another by its name in `folder.evaluation_names()`.
         Sizes that were left out have a row without figures.
         """
-        from curta.report.notebook import Rows, slice_row
+        from curta.report.rendering import Rows, slice_row
 
         results = self.folder.read_evaluation(evaluation)
         if results is None:
@@ -459,7 +459,7 @@ class Run:
 
     def find_pictures(self) -> "dict[str, PictureFile]":
         """Return the report's pictures: `learning`, `lengths`, `grid`, `probes/NAME`."""
-        from curta.report.notebook import find_pictures
+        from curta.report.rendering import find_pictures
 
         return find_pictures(self.folder.path)
 

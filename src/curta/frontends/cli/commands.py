@@ -98,7 +98,7 @@ def train(
     trains the recipe addition and adds a few large numbers.
     """
     from curta.frontends import api
-    from curta.frontends.cli import training
+    from curta.frontends.cli import running
     from curta.runs.cluster import check_system
     from curta.runs.info import Tracking
 
@@ -111,7 +111,7 @@ def train(
             if word not in RESUMED:
                 raise UserError(f"--resume goes on with a run as it was begun: leave out {word}")
         steps = arguments.values(settings).get("training.steps")
-        return training.go_on(resume, trust, steps, place)
+        return running.go_on(resume, trust, steps, place)
     refuse_if(trust, "--trust is for --resume RUN: a recipe's files are executed anyway")
     is_demo = recipe is None and not settings and place is None and not no_evaluation
     begun = api.begin(
@@ -123,7 +123,7 @@ def train(
         not no_evaluation,
         Tracking(project or "", tuple(filter(None, (tags or "").split(","))), online),
     )
-    return training.complete(begun, place, is_demo)
+    return running.complete(begun, place, is_demo)
 
 
 NEGATIVE = re.compile(r"-\s*[0-9]+\s*[^0-9\s]")
@@ -253,7 +253,7 @@ def evaluate(
     FIELD=VALUE changes the recipe's [evaluation]: digits=20,100 count=500 grid=40 table=999
     all_sizes=true. The result is then kept beside the run's own evaluation.
     """
-    from curta.frontends.cli import training
+    from curta.frontends.cli import running
 
     if system.process().index:  # process 0 alone carries it out
         return 0
@@ -265,8 +265,8 @@ def evaluate(
     if against is not None:
         for flag, value in (("--step", step), ("--recurrences", recurrences)):
             refuse_if(value is not None, f"{flag} is for one run: leave it out with --against")
-        return training.evaluate_both((name, against), trust, member, changes)
-    return training.evaluate(name, trust, member, step, recurrences, changes)
+        return running.evaluate_both((name, against), trust, member, changes)
+    return running.evaluate(name, trust, member, step, recurrences, changes)
 
 
 def evaluation_changes(settings: dict[str, str]) -> dict[str, Any]:
@@ -292,9 +292,9 @@ def certify(
 
     The exit code is 1 where a window is wrong, or the list is not that of a function.
     """
-    from curta.frontends.cli import training
+    from curta.frontends.cli import running
 
-    return training.check_certificate(run) if check else training.certify(run, trust)
+    return running.check_certificate(run) if check else running.certify(run, trust)
 
 
 @command("json")
@@ -317,7 +317,7 @@ def compare(
       curta compare addition 'RoPE: addition positions.name=rope model.role_embeddings=false'
     """
     from curta.frontends import api
-    from curta.frontends.cli import training
+    from curta.frontends.cli import running
     from curta.runs import comparison_spec
     from curta.runs.cluster import check_system
 
@@ -331,7 +331,7 @@ def compare(
     if place := destination(on, cluster, wait, settings):
         check_system(place.system)
     begun = api.begin_comparison(entries, arguments.values(settings), seeds, run)
-    return training.run_comparison(begun, place)
+    return running.run_comparison(begun, place)
 
 
 ACTIVATIONS = "activations"
@@ -377,24 +377,24 @@ def probe(
     A SITE may select, and several are separated by semicolons:
       zero='layer.0.attention.heads:head=2,role=sum;final'
     """
-    from curta.frontends.cli import probe as probing
+    from curta.frontends.cli import results
 
     names, texts = arguments.split(words)
     refuse_if(not names, "which run? curta probe RUN [PROBE]; `curta runs` lists all")
     if len(names) == 1:
         if texts or set(arguments.on_command_line()) - {"--trust"}:
             raise UserError("--member, --json and options need a probe: leave them out for a list")
-        probing.list_probes(names[0], trust)
+        results.list_probes(names[0], trust)
         return
     run, name, *problems = names
     if name == ACTIVATIONS:
-        probing.activations(run, problems, texts, trust, member, recurrences, out)
+        results.activations(run, problems, texts, trust, member, recurrences, out)
         return
     if problems:
         raise UserError(f"probe {name!r} draws its problems itself: leave out {problems[0]!r}")
     if out is not None or recurrences is not None:
         raise UserError("--out and --recurrences are for the probe 'activations'")
-    probing.examine(run, name, texts, trust, member)
+    results.examine(run, name, texts, trust, member)
 
 
 ROW_COUNT = click.IntRange(1, limits.ROWS)
@@ -535,7 +535,7 @@ def runs(
     the job has failed. A pattern such as 'addition-*' lists the runs that match. Nothing is
     executed or changed.
     """
-    from curta.frontends.cli import runs as inventory
+    from curta.frontends.cli import running
     from curta.runs import folders
 
     actions = {"logs": logs, "wait": wait, "cancel": cancel, "remove": remove}
@@ -545,19 +545,19 @@ def runs(
         arguments.exclude("json", action)
     refuse_if(yes and not remove, "--yes is for --remove")
     if remove:
-        return inventory.remove_runs(names, yes)
+        return running.remove_runs(names, yes)
     is_pattern = any(re.search(r"[*?\[]", name) and name not in folders.names() for name in names)
     if not names or is_pattern or (len(names) > 1 and not action):
-        inventory.list_runs(names)
+        running.list_runs(names)
         return 0
     name = arguments.at_most_one(names, "job")
     assert name is not None
     if not action:
-        return inventory.show_run(name)
-    job, row = inventory.find_job(name)
+        return running.show_run(name)
+    job, row = running.find_job(name)
     if wait:
-        return inventory.follow(job.path)
-    return inventory.print_logs(job, row) if logs else inventory.cancel(job)
+        return running.follow(job.path)
+    return running.print_logs(job, row) if logs else running.cancel(job)
 
 
 @command()
@@ -565,7 +565,7 @@ def serve(
     port: Annotated[int, option("0 is any that is free.", "N", PORT, default=8642)],
 ) -> int:
     """Show the runs in a browser, while they train, and begin new ones."""
-    from curta.config.registry import optional_module
+    from curta.config.errors import optional_module
 
     for library in ("starlette", "uvicorn"):
         optional_module(library, extra="serve")
