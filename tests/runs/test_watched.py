@@ -7,7 +7,7 @@ import pytest
 
 import curta
 from curta.config.errors import UserError
-from curta.evaluation import gap
+from curta.evaluation import evaluation_set, scoring
 from curta.frontends import api
 from curta.runs import checkpoints
 from curta.runs.loop import Progress
@@ -65,8 +65,8 @@ def test_what_is_watched_is_in_the_lines_of_its_steps_and_changes_nothing(
     assert [(row.step, row.member) for row in watched] == [
         (step, member) for step in (5, 10, 15, 20) for member in (0, 1)
     ]
-    problems = gap.watched_problems(whole.recipe, whole.layout, whole.seeds)
-    expected = gap.watched_exact_match(whole.load_models(20), problems)
+    problems = evaluation_set.watched_problems(whole.recipe, whole.layout, whole.seeds)
+    expected = scoring.watched_exact_match(whole.load_models(20), problems)
     for row in watched[-2:]:
         assert row.evaluated == {name: shares[row.member] for name, shares in expected.items()}
 

@@ -272,6 +272,35 @@ def exact_match(
     return scores(models, problems, bounds).exact_match
 
 
+def own_exact_match(
+    models: Models, each: Sequence[Sequence[Problem]], bounds: ShapeBounds | None
+) -> Bool[np.ndarray, "members problems"]:
+    """Return whether each member answers its own problems; all have as many, or share one list.
+
+    Windowed members look up all windows at once; other members are evaluated one by one.
+    """
+    if len(each) == 1:
+        return exact_match(models, each[0], bounds)
+    if models.memo is None:
+        matches = [exact_match(models.only(m), mine, bounds) for m, mine in enumerate(each)]
+        return np.concatenate(matches)
+    every = exact_match(models, [problem for mine in each for problem in mine], bounds)
+    by_owner = every.reshape(len(each), len(each), -1)  # members, whose problems, problems
+    own_part: Bool[np.ndarray, "members problems"] = np.einsum("mmp->mp", by_owner)
+    return own_part
+
+
+def watched_exact_match(
+    models: Models, curves: dict[str, list[list[Problem]]]
+) -> dict[str, list[float]]:
+    """Return exact match of every member, for each curve."""
+    shares = {}
+    for name, each in curves.items():
+        bounds = room_for(models, [problem for mine in each for problem in mine])
+        shares[name] = rounded(own_exact_match(models, each, bounds).mean(axis=1))
+    return shares
+
+
 def scores(
     models: Models,
     problems: Sequence[Problem],

@@ -19,7 +19,7 @@ from curta.config import files, typed
 from curta.config.errors import UserError, printable, unknown
 from curta.config.recipe import Recipe, as_table
 from curta.config.table import Table, counted
-from curta.evaluation import expected
+from curta.evaluation import suite
 from curta.evaluation.evaluation_set import refusal
 from curta.evaluation.results import UnevaluatedSize
 from curta.layouts.texts import layout_of
@@ -177,12 +177,12 @@ class Comparison:
             self.save()
             write_comparison(self.path)
 
-    def pace(self) -> expected.Pace:
+    def pace(self) -> suite.Pace:
         """Return how far the work is at each row that is not finished, from now on."""
         begun, seeds = self.find_folders(), len(self.spec.seeds)
-        return expected.Pace(
+        return suite.Pace(
             [
-                expected.whole(row.name, placed(row.recipe), seeds)
+                suite.whole(row.name, placed(row.recipe), seeds)
                 for row in self.spec.rows
                 if row.name not in begun or Folder(begun[row.name]).read_info().status != "finished"
             ]

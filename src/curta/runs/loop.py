@@ -17,7 +17,7 @@ import numpy as np
 from curta.config import files
 from curta.config.recipe import Recipe
 from curta.config.table import counted
-from curta.evaluation import gap, generation, scoring
+from curta.evaluation import evaluation_set, generation, scoring
 from curta.layouts import Layout
 from curta.model.transformer import parameters
 from curta.problems import tasks
@@ -326,7 +326,7 @@ class Loop:
                 for member, bits in enumerate(np.packbits(right, axis=1)):
                     added[member]["windows_right"] = base64.b64encode(bits.tobytes()).decode()
         if settings.evaluate_every and step % settings.evaluate_every == 0:
-            watched = gap.watched_exact_match(self._models_at(state), self._watched)
+            watched = scoring.watched_exact_match(self._models_at(state), self._watched)
             for member in trained:
                 added[member]["evaluated"] = {name: each[member] for name, each in watched.items()}
         due = self._is_due(step, settings.checkpoint_every) or step >= self.end
@@ -381,7 +381,7 @@ class Loop:
 
     @cached_property
     def _watched(self) -> dict[str, list[list[Problem]]]:
-        return gap.watched_problems(self.recipe, self.layout, self.seeds)
+        return evaluation_set.watched_problems(self.recipe, self.layout, self.seeds)
 
 
 def _rows(metrics: Metrics, first: int, seconds: float, stopped: Mapping[int, int]) -> list[Metric]:

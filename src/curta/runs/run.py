@@ -23,7 +23,7 @@ from curta.config.positions import Window
 from curta.config.recipe import Recipe, changed_evaluation
 from curta.config.sections import EvaluationSettings
 from curta.config.table import Table, cell, counted, spanned
-from curta.evaluation import certificate, evaluation_set, expected, paired, scoring, suite
+from curta.evaluation import certificate, evaluation_set, paired, scoring, suite
 from curta.evaluation.generation import named, write_texts
 from curta.evaluation.paired import EvaluatedRun, Paired
 from curta.evaluation.results import Certificate, Evaluation
@@ -350,8 +350,8 @@ class Run:
             memo.table.add(RecordedWindows(listed.rows, listed.targets, text))
         timed = []
         if folders.has_code(self.layout):
-            timed = expected.part_estimates(self.recipe, self.layout, settings, models.members)
-        say = interrupts.checked(expected.Pace(timed).added(progress))
+            timed = suite.part_estimates(self.recipe, self.layout, settings, models.members)
+        say = interrupts.checked(suite.Pace(timed).added(progress))
         try:
             result = suite.evaluate(self.recipe, models, settings, say, keep, show_grid)
         finally:

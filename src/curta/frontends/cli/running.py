@@ -92,7 +92,7 @@ def complete(run: "Run", place: Destination | None = None, is_demo: bool = False
     """Do what is missing of a run, here or elsewhere, and print the results; the exit code."""
     if place is not None:
         return hand_over(place, run.folder.path, [run.name])
-    from curta.evaluation.expected import duration, total
+    from curta.evaluation.suite import duration, total
     from curta.runs import life
 
     training, digits = run.recipe.training, run.folder.read_info().trained_digits
@@ -508,7 +508,7 @@ def _has_failed(rows: Sequence[RunState]) -> bool:
 
 def job_view(folder: JobFolder, rows: Sequence[RunState]) -> Group:
     """Return a line of counts and a line for each run, those that need attention first."""
-    from curta.evaluation.expected import duration
+    from curta.evaluation.suite import duration
 
     order, counts = get_args(State), Counter(row.state for row in rows)
     listed = ", ".join(f"{counts[state]} {state}" for state in order if counts[state])
