@@ -120,7 +120,7 @@ def transformers(
         state, _ = step(state, data, jnp.int32(first), jnp.int32(trainer.CHUNK))
 
     def right(member: int, rows: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        token = scoring.calculate(state.model, rows, targets).token[member]
+        token = scoring.outputs_after(state.model, rows, targets).token[member]
         return like[token] == like[targets]
 
     return [partial(right, member) for member in range(len(SEEDS))]

@@ -45,7 +45,7 @@ def test_the_bound_is_above_what_single_precision_moves_a_margin(name: str) -> N
     right = exact[np.arange(len(exact)), targets]
     exact[np.arange(len(exact)), targets] = -np.inf
     stacked = jax.tree.map(lambda leaf: leaf[None], model)
-    margin = scoring.calculate(stacked, rows, targets).margin[0]
+    margin = scoring.outputs_after(stacked, rows, targets).margin[0]
     moved, bound = (
         np.abs(margin - (right - exact.max(axis=1))),
         rounding.bounds(model, rows, targets),

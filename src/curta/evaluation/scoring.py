@@ -39,6 +39,7 @@ from curta.programs.machine.recording import (
 from curta.training import processes
 from curta.training.records import padded_texts
 from curta.training.trainer import mesh_for, shard
+from curta.training.windows import WindowRows, WindowTargets
 
 CHARACTERS = 60
 """Most characters of a problem, or of an answer, in an error message."""
@@ -70,11 +71,7 @@ class WindowOutputs(NamedTuple):
     """The right token's logit minus the largest other logit."""
 
 
-def calculate(
-    stacked: Transformer,
-    rows: Int[np.ndarray, "windows cells"],
-    targets: Int[np.ndarray, " windows"],
-) -> WindowOutputs:
+def outputs_after(stacked: Transformer, rows: WindowRows, targets: WindowTargets) -> WindowOutputs:
     """Compute all members on all windows, in blocks.
 
     Logits 5, 3, 4 with the first right: token 0, margin 1, loss ln(1 + e^-2 + e^-1).
@@ -84,8 +81,8 @@ def calculate(
 
 def in_blocks(
     call: Callable[[Array, Array], tuple[Array, ...]],
-    rows: Int[np.ndarray, "windows cells"],
-    targets: Int[np.ndarray, " windows"],
+    rows: WindowRows,
+    targets: WindowTargets,
     sizes: Sequence[int],
 ) -> list[np.ndarray]:
     """Return a call's outputs for windows, as arrays (..., windows), in blocks of a few sizes.
@@ -142,7 +139,7 @@ class Memo:
         if len(fresh):
             fresh = fresh[distinct(fresh)[0]]
             targets = np.zeros(len(fresh), np.int32)  # only for losses, which are not needed
-            self._enter(fresh, calculate(self.stacked, fresh, targets).token)
+            self._enter(fresh, outputs_after(self.stacked, fresh, targets).token)
         return self.token[member, self.index.find(rows)]
 
     def look(self, member: int) -> Any:
@@ -176,14 +173,14 @@ class Memo:
         count = self.true.token.shape[1]
         if count < len(self.table):
             rows = self.table.rows[count:]
-            outputs = calculate(self.stacked, rows, self.table.targets[count:])
+            outputs = outputs_after(self.stacked, rows, self.table.targets[count:])
             pairs = zip(self.true, outputs, strict=True)
             self.true = WindowOutputs(*(np.concatenate(pair, axis=1) for pair in pairs))
             fresh = self.index.find(rows) < 0
             self._enter(rows[fresh], outputs.token[:, fresh])
         return self.true
 
-    def _enter(self, rows: Int[np.ndarray, "windows cells"], token: np.ndarray) -> None:
+    def _enter(self, rows: WindowRows, token: np.ndarray) -> None:
         self.index.enter(rows)
         self.token = np.concatenate([self.token, token], axis=1)
 
@@ -370,9 +367,8 @@ def right_text(layout: Layout, problem: Problem) -> tuple[list[int], int]:
     tokens, prompt = layout.tokens_of(problem)
     by_program = layout.machine is not None
     if by_program and (answer := layout.answer(problem, tokens[prompt:])) != problem.truth:
-        base = problem.answer_base
-        wrong = "no answer" if answer is None else answer_text(answer, base)
-        texts = (wrong, str(problem), answer_text(problem.truth, base))
+        wrong = "no answer" if answer is None else answer_text(answer, problem.answer_base)
+        texts = (wrong, str(problem), problem.truth_text)
         wrong, question, truth = (shortened(text, CHARACTERS) for text in texts)
         raise UserError(
             f"the program writes {wrong} for {question}, and the truth is {truth}:"

@@ -24,10 +24,10 @@ from curta.config.table import spanned
 from curta.config.task import Task
 from curta.evaluation import evaluation_set, results, scoring
 from curta.evaluation.evaluation_set import drawn, drawn_slices, size_name, slices, within
-from curta.evaluation.generation import MOST_NATS, compared, generate, readable_texts, truth_text
+from curta.evaluation.generation import MOST_NATS, compared, generate, readable_texts
 from curta.evaluation.results import Evaluation, Example, Gap, Grid, Share, SliceResult
 from curta.evaluation.scoring import Models, bucket, exact_match, room_for, rounded, scores
-from curta.layouts import Layout, ShapeBounds
+from curta.layouts import Layout
 from curta.layouts.texts import layout_of
 from curta.model import model_cost, recipes
 from curta.problems import task_sizes, tasks
@@ -268,9 +268,9 @@ def generate_examples(
     sets = drawn_slices(models.layout, operator, size, 2, settings.seed + 1)
     problems = list(chain.from_iterable(sets.values()))
     pairs = [(member, problem) for member in range(models.members) for problem in problems]
-    rows = readable_texts(models, pairs, room_for(models, problems))
+    rows = readable_texts(models, pairs)
     return [
-        Example(str(problem), truth_text(problem), row.answer, member, row.text, row.first_error)
+        Example(str(problem), problem.truth_text, row.answer, member, row.text, row.first_error)
         for (member, problem), row in zip(pairs, rows, strict=True)
     ]
 
@@ -300,10 +300,22 @@ def _evaluated(
         ]
         # An answer may be right although its working is not.
         right = [
-            (row.first_error is None, row.answer == truth_text(problem))
+            (row.first_error is None, row.answer == problem.truth_text)
             for (_, problem), row in zip(pairs, sample_texts, strict=True)
         ]
         same, correct = np.moveaxis(np.reshape(right, (models.members, count, 2)), -1, 0)
+        # The first wrong answer of each member; one that is not in the sample is generated.
+        matches, errors = part.exact_match, list[results.WrongAnswer]()
+        first = {m: int(np.argmin(match)) for m, match in enumerate(matches) if not match.all()}
+        repeat = count if models.memo is None else 1  # as many as what is compiled writes
+        pairs = [(m, problems[n]) for m, n in first.items() if n >= count for _ in range(repeat)]
+        further = iter(readable_texts(models, pairs, bounds)[::repeat])
+        for member, number in first.items():
+            problem = problems[number]
+            row = sample_texts[member * count + number] if number < count else next(further)
+            if row.first_error is not None:
+                place = row.answer, member, row.first_error
+                errors.append(results.WrongAnswer(str(problem), problem.truth_text, *place))
         rows.append(
             SliceResult(
                 operator=every[0].operator,
@@ -320,38 +332,10 @@ def _evaluated(
                     agrees=bool((same == part.exact_match[:, :count]).all()),
                     tokens_per_second=round(sum(map(len, texts)) / seconds),
                 ),
-                errors=_errors(models, problems, part.exact_match, sample_texts, bounds),
+                errors=errors,
             )
         )
     return rows
-
-
-def _errors(
-    models: Models,
-    problems: Sequence[Problem],
-    exact_match: Bool[np.ndarray, "members problems"],
-    sample_texts: Sequence[results.Written],
-    bounds: ShapeBounds | None,
-) -> list[results.WrongAnswer]:
-    """Return the first wrong answer of each member that has any.
-
-    `sample_texts` has each member's texts of the first problems; one of a later is generated.
-    """
-    first = {m: int(np.argmin(row)) for m, row in enumerate(exact_match) if not row.all()}
-    count = len(sample_texts) // models.members
-    repeat = count if models.memo is None else 1  # as many as what is compiled writes
-    pairs = [(m, problems[n]) for m, n in first.items() if n >= count for _ in range(repeat)]
-    further = iter(readable_texts(models, pairs, bounds)[::repeat])
-    errors = list[results.WrongAnswer]()
-    for member, number in first.items():
-        problem = problems[number]
-        row = sample_texts[member * count + number] if number < count else next(further)
-        if row.first_error is not None:
-            truth = truth_text(problem)
-            errors.append(
-                results.WrongAnswer(str(problem), truth, row.answer, member, row.first_error)
-            )
-    return errors
 
 
 def measure_gap(models: Models, recipe: Recipe, task: Task) -> list[Gap]:

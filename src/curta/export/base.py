@@ -1,4 +1,7 @@
-"""The contract of an exporter: which runs it can express, and how it writes one member."""
+"""The contract of an exporter: which runs it can express, and how it writes one member.
+
+Beside it is what formats share: the room that they have for problems, and models as plain data.
+"""
 
 from abc import ABC, abstractmethod
 from bisect import bisect_left
@@ -48,47 +51,6 @@ class Exported:
     """The evaluation's rows, with figures over all members of the run."""
 
 
-def machine_data(layout: Layout, rooms: Mapping[str, Room] | None = None) -> dict[str, Any] | None:
-    """Return the machine of a program and its windows as JSON; None for a published layout.
-
-    With `rooms`, each operator's format has the most `digits` and `operands` that it takes.
-    """
-    if not isinstance(layout, ProgramLayout):
-        return None
-    content = store.dump(layout.machine, layout.windows)
-    for operator, room in (rooms or {}).items():
-        content["formats"][operator] |= {"digits": room.digits, "operands": room.operands}
-    return content
-
-
-Tensors = dict[str, Float[np.ndarray, "..."]]
-"""Tensors of a file, or weights of a model, by name."""
-
-
-def weights_of(model: Any) -> Tensors:
-    """Return every weight by its path, such as `attention.query`."""
-    leaves, _ = jax.tree_util.tree_flatten_with_path(model)
-    return {jax.tree_util.keystr(path)[1:]: np.asarray(leaf) for path, leaf in leaves}
-
-
-def layout_table(layout: Layout) -> dict[str, Any]:
-    """Return a layout's roles, and its automaton as tables by state and token."""
-    roles = [
-        {
-            "name": role.name,
-            "digit": role.digit,
-            "broadcast": [axis in role.broadcast for axis in layout.axes],
-        }
-        for role in layout.roles
-    ]
-    return {
-        "name": layout.name,
-        "axes": len(layout.axes),
-        "roles": roles,
-        "automaton": layout.automaton.tables(),
-    }
-
-
 class Exporter(ABC):
     """A format for other programs. Stateless; registered by name in `EXPORTERS`."""
 
@@ -105,6 +67,10 @@ class Exporter(ABC):
     def write(self, member: Exported, out: Path) -> None:
         """Write the member to `out`, atomically."""
 
+
+# The largest problems that an export accepts; it refuses all others in one line. The layout, the
+# positions and the exported code each set a limit. A program under a window works at any length, so
+# its export stops at `DIGITS` digits, or where texts become too long.
 
 DIGITS = 1_000
 """The most digits of an operand."""
@@ -226,3 +192,47 @@ def prompt_rules(layout: Layout, rooms: dict[str, Room]) -> dict[str, str]:
             sentence = takes(operator, [10] * least, room.operands, room.digits)
             rules[pattern] = f"{sentence}, such as {example}"
     return rules
+
+
+# What formats have in common.
+
+
+def machine_data(layout: Layout, rooms: Mapping[str, Room] | None = None) -> dict[str, Any] | None:
+    """Return the machine of a program and its windows as JSON; None for a published layout.
+
+    With `rooms`, each operator's format has the most `digits` and `operands` that it takes.
+    """
+    if not isinstance(layout, ProgramLayout):
+        return None
+    content = store.dump(layout.machine, layout.windows)
+    for operator, room in (rooms or {}).items():
+        content["formats"][operator] |= {"digits": room.digits, "operands": room.operands}
+    return content
+
+
+Tensors = dict[str, Float[np.ndarray, "..."]]
+"""Tensors of a file, or weights of a model, by name."""
+
+
+def weights_of(model: Any) -> Tensors:
+    """Return every weight by its path, such as `attention.query`."""
+    leaves, _ = jax.tree_util.tree_flatten_with_path(model)
+    return {jax.tree_util.keystr(path)[1:]: np.asarray(leaf) for path, leaf in leaves}
+
+
+def layout_table(layout: Layout) -> dict[str, Any]:
+    """Return a layout's roles, and its automaton as tables by state and token."""
+    roles = [
+        {
+            "name": role.name,
+            "digit": role.digit,
+            "broadcast": [axis in role.broadcast for axis in layout.axes],
+        }
+        for role in layout.roles
+    ]
+    return {
+        "name": layout.name,
+        "axes": len(layout.axes),
+        "roles": roles,
+        "automaton": layout.automaton.tables(),
+    }

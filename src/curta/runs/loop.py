@@ -21,7 +21,7 @@ from curta.evaluation import evaluation_set, generation, scoring
 from curta.layouts import Layout
 from curta.model.transformer import parameters
 from curta.problems import tasks
-from curta.problems.problem import Problem, answer_text, parse
+from curta.problems.problem import Problem, parse
 from curta.runs import checkpoints, interrupts, metrics
 from curta.runs.folders import Folder
 from curta.runs.info import Metric, NamedAnswer
@@ -228,7 +228,7 @@ class Loop:
             listed.since[listed.since >= number] = NEVER
             del listed.wrong[number - 1 :], listed.wrong_counts[number - 1 :]
             model = processes.local(state.model)
-            wrong = ~(scoring.calculate(model, listed.rows, listed.targets).margin > 0)
+            wrong = ~(scoring.outputs_after(model, listed.rows, listed.targets).margin > 0)
             wrong &= alive[:, None]
         if wrong.any():
             is_shown = listed.since >= 0
@@ -322,8 +322,8 @@ class Loop:
             if self.windows is not None:
                 sample = self.windows.sample()
                 rows_of, targets = self.windows.rows[sample], self.windows.targets[sample]
-                right = scoring.calculate(processes.local(state.model), rows_of, targets).margin > 0
-                for member, bits in enumerate(np.packbits(right, axis=1)):
+                outputs = scoring.outputs_after(processes.local(state.model), rows_of, targets)
+                for member, bits in enumerate(np.packbits(outputs.margin > 0, axis=1)):
                     added[member]["windows_right"] = base64.b64encode(bits.tobytes()).decode()
         if settings.evaluate_every and step % settings.evaluate_every == 0:
             watched = scoring.watched_exact_match(self._models_at(state), self._watched)
@@ -335,14 +335,13 @@ class Loop:
             problems = [parse(text) for text in self.recipe.evaluation.named]
             answers = generation.answers_of_all(models, problems)
             perplexities = generation.perplexities(models, problems)
-            truths = [answer_text(problem.truth, problem.answer_base) for problem in problems]
+            answered = list(zip(problems, answers, perplexities, strict=True))
             for member in trained:
-                answered = zip(problems, truths, answers, perplexities, strict=True)
                 added[member]["named"] = {
                     str(problem): NamedAnswer(
-                        every[member].answer, every[member].answer == truth, costs[member]
+                        text := every[member].answer, text == problem.truth_text, costs[member]
                     )
-                    for problem, truth, every, costs in answered
+                    for problem, every, costs in answered
                 }
         rows = [replace(row, **added[row.member]) if row.step == step else row for row in rows]
         return state, rows, validated

@@ -405,7 +405,7 @@ class Run:
                 say("windows")
                 listed = None if self._listed_windows is None else self._listed_windows.result()
                 result, content = certificate.certify(
-                    models, self.recipe, self.seeds, training_windows, say, listed
+                    models, self.recipe, training_windows, say, listed
                 )
                 self.folder.save_certificate(result, content)
                 results = trackers.certificate_results(result, self.seeds)

@@ -288,7 +288,7 @@ def test_a_run_is_ordered_trained_watched_and_asked(
     listed = windows.read(run.folder.path)
     assert listed is not None
     sample = listed.sample()
-    right = scoring.calculate(
+    right = scoring.outputs_after(
         run.load_models().stacked, listed.rows[sample], listed.targets[sample]
     )
     assert base64.b64decode(bits) == np.packbits(right.margin[0] > 0).tobytes()

@@ -100,10 +100,10 @@ def problem_view(layout: "Layout", problem: Problem) -> Group:
 
     tokens, prompt = layout.tokens_of(problem)
     if isinstance(layout, ProgramLayout):
-        answered, base = layout.answer(problem, tokens[prompt:]), problem.answer_base
-        answer = "no answer" if answered is None else answer_text(answered, base)
+        answered = layout.answer(problem, tokens[prompt:])
+        answer = "no answer" if answered is None else answer_text(answered, problem.answer_base)
         if answered != problem.truth:
-            answer += f", and the truth is {answer_text(problem.truth, base)}"
+            answer += f", and the truth is {problem.truth_text}"
         about = f"{prompt:,} tokens are given, {len(tokens) - prompt:,} are written"
         return Group(f"{problem} = {answer}: {about}", paper_view(layout, tokens))
     _, where = layout.follow(jnp.asarray(tokens)[None], jnp.array([len(tokens)]))

@@ -15,7 +15,7 @@ from curta.evaluation import suite
 from curta.evaluation.certificate import window_texts
 from curta.frontends import listing
 from curta.layouts.program import ProgramLayout
-from curta.problems.problem import answer_text, parse
+from curta.problems.problem import parse
 from curta.programs.machine import store
 from curta.report.certificate import headline
 from curta.report.figures import band, median_cells
@@ -88,8 +88,7 @@ def since(path: Path, cursor: str) -> dict[str, Any]:
 def _truth(text: str) -> str:
     """Return the right answer to a problem; "" where its operator is not Curta's own."""
     try:
-        problem = parse(text)
-        return answer_text(problem.truth, problem.answer_base)
+        return parse(text).truth_text
     except UserError:
         return ""
 

@@ -12,9 +12,7 @@ from curta.evaluation import certificate, results, scoring
 from curta.model.decoding import logits_of_windows
 from curta.model.transformer import Transformer
 from curta.runs.run import Run, certifiable, program_layout
-
-WindowRows = Int[np.ndarray, "windows cells"]
-WindowTargets = Int[np.ndarray, " windows"]
+from curta.training.windows import WindowRows, WindowTargets
 
 
 def all_windows(run: Run) -> tuple[WindowRows, WindowTargets]:
