@@ -138,7 +138,7 @@ def memo_of_windows(of: Design, tools: Tools) -> Found:
     found = jax.jit(logits_of_windows)(of.model, jnp.asarray(np.concatenate(of.windows)))
     ends = np.cumsum([len(rows) for rows in of.windows])[:-1]
     memo = Memo(jax.tree.map(lambda leaf: leaf[None], of.model), 1, of.windows[0].shape[1])
-    return np.split(np.asarray(found), ends), _by_windows(of, memo.look(0))
+    return np.split(np.asarray(found), ends), _by_windows(of, partial(memo.tokens, member=0))
 
 
 def numpy_reference(of: Design, tools: Tools) -> Found:

@@ -1,6 +1,7 @@
 """Plain problems as arrays: the prompts and answers that each problem has by itself."""
 
 import random
+from functools import partial
 
 import numpy as np
 import pytest
@@ -62,7 +63,8 @@ def answers(models: Models, member: int, text: str) -> list[str] | None:
     layout, memo = models.layout, models.memo
     assert isinstance(layout, ProgramLayout)
     assert memo is not None
-    return calculator.plain_answers(layout.machine, layout.windows, memo.look(member), text)
+    look = partial(memo.tokens, member=member)
+    return calculator.plain_answers(layout.machine, layout.windows, look, text)
 
 
 @pytest.mark.slow

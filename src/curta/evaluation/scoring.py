@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from itertools import zip_longest
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -141,10 +141,6 @@ class Memo:
             targets = np.zeros(len(fresh), np.int32)  # only for losses, which are not needed
             self._enter(fresh, outputs_after(self.stacked, fresh, targets).token)
         return self.token[member, self.index.find(rows)]
-
-    def look(self, member: int) -> Any:
-        """Return `tokens` of one member."""
-        return partial(self.tokens, member=member)
 
     def enter_true(
         self, windows: RecordedWindows, problems: Sequence[Problem]

@@ -514,13 +514,6 @@ def scored_batch(
     return Batch(text.tokens[:, :-1], where, queries, text.tokens[:, 1:], scored, judged)
 
 
-def count_errors(
-    logits: Float[Array, "rows queries vocabulary"], batch: Batch
-) -> Int[Array, " texts"]:
-    """Count the judged tokens of each text that are not the most likely ones."""
-    return jnp.sum((jnp.argmax(logits, -1) != batch.goals) & batch.judged, axis=1)
-
-
 def prompt_batch(
     tokens: Int[Array, "batch time"],
     where: TokenPositions,

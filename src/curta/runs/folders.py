@@ -476,7 +476,8 @@ def structure(recipe: Recipe) -> str:
 
 def checked(name: str) -> str:
     """Return the name; UserError if a run folder cannot be called so."""
-    if not limits.is_name(name):
+    fits = name.isprintable() and len(name.encode()) <= limits.NAME and bool(name.strip())
+    if not fits or Path(name).name != name or name[0] == ".":
         raise UserError(
             f"{quoted(name)} is no name for a run: use up to {limits.NAME} letters, digits, - and _"
         )

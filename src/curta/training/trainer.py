@@ -23,7 +23,7 @@ from curta.config.positions import Window
 from curta.config.recipe import Recipe
 from curta.config.sections import Training
 from curta.layouts import Layout, ShapeBounds, Text
-from curta.layouts.base import Batch, count_errors, scored_batch
+from curta.layouts.base import Batch, scored_batch
 from curta.model import weights
 from curta.model.decoding import logits_of_windows
 from curta.model.layers import Flat, States
@@ -204,7 +204,8 @@ def loss_and_exact_match(
     for share, state in terms:
         logits = model.logits(state, batch.queries)
         losses = losses + share * _token_losses(settings, logits, batch.goals)
-    exact_match = jnp.sum(count_errors(logits, batch) == 0).astype(jnp.float32)
+    errors = jnp.sum((jnp.argmax(logits, -1) != batch.goals) & batch.judged, axis=1)
+    exact_match = jnp.sum(errors == 0).astype(jnp.float32)
     scored = total(jnp.sum(batch.scored)).astype(jnp.float32)
     loss = jnp.sum(jnp.where(batch.scored, losses, 0.0)) / scored
     return loss, exact_match / total(jnp.float32(len(batch.tokens)))

@@ -199,14 +199,12 @@ DRAWN = 5
 """Most wrong windows that are drawn."""
 
 
-def certificate_view(
-    certificate: Certificate, layout: "ProgramLayout", drawn: int = DRAWN
-) -> Group:
+def certificate_view(certificate: Certificate, layout: "ProgramLayout") -> Group:
     """What a certificate says; wrong windows in a problem where the program's code is known."""
     from curta.report.certificate import headline, plain_words, text_to
 
     style = "green" if certificate.perfect else "bold red"
-    head, wrong = Text(headline(certificate), style), certificate.wrong[:drawn]
+    head, wrong = Text(headline(certificate), style), certificate.wrong[:DRAWN]
     views: list[RenderableType] = [head, Text(plain_words(certificate)), members_table(certificate)]
     for window in wrong:
         caption = Text.assemble(

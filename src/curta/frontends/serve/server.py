@@ -97,9 +97,6 @@ def running(opened: socket.socket) -> Iterator[threading.Thread]:
         thread.join(1)
 
 
-def _is_error(record: logging.LogRecord) -> bool:
-    """Return whether a record of uvicorn's is an error; a page cut off by Ctrl-C is none."""
-    return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
-
-
-logging.getLogger("uvicorn.error").addFilter(_is_error)
+logging.getLogger("uvicorn.error").addFilter(  # a page that Ctrl-C cuts off is no error
+    lambda record: not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
+)
