@@ -200,7 +200,7 @@ def report(names: str | Sequence[str], out: str | Path | None = None, evaluation
     place = None if out is None else Path(out)
     if len(words) == 1 and not folders.is_comparison(words[0]):
         return load(words[0]).write_report(place, evaluation)
-    from curta.export import html
+    from curta.export.html.page import trained_at_work
     from curta.report.page import write_together
     from curta.runs import comparison
 
@@ -215,7 +215,7 @@ def report(names: str | Sequence[str], out: str | Path | None = None, evaluation
         _configure()
         paths, results = {run.name: run.path for run in runs}, comparison.beside(runs, evaluation)
         default = folders.root() / "reports" / name
-    work = html.trained_at_work(map(folders.Folder, paths.values()))
+    work = trained_at_work(map(folders.Folder, paths.values()))
     return write_together(place or default, results, paths, work, evaluation)
 
 

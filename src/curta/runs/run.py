@@ -547,11 +547,11 @@ class Run:
         Members calculate in it where a page can carry them. The report of another evaluation than
         the recipe's lies beside that by default.
         """
-        from curta.export import html
+        from curta.export.html.page import trained_at_work
         from curta.report.page import write_report
 
         def write(place: Path) -> Path:
-            work = html.trained_at_work([self.folder])
+            work = trained_at_work([self.folder])
             return write_report(self.folder.path, work, place, evaluation)
 
         if out is not None:
@@ -569,9 +569,9 @@ class Run:
 
         Raises UserError for a model that a page cannot carry.
         """
-        from curta.export import html
+        from curta.export.html import page
 
-        return html.write_page(self.folder, member, out)
+        return page.write_page(self.folder, member, out)
 
     def to_transformer_lens(self, member: int = 0) -> Any:
         """Return one member as a `TransformerBridge` of TransformerLens, with hooks and tokenizer.

@@ -492,12 +492,12 @@ def page(
     out: Annotated[Path | None, option("File (page-M.html in the run's folder).", "FILE")],
 ) -> None:
     """Write a page in which a trained model calculates."""
-    from curta.export import html
+    from curta.export.html.page import write_page
     from curta.frontends.cli.display import notice
     from curta.runs import folders
 
     folder = folders.find(run, trust)
-    notice(f"Page: {html.write_page(folder, member, out)}")
+    notice(f"Page: {write_page(folder, member, out)}")
     notice("Next: open it in a browser, or send it to somebody: it is one file, without a network.")
 
 
