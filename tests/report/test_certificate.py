@@ -20,7 +20,7 @@ from curta.evaluation.results import (
     Rounding,
 )
 from curta.frontends.cli import main
-from curta.frontends.cli.paper import certificate_view
+from curta.frontends.cli.display import certificate_view
 from curta.report.certificate import DRAWN, headline, plain_words
 from curta.runs.run import program_layout
 from tests.made_once import Shared
@@ -114,7 +114,7 @@ def test_a_run_is_shown_by_its_own_machine(
 def test_wrong_windows_are_printed_on_squared_paper(
     shared_runs: Shared, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("curta.frontends.cli.paper.DRAWN", 1)
+    monkeypatch.setattr("curta.frontends.cli.display.DRAWN", 1)
     run, out = shared_runs.finished(), io.StringIO()
     content = run.folder.read_certificate()
     assert content is not None

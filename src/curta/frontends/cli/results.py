@@ -26,7 +26,7 @@ from curta.config.typed import as_json
 from curta.evaluation import readback
 from curta.evaluation.results import read_windows
 from curta.frontends import api
-from curta.frontends.cli import arguments, display, paper
+from curta.frontends.cli import arguments, display
 from curta.frontends.cli.commands import ACTIVATIONS
 from curta.frontends.cli.display import Status, next_steps, notice, show
 from curta.model import recipes
@@ -59,7 +59,7 @@ def show_problem(
     from curta.layouts.texts import layout_of
 
     if view == "layers":
-        notice(paper.layers_view(recipe, problem))
+        notice(display.layers_view(recipe, problem))
         return
     layout = layout_of(recipe) if folder is None else folders.layout_in(folder)
     if problem is not None:
@@ -67,11 +67,11 @@ def show_problem(
     if view == "window":
         if not isinstance(layout, ProgramLayout):
             raise UserError(f"--window is of programs, not of layout {layout.name!r}")
-        notice(paper.windows_view(layout))
+        notice(display.windows_view(layout))
     elif problem is not None and view == "steps" and isinstance(layout, ProgramLayout):
-        notice(paper.steps_table(layout, problem))
+        notice(display.steps_table(layout, problem))
     elif problem is not None:
-        notice(paper.problem_view(layout, problem))
+        notice(display.problem_view(layout, problem))
 
 
 def learned_algorithm(name: str, member: int = 0) -> str:
@@ -190,7 +190,7 @@ def check_program(program: str) -> int:
         print(json.dumps([verdict.table for verdict in verdicts]))
     else:
         for verdict in verdicts:
-            for line in paper.check_lines(verdict, train):
+            for line in display.check_lines(verdict, train):
                 display.console().print(line, soft_wrap=True)
     return 0 if all(verdict.learnable for verdict in verdicts) else 1
 

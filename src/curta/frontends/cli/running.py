@@ -25,8 +25,7 @@ from curta.evaluation.results import Evaluation, agrees
 from curta.frontends import api, listing
 from curta.frontends.cli import arguments, display
 from curta.frontends.cli.arguments import Destination
-from curta.frontends.cli.display import Learning, Status, notice, show
-from curta.frontends.cli.paper import certificate_view
+from curta.frontends.cli.display import Learning, Status, certificate_view, notice, show
 from curta.frontends.listing import RunListing
 from curta.problems.operations import operation_named
 from curta.problems.problem import answer_text, parse
