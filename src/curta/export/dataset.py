@@ -37,7 +37,7 @@ from curta.layouts import Layout, layout_named
 from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
 from curta.problems import task_sizes, tasks
-from curta.problems.digits import NumberBatch
+from curta.problems.arithmetic import NumberBatch
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem, answer_text, widths
 from curta.problems.problem_table import fingerprint

@@ -31,7 +31,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from curta.config.errors import UserError
-from curta.problems.digits import NumberBatch
+from curta.problems.arithmetic import NumberBatch
 from curta.problems.numerals import to_int
 from curta.problems.operations import OPERATIONS, Answer
 from curta.problems.problem import Problem, widths
