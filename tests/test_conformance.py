@@ -29,8 +29,8 @@ from curta.export.html.page import Carried, render_page
 from curta.layouts import ShapeBounds, Text
 from curta.layouts.base import completion_batch
 from curta.model import weights
-from curta.model.decoding import logits_of_windows
 from curta.model.inspection import record_activations
+from curta.model.transformer import logits_of_windows
 from curta.programs.machine import survey
 from curta.programs.machine.writing import write
 from curta.reference import WindowWriter

@@ -10,8 +10,7 @@ import pytest
 from jaxtyping import Array
 
 from curta.layouts.base import completion_batch
-from curta.model.decoding import logits_of_windows
-from curta.model.transformer import Transformer
+from curta.model.transformer import Transformer, logits_of_windows
 from curta.training import trainer
 from curta.training.records import padded_texts
 from curta.training.trainer import step_keys

@@ -16,8 +16,7 @@ from curta.config.sections import ModelConfig
 from curta.layouts import Text, layout_named
 from curta.layouts.texts import layout_of
 from curta.model import layers, weights
-from curta.model.decoding import logits_of_windows
-from curta.model.transformer import Transformer
+from curta.model.transformer import Transformer, logits_of_windows
 from curta.training import records
 from tests import naive, tiny
 

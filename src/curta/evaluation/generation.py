@@ -20,8 +20,7 @@ from curta.evaluation.results import FirstError, NamedProblem, Written
 from curta.evaluation.scoring import Models, bucket, room_for, scores
 from curta.layouts import Layout, ShapeBounds, TokenPositions
 from curta.layouts.base import prompt_batch
-from curta.model.decoding import decode_step, empty_cache
-from curta.model.transformer import Transformer
+from curta.model.transformer import Transformer, decode_step, empty_cache
 from curta.problems.problem import Problem, answer_text, parse, widths
 from curta.programs.machine.writing import Prompts, complete
 

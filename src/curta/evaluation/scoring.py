@@ -24,9 +24,8 @@ from curta.config.errors import UserError, shortened
 from curta.evaluation.statistics import round_share
 from curta.layouts import Layout, ShapeBounds, Text, TokenPositions
 from curta.layouts.base import scored_batch
-from curta.model.decoding import logits_of_windows
 from curta.model.positions.window import WindowEncoding
-from curta.model.transformer import Transformer
+from curta.model.transformer import Transformer, logits_of_windows
 from curta.problems.problem import Problem, answer_text, widths
 from curta.programs.machine.recording import (
     RecordedWindows,

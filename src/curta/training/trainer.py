@@ -25,10 +25,9 @@ from curta.config.sections import Training
 from curta.layouts import Layout, ShapeBounds, Text
 from curta.layouts.base import Batch, scored_batch
 from curta.model import weights
-from curta.model.decoding import logits_of_windows
 from curta.model.layers import Flat, States
 from curta.model.positions.window import WindowEncoding
-from curta.model.transformer import Transformer
+from curta.model.transformer import Transformer, logits_of_windows
 from curta.problems import tasks
 from curta.training import processes
 from curta.training.optimizers import HyperParams, transformation

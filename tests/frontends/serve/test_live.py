@@ -16,7 +16,7 @@ from curta.evaluation import scoring
 from curta.evaluation.results import Grid
 from curta.frontends.api import load, train
 from curta.frontends.cli.display import grid_map
-from curta.frontends.serve import live, site
+from curta.frontends.serve import live
 from curta.runs.loop import Progress
 from curta.training import windows
 from tests import tiny
@@ -177,7 +177,7 @@ def test_a_strange_report_is_alone_too(
     """A run folder may come from anyone: scripts in its report must not read other pages."""
     script = "<script>fetch('/').catch(() => { window.refused = 1 })</script>"
     strange = f"<!DOCTYPE html><title>x</title>{script}"
-    monkeypatch.setattr(site, "make", lambda paths, member, state: strange)
+    monkeypatch.setattr("curta.frontends.serve.server.make", lambda paths, member, state: strange)
     tab.goto(f"{server.address}runs/small/report.html")
     tab.wait_for_function("window.refused === 1")
     expect_complaint(tab, complaints, "Content Security Policy")

@@ -9,8 +9,7 @@ from jaxtyping import Array, Float, Int
 
 from curta.config.errors import UserError
 from curta.evaluation import certificate, results, scoring
-from curta.model.decoding import logits_of_windows
-from curta.model.transformer import Transformer
+from curta.model.transformer import Transformer, logits_of_windows
 from curta.runs.run import Run, certifiable, program_layout
 from curta.training.windows import WindowRows, WindowTargets
 
