@@ -24,8 +24,7 @@ from curta.problems import task_sizes, tasks
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem, parse
 from curta.problems.sizes import Sizes
-from curta.problems.tasks import RANDOM, as_size, problems
-from curta.problems.tasks import slices as known_slices
+from curta.problems.tasks import RANDOM, as_size
 from curta.programs.machine.sampling import draw, rare
 from curta.programs.user.run_snapshot import COUNT, StoredTexts, save
 from curta.training import records
@@ -67,7 +66,7 @@ def slices(layout: Layout, operator: str) -> list[str]:
     """Return the names of the slices: random problems, and each kind of rare ones."""
     if _by_host(layout, operator):
         return list(DRAWS)
-    return known_slices(operator)
+    return tasks.slices(operator)
 
 
 def watched(recipe: Recipe) -> int:
@@ -122,7 +121,7 @@ def of_digits(
         rng = random.Random(f"{seed} {slice_name} {digits}")
         every = [DRAWS[slice_name](program, sizes, rng) for _ in range(count)]
         return [Problem(operator, operands, program.base) for operands in every]
-    return problems(operator, slice_name, tuple(digits), count, seed)
+    return tasks.problems(operator, slice_name, tuple(digits), count, seed)
 
 
 def refusal(recipe: Recipe, operator: str, size: int | str) -> str | None:
@@ -221,7 +220,7 @@ def watched_problems(
         for size in settings.sizes(operator):
             if refusal(recipe, operator, size) is None:
                 curves[f"{operator} {size}"] = [
-                    drawn(layout, operator, tasks.RANDOM, size, count, settings.seed)
+                    drawn(layout, operator, RANDOM, size, count, settings.seed)
                 ]
     return curves
 

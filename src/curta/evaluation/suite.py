@@ -414,7 +414,7 @@ def part_estimates(
     for operator in operators:
         samples = len(slices(layout, operator))
         for size in settings.sizes(operator):
-            digits, problems = tasks.as_size(size, operator), settings.count * samples
+            digits, problems = as_size(size, operator), settings.count * samples
             add(size_name(operator, size), operator, digits, problems, samples)
     for operator, operation in operators.items():
         if settings.grid and operation.least == 2:

@@ -9,7 +9,6 @@ from pathlib import Path
 from curta import programs
 from curta.config import files
 from curta.config.errors import UserError, unknown
-from curta.config.files import cache_folder
 from curta.config.recipe import Recipe
 from curta.config.task import Task
 from curta.layouts import Layout, layout_named
@@ -94,7 +93,7 @@ def cache_path(kind: str, origin: object, *sources: str) -> Path:
     key = hashlib.sha256(repr(origin).encode())
     for source in (*sorted(Path(programs.__file__).parent.rglob("*.py")), *map(Path, sources)):
         key.update(source.read_bytes())
-    return cache_folder() / kind / key.hexdigest()[:32]
+    return files.cache_folder() / kind / key.hexdigest()[:32]
 
 
 def unchanging(program: Program) -> bool:
