@@ -67,9 +67,9 @@ def test_what_was_surveyed_is_kept_and_not_surveyed_again(
     cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[Any] = []
-    survey = texts.survey
+    survey = texts.survey.survey
     monkeypatch.setattr("curta.programs.machine.survey.TOKENS", 3000)
-    monkeypatch.setattr(texts, "survey", lambda *of: made.append(of) or survey(*of))
+    monkeypatch.setattr(texts.survey, "survey", lambda *of: made.append(of) or survey(*of))
     found = []
     for digits in (3, 3, 4):
         texts._of_programs.cache_clear()

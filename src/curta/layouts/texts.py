@@ -15,11 +15,9 @@ from curta.layouts import Layout, layout_named
 from curta.layouts.program import ProgramLayout
 from curta.problems import task_sizes
 from curta.programs import PROGRAMS
-from curta.programs.machine import Program, store
-from curta.programs.machine import survey as surveys
+from curta.programs.machine import Program, store, survey
 from curta.programs.machine.check import refuse_wrong
 from curta.programs.machine.machine import Machine, Neighbour, Windows
-from curta.programs.machine.survey import survey
 from curta.programs.user import registry
 
 
@@ -72,12 +70,12 @@ def _of_programs(
     path = content = None
     if all(map(unchanging, chosen)):
         origins = [[(p.name, p.base, p.file) for p in group] for group in (chosen, more)]
-        path = cache_path("machines", (sizes, origins, surveys.TOKENS))
+        path = cache_path("machines", (sizes, origins, survey.TOKENS))
         content = files.read_entry(path)
     if content is not None:
         machine, windows = store.load(json.loads(content), "the cache")
     else:
-        machine, windows = survey(chosen, sizes, more)
+        machine, windows = survey.survey(chosen, sizes, more)
     if path is not None and content is None:
         files.keep_entry(path, json.dumps(store.dump(machine, windows)).encode())
     roles = [role.name for role in machine.roles]
