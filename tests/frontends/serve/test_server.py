@@ -133,8 +133,8 @@ SERVE = """
 import signal, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from curta.frontends.cli import main
-from curta.frontends.serve import site
-site.make = lambda *of: time.sleep(600)
+from curta.frontends.serve import server
+server.make = lambda *of: time.sleep(600)
 sys.exit(main(["serve", "--port", "0"]))
 """
 
